@@ -136,7 +136,7 @@ ui: $(READY)  ## Serve Prefect's and MLflow's pages on loopback over the local s
 	$(BIN)/tucano ui
 
 demo: $(READY)  ## Write the page of completions of the shipped example run.
-	$(BIN)/python -m tasks.evaluate.completions.example
+	$(BIN)/python -m tasks.evaluate.completions.page
 
 docs: $(DEVELOPER)  ## Build the pages as a site in build/site, which asks no other server for anything.
 	rm -rf build/pages build/site

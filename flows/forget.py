@@ -65,9 +65,7 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
         except InputError as error:
             if not (root / REPORTS_FOLDER).is_dir():
                 raise
-            raise InputError(
-                f"{error}; of whom was forgotten before, {root / REPORTS_FOLDER} has the reports"
-            ) from None
+            raise InputError(f"{error}; {root / REPORTS_FOLDER} has the reports of earlier forgettings") from None
         require_logs(config)
         state = plan(config, found, identifier, kind)
         if not remove_only:

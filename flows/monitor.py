@@ -8,19 +8,17 @@ from prefect import flow
 from prefect.runtime import flow_run
 
 from flows.runtime.console import say, warn
+from flows.runtime.deployed import reschedule_on_interrupt
 from flows.runtime.events import DRIFT_EVENT, OPERATIONS_EVENT, send_alarms
-from flows.runtime.logs_to_monitor import logs_to_monitor
 from flows.runtime.prefect_run import is_recorded
-from flows.runtime.reschedule import reschedule_on_interrupt
-from flows.runtime.stores import open_recorder
-from flows.stages.changed_keys import warn_of_changed_keys
+from flows.runtime.stores import logs_to_monitor, open_recorder
 from flows.stages.monitor import STAGE, Monitored, monitor_logs
+from flows.stages.runner import Session
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tables.log_file import log_files
 from tasks.commerce.push.phrases import use_own
-from tasks.monitor.operations import OPERATIONS
-from tasks.monitor.sent_alarms import SentAlarms, alarms_of
+from tasks.monitor.operations import OPERATIONS, SentAlarms, alarms_of
 
 SECONDS_TO_REST: Final = 60.0
 """How long an interrupted run rests."""
@@ -56,8 +54,7 @@ def monitor(config: Config, logs: Path | None = None) -> Monitored:
         files = log_files(logs_to_monitor(config, logs))
         recorder, tags = open_recorder(config), {"model": config.promote.model_name, "config_digest": config.digest()}
         with recorder.pipeline(_run_name(), tags, alone=False) as run:
-            warn_of_changed_keys(config)
-            monitored = monitor_logs(config, run, files)
+            monitored = monitor_logs(Session(config, run), files)
             _send_new_alarms(config, monitored)
         return monitored
 

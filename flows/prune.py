@@ -5,7 +5,7 @@ from prefect.artifacts import create_table_artifact
 from prefect.runtime import flow_run
 
 from flows.runtime.session import mirror_address
-from flows.stages.remote_run import open_shared
+from flows.stages.remote import open_shared
 from schemas.config.config import Config
 from tasks.checkpoints.address import open_mirror, trainings
 

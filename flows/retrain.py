@@ -1,69 +1,42 @@
 """Flow `retrain`: every stage in order, each skipped where its inputs are unchanged."""
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.runtime.console import captured, say
+from flows.runtime.console import captured
 from flows.runtime.deployed import deployed, run_name
 from flows.runtime.events import emit_held
-from flows.runtime.links import mlflow_page
-from flows.runtime.prefect_run import is_recorded, run_log, show_markdown
+from flows.runtime.prefect_run import is_recorded
 from flows.runtime.run_page import add_tags, profile_of_run, run_page
-from flows.runtime.stores import open_recorder, open_store, read_registry
-from flows.stages.answers import try_rivals
+from flows.runtime.stores import open_recorder, open_store
+from flows.stages.answers import Made, rung_makers, try_rivals
 from flows.stages.audit import audit
+from flows.stages.audit_sheet import known_scores, people_scores
 from flows.stages.base import base
-from flows.stages.changed_keys import warn_of_changed_keys
-from flows.stages.child_pool import ChildPool, do_all, pool_of
+from flows.stages.child_pool import do_all, pool_of
 from flows.stages.curate import curate
 from flows.stages.evaluate import evaluate
 from flows.stages.promote import promote, read_decision
-from flows.stages.prompts_from_logs import release_served_prompts
 from flows.stages.remote_training import train_remotely
-from flows.stages.rungs import Made, Makers, rung_makers
-from flows.stages.runner import FRESH_FOLDER, StageResult, WorkDue, only_reuse, shown_figures
-from flows.stages.scores import known_scores, people_scores
+from flows.stages.retraining import Retraining, Until, conclude, record_figures
+from flows.stages.runner import Session, StageResult, WorkDue, only_reuse
 from flows.stages.stage_child import expect_stage_children
 from flows.stages.synthesize import synthesize
 from flows.stages.train import best_seed, stage_name, train
 from schemas.config.config import Config
-from schemas.config.workers import price_per_hour
 from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import read_report
-from tasks.evaluate.report.metrics import compared_figures
-from tasks.train.sizing.estimate import cost_usd
 from tasks.train.sizing.fit import refuse_unfit
-
-Until = Literal["audit", "train", "evaluate", "promote"]
 
 TRAINED_FROM: Final = {"prompts": "synthesize", "dataset": "curate", "base": "base", "audit": "audit"}
 """Stages that a training starts from, by the role of their artifacts."""
-
-
-@dataclass(frozen=True)
-class Retraining:
-    """Result of a run of the chain, as far as it went."""
-
-    stages: Mapping[str, StageResult]
-    """Each stage's result, in order of execution; with several seeds each training is a stage."""
-    seconds: float
-    """Wall time of the chain."""
-    policies: Mapping[int, StageResult]
-    """The trained policies by seed, also among the stages."""
-    report: Mapping[str, Any]
-    """The evaluation's report.json; empty where nothing was evaluated."""
-    decision: Mapping[str, Any]
-    """The promotion's decision.json; empty where nothing was decided."""
-    champion: str | None
-    """The version that holds the alias now; a run after the deciding one may have moved it."""
 
 
 def _run_name() -> str:
@@ -90,33 +63,32 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
         report: Mapping[str, Any] = {}
         decision: Mapping[str, Any] = {}
         with _recorded(config) as run:
-            stages |= _given_to_training(config, run, fresh=fresh, until=until)
+            session = Session(config, run, fresh=str(flow_run.root_flow_run_id) if fresh else None)
+            stages |= _given_to_training(session, until)
             given = {role: stages[name] for role, name in TRAINED_FROM.items()}
-            prompts, dataset, base_model, audited = given.values()
             evaluates = until in {"evaluate", "promote"}
-            pool = pool_of(config) if evaluates else None
-            makers = rung_makers(config, run, dataset, base_model, pool, fresh=fresh) if evaluates else {}
+            session = replace(session, pool=pool_of(config) if evaluates else None)
+            makers = rung_makers(session, given["dataset"], given["base"]) if evaluates else {}
             if until != "audit" and config.workers.training is not None:
-                policies = train_remotely(config, run, given, fresh=str(flow_run.root_flow_run_id) if fresh else None)
-            elif pool is not None:
-                policies, for_rungs = _train_beside(config, run, given, makers, pool, fresh=fresh)
+                policies = train_remotely(session, given)
+            elif session.pool is not None:
+                # A training that fails ends what is made beside it.
+                works: dict[str, Callable[[], Any]] = {"train": partial(train, session, given), **makers}
+                made = session.pool.map(works, first_decides=True)
+                policies, for_rungs = made.pop("train"), made
             elif until != "audit":
-                policies = train(config, run, prompts, dataset, base_model, audited, fresh=fresh)
+                policies = train(session, given)
             stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
             if evaluates:
-                for_rungs = for_rungs or do_all(None, makers)
-                stages |= evaluate(
-                    config, run, prompts, dataset, base_model, audited, policies, for_rungs, pool, fresh=fresh
-                )
+                stages |= evaluate(session, given, policies, for_rungs or do_all(None, makers))
                 report = read_report(stages["evaluate"].path)
             if until == "promote":
                 policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
-                promotion = promote(config, run, policy, evaluation, base_model, dataset, fresh=fresh)
-                stages["promote"] = promotion
+                stages["promote"] = promotion = promote(session, policy, evaluation, given["base"], given["dataset"])
                 decision = read_decision(promotion.path)
                 if decision["verdict"] != "promote" and not promotion.reused:
                     emit_held(decision)
-            holder = read_registry(config).holder(config.promote.model_name, config.promote.alias)
+            holder = session.registry.holder(config.promote.model_name, config.promote.alias)
             result = Retraining(
                 stages=stages,
                 seconds=time.monotonic() - started,
@@ -125,9 +97,9 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
                 decision=decision,
                 champion=holder.version if holder else None,
             )
-            _conclude(config, result, until)
+            conclude(config, result, until)
             if is_recorded():
-                _compare(config, run, result)
+                record_figures(session, result)
         page.show(100.0, f"done in {result.seconds:.0f} s")
         return result
 
@@ -166,7 +138,6 @@ def _recorded(config: Config) -> Iterator[str]:
     recorder = open_recorder(config)
     recorder.end_abandoned()
     open_store(config).clean_drafts()
-    warn_of_changed_keys(config)
     add_tags(seed=str(config.seed))
     tags = {
         "seed": str(config.seed),
@@ -183,119 +154,20 @@ def _recorded(config: Config) -> Iterator[str]:
         yield run
 
 
-def _given_to_training(config: Config, pipeline_run: str, *, fresh: bool, until: Until) -> Mapping[str, StageResult]:
-    """Make what a training starts from, and return the stages in their order; arguments as of `retrain`."""
+def _given_to_training(session: Session, until: Until) -> dict[str, StageResult]:
+    """Make what a training starts from, and return the stages in their order."""
     stages: dict[str, StageResult] = {}
-    stages["synthesize"] = prompts = synthesize(config, pipeline_run, fresh=fresh)
+    stages["synthesize"] = prompts = synthesize(session)
     if not prompts.reused:
         # New prompts make the base and all behind it new.
-        expect_stage_children(config)
-    stages["curate"] = dataset = curate(config, pipeline_run, prompts, fresh=fresh)
+        expect_stage_children(session.config)
+    stages["curate"] = dataset = curate(session, prompts)
     if until in {"evaluate", "promote"}:
-        try_rivals(config, dataset, fresh=fresh)
-    scored = known_scores(config)
+        try_rivals(session, dataset)
+    scored = known_scores(session.config)
     if scored is not None:
-        stages["audit"] = audit(config, pipeline_run, scored, fresh=fresh)
-    stages["base"] = base_model = base(config, pipeline_run, dataset, fresh=fresh)
+        stages["audit"] = audit(session, scored)
+    stages["base"] = base_model = base(session, dataset)
     if scored is None:
-        scored = people_scores(config, pipeline_run, prompts, dataset, base_model)
-        stages["audit"] = audit(config, pipeline_run, scored, fresh=fresh)
+        stages["audit"] = audit(session, people_scores(session, prompts, dataset, base_model))
     return stages
-
-
-def _train_beside(
-    config: Config,
-    pipeline_run: str,
-    given: Mapping[str, StageResult],
-    makers: Makers,
-    pool: ChildPool,
-    *,
-    fresh: bool,
-) -> tuple[Mapping[int, StageResult], Mapping[str, Made]]:
-    """Train, and make what the evaluation's rungs need meanwhile; a training that fails ends that too."""
-    training = partial(train, config, pipeline_run, *given.values(), pool=pool, fresh=fresh)
-    works: dict[str, Callable[[], Any]] = {"train": training, **makers}
-    made = pool.map(works, first_decides=True)
-    return made.pop("train"), made
-
-
-def _conclude(config: Config, result: Retraining, until: Until) -> None:
-    """Show the results of a run that came to its end, and release what it kept for a resumed one."""
-    parts = [_tasks(result.report), _reasons(result), _stages(config, result.stages)]
-    show_markdown(
-        key="retraining",
-        markdown="\n".join([_headline(config, result), *(line for part in parts for line in part)]),
-        description="What came of this run?",
-    )
-    if is_recorded():
-        # A run that made nothing must not take the marks of another that waits to be resumed.
-        shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
-    if until == "promote":
-        release_served_prompts(config)
-    if all(stage.reused for stage in result.stages.values()):
-        why = "no data, configuration or code has changed since an earlier run, so nothing was made again"
-        say(why)
-        run_log().info(why)
-    run_log().info("done: %s", result.decision["verdict"] if result.decision else f"until {until}")
-
-
-def _compare(config: Config, pipeline_run: str, result: Retraining) -> None:
-    """Record by what retrainings are compared: figures and words in MLflow, and the verdict as a tag on both pages."""
-    verdict = {"verdict": result.report["gate"]["verdict"]} if result.report else {}
-    figures = compared_figures(result.report) if result.report else {}
-    figures |= {"seconds": result.seconds, **_costs(config, result)}
-    note = "\n".join([_headline(config, result), *_reasons(result)])
-    open_recorder(config).conclude(pipeline_run, figures, verdict, note)
-    add_tags(seed=str(config.seed), **verdict)
-
-
-def _costs(config: Config, result: Retraining) -> dict[str, float]:
-    """Return the cost in US dollars of what this run made on machines with a price; nothing where none has one."""
-    recipe, spot = config.train, config.train.preemption.notice_url is not None
-    made = [(stage.seconds, stage.record.worker) for stage in result.stages.values() if not stage.reused]
-    cost = sum(
-        cost_usd(
-            seconds, price_per_hour(config.workers.prices, worker.device, spot=spot, otherwise=recipe.price_per_hour)
-        )
-        for seconds, worker in made
-        if worker is not None
-    )
-    return {"cost_usd": cost} if cost else {}
-
-
-def _headline(config: Config, result: Retraining) -> str:
-    decision, alias, champion = result.decision, config.promote.alias, result.champion
-    verdict = f"The gate says **{decision['verdict']}** of version {decision['version']}." if decision else ""
-    serves = f"`{alias}` is version {champion}." if champion else f"Nobody is `{alias}`."
-    return f"{verdict} {serves}".strip()
-
-
-def _reasons(result: Retraining) -> list[str]:
-    return ["", *(f"- {reason}" for reason in result.decision.get("reasons", ()))]
-
-
-def _tasks(report: Mapping[str, Any]) -> list[str]:
-    """Return a table of the tasks' verdicts and scores; nothing where nothing was evaluated."""
-    if not report:
-        return []
-    blocks = {**report["tasks"], "overall": report["overall"]}
-    rows = [
-        f"| {name} | {block['verdict']} | {block['mean_base']:.3f} | {block['mean_tuned']:.3f} "
-        f"| {block['mean_difference']:+.3f} |"
-        for name, block in blocks.items()
-    ]
-    return ["", "| task | verdict | base | tuned | gain |", "|---|---|---:|---:|---:|", *rows]
-
-
-def _stages(config: Config, stages: Mapping[str, StageResult]) -> list[str]:
-    """Return a table of the stages and a list of their figures."""
-    rows = [_row(config, name, result) for name, result in stages.items()]
-    figures = [f"- **{name}**: {shown_figures(result.figures)}" for name, result in stages.items() if result.figures]
-    return ["", "| stage | made | seconds | artifact |", "|---|---|---:|---|", *rows, "", "Figures:", "", *figures]
-
-
-def _row(config: Config, name: str, result: StageResult) -> str:
-    page = mlflow_page(result.record, config)
-    artifact = f"{result.record.kind} {result.record.sha256[:12]}"
-    made = "earlier" if result.reused else "now"
-    return f"| {name} | {made} | {result.seconds:.1f} | {f'[{artifact}]({page})' if page else artifact} |"

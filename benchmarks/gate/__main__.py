@@ -18,6 +18,7 @@ import random
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
@@ -30,11 +31,16 @@ from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.baselines import baselines
-from tasks.evaluate.claims import judged, learned_tasks
 from tasks.evaluate.compare import Comparison, compare
-from tasks.evaluate.evidence import Evaluated, Match, ScoredBaseline, claims_of, decide_by
+from tasks.evaluate.decision import (
+    Evaluated,
+    GateConditions,
+    RungStanding,
+    ScoredBaseline,
+    claims_of,
+    matched,
+)
 from tasks.evaluate.ground_truth import metrics_of, truth_of
-from tasks.evaluate.ladder import RungStanding, with_rungs
 from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 
@@ -138,17 +144,14 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
         )
 
     measured = [ScoredBaseline(each.name, each.says, _evaluated(each.rollouts, seed).pairs) for each in found]
-    claims = claims_of(config, before, tuned, tuned.pairs, measured, against)
-    comparison = against(before.pairs, tuned.pairs)
-    match = Match(before.pairs, tuned.pairs, comparison)
-    gate = decide_by(claims, match, {}, config.margin, against)
+    conditions = GateConditions(claims_of(config, before, tuned, tuned.pairs, measured, against), seed)
     if planted in ("form", "content"):
         mended = _evaluated([row.answered(answers["form"](row), sample=0) for row in asked], seed).pairs
-        rung = RungStanding("base-guided", "", 1, Match(mended, tuned.pairs, against(mended, tuned.pairs)))
-        gate = with_rungs(gate, "require", [rung], match, learned_tasks(claims), against)
-    tasks = judged(comparison.tasks, claims)
-    better = tuple(task for task, block in tasks.items() if block.verdict == "better")
-    return Outcome(gate.verdict == "promote", better, gate.reasons)
+        rung = RungStanding("base-guided", "", matched(mended, tuned.pairs, against))
+        conditions = replace(conditions, ladder=[rung], over_rungs="require")
+    decided = conditions.decide(matched(before.pairs, tuned.pairs, against), config.margin, against)
+    better = tuple(task for task, block in decided.tasks.items() if block.verdict == "better")
+    return Outcome(decided.gate.verdict == "promote", better, decided.gate.reasons)
 
 
 @cache

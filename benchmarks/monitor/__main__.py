@@ -26,7 +26,7 @@ from benchmarks.monitor.beside import OFTEN, Beside, bound, lucky_chance
 from benchmarks.monitor.logs import ASKED, LIMIT, ROWS, measured
 from benchmarks.monitor.months import DAYS, GRID, MEANS, Month, shares
 from benchmarks.monitor.trials import LOOKS, TOLERANCE, Canary
-from tasks.monitor.mean_error import interval
+from tasks.monitor.series import interval
 from tasks.monitor.trials import ERROR
 
 SEED: Final = 20_261

@@ -16,11 +16,9 @@ from scipy.stats import binom
 from benchmarks.monitor.months import GRID, shares
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
-from tasks.monitor.baseline import Baseline
 from tasks.monitor.drift import MEASURES_BESIDE, SHARE_OF_REWARD, Compared, Measure, find_drift
-from tasks.monitor.mean_error import Numbers, standard_error
-from tasks.monitor.reward_counts import RewardCounts
-from tasks.monitor.varied import LEAST
+from tasks.monitor.measures import LEAST
+from tasks.monitor.series import Baseline, Numbers, RewardCounts, standard_error
 
 YES_OR_NO: Final = np.array([0.0, 1.0])
 ANSWERED: Final = (1.0, 0.995, 0.98, 0.9, 0.7, 0.3)

@@ -16,10 +16,8 @@ from scipy.special import ndtr
 
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.monitor.baseline import Baseline
 from tasks.monitor.drift import find_drift
-from tasks.monitor.mean_error import Numbers, standard_error
-from tasks.monitor.reward_counts import RewardCounts
+from tasks.monitor.series import Baseline, Numbers, RewardCounts, standard_error
 
 MEANS: Final[Mapping[TaskName, float]] = {
     "extraction": 0.722,

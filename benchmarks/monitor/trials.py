@@ -16,7 +16,7 @@ import polars as pl
 from benchmarks.monitor.months import GRID, shares
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.monitor.mean_error import Numbers
+from tasks.monitor.series import Numbers
 from tasks.monitor.trials import find_trials
 
 DAYS: Final = 30

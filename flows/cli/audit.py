@@ -12,7 +12,7 @@ from flows.cli.tables.audit import print_audit, print_disagreements, print_sampl
 from flows.runtime.console import show, stage_progress
 from flows.runtime.session import ARTIFACTS_FOLDER, EXPERIMENT, mlflow_store
 from flows.runtime.signals import interruptible
-from flows.stages.past_audits import past_audits
+from flows.runtime.stores import past_audits
 from schemas.config.profiles import read_state
 from schemas.errors import InputError
 from schemas.given_references import AskedTask

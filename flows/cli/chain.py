@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from flows.cli.costs import confirm_costs
 from flows.cli.options import LOOKED
-from flows.doctor.ready import require_ready
+from flows.doctor.run import require_ready
 from flows.runtime.console import say
 from flows.runtime.session import BYTES_NEEDED, has_server, prefect_folder, recorded, session
 from flows.runtime.signals import fresh_hint, interruptible
@@ -14,7 +14,7 @@ from schemas.source import source_digest
 from tasks.train.sizing.fit import refuse_unfit
 
 if TYPE_CHECKING:
-    from flows.retrain import Retraining, Until
+    from flows.stages.retraining import Retraining, Until
 
 READ_AHEAD: Final = (
     "tasks.synthesize.stage",

@@ -23,9 +23,8 @@ from tasks.evaluate.compare import REPORT_FILE, Comparison, write_report
 from tasks.evaluate.compare import compare as compare_scores
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.figures import draw
-from tasks.evaluate.report.page import REPORT_PAGE, write_page
+from tasks.evaluate.report.page import REPORT_PAGE, REPORT_TEXT, write_report_files
 from tasks.evaluate.report.sentences import headline
-from tasks.evaluate.report.text import REPORT_TEXT, markdown
 from tasks.evaluate.stats.pairing import read_scores
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, plan, read_comparison
 from tasks.lineage.store.inventory import short
@@ -147,8 +146,7 @@ def _compare(
         files = {"base scores": base, "tuned scores": tuned}
         background = Background(identities={name: file_sha256(path) for name, path in files.items() if path.is_file()})
         write_report(comparison.report(), draft)
-        write_page(comparison, background, draft, draw(comparison, background))
-        (draft / REPORT_TEXT).write_text(markdown(comparison, background), encoding="utf-8")
+        write_report_files(comparison, background, draft, draw(comparison, background))
     return comparison, examined
 
 

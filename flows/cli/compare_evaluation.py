@@ -15,8 +15,7 @@ from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactDamaged, Artifact
 from tasks.lineage.store.inventory import short
 
 if TYPE_CHECKING:
-    from tasks.evaluate.decision import Examined
-    from tasks.evaluate.evidence import Compare
+    from tasks.evaluate.decision import Compare, GateConditions
 
 BESIDE: Final = "floors, baselines, variety, general instructions, champion and rungs"
 """What an evaluation examines beside the scores of base and tuned."""
@@ -82,18 +81,17 @@ def decided(
         why = f"the evaluation has them for {scores_file(BASE)} and {scores_file(TUNED)} alone"
     else:
         # Two files of nobody's evaluation need none of its libraries.
-        from tasks.evaluate.decision import decide_on, matched  # noqa: PLC0415
-        from tasks.evaluate.examined import read_examined  # noqa: PLC0415
+        from tasks.evaluate.decision import matched, read_conditions  # noqa: PLC0415
 
         over_rungs = _over_rungs(evaluation.record.config)
         try:
-            examined = read_examined(evaluation.folder, base, tuned, over_rungs, compare)
+            conditions = read_conditions(evaluation.folder, base, tuned, over_rungs, compare)
         except InputError as error:
             warn(str(error))
             why = "what the evaluation says of them cannot be read"
         else:
-            found = decide_on(matched(base, tuned, compare), examined, margin, compare)
-            return found, f"examined, as by evaluation {short(evaluation.record.sha256)}: {_listed(examined)}"
+            found = conditions.decide(matched(base, tuned, compare), margin, compare)
+            return found, f"examined, as by evaluation {short(evaluation.record.sha256)}: {_listed(conditions)}"
     return compare(base, tuned), f"not examined, for {why}: {BESIDE}; the verdicts are of the scores alone"
 
 
@@ -101,18 +99,18 @@ def _over_rungs(config: Mapping[str, Any]) -> Any:
     return config.get("promote", {}).get("over_rungs", "report")
 
 
-def _listed(examined: "Examined") -> str:
+def _listed(conditions: "GateConditions") -> str:
     """Return what was examined beside the scores, in words."""
-    claims = examined.claims.values()
+    claims = conditions.claims.values()
     baselines = dict.fromkeys(name for claim in claims for name in claim.baselines)
     floors = sum(len(claim.floors) for claim in claims)
     found = [
         f"{floors} floor{'' if floors == 1 else 's'}" if floors else "",
         f"baselines {', '.join(baselines)}" if baselines else "",
         "variety" if any(claim.variety is not None for claim in claims) else "",
-        f"seed {examined.chosen_seed} alone" if examined.alone else "",
-        "champion" if examined.champion else "",
-        f"rungs {', '.join(rung.name for rung in examined.ladder)}" if examined.ladder else "",
-        "general instructions" if examined.general else "",
+        f"seed {conditions.chosen_seed} alone" if conditions.alone else "",
+        "champion" if conditions.champion else "",
+        f"rungs {', '.join(rung.name for rung in conditions.ladder)}" if conditions.ladder else "",
+        "general instructions" if conditions.general else "",
     ]
     return "; ".join(each for each in found if each) or "nothing beside the scores"

@@ -9,9 +9,8 @@ import typer
 from flows.cli.options import Json, Overrides, Profile, StateFolder, configured, emit
 from flows.cli.output_folder import new_folder
 from flows.runtime.console import say, show
-from flows.runtime.logs_to_monitor import logs_to_monitor
 from flows.runtime.session import BYTES_NEEDED, has_server, session
-from flows.runtime.stores import open_store
+from flows.runtime.stores import logs_to_monitor, open_store
 from schemas.config.config import Config
 from schemas.tables.log_file import log_files, require_rows
 

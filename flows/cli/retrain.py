@@ -13,7 +13,7 @@ from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.policy.merge import MERGED_FOLDER
 
 if TYPE_CHECKING:
-    from flows.retrain import Retraining
+    from flows.stages.retraining import Retraining
 
 
 def retrain(

@@ -23,7 +23,7 @@ from flows.runtime.session import (
     UI_LOCK,
     Pages,
     configure_prefect,
-    full_disk_told,
+    disk_full_errors,
     private_files,
     prove_writable,
     running_server,
@@ -63,7 +63,7 @@ def serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     if not root.is_dir():
         raise InputError(f"there is no state folder {root}; run `tucano retrain` first, or name another with --state")
     prove_writable(root)
-    with private_files(root), _alone(root), full_disk_told(root):
+    with private_files(root), _alone(root), disk_full_errors(root):
         _serve(root, prefect_port, mlflow_port)
 
 

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from flows.deploy.files import DEPLOYMENTS_FILE, Deployment, Schedule
 from flows.deploy.plan import Found, Wanted
-from flows.runtime.absolute_config import absolute_config
+from flows.runtime.deployed import absolute_config
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.faults import first_fault

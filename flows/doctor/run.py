@@ -1,15 +1,17 @@
-"""Checks of this machine for a run, made concurrently, each with a time limit of its own."""
+"""Checks of this machine for a run: all of them at once, or before a run those whose fault would end it."""
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Final
 
-from flows.doctor import libraries, machine, model, profile, servers, stores
+from flows.doctor import libraries, machine, profile, servers
 from flows.doctor.finding import CheckOutcome, ClockReading, Finding, refused, single
+from flows.runtime.session import artifacts_folder
+from flows.runtime.stores import open_store
 from schemas.config.config import Config
-from schemas.errors import TucanoError
+from schemas.errors import InputError, TucanoError
 from schemas.sqlite_file import SECONDS_TO_WAIT
 
 Check = Callable[[Config], CheckOutcome]
@@ -23,9 +25,9 @@ CHECKS: Final[Mapping[str, Check]] = {
     "state folder": machine.check_state,
     "Prefect": servers.check_prefect,
     "MLflow": servers.check_mlflow,
-    "mirror": stores.check_mirror,
-    "artifacts": stores.check_artifacts,
-    "model": model.check_model,
+    "mirror": servers.check_mirror,
+    "artifacts": servers.check_artifacts,
+    "model": profile.check_model,
     "files": profile.check_files,
     "endpoints": profile.check_endpoints,
     "preemption": profile.check_notice,
@@ -96,3 +98,38 @@ def _outcome(name: str, future: Future[CheckOutcome], started: float, seconds: f
     except TimeoutError:
         remedy = "check the network, and what it is that does not answer"
         return single(name, "fault", f"no answer within {seconds:g} s", remedy)
+
+
+def require_ready(config: Config, profile_name: str) -> None:
+    """Refuse a run that this machine cannot bring to its end: no GPU, no model, no inputs.
+
+    Raises:
+        InputError: Something is missing; the sentence names it and the remedy.
+    """
+    for check in _checks(config):
+        faults = [finding for finding in check(config).findings if finding.verdict == "fault"]
+        if faults:
+            first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+            raise InputError(
+                f"profile {profile_name} cannot run here: {first.check}: {first.found}{more}; {first.remedy}; all that "
+                f"is missing: tucano doctor --profile {profile_name}"
+            )
+
+
+def _checks(config: Config) -> Iterator[Check]:
+    """Yield the checks, those first that ask no other machine."""
+    yield profile.check_files
+    yield machine.check_gpu
+    yield libraries.check_gpu_packages
+    yield libraries.check_trainer
+    if not _has_base(config):
+        yield profile.check_model
+
+
+def _has_base(config: Config) -> bool:
+    """Return whether an earlier run made a base of the same model: the hub need not be asked again."""
+    if not artifacts_folder(config).is_dir():
+        return False
+    policies = [(record.config or {}).get("policy", {}) for record in open_store(config).records("base")]
+    wanted = (config.policy.name, config.policy.revision)
+    return any((policy.get("name"), policy.get("revision")) == wanted for policy in policies)

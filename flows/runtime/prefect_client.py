@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -80,13 +80,39 @@ def has_worker(client: SyncPrefectClient, pool: WorkPool) -> bool:
     return pool.is_push_pool or pool.is_managed_pool or bool(client.read_workers_for_work_pool(pool.name, online))
 
 
-def without_heartbeats() -> AbstractContextManager[object]:
-    """Save each flow the second of joining its heartbeat thread: a session's own server acts on no heartbeat."""
-    return temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
+@contextmanager
+def own_server(is_disk_full: Callable[[], bool]) -> Iterator[None]:
+    """Use a session's own server in the block: without what a killed command left, and with all sent before its end."""
+    # It acts on no heartbeat, and each flow would wait a second for its thread.
+    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}), report_dropped_logs(unless=is_disk_full):
+        # The lock proves that nobody works on what is running there.
+        running = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])))
+        with get_client(sync_client=True) as client:
+            for run in client.read_flow_runs(flow_run_filter=running):
+                client.set_flow_run_state(run.id, Crashed(message="its process was killed"), force=True)
+        try:
+            yield
+        finally:
+            drain()
 
 
 @contextmanager
-def lost_server_told(address: str) -> Iterator[None]:
+def team_server(address: str, is_disk_full: Callable[[], bool]) -> Iterator[None]:
+    """Use somebody else's server in the block.
+
+    Raises:
+        InputError: It does not take our key.
+        Interrupted: It went away.
+    """
+    # The health check needs no credentials, so it does not prove that our key is accepted.
+    with connected(address) as client:
+        client.read_flows(limit=1)
+    with lost_server_error(address), report_dropped_logs(unless=is_disk_full):
+        yield
+
+
+@contextmanager
+def lost_server_error(address: str) -> Iterator[None]:
     """Say in one sentence that the server of a run went away in the block, once Prefect has tried for a minute.
 
     Raises:
@@ -114,7 +140,7 @@ def _is_to(address: str, failed: httpx.HTTPError) -> bool:
 
 
 @contextmanager
-def lost_lines_told(unless: Callable[[], bool]) -> Iterator[None]:
+def report_dropped_logs(unless: Callable[[], bool]) -> Iterator[None]:
     """Warn in one sentence of log lines that the server does not take during the block, for which Prefect has several.
 
     Args:
@@ -134,14 +160,6 @@ def lost_lines_told(unless: Callable[[], bool]) -> Iterator[None]:
         yield
     finally:
         APILogWorker._handle_batch = before  # type: ignore[method-assign]  # noqa: SLF001
-
-
-def crash_abandoned_runs() -> None:
-    """Mark what a killed command left running as crashed on the page; the lock proves that nobody works on it."""
-    running = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])))
-    with get_client(sync_client=True) as client:
-        for run in client.read_flow_runs(flow_run_filter=running):
-            client.set_flow_run_state(run.id, Crashed(message="its process was killed"), force=True)
 
 
 def drain() -> None:

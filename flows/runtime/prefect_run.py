@@ -31,14 +31,14 @@ def is_recorded() -> bool:
 
 
 class StageFlow(Generic[Arguments, Result]):
-    """Function of a configuration that is a flow of its own where that is recorded, and else a function."""
+    """Function of a session that is a flow of its own where that is recorded, and else a function."""
 
     def __init__(self, name: str, function: Callable[Arguments, Result]) -> None:
         """Make a flow of a function, whose runs are named by the configuration's seed."""
         update_wrapper(self, function)
         self._function = function
         self._flow: Callable[Arguments, Any] = flow(
-            name=name, flow_run_name=f"{name}-seed{{config.seed}}", validate_parameters=False
+            name=name, flow_run_name=f"{name}-seed{{session.config.seed}}", validate_parameters=False
         )(function)
 
     @property

@@ -5,8 +5,9 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -102,12 +103,15 @@ def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
         configure_prefect(root)
         if has_server():
             address = os.environ["PREFECT_API_URL"]
-            _prove_reachable(address)
+            if not reachable(address):
+                raise InputError(
+                    f"no Prefect server answers at PREFECT_API_URL={shown(address)}; start it, correct the address, or "
+                    "unset the variable to use a server of the run's own"
+                )
             # Prefect reads the session's settings when it is imported.
-            from flows.runtime.prefect_client import lost_server_told  # noqa: PLC0415
+            from flows.runtime.prefect_client import team_server  # noqa: PLC0415
 
-            stack.enter_context(lost_server_told(address))
-            stack.enter_context(_lost_lines_told(root))
+            stack.enter_context(team_server(address, partial(_is_disk_full, root)))
         yield
 
 
@@ -138,7 +142,10 @@ def recorded(config: Config, meanwhile: Callable[[], object] | None = None) -> I
         for name in ("PREFECT_API_URL", OWN_SERVER_VARIABLE):
             os.environ[name] = address
             stack.callback(os.environ.pop, name)
-        stack.enter_context(_own_server(config.state.root))
+        # Prefect reads the session's settings when it is imported, which `session_server` does while the server starts.
+        from flows.runtime.prefect_client import own_server  # noqa: PLC0415
+
+        stack.enter_context(own_server(partial(_is_disk_full, config.state.root)))
         yield
 
 
@@ -170,7 +177,7 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
     named = [address for address in (config.state.mirror, config.state.artifacts) if address is not None]
     shared = any(_is_folder_outside(root, address) for address in named)
     try:
-        with private_files(root, shared=shared), full_disk_told(root):
+        with private_files(root, shared=shared), disk_full_errors(root):
             prove_usable(mlflow_store(config.state)[0])
             yield
     finally:
@@ -205,7 +212,7 @@ def private_files(root: Path, *, shared: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def full_disk_told(root: Path) -> Iterator[None]:
+def disk_full_errors(root: Path) -> Iterator[None]:
     """Translate what fails in the block on a full disk into one sentence; what has its own sentence keeps it.
 
     Raises:
@@ -217,9 +224,13 @@ def full_disk_told(root: Path) -> Iterator[None]:
         if getattr(error, "exit_code", TucanoError.exit_code) != TucanoError.exit_code:
             raise
         # A full disk has many faces: Prefect's server fails in its own process, and says no more than that it did.
-        if is_of_full_disk(error) or shutil.disk_usage(root).free < BYTES_OF_A_FULL_DISK:
+        if is_of_full_disk(error) or _is_disk_full(root):
             raise full_disk_error(root, error) from None
         raise
+
+
+def _is_disk_full(root: Path) -> bool:
+    return shutil.disk_usage(root).free < BYTES_OF_A_FULL_DISK
 
 
 def prove_space(root: Path, bytes_needed: int, what: str) -> None:
@@ -234,41 +245,6 @@ def prove_space(root: Path, bytes_needed: int, what: str) -> None:
             f"the disk of the state folder {root} has {free / 1e6:.0f} MB free and {what} needs "
             f"{bytes_needed / 1e6:.0f}; free some space and run the same command again: what was finished is kept"
         )
-
-
-def _prove_reachable(address: str) -> None:
-    if not reachable(address):
-        raise InputError(
-            f"no Prefect server answers at PREFECT_API_URL={shown(address)}; start it, correct the address, or unset "
-            "the variable to use a server of the run's own"
-        )
-    # Prefect reads the session's settings when it is imported.
-    from flows.runtime.prefect_client import connected  # noqa: PLC0415
-
-    # The health check needs no credentials, so it does not prove that our key is accepted.
-    with connected(address) as client:
-        client.read_flows(limit=1)
-
-
-def _lost_lines_told(root: Path) -> AbstractContextManager[None]:
-    # Prefect reads the session's settings when it is imported.
-    from flows.runtime.prefect_client import lost_lines_told  # noqa: PLC0415
-
-    # The run itself says that the disk is full.
-    return lost_lines_told(unless=lambda: shutil.disk_usage(root).free < BYTES_OF_A_FULL_DISK)
-
-
-@contextmanager
-def _own_server(root: Path) -> Iterator[None]:
-    # Prefect reads the session's settings when it is imported, which `session_server` does while the server starts.
-    from flows.runtime.prefect_client import crash_abandoned_runs, drain, without_heartbeats  # noqa: PLC0415
-
-    with without_heartbeats(), _lost_lines_told(root):
-        crash_abandoned_runs()
-        try:
-            yield
-        finally:
-            drain()
 
 
 def prove_writable(root: Path) -> None:

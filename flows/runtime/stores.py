@@ -1,4 +1,8 @@
-"""Stores of a state folder: its artifacts, and MLflow's runs and model registry."""
+"""What a state folder holds: artifacts, MLflow's runs and model registry, and the logs of a served model."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
 from schemas.config.config import Config
@@ -6,6 +10,9 @@ from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import LocalRegistry, Registry, RegistryReader
 from tasks.lineage.store.artifacts import ArtifactStore
+
+if TYPE_CHECKING:
+    from tasks.audit.report import PastAudit
 
 
 def open_store(config: Config) -> ArtifactStore:
@@ -46,3 +53,45 @@ def open_registry(config: Config) -> Registry:
     """Open the model registry of the state folder."""
     address, _ = mlflow_store(config.state)
     return Registry(address)
+
+
+def past_audits(config: Config) -> "tuple[PastAudit, ...]":
+    """Return the audits of the state folder, the newest first; none where it has no artifacts yet."""
+    # The report of an audit, which few commands need.
+    from schemas.audit_record import read_audit_record  # noqa: PLC0415
+    from tasks.audit.report import PastAudit  # noqa: PLC0415
+
+    store = open_store(config)
+    audits: list[PastAudit] = []
+    for record in store.records("audit"):
+        # An audit of an older format cannot be compared; it must not prevent this one.
+        with suppress(InputError):
+            audits.append(PastAudit(record.created_at, read_audit_record(store.path(record.sha256))))
+    return tuple(audits)
+
+
+def served_logs(config: Config) -> Path:
+    """Return the folder of the state folder with the gateway's logs."""
+    return config.state.root / "logs"
+
+
+def logs_to_monitor(config: Config, given: Path | None) -> Path:
+    """Return the file or folder of the logs.
+
+    Args:
+        config: The run's configuration.
+        given: What the caller names; None for what the configuration names.
+
+    Raises:
+        InputError: Neither names any, and the gateway wrote none.
+    """
+    named = given or config.monitor.logs
+    if named is not None:
+        return named
+    served = served_logs(config)
+    if not served.is_dir():
+        raise InputError(
+            f"no logs are given, and `tucano serve` has written none into {served}; name a file or folder of them, or "
+            "add --set monitor.logs=PATH"
+        )
+    return served

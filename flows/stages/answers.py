@@ -1,21 +1,27 @@
-"""Answers of one model to the test split, drawn once per model, test split and decoding, and shared by comparisons."""
+"""Answers to the test split: of one model, drawn once per test split and decoding; of rivals; and of the rungs.
+
+A rung is what may be had of the base at less cost, by its name in `evaluate.rungs`.
+"""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 
-from flows.runtime.stores import open_store
-from flows.stages.child_pool import ChildPool
-from flows.stages.runner import Stage, StageResult, begin_work, config_digest, run_stage
+from flows.runtime.console import warn
+from flows.stages.base import tuned_on_references
+from flows.stages.child_pool import do_all
+from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from flows.stages.stage_child import batches_folder, run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.config.endpoint import HOW_IT_IS_REACHED
-from schemas.config.evaluate import RivalConfig
+from schemas.config.evaluate import RivalConfig, Rung
+from schemas.errors import Interrupted, TucanoError
 from schemas.progress import Progress
 from schemas.source import source_digest
 from schemas.tables.prompts import TEST_FILE, read_prompts
@@ -33,6 +39,14 @@ RIVAL_STAGE: Final = "answer-rival"
 RIVAL_SOURCES: Final = ("tasks.evaluate.answers.rival",)
 RIVAL_NOT_IN_KEY: Final = HOW_IT_IS_REACHED | {"name", "price_input", "price_output"}
 """Settings of a rival that are in no key: these, its name and its prices."""
+GUIDED: Final[Rung] = "base-guided"
+SFT: Final[Rung] = "sft"
+MODEL_STAGE: Final = f"model-{SFT}"
+
+Result = TypeVar("Result")
+Made = StageResult | TucanoError
+"""What was made for a rung, or why it could not be."""
+Makers = Mapping[str, Callable[[], Made]]
 
 
 @dataclass(frozen=True)
@@ -47,8 +61,6 @@ class Answering:
     """The policy trained on the base; None where the base itself answers."""
     merged: ArtifactRecord | None = None
     """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
-    draws: int = 1
-    """Answers to each prompt for each sample; several are drawn at the rollouts' temperature, so that they differ."""
     guided: Guided = SERVED
     """Tasks whose grammar guides their answers."""
     general: bool = False
@@ -69,30 +81,19 @@ class Answering:
         return {"policy": self.policy} if self.policy is not None else {}
 
 
-def answer(
-    config: Config,
-    pipeline_run: str,
-    dataset: StageResult,
-    plan: StageResult,
-    who: Answering,
-    pool: ChildPool | None,
-    *,
-    fresh: bool = False,
-) -> StageResult:
+def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answering) -> StageResult:
     """Let a model answer the test split in a child process, or reuse its answers with this decoding.
 
-    The dataset and the plan allow the start and are recorded, but only the test split decides the answers. The child
-    runs in the pool, if any is given.
+    The dataset and the plan allow the start and are recorded, but only the test split decides the answers.
     """
+    config = session.config
     inputs, grammars = who.weights, grammars_of(who.guided)
     of_prompts = _grammars_of_prompts(dataset, who.guided)
-    samples = who.draws * config.evaluate.samples
-    temperature = config.evaluate.temperature if who.draws == 1 else config.train.temperature
     digest = config_digest(
         dataset.record.files[TEST_FILE],
         config.seed,
-        temperature,
-        samples,
+        config.evaluate.temperature,
+        config.evaluate.samples,
         config.evaluate.batch_size,
         config.train.max_completion_tokens,
         who.load_in_4bit,
@@ -102,17 +103,17 @@ def answer(
     )
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
-        store = open_store(config)
+        store = session.store
         request = AnswerRequest(
             base=store.path((who.merged or who.base).sha256),
             policy=store.path(who.policy.sha256) if who.policy and not who.merged else None,
             load_in_4bit=who.load_in_4bit,
             dataset=dataset.path,
-            temperature=temperature,
+            temperature=config.evaluate.temperature,
             max_tokens=config.train.max_completion_tokens,
             grammars=grammars,
             grammars_of_prompts=of_prompts,
-            samples=samples,
+            samples=config.evaluate.samples,
             batch_size=config.evaluate.batch_size,
             seed=config.seed,
             work=folder,
@@ -120,7 +121,7 @@ def answer(
             general=who.general,
         )
         return run_stage_child(
-            config,
+            session,
             stage,
             "tasks.evaluate.answers.answer",
             request,
@@ -128,8 +129,6 @@ def answer(
             reads=[*inputs.values(), dataset.record],
             output=output,
             progress=progress,
-            fresh=fresh,
-            pool=pool,
         )
 
     stage = Stage(
@@ -144,22 +143,22 @@ def answer(
         work=work,
         summary=_figures,
     )
-    folder = batches_folder(config, STAGE, stage, fresh=fresh)
+    folder = batches_folder(session, STAGE, stage)
     # Two of equal weights have equal answers: the second then finds those of the first.
-    with nullcontext() if pool is None else pool.alone(stage.key):
-        return _run(stage, config, pipeline_run, fresh=fresh)
+    with nullcontext() if session.pool is None else session.pool.alone(stage.key):
+        return _run(stage, session)
 
 
-def try_rivals(config: Config, dataset: StageResult, *, fresh: bool = False) -> None:
+def try_rivals(session: Session, dataset: StageResult) -> None:
     """Ask each rival whose answers are not in the store a few prompts, before anything is trained.
 
     Raises:
         InputError: An endpoint cannot be used, or gives no answers.
     """
-    code = source_digest(*RIVAL_SOURCES)
-    answered = {(each.code_version, each.config_digest) for each in open_store(config).records("answers")}
+    config, code = session.config, source_digest(*RIVAL_SOURCES)
+    answered = {(each.code_version, each.config_digest) for each in session.store.records("answers")}
     for rival in config.evaluate.rivals:
-        if fresh or (code, _rival_digest(config, dataset, rival)) not in answered:
+        if session.fresh or (code, _rival_digest(config, dataset, rival)) not in answered:
             begin_work(f"{RIVAL_STAGE}-{rival.name}")
             try_rival(
                 rival,
@@ -181,19 +180,12 @@ def _rival_digest(config: Config, dataset: StageResult, rival: RivalConfig) -> s
     )
 
 
-def answer_rival(
-    config: Config,
-    pipeline_run: str,
-    dataset: StageResult,
-    plan: StageResult,
-    rival: RivalConfig,
-    *,
-    fresh: bool = False,
-) -> StageResult:
+def answer_rival(session: Session, dataset: StageResult, plan: StageResult, rival: RivalConfig) -> StageResult:
     """Let the model at an endpoint answer the test split, or reuse its answers with this decoding.
 
     It is called from this process: an endpoint needs no torch.
     """
+    config = session.config
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         answer_by_rival(
@@ -219,8 +211,8 @@ def answer_rival(
         work=work,
         summary=_figures,
     )
-    folder = batches_folder(config, STAGE, stage, fresh=fresh)
-    return _run(stage, config, pipeline_run, fresh=fresh)
+    folder = batches_folder(session, STAGE, stage)
+    return _run(stage, session)
 
 
 def _grammars_of_prompts(dataset: StageResult, guided: Guided) -> dict[str, str]:
@@ -232,10 +224,10 @@ def _grammars_of_prompts(dataset: StageResult, guided: Guided) -> dict[str, str]
     return {row.prompt_id: grammar_of(row.task, row.prompt, guided) for row in rows if row.task in with_own}
 
 
-def _run(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> StageResult:
+def _run(stage: Stage, session: Session) -> StageResult:
     """Make the answers; once they are kept, remove the finished batches."""
-    result = run_stage(stage, config, pipeline_run, fresh=fresh)
-    kept = batches_folder(config, STAGE, stage, fresh=False)
+    result = run_stage(stage, session)
+    kept = batches_folder(replace(session, fresh=None), STAGE, stage)
     for folder in kept.parent.glob(f"{kept.name}*"):
         shutil.rmtree(folder)
     return result
@@ -249,3 +241,91 @@ def _figures(folder: Path) -> Mapping[str, Any]:
         "mean tokens": round(fmean(tokens), 1) if tokens else "unknown",
         "cut off": sum(extra["stop_reason"] == StopReason.TOKEN_LIMIT for extra in extras),
     }
+
+
+class RungAnswers(NamedTuple):
+    """Stages of a rung."""
+
+    name: str
+    """Who answered, by its stage."""
+    result: StageResult
+    """The answers artifact."""
+    made: Mapping[str, StageResult] = {}
+    """The model that was made for it, by its stage; empty where the base or the policy answers."""
+
+
+@dataclass
+class Rungs:
+    """Rungs that answered, and those that are left out of the ladder."""
+
+    answered: dict[Rung, RungAnswers] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Why each failed, in a sentence."""
+
+
+def rung_makers(session: Session, dataset: StageResult, base: StageResult) -> Makers:
+    """Return what makes the models that rungs answer with, by stage: from the base alone, without the test split."""
+    if SFT not in session.config.evaluate.rungs:
+        return {}
+    return {MODEL_STAGE: partial(_try, partial(tuned_on_references, session, dataset, base))}
+
+
+def answer_rungs(
+    session: Session,
+    dataset: StageResult,
+    plan: StageResult,
+    base: StageResult,
+    made: Mapping[str, Made],
+) -> Rungs:
+    """Let each rung answer; one that fails is said, and left out of the ladder.
+
+    Args:
+        session: The session, whose configuration names the rungs.
+        dataset: The splits.
+        plan: The plan of the evaluation.
+        base: The base.
+        made: What came of `rung_makers`.
+
+    Raises:
+        Interrupted: A child was killed, or the run was interrupted: the same command resumes.
+    """
+
+    def answers(who: Answering, made: Mapping[str, StageResult] = {}) -> RungAnswers:
+        return RungAnswers(who.name, answer(session, dataset, plan, who), made)
+
+    def on_references() -> RungAnswers:
+        model = made[MODEL_STAGE]
+        if isinstance(model, TucanoError):
+            raise model
+        return answers(Answering(SFT, model.record, None), {MODEL_STAGE: model})
+
+    asked, rungs = session.config.evaluate.rungs, Rungs()
+    ways: Mapping[Rung, Callable[[], RungAnswers]] = {
+        GUIDED: lambda: answers(Answering(GUIDED, base.record, None, guided="all")),
+        SFT: on_references,
+    }
+    outcomes = do_all(session.pool, {str(rung): partial(_try, make) for rung, make in ways.items() if rung in asked})
+    for rung in ways:
+        outcome = outcomes.get(rung)
+        if isinstance(outcome, RungAnswers):
+            rungs.answered[rung] = outcome
+        elif outcome is not None:
+            warn(f"{outcome}; the evaluation continues without {rung}", "evaluate")
+            # No path of this machine stands in an artifact.
+            rungs.left_out[rung] = str(outcome).replace(str(session.config.state.root.resolve()), "the state folder")
+    rungs.answered = {rung: rungs.answered[rung] for rung in asked if rung in rungs.answered}
+    return rungs
+
+
+def _try(make: Callable[[], Result]) -> Result | TucanoError:
+    """Return the result, or the error of a rung, which decides nothing.
+
+    Raises:
+        Interrupted: A child was killed, or the run was interrupted.
+    """
+    try:
+        return make()
+    except Interrupted:
+        raise
+    except TucanoError as error:
+        return error

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.runtime.links import linked_to_mlflow
 from flows.runtime.prefect_run import show_markdown, stage_flow
-from flows.stages.past_audits import past_audits
-from flows.stages.runner import Stage, StageResult, config_digest, run_stage
-from flows.stages.scores import drawn_sheets
+from flows.runtime.run_page import linked_to_mlflow
+from flows.runtime.stores import past_audits
+from flows.stages.audit_sheet import drawn_sheets
+from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.audit_record import AuditRecord, read_audit_record
-from schemas.config.config import Config
 from schemas.errors import GateRefused, Interrupted
 from schemas.faults import first_few
 from schemas.progress import Progress
@@ -25,12 +24,13 @@ REPORTS = (REPORT_PAGE, REPORT_FILE)
 
 
 @stage_flow("audit")
-def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool = False) -> StageResult:
+def audit(session: Session, files: AuditFiles) -> StageResult:
     """Audit the rewards; where this version was audited on this sheet before, that audit stands.
 
     Raises:
         GateRefused: The rewards do not agree with the scores well enough; the audit is kept all the same.
     """
+    config = session.config
     sheet, rollouts = (file_digests([file]) for file in (files.sheet, files.rollouts))
 
     @spoken(config.language)
@@ -58,7 +58,7 @@ def audit(config: Config, pipeline_run: str, files: AuditFiles, *, fresh: bool =
         summary=_figures,
         reports=REPORTS,
     )
-    result = run_stage(stage, config, pipeline_run, fresh=fresh)
+    result = run_stage(stage, session)
     record = read_audit_record(result.path)
     show_markdown(
         key="audit-gate",

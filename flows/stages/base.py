@@ -1,65 +1,55 @@
-"""Flow `base`: the model that training starts from."""
+"""Models that others are made of: the base of a training, that model as published, the rung `sft`, a merged policy."""
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import warn
 from flows.runtime.prefect_run import stage_flow
-from flows.runtime.session import work_folder
-from flows.runtime.stores import open_store
-from flows.stages.child_pool import ChildPool
-from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
-from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.progress import Progress
 from schemas.tables.instructions import GENERAL_FILE
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from tasks.lineage.mlflow.recorder import StageRun
+from tasks.policy.adapters import ADAPTER_FOLDER
+from tasks.policy.merge_child import MergeRequest, read_check
 from tasks.policy.published import PUBLISHED_FILE, given_template
 from tasks.policy.stand_in import digests
 from tasks.train.sft.warm_start import SUMMARY_FILE, WarmStartRequest
 
+MERGE = "merge"
+MODULE = "tasks.policy.merge_child"
+
 
 @stage_flow("base")
-def base(config: Config, pipeline_run: str, dataset: StageResult, *, fresh: bool = False) -> StageResult:
+def base(session: Session, dataset: StageResult) -> StageResult:
     """Fetch the published model, or the shipped stand-in, and give it its warm start."""
-    return _make("base", config, pipeline_run, dataset, fresh=fresh)
+    return _make("base", session, dataset)
 
 
-def published(
-    config: Config, pipeline_run: str, dataset: StageResult, base: StageResult, *, fresh: bool = False
-) -> StageResult | None:
+def published(session: Session, dataset: StageResult, base: StageResult) -> StageResult | None:
     """Fetch the model as it was before its warm start; None without a warm start.
 
     Nothing is trained on it. It answers the test split, so that the effects of warm start and training can be
     separated. It is of the commit that the base was made of, even if the hub's branch has moved since.
     """
+    config = session.config
     if not config.warm_start.steps:
         return None
     commit = json.loads((base.path / PUBLISHED_FILE).read_text(encoding="utf-8"))["commit"]
     policy = config.policy.model_copy(update={"revision": commit}) if commit else config.policy
     without = config.model_copy(update={"policy": policy, "warm_start": WarmStartConfig(steps=0)})
-    return _make("published", without, pipeline_run, dataset, fresh=fresh)
+    return _make("published", replace(session, config=without, pool=None), dataset)
 
 
-def tuned_on_references(
-    config: Config,
-    pipeline_run: str,
-    dataset: StageResult,
-    base: StageResult,
-    pool: ChildPool | None,
-    *,
-    fresh: bool = False,
-) -> StageResult:
-    """Fine-tune the base on as many reference answers as the training samples completions: the rung `sft`.
-
-    Runs in a pool's thread, if any is given.
-    """
-    recipe, tuning = config.train, config.evaluate.sft
+def tuned_on_references(session: Session, dataset: StageResult, base: StageResult) -> StageResult:
+    """Fine-tune the base on as many reference answers as the training samples completions: the rung `sft`."""
+    recipe, tuning = session.config.train, session.config.evaluate.sft
     prompts = read_prompt_table(dataset.path / TRAIN_FILE).height
     warm_start = WarmStartConfig(
         steps=tuning.steps(recipe.sampled_completions, prompts),
@@ -69,24 +59,16 @@ def tuned_on_references(
         lora=recipe.lora,
         load_in_4bit=recipe.load_in_4bit,
     )
-    tuned = config.model_copy(update={"warm_start": warm_start})
-    return _make("sft", tuned, pipeline_run, dataset, further=base.record, pool=pool, fresh=fresh)
+    tuned = session.config.model_copy(update={"warm_start": warm_start})
+    return _make("sft", replace(session, config=tuned), dataset, further=base.record)
 
 
-def _make(
-    name: str,
-    config: Config,
-    pipeline_run: str,
-    dataset: StageResult,
-    *,
-    further: ArtifactRecord | None = None,
-    pool: ChildPool | None = None,
-    fresh: bool,
-) -> StageResult:
+def _make(name: str, session: Session, dataset: StageResult, *, further: ArtifactRecord | None = None) -> StageResult:
     """Make a base of the configured policy, or of another base that learns further.
 
     A base that learns further has its own chat template, and the policy's settings do not decide it.
     """
+    config = session.config
     read = {} if further is None else {"base": further}
     read["dataset"] = dataset.record
     decides = (policy_values(config.policy),) if further is None else ()
@@ -96,7 +78,7 @@ def _make(
             warn("warm_start.steps is 0, so the general instructions are not used", "base")
         request = WarmStartRequest(
             policy=config.policy,
-            base=None if further is None else open_store(config).path(further.sha256),
+            base=None if further is None else session.store.path(further.sha256),
             chat_template=given_template(config.policy) if further is None else None,
             warm_start=config.warm_start,
             recipe=config.train,
@@ -106,17 +88,15 @@ def _make(
             output=output,
         )
         return run_stage_child(
-            config,
+            session,
             stage,
             "tasks.train.sft.warm_start",
             request,
-            work_folder(config, name),
+            session.folder(name),
             reads=[*read.values()],
             output=output,
             progress=progress,
             metrics=mlflow_run.log_step,
-            fresh=fresh,
-            pool=pool,
         )
 
     stage = Stage(
@@ -130,7 +110,56 @@ def _make(
         work=work,
         summary=_figures,
     )
-    return run_stage(stage, config, pipeline_run, fresh=fresh)
+    return run_stage(stage, session)
+
+
+def merge(
+    session: Session, base: ArtifactRecord, policy: ArtifactRecord, dataset: StageResult, *, name: str = MERGE
+) -> StageResult | None:
+    """Merge a policy's adapter into its base, which is not quantized, or reuse an earlier merge.
+
+    The dataset's validation prompts check the merged model; they do not decide its weights.
+
+    Args:
+        session: The session.
+        base: The base that the policy was trained on.
+        policy: The policy.
+        dataset: Any dataset with prompts of the policy's tasks.
+        name: The stage's name, for people.
+
+    Returns:
+        None where each task has an adapter of its own: six copies of a base fit on no disk, so the adapters are served.
+    """
+    store = session.store
+    adapter = store.path(policy.sha256) / ADAPTER_FOLDER
+    if not adapter.is_dir():
+        return None
+
+    def work(output: Path, progress: Progress, _: StageRun) -> Origin:
+        return run_stage_child(
+            replace(session, pool=None),
+            stage,
+            MODULE,
+            MergeRequest(base=store.path(base.sha256), adapter=adapter, dataset=dataset.path, output=output),
+            session.folder(MERGE),
+            reads=[base, policy, dataset.record],
+            output=output,
+            progress=progress,
+        )
+
+    stage = Stage(
+        name=name,
+        # A policy's weights are the same whatever its role in the comparison.
+        cache_name=MERGE,
+        kind="merged",
+        sources=(MODULE,),
+        config_digest=config_digest(),
+        inputs={"base": base, "policy": policy},
+        order_only_inputs={"dataset": dataset.record},
+        work=work,
+        summary=lambda folder: read_check(folder).model_dump(),
+    )
+    return run_stage(stage, session)
 
 
 def policy_values(policy: PolicyConfig) -> dict[str, Any]:

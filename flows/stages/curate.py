@@ -6,7 +6,7 @@ from typing import Any
 
 from flows.runtime.console import warn
 from flows.runtime.prefect_run import stage_flow
-from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from flows.stages.shard_runners import map_shards
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
@@ -24,9 +24,9 @@ TOKENIZER_FILES = {".json", ".txt", ".jinja", ".model"}
 
 
 @stage_flow("curate")
-def curate(config: Config, pipeline_run: str, prompts: StageResult, *, fresh: bool = False) -> StageResult:
+def curate(session: Session, prompts: StageResult) -> StageResult:
     """Make the dataset out of the prompts."""
-    result = run_stage(dataset_stage(config, prompts), config, pipeline_run, fresh=fresh)
+    result = run_stage(dataset_stage(session.config, prompts), session)
     for warning in DatasetSummary.read(result.path).warnings:
         warn(warning, "curate")
     return result

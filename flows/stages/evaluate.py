@@ -1,24 +1,20 @@
 """Flow `evaluate`: base, challengers, champion and rivals on the test split, which no earlier stage reads."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import say, warn
-from flows.runtime.links import linked_to_mlflow, mlflow_file
 from flows.runtime.prefect_run import is_recorded, show_markdown, stage_flow
-from flows.runtime.session import mlflow_store, work_folder
-from flows.runtime.stores import open_recorder, open_store
-from flows.stages.answers import Answering, answer, answer_rival
-from flows.stages.base import published
-from flows.stages.champion import Champion, champion_for
-from flows.stages.child_pool import ChildPool, do_all
-from flows.stages.logged_training import logged_training
-from flows.stages.merge import merge
-from flows.stages.rungs import Made, answer_rungs
-from flows.stages.runner import Stage, StageResult, config_digest, run_stage
-from flows.stages.traced_answers import traced_answers
+from flows.runtime.run_page import linked_to_mlflow, mlflow_file
+from flows.runtime.session import mlflow_store
+from flows.stages.answers import Answering, Made, answer, answer_rival, answer_rungs
+from flows.stages.base import merge, published
+from flows.stages.child_pool import do_all
+from flows.stages.evaluated import Champion, champion_for, logged_training, traced_answers
+from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
@@ -28,17 +24,16 @@ from schemas.progress import Progress
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.commerce.registry import joint_version
-from tasks.evaluate import stage as evaluate_stage
-from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, TUNED, read_report
 from tasks.evaluate.completions.page import PAGE_FILE, unpacked
 from tasks.evaluate.judge.insights import JudgeReport, judge_insights
+from tasks.evaluate.judge.question import AnsweredPrompt
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
 from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.report.metrics import metrics_of_report
-from tasks.evaluate.report.page import REPORT_PAGE
-from tasks.evaluate.report.text import REPORT_TEXT
-from tasks.evaluate.stage import PUBLISHED, TUNED_NF4, ShownModel
+from tasks.evaluate.report.page import REPORT_PAGE, REPORT_TEXT
+from tasks.evaluate.stage import PUBLISHED, TUNED_NF4, Evaluation, ShownModel
+from tasks.evaluate.stage import run as run_evaluation
 from tasks.evaluate.stats.statistics import is_wide
 from tasks.lineage.mlflow.judging import Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import StageRun
@@ -60,17 +55,10 @@ BESIDE_NF4 = "its own adapter beside the NF4 base that it was trained on, which 
 
 @stage_flow(STAGE)
 def evaluate(
-    config: Config,
-    pipeline_run: str,
-    prompts: StageResult,
-    dataset: StageResult,
-    base: StageResult,
-    audit: StageResult,
+    session: Session,
+    given: Mapping[str, StageResult],
     policies: Mapping[int, StageResult],
     for_rungs: Mapping[str, Made],
-    pool: ChildPool | None = None,
-    *,
-    fresh: bool = False,
 ) -> dict[str, StageResult]:
     """Plan, answer, score and compare, and write the report; return the stages, of which `evaluate` is the last.
 
@@ -81,26 +69,23 @@ def evaluate(
     and the rivals.
 
     Args:
-        config: The run's configuration.
-        pipeline_run: MLflow's run of the chain.
-        prompts: Has the store, on which SQL is executed.
-        dataset: Its test split is answered.
-        base: What was trained.
-        audit: Has the people's scores, for a judge.
+        session: The session, whose pool runs the children that answer.
+        given: What the training started from, by role: the prompts, whose store SQL is executed on; the dataset, whose
+            test split is answered; the base; and the audit, which has the people's scores for a judge.
         policies: The trained policies, by training seed.
-        for_rungs: What was made for the rungs, by stage (`flows.stages.rungs.rung_makers`).
-        pool: Runs the children that answer; None: each is alone.
-        fresh: Make all again.
+        for_rungs: What was made for the rungs, by stage (`flows.stages.answers.rung_makers`).
     """
+    config, store = session.config, session.store
+    prompts, dataset, base, audit = (given[role] for role in ("prompts", "dataset", "base", "audit"))
     chosen, judge = best_seed(policies), config.evaluate.judge
-    champion = champion_for(config, policies[chosen].record) if config.evaluate.against_champion else None
-    plan = _plan(config, pipeline_run, dataset, base, policies, champion)
+    champion = champion_for(session, policies[chosen].record) if config.evaluate.against_champion else None
+    plan = _plan(session, dataset, base, policies, champion)
     names = {seed: TUNED if len(policies) == 1 else f"{TUNED}-seed{seed}" for seed in policies}
     merged: dict[str, StageResult] = {}
 
     def as_served(name: str, trained_on: ArtifactRecord, policy: ArtifactRecord) -> Answering:
         stage_name = f"merge-{name}"
-        made = merge(config, pipeline_run, trained_on, policy, dataset, name=stage_name, fresh=fresh)
+        made = merge(session, trained_on, policy, dataset, name=stage_name)
         if made is not None:
             merged[stage_name] = made
         return Answering(name, trained_on, policy, made.record if made else None, general=general and name in compared)
@@ -113,21 +98,12 @@ def evaluate(
         answering.append(as_served(CHAMPION, champion.base, champion.policy))
     if config.train.load_in_4bit:
         answering.append(Answering(TUNED_NF4, base.record, policies[chosen].record, load_in_4bit=True))
-    before = published(config, pipeline_run, dataset, base, fresh=fresh)
+    before = published(session, dataset, base)
     if before is not None:
         answering.append(Answering(PUBLISHED, before.record, None))
-    answers = do_all(
-        pool,
-        {who.name: partial(answer, config, pipeline_run, dataset, plan, who, pool, fresh=fresh) for who in answering},
-    )
-    for rival in config.evaluate.rivals:
-        try:
-            answers[f"rival-{rival.name}"] = answer_rival(config, pipeline_run, dataset, plan, rival, fresh=fresh)
-        except EndpointError as error:
-            # It decides nothing, so its failure stops nothing; its answers so far are kept for the next run.
-            warn(f"{error}; the evaluation continues without it", STAGE)
-    challenger = next(who for who in answering if who.name == names[chosen])
-    rungs = answer_rungs(config, pipeline_run, dataset, plan, base, challenger, for_rungs, pool, fresh=fresh)
+    answers = do_all(session.pool, {who.name: partial(answer, session, dataset, plan, who) for who in answering})
+    answers |= _answers_of_rivals(session, dataset, plan)
+    rungs = answer_rungs(session, dataset, plan, base, for_rungs)
     answers |= {each.name: each.result for each in rungs.answered.values()}
     made = {name: result for each in rungs.answered.values() for name, result in each.made.items()}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
@@ -137,22 +113,16 @@ def evaluate(
     models = {BASE: base.record, **{f"policy-{names[seed]}": each.record for seed, each in policies.items()}}
     models |= {CHAMPION: champion.policy} if champion else {}
     models |= {PUBLISHED: before.record} if before else {}
-    inputs = {
-        "prompts": prompts.record,
-        "dataset": dataset.record,
-        "audit": audit.record,
-        "plan": plan.record,
-        **models,
-    }
+    inputs = {role: given[role].record for role in ("prompts", "dataset", "audit")} | {"plan": plan.record, **models}
     inputs |= {name: each.record for name, each in (merged | made).items()}
     inputs |= {f"answers-{name}": each.record for name, each in answers.items()}
 
     @spoken(config.language, config.workers.reais_per_dollar)
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
-        looks = count_looks(open_store(config), plan.record)
+        looks = count_looks(store, plan.record)
         if looks.number > 1:
             say(f"evaluate: look {looks.number} of this challenger at this test split; the report says so")
-        evaluate_stage.run(
+        evaluation = Evaluation(
             config.evaluate,
             config.rewards.spec,
             config.seed,
@@ -178,10 +148,10 @@ def evaluate(
             prices=config.workers.prices,
             trainings=[logged_training(seed, policy) for seed, policy in policies.items()],
             scrub=scrub_column,
-            judge=partial(_judge, config, judge, audit, mlflow_run, progress) if judge else None,
-            progress=progress,
+            judge=partial(_judge, session, judge, audit, mlflow_run, progress) if judge else None,
             output=output,
         )
+        run_evaluation(evaluation, progress)
         _show_in_mlflow(config, mlflow_run, output)
 
     stage = Stage(
@@ -211,11 +181,11 @@ def evaluate(
         summary=_figures,
         reports=(REPORT_PAGE, PAGE_FILE, REPORT_FILE, REPORT_TEXT, "figures/forest.svg", "figures/learning_curves.svg"),
     )
-    result = run_stage(stage, config, pipeline_run, fresh=fresh)
+    result = run_stage(stage, session)
     text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
     show_markdown(
         key="evaluation",
-        markdown=linked_to_mlflow(text, result.record, config) + _every_completion(result, config),
+        markdown=linked_to_mlflow(text, result.record, config) + _every_completion(result, session),
         description="Did the model get better?",
     )
     return {
@@ -228,6 +198,17 @@ def evaluate(
     }
 
 
+def _answers_of_rivals(session: Session, dataset: StageResult, plan: StageResult) -> dict[str, StageResult]:
+    answers: dict[str, StageResult] = {}
+    for rival in session.config.evaluate.rivals:
+        try:
+            answers[f"rival-{rival.name}"] = answer_rival(session, dataset, plan, rival)
+        except EndpointError as error:
+            # It decides nothing, so its failure stops nothing; its answers so far are kept for the next run.
+            warn(f"{error}; the evaluation continues without it", STAGE)
+    return answers
+
+
 def _show_in_mlflow(config: Config, mlflow_run: StageRun, evaluation: Path) -> None:
     """Let MLflow's run show the report's figures, and as traces a sample of the page of completions."""
     mlflow_run.log_figures(metrics_of_report(read_report(evaluation)))
@@ -236,23 +217,23 @@ def _show_in_mlflow(config: Config, mlflow_run: StageRun, evaluation: Path) -> N
     record_traces(uri, mlflow_run.run_id, config.rewards.spec, list(traced_answers(rows)))
 
 
-def _every_completion(result: StageResult, config: Config) -> str:
+def _every_completion(result: StageResult, session: Session) -> str:
     """Return a link to the browser of completions, where MLflow has it."""
     if not is_recorded():
         return ""
-    page = mlflow_file(result.record, PAGE_FILE, open_recorder(config).experiment_id, config)
+    page = mlflow_file(result.record, PAGE_FILE, session.recorder.experiment_id, session.config)
     return f"\n\n[Every completion]({page}): rollouts by step, answers beside one another." if page else ""
 
 
 def _plan(
-    config: Config,
-    pipeline_run: str,
+    session: Session,
     dataset: StageResult,
     base: StageResult,
     policies: Mapping[int, StageResult],
     champion: Champion | None,
 ) -> StageResult:
     """Write the plan of the evaluation before any test answer is drawn; an equal plan keeps its time."""
+    config = session.config
     for warning in wide_margins(config.evaluate.margin, read_summary(policies[best_seed(policies)].path)):
         warn(warning, STAGE)
     plan = EvaluationPlan(
@@ -286,7 +267,7 @@ def _plan(
         work=lambda output, _progress, _run: write_plan(plan, output),
         summary=lambda _: {"margin": plan.margin, "challengers": len(plan.challengers)},
     )
-    return run_stage(stage, config, pipeline_run, fresh=False)
+    return run_stage(stage, replace(session, fresh=None))
 
 
 def wide_margins(margin: float, training: Mapping[str, Any]) -> list[str]:
@@ -311,7 +292,7 @@ def _learning_curve(policy: Path) -> LearningCurve:
 
 
 def _judge(
-    config: Config,
+    session: Session,
     judge: JudgeConfig,
     audit: StageResult,
     mlflow_run: StageRun,
@@ -321,12 +302,12 @@ def _judge(
     """Let the judge compare; it decides nothing, so an unreachable judge stops nothing."""
 
     def record(name: str, judgements: Sequence[Judgement]) -> None:
-        uri, _ = mlflow_store(config.state)
+        uri, _ = mlflow_store(session.config.state)
         record_judgements(uri, mlflow_run.run_id, name, judge.model, judgements)
 
-    folder = work_folder(config, "judge")
+    folder, seed = session.folder("judge"), session.config.seed
     try:
-        return judge_insights(judge, answers, audit.path, config.seed, work=folder, record=record, progress=progress)
+        return judge_insights(judge, answers, audit.path, seed, work=folder, record=record, progress=progress)
     except EndpointError as error:
         warn(f"{error}; the report goes without it, until the evaluation is made again with --fresh", STAGE)
         return None

@@ -12,16 +12,14 @@ from typing import Any, Final
 from filelock import FileLock, Timeout
 from prefect import flow
 
-from flows.runtime.logs_to_monitor import served_logs
 from flows.runtime.own_files import own_files
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
-from flows.runtime.stores import open_recorder, open_store
+from flows.runtime.stores import open_recorder, open_store, served_logs
 from flows.stages.curate import dataset_stage
-from flows.stages.prompts_from_logs import FOLDER as SERVED_PROMPTS_FOLDER
-from flows.stages.remote_run import open_shared
-from flows.stages.runner import FRESH_FOLDER, StageResult, run_stage
+from flows.stages.remote import open_shared
+from flows.stages.runner import Session, StageResult, run_stage
 from flows.stages.shard_runners import map_shards
-from flows.stages.synthesize import prompts_stage
+from flows.stages.synthesize import SERVED_PROMPTS_FOLDER, prompts_stage
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted, TucanoError
@@ -330,10 +328,9 @@ def replace_prompts(config: Config, state: Forgetting, person: Person) -> None:
         with open_recorder(config).pipeline("forget", {}) as run:
             # The key is the same, as are the settings: what is found under it must be another.
             own = own_files(config.synthesize, config.state.root)
-            run_stage(prompts_stage(config, None, own, prompts_anew), config, run, fresh=True)
+            run_stage(prompts_stage(config, None, own, prompts_anew), Session(config, run), again=True)
 
     forget()
-    shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
 
 
 def made_anew(config: Config, state: Forgetting, stages: Mapping[str, StageResult]) -> Forgetting:

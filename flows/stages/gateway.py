@@ -17,10 +17,9 @@ import uvicorn
 import uvloop
 
 from flows.runtime.console import say
-from flows.runtime.logs_to_monitor import served_logs
 from flows.runtime.session import private_files, read_no_settings_here, work_folder
 from flows.runtime.signals import ENDING
-from flows.runtime.stores import existing_store, read_registry
+from flows.runtime.stores import existing_store, read_registry, served_logs
 from flows.stages.registered_version import answers_of, verified_record
 from flows.stages.served_model import find_served_model
 from schemas.config.config import Config
@@ -32,7 +31,7 @@ from schemas.tables.log_file import FEEDBACK_FOLDER
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.store.artifacts import ArtifactDamaged
-from tasks.monitor.scrubbing import scrubbed_references
+from tasks.monitor.logs import scrubbed_references
 from tasks.personal_data.scrub import scrub
 from tasks.policy.endpoint import authorization
 from tasks.serve.champion_watcher import Deploy, follow

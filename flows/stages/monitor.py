@@ -10,11 +10,10 @@ from typing import Any, Final
 
 import polars as pl
 
-from flows.runtime.links import linked_to_mlflow
 from flows.runtime.prefect_run import show_markdown, show_table
-from flows.runtime.stores import open_store, read_registry
+from flows.runtime.run_page import linked_to_mlflow
 from flows.stages.registered_version import answers_of
-from flows.stages.runner import Stage, StageResult, config_digest, run_stage
+from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
@@ -62,12 +61,11 @@ class Monitored:
         return [*silence, *alarm_sentences(self.found)] if self.is_new else silence
 
 
-def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitored:
+def monitor_logs(session: Session, files: LogFiles) -> Monitored:
     """Score the logs and look for drift, or reuse what was found in the same logs; show it on the run's page.
 
     Args:
-        config: The run's configuration.
-        pipeline_run: MLflow's run of which this is a stage.
+        session: The session.
         files: The logs.
 
     Raises:
@@ -75,9 +73,10 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
             and none was ever monitored.
         Interrupted: A process that scored was killed.
     """
-    champion, inputs, order_only = _champion(config)
+    config = session.config
+    champion, inputs, order_only = _champion(session)
     if not files.has_rows:
-        if silent := _last_found(config, champion, None):
+        if silent := _last_found(session, champion, None):
             return silent
         require_rows(files)
     seconds: dict[str, float] = {}
@@ -120,9 +119,9 @@ def monitor_logs(config: Config, pipeline_run: str, files: LogFiles) -> Monitore
         reports=(REPORT_PAGE, REPORT_TEXT, DRIFT_FILE),
     )
     try:
-        result = run_stage(stage, config, pipeline_run, fresh=False)
+        result = run_stage(stage, session)
     except NothingScored as error:
-        if silent := _last_found(config, champion, error.last):
+        if silent := _last_found(session, champion, error.last):
             return silent
         raise
     _show(config, result)
@@ -136,18 +135,18 @@ def _silence(last: datetime, config: Config) -> OperationsAlarm | None:
         return silence_alarm(last, datetime.now(UTC), config.monitor)
 
 
-def _last_found(config: Config, champion: ServingChampion, newest: datetime | None) -> Monitored | None:
+def _last_found(session: Session, champion: ServingChampion, newest: datetime | None) -> Monitored | None:
     """Return the last monitoring with the alarm that nobody has been answered since.
 
     Args:
-        config: The run's configuration.
+        session: The session.
         champion: The serving model.
         newest: Time of the newest row, of whatever model; None where there is no row.
 
     Returns:
         None where no answer was ever monitored, or the last is too new for an alarm.
     """
-    store = open_store(config)
+    store = session.store
     monitored = [(record, read_monitoring(store.path(record.sha256))) for record in store.records("monitoring")]
     # A version before kept no such time.
     known = [each for each in monitored if each[1]["champion"]["model"] == champion.model and "last" in each[1]["logs"]]
@@ -155,21 +154,20 @@ def _last_found(config: Config, champion: ServingChampion, newest: datetime | No
         return None
     record, found = max(known, key=lambda each: datetime.fromisoformat(each[1]["logs"]["last"]))
     last = datetime.fromisoformat(found["logs"]["last"])
-    silence = _silence(max(last, newest or last), config)
+    silence = _silence(max(last, newest or last), session.config)
     if silence is None:
         return None
-    result = StageResult(record, store.path(record.sha256), 0.0, reused=True)
-    return Monitored(champion, result, found, {}, silence, is_new=False)
+    return Monitored(champion, session.result(record), found, {}, silence, is_new=False)
 
 
-def _champion(config: Config) -> tuple[ServingChampion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
+def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
     """Find the serving model, its evaluation, and its promotion.
 
     Raises:
         InputError: There is none, or its evaluation or its answers are lost.
     """
-    names, store = config.promote, open_store(config)
-    version = read_registry(config).holder(names.model_name, names.alias)
+    names, store = session.config.promote, session.store
+    version = session.registry.holder(names.model_name, names.alias)
     if version is None:
         raise InputError(
             f"no version of {names.model_name} is `{names.alias}`, so nothing says what its answers should be worth; "

@@ -3,17 +3,16 @@
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import say
-from flows.runtime.links import linked_to_mlflow
 from flows.runtime.prefect_run import show_markdown, stage_flow
-from flows.runtime.session import work_folder
+from flows.runtime.run_page import linked_to_mlflow
 from flows.runtime.stores import open_registry, read_registry
-from flows.stages.merge import merge
-from flows.stages.runner import Stage, StageResult, begin_work, config_digest, run_stage
+from flows.stages.base import merge
+from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
@@ -21,7 +20,7 @@ from schemas.tables.dataset_summary import DatasetSummary
 from tasks.evaluate.compare import read_report
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.model_card import CardFacts, model_card
-from tasks.evaluate.report.text import REPORT_TEXT
+from tasks.evaluate.report.page import REPORT_TEXT
 from tasks.lineage.graph.models import DECISION_FILE
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.mlflow.registry import PolicyVersion
@@ -39,8 +38,7 @@ PACKAGE = "package"
 
 @stage_flow("promote")
 def promote(
-    config: Config,
-    pipeline_run: str,
+    session: Session,
     policy: StageResult,
     evaluation: StageResult,
     base: StageResult,
@@ -48,7 +46,6 @@ def promote(
     *,
     by_hand: bool = False,
     forced: str | None = None,
-    fresh: bool = False,
 ) -> StageResult:
     """Register the model, write its card and its weights, and, last of all, move the alias.
 
@@ -56,22 +53,21 @@ def promote(
     and no newer promotion.
 
     Args:
-        config: The run's configuration.
-        pipeline_run: MLflow's run of which this is a stage.
+        session: The session.
         policy: The trained policy.
         evaluation: What was found of it.
         base: The base that it was trained on.
         dataset: The dataset, whose validation prompts a model that is still to be merged is checked on.
         by_hand: A person asks for this version: it is promoted also where its policy was before.
         forced: A person's reason to promote it though the gate said no; None: the gate's word counts.
-        fresh: Make everything again.
     """
+    config = session.config
     inputs = {"policy": policy, "evaluation": evaluation, "base": base, "dataset": dataset}
     report = read_report(evaluation.path)
     verdict = report["gate"]["verdict"]
     # Never made again here: the model that answered the test is the one that is served.
     promoted = verdict == "promote" or forced is not None
-    merged = merge(config, pipeline_run, base.record, policy.record, dataset) if promoted else None
+    merged = merge(replace(session, fresh=None), base.record, policy.record, dataset) if promoted else None
     if merged is not None:
         inputs["merged"] = merged
 
@@ -108,7 +104,7 @@ def promote(
         (output / DECISION_FILE).write_text(json.dumps(decision, indent=1, ensure_ascii=False), encoding="utf-8")
         registry.describe(config.promote.model_name, registered.version, card)
         if merged is not None:
-            _add_model(config, registered, output, facts.identities, decoding, progress)
+            _add_model(session, registered, output, facts.identities, decoding, progress)
 
     decoding = evaluated_decoding(evaluation.record.config or config.model_dump(mode="json"))
     stage = Stage(
@@ -122,10 +118,10 @@ def promote(
         summary=_figures,
         reports=(DECISION_FILE, CARD_FILE),
     )
-    result = run_stage(stage, config, pipeline_run, fresh=fresh)
+    result = run_stage(stage, session)
     if result.reused and not _is_registered(config, result, policy, evaluation):
         # The registry was lost or emptied since: the decision has to be registered again.
-        result = run_stage(stage, config, pipeline_run, fresh=True)
+        result = run_stage(stage, session, again=True)
     outcome = _carry_out(config, result, by_hand=by_hand)
     say(outcome)
     reasons = read_decision(result.path)["reasons"]
@@ -137,7 +133,7 @@ def promote(
 
 
 def _add_model(
-    config: Config,
+    session: Session,
     registered: PolicyVersion,
     promotion: Path,
     identities: Mapping[str, str],
@@ -145,17 +141,17 @@ def _add_model(
     progress: Progress,
 ) -> None:
     """Package the model for MLflow, and add the package to its version."""
-    work = work_folder(config, PACKAGE)
+    work, name = session.folder(PACKAGE), session.config.promote.model_name
     shutil.rmtree(work, ignore_errors=True)
     request = PackageRequest(
         weights=promotion / MERGED_FOLDER,
         card=promotion / CARD_FILE,
         max_tokens=decoding.max_tokens,
         identities=dict(identities),
-        output=work / config.promote.model_name,
+        output=work / name,
     )
     run_child("tasks.serve.package", request, work, interpreter=None, progress=progress)
-    open_registry(config).add_model(config.promote.model_name, registered.version, request.output)
+    open_registry(session.config).add_model(name, registered.version, request.output)
     shutil.rmtree(work)
 
 

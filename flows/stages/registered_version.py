@@ -93,29 +93,18 @@ def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactR
     with session(config, bytes_needed=BYTES_NEEDED + 4 * weights):
         # Prefect reads the session's settings when it is imported.
         from flows.stages.promote import CARD_FILE, promote  # noqa: PLC0415
-        from flows.stages.runner import StageResult  # noqa: PLC0415
+        from flows.stages.runner import Session  # noqa: PLC0415
 
         store, recorder = open_store(config), open_recorder(config)
         recorder.end_abandoned()
         store.clean_drafts()
-        stages = {
-            role: StageResult(record, store.path(record.sha256), seconds=0.0, reused=True)
-            for role, record in records.items()
-        }
         tags = {"model": config.promote.model_name, "version": version.version}
         if reason is not None:
             tags["forced"] = reason
         with recorder.pipeline(f"promote-version-{version.version}", tags) as run:
-            result = promote(
-                config,
-                run,
-                stages["policy"],
-                stages["evaluation"],
-                stages["base"],
-                stages["dataset"],
-                by_hand=True,
-                forced=reason,
-            )
+            of_run = Session(config, run)
+            parts = (of_run.result(records[role]) for role in ("policy", "evaluation", "base", "dataset"))
+            result = promote(of_run, *parts, by_hand=True, forced=reason)
     say(f"model card: {result.path / CARD_FILE}")
     return str(result.path)
 

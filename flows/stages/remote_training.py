@@ -1,140 +1,114 @@
-"""Training on another machine: share the inputs, run a deployment, fetch the policies.
-
-Requesting the same training twice gives the one under way, or its result: an interrupted run of the chain that resumes
-attaches to its training again.
-"""
+"""Training on another machine: requested here, done there."""
 
 import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import ClassVar, Final
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
-
-from flows.runtime.console import say, warn
-from flows.runtime.stores import open_recorder, open_store
-from flows.stages.remote_run import RemoteRun, fetch, open_shared, run_remotely
-from flows.stages.runner import StageResult
-from flows.stages.train import stage_name, trained_before, training_key
+from flows.runtime.console import say
+from flows.stages.remote import OTHER_CODE, RemoteAnswer, RemoteRequest, open_exchange, run_remotely
+from flows.stages.runner import Session, StageResult, stage_key
+from flows.stages.train import STAGE, entry_modules, key_inputs, stage_name, train, training_seeds
+from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
-from schemas.errors import TucanoError
-from tasks.checkpoints.shared_artifacts import NotShared, SharedArtifacts
-from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from schemas.errors import InputError
+from schemas.source import source_digest
 
-_ANSWER: Final = TypeAdapter(dict[int, str])
-"""The sha256 of each policy, by its seed."""
 DECIDING: Final = ("prompts", "dataset", "base")
 """Roles of the artifacts that decide the policies."""
 
 
-class RemoteTrainRequest(BaseModel):
-    """Request of a remote training: the artifacts to start from, and the run that waits."""
+class TrainingRequest(RemoteRequest):
+    """Request of a training: the artifacts to start from, and the run that waits."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    what: ClassVar = "training"
+    when_repeated: ClassVar = "training resumes from its newest checkpoint"
+    not_in_name: ClassVar = frozenset({"pipeline_run", "artifacts"})
 
     key: str
-    """Digest of everything that decides the policies (`flows.stages.train.training_key`)."""
+    """Digest of everything that decides the policies (`training_key`)."""
     pipeline_run: str
     """MLflow's run of the chain that the training is a stage of."""
-    artifacts: dict[str, str]
-    """The sha256 of each artifact that it starts from, by role."""
-    fresh: str | None = None
-    """The run that wants its policies trained from the start; None: resume from checkpoints."""
-
-    @property
-    def name(self) -> str:
-        """The training's name, shared by the machines and Prefect's server."""
-        return hashlib.sha256(f"{self.key} {self.fresh}".encode()).hexdigest()
 
 
-def train_remotely(
-    config: Config,
-    pipeline_run: str,
-    given: Mapping[str, StageResult],
-    *,
-    fresh: str | None,
-) -> dict[int, StageResult]:
-    """Have the configured deployment train the policies, and return them by seed.
+def training_key(config: Config, inputs: Mapping[str, ArtifactRecord]) -> str:
+    """Return the digest of everything that decides the policies of all seeds: equal keys mean equal policies.
 
     Args:
         config: The run's configuration.
-        pipeline_run: MLflow's run of the chain.
+        inputs: The artifacts that they are trained from, by role: prompts, dataset and base.
+    """
+    code, seeds = entry_modules(config), training_seeds(config)
+    keys = [stage_key(STAGE, code, key_inputs(config, seed), inputs) for seed in seeds]
+    return hashlib.sha256("\n".join(keys).encode()).hexdigest()
+
+
+def train_remotely(session: Session, given: Mapping[str, StageResult]) -> dict[int, StageResult]:
+    """Have the configured deployment train the policies, and return them by seed.
+
+    Args:
+        session: The session.
         given: The stages that training starts from: `DECIDING`, and the audit that allows it.
-        fresh: The run that wants everything made again; None: earlier results are reused.
 
     Raises:
-        InputError: There is no such deployment, or the machines share no store of artifacts.
+        InputError: There is no such deployment.
         Interrupted: Prefect's server went away.
         TucanoError: The training failed.
     """
-    started = time.monotonic()
-    shared, store = open_shared(config), open_store(config)
+    started, config, exchange = time.monotonic(), session.config, open_exchange(session.config)
     inputs = {role: given[role].record for role in DECIDING}
-    request = RemoteTrainRequest(
-        key=training_key(config, inputs),
-        pipeline_run=pipeline_run,
+    request = TrainingRequest(
+        stage=STAGE,
         artifacts={role: result.record.sha256 for role, result in given.items()},
-        fresh=fresh,
+        fresh=session.fresh,
+        key=training_key(config, inputs),
+        pipeline_run=session.run,
     )
-    policies = trained_before(config, inputs, store) if fresh is None else None
-    policies = policies or fetch_answer(request, shared, store)
+
+    def fetch(answer: RemoteAnswer) -> dict[int, StageResult]:
+        return {int(seed): exchange.fetch(sha256) for seed, sha256 in answer.artifacts.items()}
+
+    policies = _trained_before(session, inputs) if session.fresh is None else None
     if policies is None:
-        for result in given.values():
-            shared.push(result.record, result.path)
-        _run(config, request)
-        policies = fetch_answer(request, shared, store)
-        if policies is None:
-            raise TucanoError(
-                f"the training {request.name[:12]} is completed, and its policies are not in {config.state.artifacts}; "
-                "see that both machines use the same place, and run the same command again"
-            )
-        seconds = time.monotonic() - started
-        policies = {seed: replace(policy, seconds=seconds, reused=False) for seed, policy in policies.items()}
-    recorder = open_recorder(config)
+        made, is_new = run_remotely(session, str(config.workers.training), request, "given", fetch)
+        seconds = time.monotonic() - started if is_new else 0.0
+        policies = {seed: replace(policy, seconds=seconds, reused=not is_new) for seed, policy in made.items()}
+    recorder = session.recorder
     for seed, policy in policies.items():
         # Its stage is noted on the run that first requested the training, which may have been another.
-        recorder.note_reuse(pipeline_run, stage_name(seed, policies), policy.record)
-        made = "trained before" if policy.reused else f"trained by {config.workers.training}"
-        say(f"train: policy {policy.record.sha256[:12]} of seed {seed}, {made} on {policy.record.machine}")
+        recorder.note_reuse(session.run, stage_name(seed, policies), policy.record)
+        how = "trained before" if policy.reused else f"trained by {config.workers.training}"
+        say(f"train: policy {policy.record.sha256[:12]} of seed {seed}, {how} on {policy.record.machine}")
     return policies
 
 
-def publish_policies(given: RemoteTrainRequest, policies: Mapping[int, StageResult], shared: SharedArtifacts) -> None:
-    """Share trained policies, and the note that names them, with the run that requested the training."""
-    for policy in policies.values():
-        shared.push(policy.record, policy.path)
-    answer = {seed: policy.record.sha256 for seed, policy in policies.items()}
-    shared.leave(_note(given), _ANSWER.dump_json(answer))
-
-
-def fetch_answer(
-    given: RemoteTrainRequest, shared: SharedArtifacts, store: ArtifactStore
-) -> dict[int, StageResult] | None:
-    """Fetch the policies that a training shared, by seed; None where it is still to be done."""
-    note = shared.note(_note(given))
-    if note is None:
+def _trained_before(session: Session, inputs: Mapping[str, ArtifactRecord]) -> dict[int, StageResult] | None:
+    """Return the policy of each seed, in the configuration's order; None unless this machine has them all whole."""
+    config, store = session.config, session.store
+    code, made_from = source_digest(*entry_modules(config)), {role: record.sha256 for role, record in inputs.items()}
+    seeds = {key_inputs(config, seed): seed for seed in training_seeds(config)}
+    found: dict[int, ArtifactRecord] = {}
+    # The newest first: a policy that was trained again replaces the earlier one.
+    for policy in store.records("policy"):
+        seed = seeds.get(policy.config_digest)
+        if seed in found or policy.code_version != code or not made_from.items() <= policy.inputs.items():
+            continue
+        if seed is not None and store.is_whole(policy.sha256):
+            found[seed] = policy
+    if len(found) < len(seeds):
         return None
-    try:
-        return {seed: fetch(sha256, shared, store) for seed, sha256 in _ANSWER.validate_json(note).items()}
-    except (NotShared, ArtifactDamaged) as error:
-        warn(f"{error}; training again", "train")
-    except ValidationError:
-        warn(f"what was left of the training {given.name[:12]} cannot be read; training again", "train")
-    return None
+    return {seed: session.result(found[seed]) for seed in seeds.values()}
 
 
-def _run(config: Config, given: RemoteTrainRequest) -> None:
-    """Run the deployment until it has trained, or attach to its run for the same training."""
-    run = RemoteRun(
-        what="training",
-        stage="train",
-        deployment=str(config.workers.training),
-        name=given.name,
-        when_repeated="training resumes from its newest checkpoint",
-    )
-    run_remotely(config, run, {"given": given.model_dump(mode="json")})
+def train_for_another(session: Session, request: TrainingRequest, given: Mapping[str, StageResult]) -> RemoteAnswer:
+    """Train what another machine requests.
 
-
-def _note(given: RemoteTrainRequest) -> str:
-    return f"trained-{given.name}.json"
+    Raises:
+        InputError: This worker would train another thing.
+    """
+    if training_key(session.config, {role: given[role].record for role in DECIDING}) != request.key:
+        raise InputError(OTHER_CODE)
+    session.recorder.end_abandoned()
+    policies = train(session, given)
+    return RemoteAnswer(artifacts={str(seed): policy.record.sha256 for seed, policy in policies.items()})

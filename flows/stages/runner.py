@@ -22,27 +22,65 @@ from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.prefect_run import is_recorded, run_log
 from flows.runtime.run_page import run_page
-from flows.runtime.session import BYTES_FOR_A_STAGE, prove_space
+from flows.runtime.session import BYTES_FOR_A_STAGE, prove_space, work_folder
 from flows.runtime.signals import refuse_if_interrupted
-from flows.runtime.stores import open_recorder, open_store
+from flows.runtime.stores import open_recorder, open_store, read_registry
+from flows.stages.child_pool import ChildPool
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.progress import Progress
 from schemas.source import source_digest, source_files
 from schemas.sqlite_file import InUse
-from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.artifacts import ArtifactDamaged
+from tasks.lineage.mlflow.recorder import Recorder, StageRun
+from tasks.lineage.mlflow.registry import RegistryReader
+from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 
 Work = Callable[[Path, Progress, StageRun], Origin | None]
 Summary = Callable[[Path], Mapping[str, Any]]
 
-WORK_SECONDS = "work_seconds"
+WORK_SECONDS: Final = "work_seconds"
 """MLflow's metric of the time of a stage's own work; the rest of a run is orchestration."""
 LONGEST_LINE: Final = 200
 """Most characters of a stage's line in the logs; the run's page and MLflow have all figures."""
-FRESH_FOLDER = "fresh"
+FRESH_FOLDER: Final = "fresh"
 """Folder of the state that lists the stages a run has made again, for that run when it resumes."""
 _ONLY_REUSE: Final = ContextVar("only_reuse", default=False)
+
+
+@dataclass(frozen=True)
+class Session:
+    """What every stage of a run is given."""
+
+    config: Config
+    run: str = ""
+    """MLflow's run of the chain, of which the stages are parts; empty where none records it."""
+    fresh: str | None = None
+    """The run that makes all again, also once it resumes; None: what an earlier run made is reused."""
+    pool: ChildPool | None = None
+    """Runs the children of stages that are made at once; None: one child runs at a time."""
+
+    @property
+    def store(self) -> ArtifactStore:
+        """The artifacts of the state folder."""
+        return open_store(self.config)
+
+    @property
+    def recorder(self) -> Recorder:
+        """MLflow's store of runs; to open it proves that it can be written."""
+        return open_recorder(self.config)
+
+    @property
+    def registry(self) -> RegistryReader:
+        """The registered versions, to be read."""
+        return read_registry(self.config)
+
+    def folder(self, name: str) -> Path:
+        """Return the folder in which a stage's child works."""
+        return work_folder(self.config, name)
+
+    def result(self, record: ArtifactRecord, *, seconds: float = 0.0, reused: bool = True) -> "StageResult":
+        """Return the result of a stage that made an artifact before."""
+        return StageResult(record, self.store.path(record.sha256), seconds, reused)
 
 
 class WorkDue(Exception):
@@ -134,24 +172,20 @@ def config_digest(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _key(_: Any, parameters: dict[str, Any]) -> str:
-    return str(parameters["key"])
-
-
 @task(
-    cache_policy=CacheKeyFnPolicy(cache_key_fn=_key),
+    cache_policy=CacheKeyFnPolicy(cache_key_fn=lambda _, parameters: str(parameters["key"])),
     persist_result=True,
     result_serializer="json",
 )
-def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[str, str]:  # noqa: ARG001 - the cache's key
-    prove_space(config.state.root, BYTES_FOR_A_STAGE, f"the stage {stage.name}")
+def _produce(key: str, stage: Stage, session: Session) -> dict[str, str]:
+    prove_space(session.config.state.root, BYTES_FOR_A_STAGE, f"the stage {stage.name}")
     committed: list[ArtifactRecord] = []
-    store = open_store(config)
+    store, tags = session.store, {"code_version": stage.code_version, "config_digest": stage.config_digest}
     inputs = {**stage.inputs, **stage.order_only_inputs}
     with (
         _kept_though_held(stage.name, committed),
         store.draft() as draft,
-        open_recorder(config).stage(pipeline_run, stage.name, inputs, _tags(stage)) as mlflow_run,
+        session.recorder.stage(session.run, stage.name, inputs, {**tags, "stage_key": key}) as mlflow_run,
         watched(stage.name) as progress,
     ):
         began = time.monotonic()
@@ -169,7 +203,7 @@ def _produce(key: str, stage: Stage, config: Config, pipeline_run: str) -> dict[
             prefect_run_id=flow_run.get_id(),
             mlflow_run_id=mlflow_run.run_id,
             sources=source_files(*stage.sources),
-            config=config.model_dump(mode="json", exclude={"state"}),
+            config=session.config.model_dump(mode="json", exclude={"state"}),
             segments=origin.segments,
             worker=origin.worker,
         )
@@ -194,10 +228,6 @@ def _kept_though_held(stage: str, committed: Sequence[ArtifactRecord]) -> Iterat
         warn("another process holds MLflow's store, so the stage's page there stays without its results", stage)
 
 
-def _tags(stage: Stage) -> dict[str, str]:
-    return {"code_version": stage.code_version, "config_digest": stage.config_digest, "stage_key": stage.key}
-
-
 @contextmanager
 def watched(name: str) -> Iterator[Progress]:
     """Show a stage's progress in the terminal and on the run's page."""
@@ -211,14 +241,14 @@ def watched(name: str) -> Iterator[Progress]:
         yield report
 
 
-def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> StageResult:
+def run_stage(stage: Stage, session: Session, *, again: bool = False) -> StageResult:
     """Make a stage's artifact, or reuse the one of equal inputs.
 
     Args:
         stage: The stage.
-        config: The run's configuration.
-        pipeline_run: MLflow's run of the whole pipeline; empty where none records it.
-        fresh: Make it again even where it exists, unless this run did so before it was interrupted.
+        session: The session. One that makes all again makes it though it exists, unless the same run did so before it
+            was interrupted.
+        again: Make it whatever exists.
 
     Raises:
         TucanoError: The stage failed in a way that its user can fix.
@@ -227,60 +257,57 @@ def run_stage(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -
     started = time.monotonic()
     if is_recorded():
         named = _produce.with_options(name=stage.name, task_run_name=stage.name)
-        # Only if requested: the run's identity costs a request to Prefect's server.
-        made_again = config.state.root / FRESH_FOLDER / str(flow_run.root_flow_run_id) / stage.name if fresh else None
-        again = made_again is not None and not made_again.exists()
-        state = named.with_options(refresh_cache=again)(stage.key, stage, config, pipeline_run, return_state=True)
+        made_again = session.config.state.root / FRESH_FOLDER / session.fresh / stage.name if session.fresh else None
+        again = again or (made_again is not None and not made_again.exists())
+        state = named.with_options(refresh_cache=again)(stage.key, stage, session, return_state=True)
         reference: dict[str, str] = state.result()
         reused = state.name == "Cached"
-        if reused:
-            reused = _is_whole(reference["sha256"], config)
-            if not reused:
-                reference = named.with_options(refresh_cache=True)(stage.key, stage, config, pipeline_run)
+        if reused and not _is_whole(reference["sha256"], session.store):
+            reused = False
+            reference = named.with_options(refresh_cache=True)(stage.key, stage, session)
         if made_again is not None:
             made_again.parent.mkdir(parents=True, exist_ok=True)
             made_again.touch()
     else:
-        reference, reused = _unrecorded(stage, config, pipeline_run, fresh=fresh)
-    store = open_store(config)
+        reference, reused = _unrecorded(stage, session, again=again)
+    store = session.store
     record = store.record(reference["sha256"])
     path = store.path(record.sha256)
     result = StageResult(record, path, time.monotonic() - started, reused, stage.summary(path))
-    _announce(stage, result, config, pipeline_run)
+    _announce(stage, result, session)
     return result
 
 
-def _unrecorded(stage: Stage, config: Config, pipeline_run: str, *, fresh: bool) -> tuple[dict[str, str], bool]:
+def _unrecorded(stage: Stage, session: Session, *, again: bool) -> tuple[dict[str, str], bool]:
     """Return a reference to the artifact, and whether it was there, by Prefect's own cache and without a run."""
     folder = LocalFileSystem(basepath=str(PREFECT_LOCAL_STORAGE_PATH.value()))
     cache = ResultStore(result_storage=folder, serializer=JSONSerializer())
-    if not fresh and cache.exists(stage.key):
+    if not (again or session.fresh) and cache.exists(stage.key):
         known: dict[str, str] = cache.read(stage.key).result
-        if _is_whole(known["sha256"], config):
+        if _is_whole(known["sha256"], session.store):
             return known, True
     begin_work(stage.name)
-    reference = _produce.fn(stage.key, stage, config, pipeline_run)
+    reference = _produce.fn(stage.key, stage, session)
     cache.write(reference, key=stage.key)
     return reference, False
 
 
-def _is_whole(sha256: str, config: Config) -> bool:
+def _is_whole(sha256: str, store: ArtifactStore) -> bool:
     try:
-        open_store(config).verify(sha256)
+        store.verify(sha256)
     except ArtifactDamaged as error:
         warn(f"{error}; making it again")
         return False
     return True
 
 
-def _announce(stage: Stage, result: StageResult, config: Config, pipeline_run: str) -> None:
+def _announce(stage: Stage, result: StageResult, session: Session) -> None:
     record = result.record
     if result.reused:
-        made = f"{record.created_at:%Y-%m-%d %H:%M}"
-        artifact = f"{record.kind} {record.sha256[:12]} of {made}"
+        artifact = f"{record.kind} {record.sha256[:12]} of {record.created_at:%Y-%m-%d %H:%M}"
         text = f"{stage.name}: skipped, {artifact} has the same code, configuration and inputs"
-        if pipeline_run:
-            open_recorder(config).note_reuse(pipeline_run, stage.name, record)
+        if session.run:
+            session.recorder.note_reuse(session.run, stage.name, record)
     else:
         text = f"{stage.name}: {record.kind} {record.sha256[:12]} in {result.seconds:.1f} s"
     say(text)

@@ -1,20 +1,56 @@
-"""Child process of a stage that needs weights: run here, or by the deployment that the configuration names."""
+"""Child process of a stage that needs weights: run here, or by the deployment that the configuration names.
 
+A request names folders of this machine. In transit each of its paths is replaced by the artifact, the output or the
+work folder that it leads into, and on the other machine by that machine's own.
+"""
+
+import os
 import platform
-from collections.abc import Sequence
-from pathlib import Path
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, ClassVar, Final, Literal, cast
 
 from prefect.runtime import flow_run
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 
-from flows.runtime.session import work_folder
-from flows.stages.child_pool import ChildPool
-from flows.stages.remote_child import run_child_remotely
-from flows.stages.runner import Stage
-from schemas.artifact import ArtifactRecord, Origin, Worker
+from flows.runtime.console import say
+from flows.stages.remote import OTHER_CODE, RemoteAnswer, RemoteRequest, open_shared, run_remotely
+from flows.stages.runner import Session, Stage, StageResult, watched
+from schemas.artifact import ArtifactKind, ArtifactRecord, Origin, Worker
 from schemas.config.config import Config
+from schemas.errors import InputError
 from schemas.progress import Progress
+from schemas.source import source_digest
 from tasks.policy.child import Metrics, expect_children, run_child
+
+ChildModule = Literal[
+    "tasks.train.sft.warm_start", "tasks.audit.rollouts", "tasks.evaluate.answers.answer", "tasks.policy.merge_child"
+]
+"""Modules that may be run for other machines."""
+OUTPUT: Final = "output"
+WORK: Final = "work"
+_PLACE: Final = frozenset({"place", "path"})
+
+
+class ChildRequest(RemoteRequest):
+    """Request to run a child process on another machine."""
+
+    what: ClassVar = "inference"
+    when_repeated: ClassVar = "it is made again"
+
+    kind: ArtifactKind
+    """Kind of the artifact that the stage makes."""
+    module: ChildModule
+    """The module to run."""
+    request: dict[str, Any]
+    """The module's request, with places instead of folders (`as_portable`)."""
+    sources: tuple[str, ...]
+    """The stage's entry modules."""
+    code_version: str
+    """Digest of their code; the other machine's must be equal."""
+    config_digest: str
+    """Digest of the configuration that the stage reads."""
 
 
 def expect_stage_children(config: Config) -> None:
@@ -24,7 +60,7 @@ def expect_stage_children(config: Config) -> None:
 
 
 def run_stage_child(
-    config: Config,
+    session: Session,
     stage: Stage,
     module: str,
     request: BaseModel,
@@ -34,13 +70,11 @@ def run_stage_child(
     output: Path,
     progress: Progress,
     metrics: Metrics | None = None,
-    fresh: bool = False,
-    pool: ChildPool | None = None,
 ) -> Origin:
-    """Run a stage's child process, and return its worker.
+    """Run a stage's child process, among the others of the session's pool, and return its worker.
 
     Args:
-        config: The run's configuration.
+        session: The session. One that makes all again takes no other machine's earlier result.
         stage: The stage.
         module: As of `run_child`.
         request: As of `run_child`. Its paths lead into what the child reads, the output and the folder.
@@ -49,30 +83,149 @@ def run_stage_child(
         output: Where the child writes what the stage keeps.
         progress: As of `run_child`.
         metrics: As of `run_child`; another machine's arrive when it has ended.
-        fresh: Do not reuse another machine's result of the same request.
-        pool: Runs it among others; None: it runs in this thread, alone.
 
     Raises:
         TucanoError: The child failed, with its own sentence and exit code, or was killed; or no machine could run it.
     """
-    deployment = config.workers.for_inference
+    deployment = session.config.workers.for_inference
     if deployment is not None:
-        return run_child_remotely(
-            config, deployment, stage, module, request, folder, reads, output, metrics=metrics, fresh=fresh
+        return _run_elsewhere(session, deployment, stage, module, request, folder, reads, output, metrics)
+    run = run_child if session.pool is None else session.pool.run_child
+    interpreter = session.config.train.interpreter
+    device = run(module, request, folder, interpreter=interpreter, progress=progress, metrics=metrics)
+    return Origin(worker=this_worker(device))
+
+
+def this_worker(device: str | None) -> Worker:
+    """Return this machine as the worker of what was made on a device."""
+    return Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id())
+
+
+def batches_folder(session: Session, name: str, stage: Stage) -> Path:
+    """Return the folder of what children have finished: one per stage key, and one per run that makes all again."""
+    of_key = f"{name}-{stage.key[:16]}"
+    return session.folder(f"{of_key}-{session.fresh}" if session.fresh else of_key)
+
+
+def _run_elsewhere(
+    session: Session,
+    deployment: str,
+    stage: Stage,
+    module: str,
+    request: BaseModel,
+    folder: Path,
+    reads: Sequence[ArtifactRecord],
+    output: Path,
+    metrics: Metrics | None,
+) -> Origin:
+    shared, store = open_shared(session.config), session.store
+    paths = {record.sha256: store.path(record.sha256) for record in reads}
+    child = ChildRequest(
+        stage=stage.name,
+        artifacts={sha256: sha256 for sha256 in paths},
+        fresh=session.fresh,
+        kind=stage.kind,
+        module=cast("ChildModule", module),
+        request=as_portable(request.model_dump(), {**paths, OUTPUT: output, WORK: folder}),
+        sources=stage.sources,
+        code_version=stage.code_version,
+        config_digest=stage.config_digest,
+    )
+
+    def fetch(answer: RemoteAnswer) -> RemoteAnswer:
+        # On the output's own disk, so that its files are moved, not copied.
+        fetched = folder / "fetched"
+        shutil.rmtree(fetched, ignore_errors=True)
+        fetched.mkdir(parents=True)
+        shared.pull(answer.artifacts[OUTPUT], fetched)
+        shutil.copytree(fetched, output, copy_function=os.replace, dirs_exist_ok=True)
+        shutil.rmtree(fetched)
+        return answer
+
+    answer, _ = run_remotely(session, deployment, child, "child", fetch)
+    for step, values in answer.metrics if metrics is not None else ():
+        cast("Metrics", metrics)(step, values)
+    worker = cast("Worker", answer.worker)
+    say(f"{stage.name}: made by {deployment} on {worker.machine} ({worker.device or 'no device'})")
+    return Origin(worker=worker)
+
+
+def run_for_another(session: Session, child: ChildRequest, given: Mapping[str, StageResult]) -> RemoteAnswer:
+    """Run a child process that another machine requests, and keep its output as an artifact.
+
+    Finished batches are used again on the same disk; with a Spot machine's disk they are lost, and drawn once more.
+
+    Raises:
+        InputError: This machine's code is another than that of the run which waits.
+    """
+    if source_digest(*child.sources) != child.code_version:
+        raise InputError(OTHER_CODE)
+    folder, store = work_for_another(session, child), session.store
+    metrics: list[tuple[int, dict[str, float]]] = []
+    places = {sha256: result.path for sha256, result in given.items()}
+    with store.draft() as output, watched(child.stage) as progress:
+        device = run_child(
+            child.module,
+            RootModel[dict[str, Any]](as_local(child.request, {**places, OUTPUT: output, WORK: folder})),
+            folder,
+            interpreter=session.config.train.interpreter,
+            progress=progress,
+            metrics=lambda step, values: metrics.append((step, values)),
         )
-    run = run_child if pool is None else pool.run_child
-    device = run(module, request, folder, interpreter=config.train.interpreter, progress=progress, metrics=metrics)
-    return Origin(worker=Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id()))
+        worker = this_worker(device)
+        record = store.commit(
+            output,
+            kind=child.kind,
+            stage=child.stage,
+            code_version=child.code_version,
+            config_digest=child.config_digest,
+            inputs={result.record.kind: sha256 for sha256, result in given.items()},
+            prefect_run_id=worker.prefect_run_id,
+            worker=worker,
+        )
+    return RemoteAnswer(artifacts={OUTPUT: record.sha256}, worker=worker, metrics=tuple(metrics))
 
 
-def batches_folder(config: Config, name: str, stage: Stage, *, fresh: bool) -> Path:
-    """Return the folder of what children have finished: one per stage key, and with `fresh` one per run.
+def work_for_another(session: Session, child: ChildRequest) -> Path:
+    """Return the folder in which a child works for another machine."""
+    return session.folder(f"inference-{child.name[:16]}")
+
+
+def as_portable(values: Any, places: Mapping[str, Path]) -> Any:
+    """Return a request's values with each path into a place as `{"place": NAME, "path": RELATIVE}`.
 
     Args:
-        config: The run's configuration.
-        name: Beginning of the folder's name.
-        stage: The stage.
-        fresh: Whether this run makes it again.
+        values: The values; paths are `Path`s.
+        places: Folders by name; names are the same on every machine, and no folder is inside another.
     """
-    of_key = f"{name}-{stage.key[:16]}"
-    return work_folder(config, f"{of_key}-{flow_run.root_flow_run_id}" if fresh else of_key)
+    if isinstance(values, dict):
+        return {key: as_portable(value, places) for key, value in values.items()}
+    if isinstance(values, list | tuple):
+        return [as_portable(value, places) for value in values]
+    if not isinstance(values, Path):
+        return values
+    for name, folder in places.items():
+        if values.is_relative_to(folder):
+            return {"place": name, "path": values.relative_to(folder).as_posix()}
+    return str(values)
+
+
+def as_local(values: Any, places: Mapping[str, Path]) -> Any:
+    """Return a request's values with this machine's paths: the inverse of `as_portable`.
+
+    Raises:
+        InputError: A place is unknown, or a path leads out of it.
+    """
+    if isinstance(values, list):
+        return [as_local(value, places) for value in values]
+    if not isinstance(values, dict):
+        return values
+    if values.keys() != _PLACE:
+        return {key: as_local(value, places) for key, value in values.items()}
+    path = PurePosixPath(values["path"])
+    if values["place"] not in places or path.is_absolute() or ".." in path.parts:
+        raise InputError(
+            f"the request names {values['path']!r} of {values['place']!r}, which is no folder of its own; give "
+            "both machines the same version, and run the same command again"
+        )
+    return str(places[values["place"]] / path)

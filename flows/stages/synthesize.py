@@ -1,14 +1,19 @@
-"""Flow `synthesize`: a store and the prompts that are made from it."""
+"""Flow `synthesize`: a store and the prompts that are made from it.
 
+Prompts may come from a served model's logs. A gateway logs on while a model is trained, and a run that resumed with
+what was logged meanwhile would start from the beginning. So a run's prompts are kept in the state folder until it came
+to its end, for their owner alone, as the logs are.
+"""
+
+import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from flows.runtime.console import warn
 from flows.runtime.own_files import own_files
 from flows.runtime.prefect_run import stage_flow
-from flows.stages.prompts_from_logs import served_prompts
-from flows.stages.runner import Stage, StageResult, Work, config_digest, run_stage
+from flows.stages.runner import Session, Stage, StageResult, Work, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.progress import Progress
@@ -18,13 +23,20 @@ from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.source import file_digests
 from tasks.synthesize import stage as synthesize_stage
 from tasks.synthesize.own.opened import OwnFiles
+from tasks.synthesize.served_prompts import write_served_prompts
+
+SERVED_PROMPTS_FOLDER: Final = "served-prompts"
+"""Folder of the state folder."""
+SECONDS_KEPT: Final = 7 * 24 * 3600
+"""Time after its last use for which a run's prompts are kept; a run that is resumed later reads the logs again."""
 
 
 @stage_flow("synthesize")
-def synthesize(config: Config, pipeline_run: str, *, fresh: bool = False) -> StageResult:
+def synthesize(session: Session) -> StageResult:
     """Make the store and the prompts."""
-    stage = prompts_stage(config, served_prompts(config, fresh=fresh), own_files(config.synthesize, config.state.root))
-    result = run_stage(stage, config, pipeline_run, fresh=fresh)
+    config = session.config
+    stage = prompts_stage(config, served_prompts(session), own_files(config.synthesize, config.state.root))
+    result = run_stage(stage, session)
     for warning in PromptsSummary.read(result.path).warnings:
         warn(warning, "synthesize")
     return result
@@ -85,3 +97,39 @@ def _figures(folder: Path) -> Mapping[str, Any]:
     if summary.served is not None:
         figures |= {f"served prompts {task}": count for task, count in summary.served.items()}
     return figures | {f"warning {number}": text for number, text in enumerate(summary.warnings, start=1)}
+
+
+def served_prompts(session: Session) -> Path | None:
+    """Return the table of the prompts of `synthesize.logs`; None where no logs are configured.
+
+    Raises:
+        InputError: The logs cannot be read.
+    """
+    synthesize = session.config.synthesize
+    if synthesize.logs is None:
+        return None
+    tables, name = session.config.state.root / SERVED_PROMPTS_FOLDER, _name_of_table(session.config)
+    for expired in tables.glob("*.parquet"):
+        if expired.stat().st_mtime < time.time() - SECONDS_KEPT:
+            expired.unlink(missing_ok=True)
+    table = tables / f"{name}-{session.fresh}.parquet" if session.fresh else tables / f"{name}.parquet"
+    if table.is_file():
+        table.touch()
+        return table
+    if not synthesize.logs.exists():
+        warn(f"nothing is logged in {synthesize.logs} yet", "synthesize")
+    tables.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = table.with_suffix(".draft")
+    write_served_prompts(synthesize.logs, synthesize.counts, draft)
+    draft.replace(table)
+    return table
+
+
+def release_served_prompts(config: Config) -> None:
+    """Remove the prompts of a run that came to its end: the next one reads the logs again."""
+    for table in (config.state.root / SERVED_PROMPTS_FOLDER).glob(f"{_name_of_table(config)}*.parquet"):
+        table.unlink(missing_ok=True)
+
+
+def _name_of_table(config: Config) -> str:
+    return config_digest(config.synthesize.model_dump(mode="json"))

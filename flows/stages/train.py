@@ -1,8 +1,6 @@
 """Flow `train`: a policy for each seed, resumed from its newest checkpoint where there is one."""
 
-import hashlib
 import json
-import platform
 import shutil
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -12,22 +10,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from prefect.runtime import flow_run
-
 from flows.runtime.console import say, warn
 from flows.runtime.prefect_run import stage_flow
-from flows.runtime.session import mirror_address, work_folder
+from flows.runtime.session import mirror_address
 from flows.stages.child_pool import ChildPool
-from flows.stages.runner import Stage, StageResult, config_digest, run_stage, stage_key
+from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
+from flows.stages.stage_child import this_worker
 from flows.stages.train_page import TrainingArtifact, TrainingPage
-from schemas.artifact import ArtifactRecord, Origin, TrainingSegment, Worker
+from schemas.artifact import ArtifactRecord, Origin, TrainingSegment
 from schemas.config.config import Config
 from schemas.progress import Progress
-from schemas.source import source_digest
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.child import run_child
 from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_list
 from tasks.train.request import TrainRequest
@@ -61,48 +56,26 @@ SAME_CHECKPOINTS: Mapping[str, Any] = {
 
 
 @stage_flow(STAGE)
-def train(
-    config: Config,
-    pipeline_run: str,
-    prompts: StageResult,
-    dataset: StageResult,
-    base: StageResult,
-    audit: StageResult,
-    *,
-    fresh: bool = False,
-    fresh_for: str | None = None,
-    pool: ChildPool | None = None,
-) -> dict[int, StageResult]:
+def train(session: Session, given: Mapping[str, StageResult]) -> dict[int, StageResult]:
     """Train a policy for each seed, and return them by seed, in the configuration's order.
 
     The audit that lets them start is recorded with them, and does not decide what comes out: where somebody adds a
     note to the sheet, training resumes from its checkpoints.
 
     Args:
-        config: The run's configuration.
-        pipeline_run: MLflow's run of the chain.
-        prompts: The prompts, with the store that queries run on.
-        dataset: What is trained and validated on.
-        base: What is trained.
-        audit: What lets it start.
-        fresh: Train from the start.
-        fresh_for: The run that wants that, once; this one where None.
-        pool: Runs the children among others; None: the trainings are alone.
+        session: The session, whose pool runs the trainings among other children.
+        given: The stages that training starts from, by role: prompts, dataset, base and audit.
     """
-    seeds = training_seeds(config)
-    given = {"prompts": prompts, "dataset": dataset, "base": base, "audit": audit}
-    trainings = pool or ChildPool(config.workers.concurrent_children)
-    run_id = (fresh_for or str(flow_run.root_flow_run_id)) if fresh else None
+    seeds = training_seeds(session.config)
+    trainings = session.pool or ChildPool(session.config.workers.concurrent_children)
     # Where it is alone, it is waited for in the main thread, and has all threads.
-    run = run_child if pool is None and len(seeds) == 1 else trainings.run_child
+    run = run_child if session.pool is None and len(seeds) == 1 else trainings.run_child
     artifact = TrainingArtifact()
-    stages = {seed: _seed_stage(config, seed, given, trainings, run, run_id, artifact) for seed in seeds}
+    stages = {seed: _seed_stage(session, seed, given, trainings, run, artifact) for seed in seeds}
     if len(seeds) == 1:
-        policies = {stage_name(seeds[0], seeds): run_stage(stages[seeds[0]], config, pipeline_run, fresh=fresh)}
+        policies = {stages[seeds[0]].name: run_stage(stages[seeds[0]], session)}
     else:
-        policies = trainings.map(
-            {stage.name: partial(run_stage, stage, config, pipeline_run, fresh=fresh) for stage in stages.values()}
-        )
+        policies = trainings.map({stage.name: partial(run_stage, stage, session) for stage in stages.values()})
     for name, policy in policies.items():
         # A step's own reward is of a few prompts alone.
         summary = read_summary(policy.path)
@@ -111,40 +84,54 @@ def train(
 
 
 def _seed_stage(
-    config: Config,
+    session: Session,
     seed: int,
     given: Mapping[str, StageResult],
     trainings: ChildPool,
     run: Callable[..., str | None],
-    fresh: str | None,
     artifact: TrainingArtifact,
 ) -> Stage:
     """Return the stage that trains the policy of a seed.
 
     Args:
-        config: The run's configuration.
+        session: The session.
         seed: The seed.
-        given: The stages that training starts from, by role: those that decide the policy, and the audit.
+        given: As of `train`.
         trainings: Runs the children of a policy with an adapter for each task.
         run: Runs the child of a policy with one adapter.
-        fresh: The run that wants the policy trained from the start; None: resume from checkpoints.
         artifact: The text about all trainings on the run's page.
     """
-    seeds, (module,), recipe = training_seeds(config), entry_modules(config), config.train
-    name = stage_name(seed, seeds)
+    config = session.config
+    recipe, name = config.train, stage_name(seed, training_seeds(config))
     inputs = {role: result.record for role, result in given.items() if role != "audit"}
-    training = training_name(config, seed, inputs)
 
     def train_policy(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
-        request = _request(config, seed, given, training, fresh, output)
+        request = TrainRequest(
+            config=recipe,
+            spec=config.rewards.spec,
+            validation_temperature=config.evaluate.temperature,
+            validation_batch_size=config.evaluate.batch_size,
+            max_prompt_tokens=config.curate.max_prompt_tokens,
+            seed=seed,
+            base=given["base"].path,
+            base_sha256=given["base"].record.sha256,
+            dataset=given["dataset"].path,
+            store=given["prompts"].path / "store",
+            audit=given["audit"].path,
+            mirror=mirror_address(config),
+            training=training_name(config, seed, inputs),
+            fresh=session.fresh,
+            prices=config.workers.prices,
+            output=output,
+        )
         # With one update on each batch the ratio of the probabilities is 1, and nothing is ever clipped.
         always_zero = (CLIP_RATIOS,) if recipe.iterations == 1 else ()
         with TrainingPage(mlflow_run, name, artifact, always_zero=always_zero) as page:
             if recipe.adapter_per_task:
-                return _train_each_task(config, trainings, request, name, progress, page, mlflow_run)
-            with _child_folder(config, request, mlflow_run, page) as folder:
+                return _train_each_task(session, trainings, request, name, progress, page, mlflow_run)
+            with _child_folder(session, request, mlflow_run, page) as folder:
                 device = run(
-                    module,
+                    *entry_modules(config),
                     request,
                     folder,
                     interpreter=recipe.interpreter,
@@ -161,7 +148,7 @@ def _seed_stage(
         cache_name=STAGE,
         kind="policy",
         sources=entry_modules(config),
-        config_digest=_key_inputs(config, seed),
+        config_digest=key_inputs(config, seed),
         inputs=inputs,
         order_only_inputs={"audit": given["audit"].record},
         work=train_policy,
@@ -178,7 +165,7 @@ def training_name(config: Config, seed: int, inputs: Mapping[str, ArtifactRecord
         seed: The seed.
         inputs: The artifacts that it is trained from, by role: prompts, dataset and base.
     """
-    recipe = _key_inputs(config, seed, but=same_checkpoints(config))
+    recipe = key_inputs(config, seed, but=same_checkpoints(config))
     return f"{STAGE}-{stage_key(STAGE, entry_modules(config), recipe, inputs)[:16]}"
 
 
@@ -188,30 +175,6 @@ def task_trainings(config: Config, training: str, dataset: Path) -> dict[str, tu
         return {training: ()}
     with_prompts = set(read_prompt_table(dataset / TRAIN_FILE)["task"])
     return {f"{training}-{task}": (task,) for task in TASK_NAMES if task in with_prompts}
-
-
-def _request(
-    config: Config, seed: int, given: Mapping[str, StageResult], training: str, fresh: str | None, output: Path
-) -> TrainRequest:
-    """Return the request of a training, which names its checkpoints; the other arguments are as of `_seed_stage`."""
-    return TrainRequest(
-        config=config.train,
-        spec=config.rewards.spec,
-        validation_temperature=config.evaluate.temperature,
-        validation_batch_size=config.evaluate.batch_size,
-        max_prompt_tokens=config.curate.max_prompt_tokens,
-        seed=seed,
-        base=given["base"].path,
-        base_sha256=given["base"].record.sha256,
-        dataset=given["dataset"].path,
-        store=given["prompts"].path / "store",
-        audit=given["audit"].path,
-        mirror=mirror_address(config),
-        training=training,
-        fresh=fresh,
-        prices=config.workers.prices,
-        output=output,
-    )
 
 
 def training_seeds(config: Config) -> tuple[int, ...]:
@@ -229,45 +192,6 @@ def stage_name(seed: int, seeds: Collection[int]) -> str:
     return STAGE if len(seeds) == 1 else f"{STAGE}-seed{seed}"
 
 
-def training_key(config: Config, inputs: Mapping[str, ArtifactRecord]) -> str:
-    """Return the digest of everything that decides the policies of all seeds: equal keys mean equal policies.
-
-    Args:
-        config: The run's configuration.
-        inputs: The artifacts that they are trained from, by role: prompts, dataset and base.
-    """
-    keys = [
-        stage_key(STAGE, entry_modules(config), _key_inputs(config, seed), inputs) for seed in training_seeds(config)
-    ]
-    return hashlib.sha256("\n".join(keys).encode()).hexdigest()
-
-
-def trained_before(
-    config: Config, inputs: Mapping[str, ArtifactRecord], store: ArtifactStore
-) -> dict[int, StageResult] | None:
-    """Return the policy of each seed, in the configuration's order; None unless a store has them all whole.
-
-    Args:
-        config: The run's configuration.
-        inputs: As of `training_key`.
-        store: The store to search.
-    """
-    code, made_from = source_digest(*entry_modules(config)), {role: record.sha256 for role, record in inputs.items()}
-    seeds = {_key_inputs(config, seed): seed for seed in training_seeds(config)}
-    found: dict[int, ArtifactRecord] = {}
-    # The newest first: a policy that was trained again replaces the earlier one.
-    for policy in store.records("policy"):
-        seed = seeds.get(policy.config_digest)
-        if seed in found or policy.code_version != code or not made_from.items() <= policy.inputs.items():
-            continue
-        if seed is not None and store.is_whole(policy.sha256):
-            found[seed] = policy
-    if len(found) < len(seeds):
-        return None
-    ordered = ((seed, found[seed]) for seed in seeds.values())
-    return {seed: StageResult(policy, store.path(policy.sha256), 0.0, reused=True) for seed, policy in ordered}
-
-
 def best_seed(policies: Mapping[int, StageResult]) -> int:
     """Return the seed of the policy with the best validation reward, the first of ties: the test chooses none."""
     return max(policies, key=lambda seed: chosen_reward(read_summary(policies[seed].path)))
@@ -281,7 +205,8 @@ def same_checkpoints(config: Config) -> Mapping[str, Any]:
     return {name: fields for name, fields in SAME_CHECKPOINTS.items() if name != "accumulation"}
 
 
-def _key_inputs(config: Config, seed: int, but: Mapping[str, Any] = MappingProxyType({})) -> str:
+def key_inputs(config: Config, seed: int, but: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """Return the digest of the settings that decide the policy of a seed, leaving out more fields of the recipe."""
     return config_digest(
         seed,
         config.train.model_dump(mode="json", exclude={**dict.fromkeys(NOT_IN_KEY, True), **but}),
@@ -293,20 +218,20 @@ def _key_inputs(config: Config, seed: int, but: Mapping[str, Any] = MappingProxy
 
 @contextmanager
 def _child_folder(
-    config: Config, request: TrainRequest, mlflow_run: StageRun, page: TrainingPage, suffix: str = ""
+    session: Session, request: TrainRequest, mlflow_run: StageRun, page: TrainingPage, suffix: str = ""
 ) -> Iterator[Path]:
     """Give the folder of a training's child, and keep its log and its results with the stage's run, however it ends."""
-    folder = work_folder(config, request.training)
+    folder = session.folder(request.training)
     _remove_all_but_checkpoints(folder)
     try:
         yield folder
     except BaseException:
         try:
-            _show(folder, page, suffix, config.train.algorithm, mlflow_run)
+            _show(folder, page, suffix, request.config.algorithm, mlflow_run)
         except Exception as error:  # noqa: BLE001 - the caller must see the error that ended the training
             warn(f"what the training said of itself could not be kept: {error}", "train")
         raise
-    _show(folder, page, suffix, config.train.algorithm, mlflow_run)
+    _show(folder, page, suffix, request.config.algorithm, mlflow_run)
     shutil.rmtree(folder)
 
 
@@ -317,10 +242,7 @@ def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
     if from_step := segments[-1].from_step:
         # Its progress said so as well, but a line of progress is only printed where the last one was long ago.
         say(f"train: resumed at step {from_step}")
-    return Origin(
-        segments={request.training: segments},
-        worker=Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id()),
-    )
+    return Origin(segments={request.training: segments}, worker=this_worker(device))
 
 
 def _show(folder: Path, page: TrainingPage, suffix: str, algorithm: str, mlflow_run: StageRun) -> None:
@@ -346,7 +268,7 @@ def _remove_all_but_checkpoints(folder: Path) -> None:
 
 
 def _train_each_task(
-    config: Config,
+    session: Session,
     trainings: ChildPool,
     request: TrainRequest,
     name: str,
@@ -355,10 +277,9 @@ def _train_each_task(
     mlflow_run: StageRun,
 ) -> Origin:
     """Train an adapter for each task that has prompts, combine them into one policy, and return the machines."""
-    named = task_trainings(config, request.training, request.dataset)
+    named, recipe = task_trainings(session.config, request.training, request.dataset), request.config
     tasks = [task for of_training in named.values() for task in of_training]
-    shares = _shares(progress, tasks, request.config.max_steps)
-    (module,) = entry_modules(config)
+    shares = _shares(progress, tasks, recipe.max_steps)
 
     def train_task(task: TaskName) -> Origin:
         own = request.model_copy(
@@ -368,13 +289,13 @@ def _train_each_task(
                 "output": request.output / TASKS_FOLDER / task,
             }
         )
-        with _child_folder(config, own, mlflow_run, page, suffix=f"-{task}") as folder:
+        with _child_folder(session, own, mlflow_run, page, suffix=f"-{task}") as folder:
             device = trainings.run_child(
-                module,
+                *entry_modules(session.config),
                 own,
                 folder,
-                interpreter=config.train.interpreter,
-                processes=config.train.processes,
+                interpreter=recipe.interpreter,
+                processes=recipe.processes,
                 progress=shares[task],
                 metrics=lambda step, values: page.metrics(
                     step, {f"{task}/{key}": value for key, value in values.items()}

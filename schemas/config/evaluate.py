@@ -18,33 +18,16 @@ BASELINES: Final[Mapping[str, str]] = {
     "echo": "the prompt itself",
 }
 """Answers that take no model, by their name in the report, each with its kind."""
-DRAWS: Final = 8
-"""Answers that the base draws to each prompt for the rungs that choose among several."""
 OverRungs = Literal["report", "require"]
 General = Literal["off", "report", "require"]
 INSTRUCTIONS: Final = 180
 """General instructions of `data/general`, each answered once by base and tuned."""
-Rung = Literal["base-majority", "base-best-of-4", "base-best-of-8", "base-guided", "sft", "tuned-guided"]
+Rung = Literal["base-guided", "sft"]
 RUNGS: Final[Mapping[Rung, str]] = {
-    "base-majority": "the most frequent of eight draws of the base, by fields or by a query's rows; of prose the first",
-    "base-best-of-4": "the draw that earns most of four: as the reward knows the reference, no choice does better",
-    "base-best-of-8": "the same of eight",
     "base-guided": "the base under guided decoding: a grammar of each task's form lets nothing else be sampled",
     "sft": "the base after supervised fine-tuning on the reference answers, as many sequences as the training samples",
-    "tuned-guided": "the tuned model under guided decoding, which is no way to do without the training",
 }
-"""What may be had of the base at less cost, or of the policy at no more, by its name in the report, with its kind."""
-ABOVE: Final[frozenset[Rung]] = frozenset({"tuned-guided"})
-"""Rungs that contain the training, so that nothing of its gain can be had by them alone."""
-DRAWS_OF: Final[Mapping[Rung, int]] = {
-    "base-majority": DRAWS,
-    "base-best-of-4": 4,
-    "base-best-of-8": DRAWS,
-    "base-guided": 1,
-    "sft": 1,
-    "tuned-guided": 1,
-}
-"""Answers that each rung draws to a prompt, and so how many times one answer's cost it has."""
+"""What may be had of the base at less cost, by its name in the report, with its kind."""
 OUR_MODELS: Final = frozenset({"base", "tuned", "tuned-nf4", "published", "champion", "challenger", *BASELINES, *RUNGS})
 """Names of our own models, baselines and rungs in the report, which no rival may have."""
 IN_EVERY_REQUEST: Final = frozenset(
@@ -197,8 +180,7 @@ class EvaluateConfig(Section):
     """Compare with the registry's champion too, where there is one: a challenger that is worse is held."""
     rungs: tuple[Rung, ...] = ()
     """What may be had of the base at less cost, to be compared with the tuned model: the base answers the test split
-    so many more times, or under guided decoding, or is fine-tuned on the reference answers.
-    `tuned-guided` is the policy under guided decoding, which is shown too."""
+    under guided decoding, or is fine-tuned on the reference answers."""
     sft: ReferenceTuningConfig = ReferenceTuningConfig()
     """The fine-tuning of the rung `sft`."""
     rivals: tuple[RivalConfig, ...] = ()
@@ -251,8 +233,8 @@ class PromoteConfig(Section):
     alias: str = Field(default="champion", pattern=r"^[\w.-]+$")
     """The alias that moves if the gate allows it."""
     over_rungs: OverRungs = "report"
-    """What follows where the gain is not shown to be greater than that of the best of `evaluate.rungs` that costs no
-    more to serve: `report` says so, `require` holds the model."""
+    """What follows where the gain is not shown to be greater than that of the best of `evaluate.rungs`: `report`
+    says so, `require` holds the model."""
     previous_alias: str = Field(default="previous", pattern=r"^[\w.-]+$")
     """The alias of the previous holder, to which a rollback returns the first alias."""
 

@@ -2,7 +2,7 @@
 
 from math import log
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -165,6 +165,12 @@ class TrainConfig(Section):
         few, many = 1_500, 40_000
         place = log(min(max(prompts, few), many) / few) / log(many / few)
         return float(self.learning_rate ** (1 - place) * self.learning_rate_at_scale**place)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_one_turn_of_sql(cls, values: Any) -> Any:
+        """Leave out the removed `sql_turns` where it is 1: records of earlier policies name it."""
+        return {k: v for k, v in values.items() if (k, v) != ("sql_turns", 1)} if isinstance(values, dict) else values
 
     @model_validator(mode="after")
     def _steps_fit_together(self) -> "TrainConfig":

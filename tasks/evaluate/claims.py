@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import PairedStats, Verdict
 from tasks.report.number_format import decimal, interval, shortest, signed
 from tasks.report.wording import worded
@@ -32,8 +31,8 @@ class AgainstBaseline:
 
     @property
     def beaten(self) -> bool:
-        """Return whether the tuned model is shown to be better, by test and interval."""
-        return self.scores.p_signflip < ALPHA and self.scores.ci_low is not None and self.scores.ci_low > 0
+        """Return whether the tuned model is shown to be better."""
+        return self.scores.shows_gain
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class TaskClaim:
         return tuned or all(floor.base >= floor.least for floor in self.floors)
 
     @property
-    def standing(self) -> str:
+    def floor_values(self) -> str:
         """Return where the tuned model stands with each floor."""
         return "; ".join(map(str, self.floors))
 
@@ -97,7 +96,7 @@ class TaskClaim:
         """Return what the gate objects to, as a sentence; None where nothing but the scores counts."""
         found = self.verdict(block)
         if found == "below floor":
-            return worded("{task} fell below its floor: {standing}", task=task, standing=self.standing)
+            return worded("{task} fell below its floor: {standing}", task=task, standing=self.floor_values)
         if found == "collapsed":
             return worded(
                 "{task} collapsed: its answers are {variety} times as varied as the references "
@@ -106,18 +105,11 @@ class TaskClaim:
                 variety=decimal(self.variety or 0.0, 2),
                 least=shortest(self.min_variety),
             )
-        return self._of_baseline(task) if found == "no better" and self._is_beaten else None
+        return self._against_best(task) if found == "no better" and self._is_beaten else None
 
     def note(self, task: TaskName, block: PairedStats) -> str | None:
         """Return what takes no model and is not beaten, where that is no objection; None where nothing is."""
-        if self.verdict(block) == "no better":
-            return None if self._is_beaten else self._of_baseline(task)
-        return self._of_baseline(task) if self._is_beaten else None
-
-    @property
-    def _standing(self) -> dict[str, AgainstBaseline]:
-        """Return the baselines that are not shown to be beaten."""
-        return {name: each for name, each in self.baselines.items() if not each.beaten}
+        return self._against_best(task) if (self.verdict(block) == "no better") != self._is_beaten else None
 
     @property
     def _is_beaten(self) -> bool:
@@ -127,21 +119,23 @@ class TaskClaim:
     def _is_alike(self, variety: float | None) -> bool:
         return variety is not None and variety < self.min_variety
 
-    def _of_baseline(self, task: TaskName) -> str:
-        name = max(self._standing, key=lambda name: self._standing[name].scores.mean_base)
-        scores = self._standing[name].scores
+    def _against_best(self, task: TaskName) -> str:
+        """Compare the task with the best baseline among those that are not shown to be beaten."""
+        unbeaten = [name for name, each in self.baselines.items() if not each.beaten]
+        name = max(unbeaten, key=lambda name: self.baselines[name].scores.mean_base)
+        scores = self.baselines[name].scores
         return worded(
             "{task} is not shown to be better than {baseline}, which scores {its} where tuned scores {tuned}: "
             "difference {difference}, 95 % interval {interval}",
             task=task,
-            baseline=self._named(name),
+            baseline=self._baseline_text(name),
             its=decimal(scores.mean_base),
             tuned=decimal(scores.mean_tuned),
             difference=signed(scores.mean_difference),
             interval=interval(scores.ci_low, scores.ci_high),
         )
 
-    def _named(self, name: str) -> str:
+    def _baseline_text(self, name: str) -> str:
         text = " ".join(self.baselines[name].says.split())
         said = f" ({text if len(text) <= SHOWN else f'{text[:SHOWN]}...'})" if text else ""
         return worded("the baseline `{name}`", name=worded(name)) + said
@@ -151,7 +145,7 @@ class TaskClaim:
         sentence = worded(
             "{task} is not learned, neither by base nor by tuned, and does not count: {standing}",
             task=task,
-            standing=self.standing,
+            standing=self.floor_values,
         )
         name = self.best_baseline
         if name is None or not self._is_beaten:
@@ -160,23 +154,10 @@ class TaskClaim:
         return worded(
             "{found}; {baseline} scores {its} where tuned scores {tuned}",
             found=sentence,
-            baseline=self._named(name),
+            baseline=self._baseline_text(name),
             its=decimal(scores.mean_base),
             tuned=decimal(scores.mean_tuned),
         )
-
-
-def judged_overall(overall: PairedStats, tasks: Mapping[TaskName, PairedStats]) -> PairedStats:
-    """Return the overall block, which is not better where no task is.
-
-    Args:
-        overall: The block of all prompts.
-        tasks: The judged blocks.
-    """
-    if overall.verdict != "better" or any(block.verdict == "better" for block in tasks.values()):
-        return overall
-    learned = any(block.verdict != "not learned" for block in tasks.values())
-    return replace(overall, verdict="no better" if learned else "not learned")
 
 
 def judged(tasks: Mapping[TaskName, PairedStats], claims: Mapping[TaskName, TaskClaim]) -> dict[TaskName, PairedStats]:
@@ -187,15 +168,12 @@ def judged(tasks: Mapping[TaskName, PairedStats], claims: Mapping[TaskName, Task
     }
 
 
-def not_claimed(claims: Mapping[TaskName, TaskClaim], tasks: Mapping[TaskName, PairedStats]) -> list[str]:
-    """Return a sentence for each task that something without a model is as good at, where that is no objection."""
-    found = (claims[task].note(task, block) for task, block in tasks.items() if task in claims)
-    return [note for note in found if note]
-
-
-def learned_tasks(claims: Mapping[TaskName, TaskClaim]) -> list[TaskName]:
-    """Return the tasks that count: those that base or tuned has learned."""
-    return [task for task, claim in claims.items() if claim.learned]
+def judged_overall(overall: PairedStats, tasks: Mapping[TaskName, PairedStats]) -> PairedStats:
+    """Return the overall block, which is not better where no judged task is."""
+    if overall.verdict != "better" or any(block.verdict == "better" for block in tasks.values()):
+        return overall
+    learned = any(block.verdict != "not learned" for block in tasks.values())
+    return replace(overall, verdict="no better" if learned else "not learned")
 
 
 def not_learned(claims: Mapping[TaskName, TaskClaim]) -> list[str]:

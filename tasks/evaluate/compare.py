@@ -14,8 +14,7 @@ from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.claims import TaskClaim
 from tasks.evaluate.gate import PromotionGate, decide
-from tasks.evaluate.stats.cells import Cells, arrange
-from tasks.evaluate.stats.pairing import AnswerKey, ScorePair, pair
+from tasks.evaluate.stats.pairing import AnswerKey, Cells, ScorePair, arrange, pair
 from tasks.evaluate.stats.sample_size import SMALLEST_EFFECT
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, correct, measure
 from tasks.evaluate.stats.variance import Components, Numbers, components

@@ -6,18 +6,21 @@ A gain that is not shown has no shares: a ratio to what may be nothing says noth
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from schemas.config.evaluate import Rung
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, PromptScores
-from tasks.evaluate.ladder import RungStanding, is_shown, without_training
 from tasks.evaluate.stats.resampling import NUMBERS_AT_ONCE, student_distance, widened
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import PairedStats
 from tasks.evaluate.stats.variance import Numbers
+
+if TYPE_CHECKING:
+    # It reads prompt tables, whose library a comparison of two files does not need.
+    from tasks.evaluate.decision import RungStanding
 
 FORM: Final = "form"
 CONTENT: Final = "content"
@@ -59,7 +62,7 @@ class GainShares:
 
 
 def shares_of_gain(
-    comparison: Comparison, rungs: Sequence[RungStanding], *, resamples: int, seed: int
+    comparison: Comparison, rungs: Sequence["RungStanding"], *, resamples: int, seed: int
 ) -> dict[str, GainShares]:
     """Return the shares, of `overall` and by task; nothing without rungs.
 
@@ -69,7 +72,6 @@ def shares_of_gain(
         resamples: Bootstrap resamples.
         seed: Seed of the resampling.
     """
-    rungs = without_training(rungs)
     if not rungs:
         return {}
     scopes: list[tuple[str, PairedStats]] = [(OVERALL, comparison.overall), *comparison.tasks.items()]
@@ -80,11 +82,11 @@ def _of_scope(
     scope: str,
     block: PairedStats,
     comparison: Comparison,
-    rungs: Sequence[RungStanding],
+    rungs: Sequence["RungStanding"],
     resamples: int,
     seed: int,
 ) -> GainShares:
-    if not is_shown(block):
+    if not block.shows_gain:
         return GainShares(block.mean_difference, shown=False)
     prompts = _of(scope, comparison.prompts)
     tuned = np.array([[score for _, score in prompt.by_seed] for prompt in prompts])

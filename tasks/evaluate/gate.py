@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from schemas.tasks import TaskName
-from tasks.evaluate.claims import TaskClaim, judged, not_claimed, not_learned
+from tasks.evaluate.claims import TaskClaim, judged, not_learned
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, holm
 from tasks.report.number_format import decimal, interval, p_value, shortest, signed
@@ -31,6 +31,15 @@ class PromotionGate:
     """`hold` if anything required was not shown."""
     reasons: tuple[str, ...]
     """Objections to promotion or, without any, the evidence for it."""
+
+    def held(self, *objections: str) -> "PromotionGate":
+        """Return a gate that holds, whatever was decided: earlier objections stay, and merits do not."""
+        kept = self.reasons if self.verdict == "hold" else ()
+        return PromotionGate("hold", (*kept, *objections))
+
+    def with_reasons(self, *sentences: str) -> "PromotionGate":
+        """Return the same verdict with further reasons."""
+        return replace(self, reasons=(*self.reasons, *sentences))
 
 
 def decide(
@@ -51,7 +60,8 @@ def decide(
         claims: What is known of the tasks beside their scores, by task; of those that do not count too.
     """
     tasks = judged(scores.tasks, claims)
-    idle = [*not_claimed(claims, scores.tasks), *not_learned(claims)]
+    notes = [claims[task].note(task, block) for task, block in scores.tasks.items() if task in claims]
+    idle = [*filter(None, notes), *not_learned(claims)]
     objections = [
         *_objections_to_overall(scores.overall),
         *(
@@ -67,12 +77,6 @@ def decide(
         return PromotionGate("hold", (*objections, *idle))
     merits = [*_merits(Blocks(scores.overall, tasks), claims, len(seed_differences), margin)]
     return PromotionGate("promote", (*merits, _merit_of_truth(scores, ground_truth), *idle))
-
-
-def hold_where_nothing_is_learned(claims: Mapping[TaskName, TaskClaim]) -> PromotionGate:
-    """Hold a model none of whose tasks is learned, whatever their scores."""
-    nothing = worded("no task is learned, so that there is nothing to promote")
-    return PromotionGate("hold", (nothing, *not_learned(claims)))
 
 
 def hold_where_worse(
@@ -98,13 +102,10 @@ def hold_where_worse(
         ),
         *(_objections_to_truth(f"{against}, ", ground_truth) if ground_truth else ()),
     ]
-    if objections:
-        kept = gate.reasons if gate.verdict == "hold" else ()
-        return PromotionGate("hold", (*kept, *objections))
-    if gate.verdict == "hold":
-        return gate
+    if objections or gate.verdict == "hold":
+        return gate.held(*objections)
     merit = worded("{against} it is not worse: {difference}", against=against, difference=_difference(scores.overall))
-    return PromotionGate("promote", (*gate.reasons, merit))
+    return gate.with_reasons(merit)
 
 
 def _merits(scores: Blocks, claims: Mapping[TaskName, TaskClaim], n_seeds: int, margin: float) -> list[str]:

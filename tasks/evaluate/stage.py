@@ -3,11 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from schemas.config.evaluate import DRAWS_OF, RUNGS, EvaluateConfig, OverRungs, RivalConfig, Rung
+from schemas.config.evaluate import RUNGS, EvaluateConfig, OverRungs, RivalConfig, Rung
 from schemas.config.workers import MachinePrice
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.progress import Progress, silent
@@ -16,27 +16,34 @@ from schemas.tasks import SpecName, TaskName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.baselines import baselines
 from tasks.evaluate.answers.cost import serving
-from tasks.evaluate.answers.draws import choose
 from tasks.evaluate.answers.files import GENERAL_FOLDER, read_answers
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED, Comparison, compare, scores_file, write_report
 from tasks.evaluate.completions.page import write_page as write_completions
 from tasks.evaluate.completions.rows import LoggedTraining, Scrub, ShownAnswers, as_document
-from tasks.evaluate.decision import Examined, decide_on, matched, without_decoding
-from tasks.evaluate.evidence import Evaluated, ScoredBaseline, claims_of
-from tasks.evaluate.forgetting import GeneralOutcome, measure_general
+from tasks.evaluate.decision import (
+    Evaluated,
+    GateConditions,
+    RungStanding,
+    ScoredBaseline,
+    best_rung,
+    claims_of,
+    matched,
+    missing_references,
+    rung_match,
+    with_reference,
+    without_decoding,
+)
 from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
 from tasks.evaluate.judge.insights import JudgeReport
-from tasks.evaluate.ladder import RungStanding, best_rung
+from tasks.evaluate.judge.question import AnsweredPrompt
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity, unknown_to_engine
 from tasks.evaluate.report.figures import draw
-from tasks.evaluate.report.page import write_page
+from tasks.evaluate.report.page import write_report_files
 from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
-from tasks.evaluate.report.text import REPORT_TEXT, markdown
-from tasks.evaluate.untold import untold_prompts, with_reference
+from tasks.evaluate.retention import GeneralOutcome, measure_general
 from tasks.report.canvas import write_figures
 from tasks.report.wording import worded
 
@@ -60,202 +67,160 @@ class ShownModel(NamedTuple):
     """The endpoint that answered; None for our own machine."""
 
 
-class _Scorer:
-    """Scores of answers; a draw is scored once, for several rungs choose among the same ones."""
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything that an evaluation reads, and where it writes."""
 
-    def __init__(self, databases: Databases, spec: SpecName) -> None:
-        self._databases = databases
-        self._spec = spec
-        self._drawn: dict[tuple[str, str], ScoredRollout] = {}
+    config: EvaluateConfig
+    """Margin, resamples and the API's price."""
+    spec: SpecName
+    """The reward specification that scores the answers."""
+    seed: int
+    """Seed of the resampling; models that were not trained here are scored under it."""
+    store: Path
+    """Folder of the store on which generated SQL is executed."""
+    training: Sequence[PromptRow]
+    """The training split, which chooses the baselines and decides what is unseen."""
+    base: Path
+    """Folder of the base's answers."""
+    tuned: Mapping[int, Path]
+    """Folders of the tuned policies' answers, by training seed; all are compared with the base."""
+    chosen_seed: int
+    """Seed of the training whose policy may be promoted: the others are compared with it alone, and its answers and
+    ground truth are shown."""
+    known: Background
+    """The report's context, as far as known before the scores."""
+    scrub: Scrub
+    """Removes personal data from what is shown of completions."""
+    output: Path
+    """Receives all files."""
+    champion: Path | None = None
+    """Folder of the champion's answers; None without a champion."""
+    others: Sequence[ShownModel] = ()
+    """Further models, without effect on the gate."""
+    rungs: Mapping[Rung, Path] = field(default_factory=dict)
+    """Folders of the answers of what costs less."""
+    over_rungs: OverRungs = "report"
+    """Whether a gain that a rung has too holds the model."""
+    prices: Mapping[str, MachinePrice] = field(default_factory=dict)
+    """Prices of the machines that answered, by device."""
+    trainings: Sequence[LoggedTraining] = ()
+    """The trainings of the tuned policies, whose rollouts are shown."""
+    judge: Judge | None = None
+    """Judges the answers to insights; None for no judge."""
 
-    def score(self, rollout: Rollout) -> ScoredRollout:
-        known = self._drawn.get((rollout.prompt_id, rollout.completion))
-        if known is None:
-            return registry.score_rollout(rollout, self._databases, self._spec)
-        return known.model_copy(update=rollout.model_extra or {})
-
-    def reward(self, rollout: Rollout) -> float:
-        return self.score(rollout).reward
-
-    def reward_of_draw(self, draw: Rollout) -> float:
-        scored = self._drawn[draw.prompt_id, draw.completion] = self.score(draw)
-        return scored.reward
-
-
-def run(
-    config: EvaluateConfig,
-    spec: SpecName,
-    seed: int,
-    *,
-    store: Path,
-    training: Sequence[PromptRow],
-    base: Path,
-    tuned: Mapping[int, Path],
-    champion: Path | None,
-    others: Sequence[ShownModel],
-    rungs: Mapping[Rung, Path],
-    over_rungs: OverRungs,
-    chosen_seed: int,
-    known: Background,
-    prices: Mapping[str, MachinePrice],
-    trainings: Sequence[LoggedTraining],
-    scrub: Scrub,
-    output: Path,
-    judge: Judge | None = None,
-    progress: Progress = silent,
-) -> Comparison:
-    """Score and compare the answers to the test split, and write scores, metrics, reports and figures.
-
-    Args:
-        config: Margin, resamples and the API's price.
-        spec: The reward specification that scores the answers.
-        seed: Seed of the resampling; models that were not trained here are scored under it.
-        store: Folder of the store on which generated SQL is executed.
-        training: The training split, which chooses the baselines and decides what is unseen.
-        base: Folder of the base's answers.
-        tuned: Folders of the tuned policies' answers, by training seed; all are compared with the base.
-        champion: Folder of the champion's; None without a champion.
-        others: Further models, without effect on the gate.
-        rungs: Folders of the answers of what costs less; of a rung that chooses among several draws, of these.
-        over_rungs: Whether a gain that a rung has too holds the model.
-        chosen_seed: Seed of the training whose policy may be promoted: the others are compared with it alone, and its
-            answers and ground truth are shown.
-        known: The report's context, as far as known before the scores.
-        prices: Prices of the machines that answered, by device.
-        trainings: The trainings of the tuned policies, whose rollouts are shown.
-        scrub: Removes personal data from what is shown of completions.
-        output: Receives all files.
-        judge: Judges the answers to insights; None for no judge.
-        progress: Called with the models scored and the total.
-    """
-    databases = open_databases(store)
-    folders = {BASE: base, TUNED: tuned[chosen_seed]} | ({} if champion is None else {CHAMPION: champion})
-    folders |= {other.name: other.answers for other in others}
-    total = len(folders) + len(tuned) - 1 + len(rungs)
-    done = 0
-    scorer = _Scorer(databases, spec)
-
-    def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
-        found = registry.score_beside([scorer.score(rollout) for rollout in rollouts], spec)
-        apart = metrics_apart(found, training, databases)
-        metrics = {task: values | apart.get(task, {}) for task, values in metrics_of(found, databases).items()}
-        return Evaluated(found, [_as_pair(each, as_seed, databases) for each in found], metrics)
-
-    def read(folder: Path, as_seed: int, rung: Rung | None = None) -> Evaluated:
-        nonlocal done
-        rollouts: Sequence[Rollout] = with_reference(read_answers(folder))
-        if rung is not None and DRAWS_OF[rung] > 1:
-            rollouts = choose(rung, rollouts, scorer.reward_of_draw, databases)
-        found = evaluated(rollouts, as_seed)
-        done += 1
-        progress(done, total, "models scored")
-        return found
-
-    def against(before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
+    def compare(self, before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
+        """Compare the second scores with the first by the evaluation's settings."""
+        config = self.config
         return compare(
             before,
             challenger,
             margin=config.margin,
             resamples=config.resamples,
-            seed=seed,
+            seed=self.seed,
             truth_loss=config.truth_loss,
         )
 
+
+def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
+    """Score and compare the answers to the test split, and write scores, metrics, reports and figures.
+
+    Args:
+        evaluation: What is evaluated.
+        progress: Called with the models scored and the total.
+    """
+    config, spec, seed, chosen_seed = evaluation.config, evaluation.spec, evaluation.seed, evaluation.chosen_seed
+    databases = open_databases(evaluation.store)
+    folders = {BASE: evaluation.base, TUNED: evaluation.tuned[chosen_seed]}
+    folders |= {CHAMPION: evaluation.champion} if evaluation.champion else {}
+    folders |= {other.name: other.answers for other in evaluation.others}
+    total = len(folders) + len(evaluation.tuned) - 1 + len(evaluation.rungs)
+    done = 0
+
+    def score(rollout: Rollout) -> ScoredRollout:
+        return registry.score_rollout(rollout, databases, spec)
+
+    def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
+        found = registry.score_beside([score(rollout) for rollout in rollouts], spec)
+        apart = metrics_apart(found, evaluation.training, databases)
+        metrics = {task: values | apart.get(task, {}) for task, values in metrics_of(found, databases).items()}
+        return Evaluated(found, [_as_pair(each, as_seed, databases) for each in found], metrics)
+
+    def read(folder: Path, as_seed: int) -> Evaluated:
+        nonlocal done
+        found = evaluated(with_reference(read_answers(folder)), as_seed)
+        done += 1
+        progress(done, total, "models scored")
+        return found
+
     progress(0, total, "models scored")
-    by_seed = {each: read(folder, each) for each, folder in tuned.items()}
+    by_seed = {each: read(folder, each) for each, folder in evaluation.tuned.items()}
     chosen, all_tuned = by_seed[chosen_seed], [pair for each in by_seed.values() for pair in each.pairs]
     shown = {name: chosen if name == TUNED else read(folder, seed) for name, folder in folders.items()}
-    chosen_baselines = baselines(training, shown[BASE].rollouts, scorer.reward, seed, progress)
-    without_model = {each.name: evaluated(each.rollouts, seed) for each in chosen_baselines}
-    of_rungs = {name: read(folder, seed, name) for name, folder in rungs.items()}
+    base = shown[BASE]
+    constants = baselines(evaluation.training, base.rollouts, lambda each: score(each).reward, seed, progress)
+    without_model = {each.name: evaluated(each.rollouts, seed) for each in constants}
+    of_rungs = {name: read(folder, seed) for name, folder in evaluation.rungs.items()}
     everything = shown | without_model | of_rungs
     for name, each in everything.items():
-        _write_scores(output / scores_file(name), all_tuned if name == TUNED else each.pairs)
+        _write_scores(evaluation.output / scores_file(name), all_tuned if name == TUNED else each.pairs)
 
-    base_pairs = shown[BASE].pairs
-    examined = Examined(
-        claims=claims_of(
-            config,
-            shown[BASE],
-            chosen,
-            all_tuned,
-            [ScoredBaseline(each.name, each.says, without_model[each.name].pairs) for each in chosen_baselines],
-            against,
-        ),
+    measured = [ScoredBaseline(each.name, each.says, without_model[each.name].pairs) for each in constants]
+    conditions = GateConditions(
+        claims=claims_of(config, base, chosen, all_tuned, measured, evaluation.compare),
         chosen_seed=chosen_seed,
-        alone=matched(base_pairs, chosen.pairs, against) if len(tuned) > 1 else None,
-        champion=matched(shown[CHAMPION].pairs, chosen.pairs, against) if champion is not None else None,
+        alone=matched(base.pairs, chosen.pairs, evaluation.compare) if len(by_seed) > 1 else None,
+        champion=matched(shown[CHAMPION].pairs, chosen.pairs, evaluation.compare) if CHAMPION in shown else None,
         ladder=[
-            RungStanding(
-                name,
-                RUNGS[name],
-                DRAWS_OF[name],
-                matched(without_decoding(each.pairs), without_decoding(all_tuned), against),
-            )
+            RungStanding(name, RUNGS[name], rung_match(each.pairs, all_tuned, evaluation.compare))
             for name, each in of_rungs.items()
         ],
-        over_rungs=over_rungs,
-        general=_general(config, base, tuned[chosen_seed], seed),
-        untold=untold_prompts(read_answers(base)),
+        over_rungs=evaluation.over_rungs,
+        general=_general(evaluation),
+        missing_references=missing_references(read_answers(evaluation.base)),
     )
-    comparison = decide_on(matched(base_pairs, all_tuned, against), examined, config.margin, against)
-    rivals = {other.name: other.rival for other in others if other.rival is not None}
+    comparison = conditions.decide(
+        matched(base.pairs, all_tuned, evaluation.compare), config.margin, evaluation.compare
+    )
+    rivals = {other.name: other.rival for other in evaluation.others if other.rival is not None}
+    versions = registry.reward_versions(comparison.tasks, spec)
     background = replace(
-        known,
+        evaluation.known,
         chosen_seed=chosen_seed,
-        answers=_side_by_side(comparison, examined.ladder, everything, seed),
+        answers=_side_by_side(comparison, conditions, everything, seed),
         ground_truth=_by_metric({name: each.metrics for name, each in everything.items()}),
         known_answers=Counter(pair.task for pair in chosen.pairs if pair.truth is not None),
         identities={
-            **known.identities,
+            **evaluation.known.identities,
             "rewards": f"{spec} {registry.joint_version(spec)}",
-            **{
-                reward_identity(task): version
-                for task, version in registry.reward_versions(comparison.tasks, spec).items()
-            },
+            **{reward_identity(task): version for task, version in versions.items()},
         },
-        champion=examined.champion.found if examined.champion else None,
-        others=[
-            OtherModel(
-                other.name,
-                _description(other, shown[other.name]),
-                against(_comparable(other, shown[other.name].pairs), chosen.pairs),
-            )
-            for other in others
-        ],
-        ladder=examined.ladder,
-        gains=shares_of_gain(comparison, examined.ladder, resamples=config.resamples, seed=seed),
-        general=examined.general,
+        champion=conditions.champion.found if conditions.champion else None,
+        others=[_as_other(evaluation, other, shown[other.name], chosen) for other in evaluation.others],
+        ladder=conditions.ladder,
+        gains=shares_of_gain(comparison, conditions.ladder, resamples=config.resamples, seed=seed),
+        general=conditions.general,
         serving=[
-            *(serving(name, folder, config.cost, rivals.get(name), prices=prices) for name, folder in folders.items()),
-            *(
-                serving(name, folder, config.cost, prices=prices, draws=DRAWS_OF[name])
-                for name, folder in rungs.items()
-            ),
+            serving(name, folder, config.cost, rivals.get(name), prices=evaluation.prices)
+            for name, folder in (*folders.items(), *evaluation.rungs.items())
         ],
-        judge=judge(_both_answers(shown[BASE].rollouts, chosen.rollouts)) if judge else None,
+        judge=evaluation.judge(_both_answers(base.rollouts, chosen.rollouts)) if evaluation.judge else None,
     )
-    _write(comparison, background, examined, output)
-    _write_completions(trainings, training, everything, scrub, output)
+    _write(comparison, background, conditions, evaluation.output)
+    answers = {
+        name: ShownAnswers(each.rollouts, [pair.truth for pair in each.pairs]) for name, each in everything.items()
+    }
+    document = as_document(evaluation.trainings, evaluation.training, answers, evaluation.scrub)
+    write_completions(document, evaluation.output)
     return comparison
 
 
-def _write_completions(
-    trainings: Sequence[LoggedTraining],
-    training: Sequence[PromptRow],
-    models: Mapping[str, Evaluated],
-    scrub: Scrub,
-    output: Path,
-) -> None:
-    answers = {name: ShownAnswers(each.rollouts, [pair.truth for pair in each.pairs]) for name, each in models.items()}
-    write_completions(as_document(trainings, training, answers, scrub), output)
-
-
-def _general(config: EvaluateConfig, base: Path, tuned: Path, seed: int) -> GeneralOutcome | None:
-    if config.general == "off":
+def _general(evaluation: Evaluation) -> GeneralOutcome | None:
+    if evaluation.config.general == "off":
         return None
-    before, after = (read_answers(folder / GENERAL_FOLDER) for folder in (base, tuned))
-    return measure_general(config, before, after, seed)
+    folders = (evaluation.base, evaluation.tuned[evaluation.chosen_seed])
+    before, after = (read_answers(folder / GENERAL_FOLDER) for folder in folders)
+    return measure_general(evaluation.config, before, after, evaluation.seed)
 
 
 def _as_pair(rollout: ScoredRollout, seed: int, databases: Databases) -> PairedScore:
@@ -271,20 +236,17 @@ def _as_pair(rollout: ScoredRollout, seed: int, databases: Databases) -> PairedS
     )
 
 
-def _comparable(other: ShownModel, pairs: Sequence[PairedScore]) -> Sequence[PairedScore]:
-    """Return a rival's scores without their decoding, which may differ: it has its own tokens and budget."""
-    return pairs if other.rival is None else without_decoding(pairs)
-
-
-def _description(other: ShownModel, scored: Evaluated) -> str:
+def _as_other(evaluation: Evaluation, other: ShownModel, scored: Evaluated, chosen: Evaluated) -> OtherModel:
+    """Compare the challenger with a model that decides nothing; a rival has tokens and a budget of its own."""
     if other.rival is None:
-        return worded(other.description)
+        return OtherModel(other.name, worded(other.description), evaluation.compare(scored.pairs, chosen.pairs))
     model, decoding = other.rival.model, scored.pairs[0].decoding
-    if not other.rival.body:
-        return worded("{model} at an endpoint ({decoding})", model=model, decoding=decoding)
-    body = json.dumps(other.rival.body, ensure_ascii=False, sort_keys=True)
-    sentence = "{model} at an endpoint ({decoding}, with {body} in each request)"
-    return worded(sentence, model=model, decoding=decoding, body=body)
+    description = worded("{model} at an endpoint ({decoding})", model=model, decoding=decoding)
+    if other.rival.body:
+        body = json.dumps(other.rival.body, ensure_ascii=False, sort_keys=True)
+        sentence = "{model} at an endpoint ({decoding}, with {body} in each request)"
+        description = worded(sentence, model=model, decoding=decoding, body=body)
+    return OtherModel(other.name, description, evaluation.compare(without_decoding(scored.pairs), chosen.pairs))
 
 
 def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
@@ -296,9 +258,9 @@ def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
 
 
 def _side_by_side(
-    comparison: Comparison, ladder: Sequence[RungStanding], models: Mapping[str, Evaluated], seed: int
+    comparison: Comparison, conditions: GateConditions, models: Mapping[str, Evaluated], seed: int
 ) -> tuple[SideBySide, ...]:
-    best = best_rung(ladder)
+    best = best_rung(conditions.ladder)
     shown = (BASE, *([best.name] if best else []), TUNED)
     return side_by_side(comparison.prompts, {name: models[name].rollouts for name in shown}, seed)
 
@@ -324,7 +286,7 @@ def _by_metric(
     return turned
 
 
-def _write(comparison: Comparison, background: Background, examined: Examined, output: Path) -> None:
+def _write(comparison: Comparison, background: Background, conditions: GateConditions, output: Path) -> None:
     (output / METRICS_FILE).write_text(json.dumps(background.ground_truth, indent=1), encoding="utf-8")
     beside: dict[str, Any] = {
         "serving": [asdict(each) for each in background.serving],
@@ -335,11 +297,10 @@ def _write(comparison: Comparison, background: Background, examined: Examined, o
         "champion": background.champion.report() if background.champion else None,
         "gain": {scope: asdict(found) for scope, found in background.gains.items()},
         "ladder": {
-            rung.name: {"description": rung.what, "draws": rung.draws, **rung.match.found.report()}
-            for rung in background.ladder
+            rung.name: {"description": rung.what, "draws": 1, **rung.match.found.report()} for rung in background.ladder
         },
-        "chosen_seed": examined.chosen_seed,
-        "untold": dict(examined.untold),
+        "chosen_seed": conditions.chosen_seed,
+        "untold": dict(conditions.missing_references),
         "left_out": dict(background.left_out),
         "known_to_base": dict(background.known_to_base),
         "unknown_to_engine": unknown_to_engine(background),
@@ -348,7 +309,6 @@ def _write(comparison: Comparison, background: Background, examined: Examined, o
         },
     }
     write_report({**comparison.report(), **beside}, output)
-    (output / REPORT_TEXT).write_text(markdown(comparison, background), encoding="utf-8")
     drawn = draw(comparison, background)
     write_figures(drawn, output)
-    write_page(comparison, background, output, drawn)
+    write_report_files(comparison, background, output, drawn)

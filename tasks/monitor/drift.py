@@ -11,11 +11,8 @@ from scipy.stats import t as student
 
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
-from tasks.monitor.baseline import Baseline
-from tasks.monitor.evidence import evidence_against
-from tasks.monitor.mean_error import freedom, interval
-from tasks.monitor.reference import Promise
-from tasks.monitor.reward_counts import RewardCounts
+from tasks.monitor.detector import Promise, evidence_against
+from tasks.monitor.series import Baseline, RewardCounts, freedom, interval
 from tasks.report.number_format import decimal, shortest, written_day
 from tasks.report.wording import worded
 
@@ -194,7 +191,7 @@ def find_drift(
 ) -> Drift:
     """Test each task, and all together, for rewards below the baseline, and for what else was measured.
 
-    `tasks.monitor.evidence` documents the method and its rate of false alarms.
+    `tasks.monitor.detector` documents the method and its rate of false alarms.
 
     Args:
         rewards: Of the champion alone; each task and each day has an answer.
@@ -247,7 +244,7 @@ def _of_measure(
     baselines = [compared.baselines[task] for task in rewards.tasks]
     number, days = len(rewards.tasks), config.days_between_false_alarms / share
     # Half of the false alarms is for all tasks together, which shows a general fall soonest; each counts twice, since a
-    # mean time of N days takes 2 N coins (`tasks.monitor.evidence`).
+    # mean time of N days takes 2 N coins (`tasks.monitor.detector`).
     enough_of_task = 2 * days * (1 if number == 1 else 2 * number)
     groups = [(ALL, list(range(number)), 4 * days)] if number > 1 else []
     groups += [(task, [position], enough_of_task) for position, task in enumerate(rewards.tasks)]

@@ -1,22 +1,29 @@
-"""Production logs: a file or a folder of files, read as one table of the monitored days."""
+"""Production logs: a file or a folder of files, read as one table of the monitored days, and scrubbed.
 
-from collections.abc import Mapping, Sequence
+A challenger answers a share of the requests in the champion's place, or all of them unseen, as its shadow. The gateway
+logs which (`role`). A reference is JSON, where a character may be written as an escape and a number has no quotation
+marks. So it is parsed, scrubbed value by value, and serialized again.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import orjson
 import polars as pl
 
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
 from schemas.tables.feedback import FeedbackCounts, read_feedback, with_feedback
 from schemas.tables.log_file import LogFiles
-from tasks.monitor.trial_answers import SHADOW, is_on_trial, trial_answers
+from tasks.personal_data.scrub import LEAST_PERSONAL
 
 CLOCK_SKEW: Final = timedelta(minutes=5)
 """Tolerated lead of another machine's clock; later times are an error."""
-MOST_NAMES: Final = 20
+MAX_NAMES: Final = 20
 """Model names in the logs that are counted separately."""
 
 TWICE: Final = "delivered twice"
@@ -52,7 +59,7 @@ class Logs:
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Number of excluded rows, by reason."""
     trials: pl.DataFrame = field(default_factory=pl.DataFrame)
-    """Answers of the challengers and the champion's beside them (`tasks.monitor.trial_answers`), of all days since its
+    """Answers of the challengers and the champion's beside them (`trial_answers`), of all days since its
     promotion; no row without a challenger."""
     feedback: FeedbackCounts = field(default_factory=FeedbackCounts)
     """What became known later."""
@@ -130,9 +137,9 @@ def read_logs(
         kept.drop("request_id", "role", "shadow_of").sort("time", maintain_order=True),
         len(parts),
         rows,
-        dict(models.head(MOST_NAMES).rows()),
+        dict(models.head(MAX_NAMES).rows()),
         table.select(pl.col("time").max()).item(),
-        int(models["count"].slice(MOST_NAMES).sum()),
+        int(models["count"].slice(MAX_NAMES).sum()),
         {why: count for why, count in left_out.items() if count},
         trials,
         joined,
@@ -171,3 +178,121 @@ def _once(table: pl.DataFrame, files: Sequence[Path]) -> pl.DataFrame:
             "and is another answer; give each request an identity of its own, or leave request_id out"
         )
     return pl.concat([table.join(doubled, on=[_FILE, _ROW], how="anti"), different.select(table.columns)])
+
+
+CHALLENGER: Final = "challenger"
+SHADOW: Final = "shadow"
+_ANSWER: Final = "answer"
+
+
+def is_on_trial(champion: Sequence[str]) -> pl.Expr:
+    """Return whether a row is of a challenger: another version of the champion's model, in such a role.
+
+    Answers that a request had drawn in its own way have another name, and are nobody's.
+
+    Args:
+        champion: Names of the champion in `model_version`, NAME/VERSION first.
+    """
+    model, _, _ = champion[0].rpartition("/")
+    version = pl.col("model_version")
+    is_version = version.str.contains(rf"^{re.escape(model)}/[0-9]+$") & ~version.is_in(list(champion))
+    return (is_version & pl.col("role").is_in([CHALLENGER, SHADOW])).fill_null(value=False)
+
+
+def trial_answers(answers: pl.DataFrame, champion: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of the trials, without the server's request ids.
+
+    Args:
+        answers: Answers since the champion's promotion: `request_id`, `role`, `shadow_of` and what is compared; an
+            identity occurs once.
+        champion: Names of the champion in `model_version`, NAME/VERSION first.
+
+    Returns:
+        The given columns by time, `challenger` (NAME/VERSION; null for the champion's answers), `answer` (a number) and
+        `shadow_of` (the number of the champion's answer; null where it is not there).
+    """
+    tried = answers.filter(is_on_trial(champion)).with_columns(pl.col("model_version").alias("challenger"))
+    is_champions = pl.col("model_version").is_in(list(champion)) & ~pl.col("role").eq_missing(SHADOW)
+    beside = pl.col("request_id").is_in(tried["shadow_of"].drop_nulls().implode())
+    champions = answers.filter(is_champions).with_columns(pl.lit(None, pl.String).alias("challenger"))
+    same_days = champions.join(
+        tried.filter(pl.col("role") == CHALLENGER), on=["task", "day"], how="semi", maintain_order="left"
+    )
+    shadowed = champions.filter(beside).join(same_days, on="request_id", how="anti", maintain_order="left")
+    both = pl.concat([same_days, shadowed, tried]).sort("time", maintain_order=True).with_row_index(_ANSWER)
+    numbers = both.filter(pl.col("challenger").is_null()).select("task", "request_id", pl.col(_ANSWER).alias("number"))
+    found = both.select("task", "shadow_of").join(
+        numbers, left_on=["task", "shadow_of"], right_on=["task", "request_id"], how="left", maintain_order="left"
+    )
+    return both.with_columns(found["number"].alias("shadow_of")).drop("request_id")
+
+
+TEXTS: Final = ("prompt", "completion", "model_version")
+
+Scrub = Callable[[pl.Series], pl.Series]
+"""Replaces the personal data in texts; null stays null."""
+
+
+def scrubbed(answers: pl.DataFrame, scrub: Scrub) -> pl.DataFrame:
+    """Return answers without personal data.
+
+    Args:
+        answers: `prompt`, `completion` and `reference` (JSON or null), and any other columns.
+        scrub: Removes personal data from texts.
+    """
+    for column in TEXTS:
+        if column in answers.columns:
+            texts = answers[column].drop_nulls().unique(maintain_order=True)
+            answers = _replaced(answers, column, texts, scrub(texts))
+    known = answers["reference"].drop_nulls().unique(maintain_order=True)
+    return _replaced(answers, "reference", known, scrubbed_references(known, scrub))
+
+
+def scrubbed_references(references: pl.Series, scrub: Scrub) -> pl.Series:
+    """Return JSON documents without personal data in their texts, their whole numbers and their keys.
+
+    A personal number becomes a text; other numbers stay unchanged.
+    """
+    documents = [orjson.loads(text) for text in references]
+    said = pl.Series([*dict.fromkeys(text for document in documents for text in _texts(document))], dtype=pl.String)
+    clean = dict(zip(said, scrub(said), strict=True))
+    written = [orjson.dumps(_rebuilt(document, clean)).decode() for document in documents]
+    return pl.Series(references.name, written, pl.String)
+
+
+def _replaced(answers: pl.DataFrame, column: str, old: pl.Series, new: pl.Series) -> pl.DataFrame:
+    changed = (old != new).arg_true()
+    if not len(changed):
+        return answers
+    return answers.with_columns(pl.col(column).replace(old.gather(changed), new.gather(changed)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all texts of a document, numbers in digits."""
+    if (text := _as_text(value)) is not None:
+        yield text
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield key
+            yield from _texts(part)
+    elif isinstance(value, Sequence):
+        for part in value:
+            yield from _texts(part)
+
+
+def _rebuilt(value: Any, clean: Mapping[str, str]) -> Any:
+    if (text := _as_text(value)) is not None:
+        return value if clean[text] == text else clean[text]
+    if isinstance(value, Mapping):
+        return {clean[key]: _rebuilt(part, clean) for key, part in value.items()}
+    if isinstance(value, Sequence):
+        return [_rebuilt(part, clean) for part in value]
+    return value
+
+
+def _as_text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    # 52998224725.0 reveals as much as 52998224725.
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(int(value)) if is_number and value >= LEAST_PERSONAL and value == int(value) else None

@@ -15,7 +15,7 @@ import polars as pl
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.drift import ALL, Drift, DriftSeries, shown_by, sign_of
-from tasks.monitor.known_answers import known_sentence
+from tasks.monitor.measures import known_sentence
 from tasks.monitor.trials import ChallengerTrial, trial_sentence
 from tasks.report.number_format import amount, decimal, percent, shortest, signed, written_day
 from tasks.report.page import page_template

@@ -1,12 +1,20 @@
 """Rewards of logged answers, each distinct one scored once in parallel, and baselines by the same rule.
 
-A reward without a reference is not comparable to one with it: known parts take the weight of unknown ones. So a task's
-answers are scored by the parts that all of their references know, and all of the test split's
-(`tasks.monitor.known_parts`). The champion's answers to the test split are scored in the same way, which keeps the
-comparison fair. It also makes a change of the rewards harmless: both sides are scored by the same code.
+A reference may know little: of one real review only the rating, of another a late delivery too. A reward then
+redistributes the weight of unknown parts to the known ones, and is not comparable. So a task's answers are scored by
+the parts that all of their references know, and all of the test split's. The champion's answers to the test split are
+scored in the same way, which keeps the comparison fair. It also makes a change of the rewards harmless: both sides are
+scored by the same code.
+
+Answers that are none are found too: nothing, a refusal, an echo, or one of these in the task's form. The rewards ask
+less (`tasks.commerce.text.text_form.refuses`), since a word more there changes what a model learns. Here a doubtful
+phrase does little harm: the champion's answers to the test split are read in the same way, and only more of them than
+there count. But a season's pushes may have more of them, so the phrases are no shop's words.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -18,15 +26,15 @@ import polars as pl
 
 from schemas.documents import Rollout
 from schemas.progress import Progress, silent
+from schemas.references import REFERENCES
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.parser import parse_object
-from tasks.monitor.answered import is_answer
-from tasks.monitor.baseline import Baseline
-from tasks.monitor.known_parts import with_parts
-from tasks.monitor.mean_error import standard_error
+from tasks.commerce.text.text_form import MAX_CHARACTERS, REFUSAL_REACH, Phrases, fold, folded_words, refuses
+from tasks.monitor.series import Baseline, standard_error
 
 KEY: Final = ("task", "prompt", "completion", "reference")
 """Columns that decide a reward."""
@@ -73,7 +81,7 @@ class Verdict(NamedTuple):
     valid: bool | None
     """Whether its form is right: JSON and nothing else, or a query that runs; None if the task requires no form."""
     answered: bool
-    """Whether it is an answer of any kind (`tasks.monitor.answered`)."""
+    """Whether it is an answer of any kind (`is_answer`)."""
 
 
 def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progress: Progress = silent) -> pl.DataFrame:
@@ -212,3 +220,148 @@ def baselines_of(tested: pl.DataFrame, measured: str = "reward") -> dict[str, Ba
             answers=int(of_task["len"].sum()),
         )
     return found
+
+
+DATA_FILES: Final = ("data/lexicons/declining.txt", "data/lexicons/non_answers.txt")
+DECLINING: Final = Phrases("declining")
+NON_ANSWERS: Final = frozenset(" ".join(folded_words(fold(text))) for text in read_lexicon("non_answers"))
+MIN_ECHOED_WORDS: Final = 6
+"""Words of a prompt from which on their repetition is an echo, and no name of a product."""
+_VALUE: Final = "none"
+"""A value that fields have too: that of no complaint."""
+_READS_A_TABLE: Final = re.compile(r"\bfrom\b")
+
+
+def is_answer(task: TaskName, prompt: str, completion: str) -> bool:
+    """Return whether a completion is an answer of any kind, right or wrong.
+
+    Args:
+        task: Its task: JSON is read by its values, a query has to read a table.
+        prompt: What was asked; its repetition is no answer.
+        completion: The completion, however long and hostile.
+    """
+    text = _visible(completion)
+    if _says_nothing(text) or refuses(text):
+        return False
+    if TASKS[task].answers_in_json and (value := parse_object(completion).value) is not None:
+        return _holds_a_value(value)
+    folded = fold(text)
+    if task == "sql_qa" and folded.lstrip().startswith("select"):
+        return bool(_READS_A_TABLE.search(folded))
+    if _declines(folded):
+        return False
+    # Where no score depends on the prompt, equal answers are scored once, whatever was asked.
+    return TASKS[task].prompt_is_unread or not _echoes(folded, fold(_visible(prompt)))
+
+
+def _visible(text: str) -> str:
+    """Return a text's beginning without characters that nobody sees, such as a space of no width."""
+    normal = unicodedata.normalize("NFKC", text.strip()[:MAX_CHARACTERS])
+    if normal.isascii():
+        return normal
+    return "".join(character for character in normal if unicodedata.category(character) != "Cf")
+
+
+def _says_nothing(text: str) -> bool:
+    words_there = folded_words(fold(text[:REFUSAL_REACH]))
+    return not any(map(str.isalnum, text)) or (len(text) < REFUSAL_REACH and " ".join(words_there) in NON_ANSWERS)
+
+
+def _declines(folded: str) -> bool:
+    beginning = folded[:REFUSAL_REACH]
+    return DECLINING.are_in(beginning, set(folded_words(beginning)))
+
+
+def _holds_a_value(value: dict[str, Any]) -> bool:
+    """Return whether any text of an object says something; where it has no text, whether any value is known."""
+    texts = [each for each in value.values() if isinstance(each, str) and each and each != _VALUE]
+    if not texts:
+        return any(each is not None and each != "" for each in value.values())
+    return not all(_says_nothing(text) or _declines(fold(text)) for text in map(_visible, texts))
+
+
+def _echoes(folded: str, prompt: str) -> bool:
+    said, asked = (" ".join(folded_words(text)) for text in (folded, prompt))
+    return said.count(" ") + 1 >= MIN_ECHOED_WORDS and said in asked
+
+
+@dataclass(frozen=True)
+class KnownParts:
+    """Known parts of a task's references, such as `polarity` or `fields.sentiment`."""
+
+    by_each: frozenset[str]
+    """Known by all of them; empty if an answer has no reference."""
+    by_some: frozenset[str]
+    """Known by at least one of them."""
+
+
+def known_parts(answers: pl.DataFrame) -> dict[TaskName, KnownParts]:
+    """Return the known parts of answers' references, by task.
+
+    Args:
+        answers: `task` and `reference` (JSON or null).
+    """
+    found: dict[TaskName, KnownParts] = {}
+    for task, reference in answers.select("task", "reference").unique(maintain_order=True).iter_rows():
+        parts = frozenset(_parts(task, orjson.loads(reference))) if reference else frozenset()
+        before = found.get(task, KnownParts(parts, parts))
+        found[task] = KnownParts(before.by_each & parts, before.by_some | parts)
+    return found
+
+
+def without_untold(tested: pl.DataFrame, logged: pl.DataFrame) -> pl.DataFrame:
+    """Return the test answers without those that have no reference, in tasks of which every logged answer has one.
+
+    A single one of them would leave nothing that all references know. The evaluation counts none of them either. A task
+    of which no test answer has a reference keeps them all: it is compared by form.
+
+    Args:
+        tested: `task`, `reference` (JSON or null) and any other columns.
+        logged: `task` and `reference`.
+    """
+    is_known = pl.col("reference").is_not_null()
+    told = set(tested.filter(is_known)["task"]) - set(logged.filter(~is_known)["task"])
+    return tested.filter(is_known | ~pl.col("task").is_in(sorted(told)))
+
+
+def with_parts(answers: pl.DataFrame, parts: Mapping[TaskName, Collection[str]]) -> pl.DataFrame:
+    """Return answers with references reduced to these parts; null if a task has none of them.
+
+    Args:
+        answers: `task`, `reference` (JSON or null) and any other columns.
+        parts: By task, parts that each of its references knows.
+    """
+    on = ["task", "reference"]
+    different = answers.select(on).drop_nulls().unique(maintain_order=True)
+    cut = [_with_parts(task, reference, parts.get(task, ())) for task, reference in different.iter_rows()]
+    known = different.with_columns(pl.Series("cut", cut, pl.String))
+    found = answers.select(on).join(known, on, how="left", maintain_order="left")
+    return answers.with_columns(found["cut"].alias("reference"))
+
+
+def _with_parts(task: TaskName, reference: str, parts: Collection[str]) -> str | None:
+    if not parts:
+        return None
+    document = orjson.loads(reference)
+    beside = set(_parts(task, document)).difference(parts)
+    return orjson.dumps(_without(document, beside)).decode() if beside else reference
+
+
+def _parts(task: TaskName, document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the known parts that the task's rewards read."""
+    for name in REFERENCES[task].model_fields:
+        value = document[name]
+        if isinstance(value, Mapping):
+            yield from (f"{name}.{inner}" for inner, part in value.items() if part is not None)
+        elif value is not None and value != []:
+            yield name
+
+
+def _without(document: Mapping[str, Any], beside: Collection[str], above: str = "") -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for name, value in document.items():
+        if f"{above}{name}" in beside:
+            kept[name] = None
+        else:
+            kept[name] = _without(value, beside, f"{name}.") if isinstance(value, Mapping) else value
+    return kept

@@ -23,31 +23,28 @@ from schemas.tables.log_file import LogFiles
 from schemas.tables.parquet import open_parquet
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_versions
-from tasks.monitor.daily import daily_figures
 from tasks.monitor.drift import Compared, Drift, Measure, find_drift
 from tasks.monitor.figures import draw
-from tasks.monitor.known_answers import known_answers
-from tasks.monitor.known_parts import KnownParts, known_parts, without_untold
-from tasks.monitor.logs import Logs, read_logs
+from tasks.monitor.logs import Logs, Scrub, read_logs, scrubbed
+from tasks.monitor.measures import compared_variety, daily_figures, known_answers, ratings_of, serving_cost
 from tasks.monitor.operations import operations_alarms
-from tasks.monitor.ratings import ratings_of
 from tasks.monitor.report import Page, markdown, write_page
-from tasks.monitor.reward_counts import count_rewards
 from tasks.monitor.scoring import (
     REFERENCE_IS_UNREAD,
     SQL_TASK,
+    KnownParts,
     MapChunks,
     Rewards,
     baselines_of,
     champion_answers,
     kept_where,
+    known_parts,
     scored,
     without_broken_queries,
+    without_untold,
 )
-from tasks.monitor.scrubbing import Scrub, scrubbed
-from tasks.monitor.serving_cost import serving_cost
+from tasks.monitor.series import count_rewards
 from tasks.monitor.trials import ChallengerTrial, find_trials
-from tasks.monitor.varied import compared_variety
 from tasks.report.canvas import write_figures
 from tasks.report.number_format import decimal
 from tasks.report.wording import worded
@@ -74,7 +71,7 @@ COLUMNS: Final[Mapping[str, type[pl.DataType]]] = {
 }
 """Columns of the stored answers; times are in UTC."""
 _SHARES: Final[tuple[Measure, ...]] = ("answered", "valid")
-_LONGEST_NAME: Final = 80
+_MAX_NAME_CHARACTERS: Final = 80
 """Characters of a model's name in the report."""
 
 
@@ -293,7 +290,7 @@ def _of_logs(
     names = pl.Series([name or "not logged" for name in logs.models], dtype=pl.String)
     models: Counter[str] = Counter()
     for name, count in zip(scrub(names), logs.models.values(), strict=True):
-        models[name[:_LONGEST_NAME]] += count
+        models[name[:_MAX_NAME_CHARACTERS]] += count
     return {
         "files": logs.files,
         "empty_files": files.empty,

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.audit_record import AuditRecord
-from schemas.config.train import TrainConfig
 from schemas.config.workers import price_per_hour
 from schemas.disk import write_whole
 from schemas.errors import InputError
 from schemas.tables.prompts import PromptRow, read_prompts
 from tasks.commerce.sql_qa.open_databases import open_databases
-from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, rank
 from tasks.policy.device import machine_device
@@ -188,7 +186,7 @@ def _prepare(planned: _Planned, process: _Process, start: Callable[[TrainingInpu
     request, channel, config, held = planned.request, planned.channel, planned.request.config, process.held
     refuse_small_card(config)
     checkpoint, step = broadcast(lambda: (held.checkpoint, held.step) if held else (None, 0))
-    inputs, databases = _load(planned, checkpoint)
+    inputs = _load(planned, checkpoint)
 
     from transformers import TrainerState
 
@@ -199,7 +197,7 @@ def _prepare(planned: _Planned, process: _Process, start: Callable[[TrainingInpu
     if checkpoint is not None:
         channel.progress(step, config.max_steps, f"resumed at step {step}")
     started = start(inputs)
-    selection = _selection(inputs, databases, started.trainer)
+    selection = _selection(inputs, started.trainer)
     alarms = Alarms(config.alarms, config.iterations)
     priced = config.model_copy(update={"price_per_hour": _price_per_hour(request)})
     keeper = held.keeper if held else None
@@ -213,12 +211,12 @@ def _prepare(planned: _Planned, process: _Process, start: Callable[[TrainingInpu
     if held is not None and selection.best is not None:
         held.retry_best_pin(selection.best.step)
     # Where nothing is left to train, the Trainer would take one more step before it noticed.
-    over = _is_over(step, config, selection, alarms)
+    over = step >= config.max_steps or selection.exhausted or alarms.stopped_by is not None
     ended = TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE)) if over else None
     return _Prepared(started, selection, alarms, checkpoint, ended)
 
 
-def _load(planned: _Planned, checkpoint: Path | None) -> tuple[TrainingInputs, Databases]:
+def _load(planned: _Planned, checkpoint: Path | None) -> TrainingInputs:
     """Load the policy, and the rewards with the databases that queries run on."""
     from tasks.train.backend.trainable import load_trainable
 
@@ -238,14 +236,11 @@ def _load(planned: _Planned, checkpoint: Path | None) -> tuple[TrainingInputs, D
     on_gpu = torch.cuda.is_available()
     # On a GPU it would also fill all fresh memory.
     torch.use_deterministic_algorithms(not on_gpu, warn_only=True)
-    databases = open_databases(request.store)
-    rewards = ComponentRewards(databases, request.spec, config)
-    return TrainingInputs(
-        request, planned.rows, trainable, rewards, work, on_gpu, checkpoint, planned.channel
-    ), databases
+    rewards = ComponentRewards(open_databases(request.store), request.spec, config)
+    return TrainingInputs(request, planned.rows, trainable, rewards, work, on_gpu, checkpoint, planned.channel)
 
 
-def _selection(inputs: TrainingInputs, databases: Databases, trainer: Any) -> "Selection":
+def _selection(inputs: TrainingInputs, trainer: Any) -> "Selection":
     """Return the choice of the checkpoint by validation, which the first process does for all."""
     from tasks.train.watch.validation import Selection, validate
 
@@ -257,7 +252,7 @@ def _selection(inputs: TrainingInputs, databases: Databases, trainer: Any) -> "S
                 trainer.model,
                 inputs.trainable.tokenizer,
                 rows,
-                databases,
+                inputs.rewards.databases,
                 request.spec,
                 step=step,
                 temperature=request.validation_temperature,
@@ -277,10 +272,6 @@ def _price_per_hour(request: TrainRequest) -> float:
     """Return this machine's price per hour: the Spot price if its end is announced."""
     spot = request.config.preemption.notice_url is not None
     return price_per_hour(request.prices, machine_device(), spot=spot, otherwise=request.config.price_per_hour)
-
-
-def _is_over(step: int, config: TrainConfig, selection: "Selection", alarms: "Alarms") -> bool:
-    return step >= config.max_steps or selection.exhausted or alarms.stopped_by is not None
 
 
 def _check(planned: _Planned, trainable: "Trainable", rewards: "ComponentRewards", trainer: Any) -> None:
@@ -313,16 +304,12 @@ def _finish(planned: _Planned, held: TrainingLease, prepared: _Prepared) -> None
     Raises:
         GateRefused: An alarm stopped it.
     """
-    held.keeper.flush()
-    prepared.alarms.require_none_stopped(held.newest_step or None)
-    held.keeper.pin_newest("final")
-    _write_result(planned, prepared)
-
-
-def _write_result(planned: _Planned, prepared: _Prepared) -> None:
     from tasks.policy.unpacked import unknown_to_engine
     from tasks.train.resume.adapter_files import adapter_config
 
+    held.keeper.flush()
+    prepared.alarms.require_none_stopped(held.newest_step or None)
+    held.keeper.pin_newest("final")
     request, selection, started = planned.request, prepared.selection, prepared.started
     state = started.trainer.state if prepared.ended is None else prepared.ended
     if selection.best is None:

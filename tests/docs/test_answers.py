@@ -6,7 +6,7 @@ from statistics import median_low
 import pytest
 
 from schemas.source import REPOSITORY
-from tasks.evaluate.completions.example import read_example
+from tasks.evaluate.completions.page import read_example
 
 ROW = re.compile(r"^\| (\w+): .* \| (.*) \(.*?: ([\d.,]+)\) \| .* \(([\d.,]+)\) \|$", re.MULTILINE)
 

@@ -19,7 +19,7 @@ import pytest
 from prefect.client.schemas.objects import FlowRun
 
 from flows.runtime.stores import open_registry, open_store
-from flows.stages.remote_run import REMOTE_FOLDER
+from flows.stages.remote import REMOTE_FOLDER
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
 from schemas.config.profiles import load_config

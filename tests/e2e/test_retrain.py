@@ -122,9 +122,7 @@ def same_files(one: Path, other: Path) -> None:
         assert file.read_bytes() == kept[name].read_bytes(), name
 
 
-def test_who_is_forgotten_is_in_nothing_and_the_model_is_one_that_never_saw_them(
-    pipeline: Pipeline, tmp_path: Path
-) -> None:
+def test_a_forgotten_person_is_in_nothing_and_the_model_never_saw_them(pipeline: Pipeline, tmp_path: Path) -> None:
     """Killed once its training has a checkpoint, it resumes; the rival trains from the start without them.
 
     It is done in a copy, and nothing of the original is written or removed.

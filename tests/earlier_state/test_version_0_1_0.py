@@ -13,7 +13,6 @@ import pytest
 
 from flows.runtime.session import artifacts_folder
 from flows.runtime.stores import open_store
-from flows.stages.changed_keys import MADE_AGAIN, warn_of_changed_keys
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -68,20 +67,6 @@ def test_every_artifact_is_whole_and_its_documents_are_read(config: Config) -> N
     summary = read_summary(newest(config, "policy")[0])
     assert len(rewards_by_task(summary)) == 6
     assert len(versions_of(summary["audit"]["reward_version"])) == 6
-
-
-def test_one_sentence_says_that_keys_have_changed_and_everything_is_kept(
-    config: Config, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store = open_store(config)
-    before = {kind: [record.sha256 for record in store.records(kind)] for kind in KINDS}
-    warn_of_changed_keys(config)
-    said = " ".join(capsys.readouterr().err.split())
-    # A plan's code had no digest of its own then.
-    there = [kind for kind in MADE_AGAIN if any(store.records(kind))]
-    assert f"so that {', '.join(there)} are made again, once" in said
-    assert said.count("keys have changed") == 1
-    assert {kind: [record.sha256 for record in store.records(kind)] for kind in KINDS} == before
 
 
 @pytest.mark.integration

@@ -12,7 +12,7 @@ from schemas.config.config import Config, StateConfig
 from schemas.config.profiles import load_config
 from schemas.tables.prompts import TEST_FILE, TRAIN_FILE, VALIDATION_FILE
 from tasks.evaluate.compare import write_report
-from tasks.evaluate.report.text import REPORT_TEXT
+from tasks.evaluate.report.page import REPORT_TEXT
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactStore

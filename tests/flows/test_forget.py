@@ -96,7 +96,7 @@ def test_references_that_people_gave_leave_with_their_prompts(
     assert [line.prompt_id for line in read_given(file)] == [HELD_OUT.prompt_id]
 
 
-def test_what_mlflow_refuses_in_a_step_is_one_sentence_and_the_step_is_repeated(
+def test_a_step_that_mlflow_refuses_is_one_sentence_and_is_repeated(
     config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mlflow.exceptions import MlflowException
@@ -116,7 +116,7 @@ def test_what_mlflow_refuses_in_a_step_is_one_sentence_and_the_step_is_repeated(
     assert len(ran) == 2
 
 
-def test_what_the_removal_did_not_reach_is_tried_again(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_places_that_the_removal_did_not_reach_are_tried_again(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = steps(monkeypatch, "remove")
     assert forgetting.forget(config, ANA, remove_only=True).document["not_reached"] == ["a place was not reached"]
     again = forgetting.forget(config, ANA)

@@ -224,7 +224,7 @@ def test_silence_is_an_alarm_of_the_same_logs_and_of_none(
     assert DRIFT_EVENT not in capsys.readouterr().err
 
 
-def test_what_is_wanting_is_said(world: World, tmp_path: Path) -> None:
+def test_missing_inputs_are_named(world: World, tmp_path: Path) -> None:
     logs = write_log(tmp_path / "log.jsonl", lines(range(1)))
     with pytest.raises(InputError, match="no version of another is `champion`"):
         run(world, logs, world.config("promote.model_name=another"))

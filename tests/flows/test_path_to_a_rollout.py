@@ -26,6 +26,7 @@ from tests.tasks.train.divided_training import make_request
 pytestmark = pytest.mark.integration
 
 MOST_HOPS = 12
+MOST_LINES = 4_000
 CHILD = """
 import json, os, runpy, sys
 from pathlib import Path
@@ -111,3 +112,12 @@ def test_the_first_rollout_is_at_most_twelve_named_calls_away_and_the_docs_name_
     page = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| \d+ \| `(\S+)` \| `(\S+)` \|", page, flags=re.MULTILINE) == found
     assert len(found) <= MOST_HOPS
+
+
+def test_an_evening_suffices_for_the_pages_first_reading() -> None:
+    page = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+    start = page[page.index("## Where to start reading") : page.index("Then by interest")]
+    named = [REPOSITORY / name for name in re.findall(r"`(\w+/[\w/.]+)`", start)]
+    files = [file for path in named for file in (path.glob("*.py") if path.is_dir() else [path])]
+    assert len(files) > 20
+    assert sum(len(file.read_bytes().splitlines()) for file in files) <= MOST_LINES

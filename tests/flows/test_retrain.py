@@ -10,7 +10,7 @@ import pytest
 
 from flows import retrain as chain
 from flows.stages import stage_child
-from flows.stages.runner import StageResult
+from flows.stages.runner import Session, StageResult
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from tests.flows.promotable import commit, store_of
@@ -37,7 +37,7 @@ def _until_curate(config: Config, monkeypatch: pytest.MonkeyPatch, *, reused: bo
     monkeypatch.setattr(chain, "synthesize", lambda *_, **__: made)
     monkeypatch.setattr(chain, "curate", end)
     with pytest.raises(_CurateBegan):
-        chain._given_to_training(config, "run", fresh=False, until="promote")
+        chain._given_to_training(Session(config, "run"), "promote")
 
 
 def _config(state: Path, *settings: str) -> Config:
@@ -58,7 +58,7 @@ def test_new_prompts_let_the_libraries_load_before_curate(
     [("workers.training=training/train", "state.artifacts=/shared"), ("train.interpreter=/other/bin/python",)],
     ids=["another machine", "another interpreter"],
 )
-def test_what_runs_elsewhere_loads_nothing_here(
+def test_remote_children_load_no_libraries_here(
     settings: tuple[str, ...], expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _until_curate(_config(tmp_path, *settings), monkeypatch, reused=False)

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from flows.runtime.links import PAGES_VARIABLE
+from flows.runtime.run_page import PAGES_VARIABLE
 from flows.runtime.session import configure_prefect
 from schemas.config.profiles import load_config
 from schemas.source import REPOSITORY

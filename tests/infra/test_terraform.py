@@ -10,7 +10,7 @@ from typing import Any
 import hcl2
 import pytest
 
-from flows.runtime.links import PAGES_VARIABLE
+from flows.runtime.run_page import PAGES_VARIABLE
 from schemas.source import REPOSITORY
 
 TERRAFORM = REPOSITORY / "infra" / "terraform"

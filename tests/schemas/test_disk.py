@@ -24,11 +24,6 @@ def test_a_file_and_a_folder_are_waited_for_and_nothing_stays_open(
             os.fstat(descriptor)
 
 
-def test_what_is_not_there_cannot_be_waited_for(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        synchronize(tmp_path / "nothing")
-
-
 def test_what_replaces_a_file_has_its_permissions_and_is_behind_its_link(tmp_path: Path) -> None:
     file, link = tmp_path / "file", tmp_path / "link"
     file.write_bytes(b"before")

@@ -128,16 +128,6 @@ def test_a_new_file_of_a_declared_folder_and_a_new_name_of_a_module_count(reposi
     assert len(set(digests)) == 3
 
 
-def test_every_module_of_a_declared_package_counts(repository: Path) -> None:
-    write(repository, "tasks/curate/words.py", 'FOUND_MODULES = ("tasks.rules.*",)\n')
-    write(repository, "tasks/rules/__init__.py", "")
-    write(repository, "tasks/rules/one.py", "import tasks.curate.unrelated\n")
-    before = source_digest("tasks.curate.stage")
-    assert {"tasks.rules", "tasks.rules.one", "tasks.curate.unrelated"} <= source_files("tasks.curate.stage").keys()
-    write(repository, "tasks/rules/other.py", "x = 1\n")
-    assert source_digest("tasks.curate.stage") != before
-
-
 def test_order_and_repetition_of_entries_do_not_count(repository: Path) -> None:
     first, other = "tasks.curate.words", "tasks.curate.split"
     assert source_digest(first, other) == source_digest(other, first, first)

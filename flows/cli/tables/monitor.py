@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from flows.runtime.console import print_table, show
 from schemas.config.config import Config
 from tasks.monitor.drift import shown_by, sign_of
-from tasks.monitor.known_answers import known_sentence
+from tasks.monitor.measures import known_sentence
 from tasks.monitor.report import cost_sentence, feedback_sentence, promise_sentence, ratings_sentence
 from tasks.report.language import spoken
 from tasks.report.number_format import decimal, interval, percent, signed, written_day

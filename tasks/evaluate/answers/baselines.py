@@ -6,11 +6,11 @@ rule reads only the prompt's own lines, and an echo reads nothing at all.
 
 import json
 import random
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
 from schemas.config.evaluate import BASELINES
 from schemas.documents import Rollout
@@ -20,7 +20,6 @@ from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.commerce.shortcuts import choose_rule
-from tasks.evaluate.answers.draws import most_frequent_fields
 from tasks.report.wording import worded
 
 CANDIDATES: Final = 24
@@ -77,7 +76,7 @@ def _of_task(
     if not rows:
         return [echo]
     answers = [TASKS[task].answer(row.reference) for row in rows]
-    usual = most_frequent_fields([*map(json.loads, answers)]) if TASKS[task].answers_in_json else None
+    usual = _most_frequent_fields([*map(json.loads, answers)]) if TASKS[task].answers_in_json else None
     frequent = [answer for answer, _ in Counter(answers).most_common(CANDIDATES)]
     candidates = list(dict.fromkeys([*frequent, *([usual] if usual else [])]))
     choosing = generator.sample(rows, min(CHOOSING, len(rows)))
@@ -90,3 +89,17 @@ def _of_task(
     if rule is not None:
         found.append(("rule", worded("by {lines}", lines=", ".join(rule.names)), rule.answer))
     return [*found, echo]
+
+
+def _most_frequent_fields(objects: Sequence[Mapping[str, Any]]) -> str:
+    """Return the object of each field's most frequent value, of the fields that at least half of the objects have."""
+    values: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for each in objects:
+        for name, value in each.items():
+            values[name][json.dumps(value, ensure_ascii=False)] += 1
+    fields = {
+        name: json.loads(found.most_common(1)[0][0])
+        for name, found in values.items()
+        if 2 * found.total() >= len(objects)
+    }
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))

@@ -25,7 +25,7 @@ class Serving:
     answers: int
     """Number of answers."""
     mean_tokens: float | None
-    """Generated tokens per answer, of all its draws; None if an endpoint did not report all of them."""
+    """Generated tokens per answer; None if an endpoint did not report all of them."""
     truncated_share: float
     """Share of answers that the token limit cut off, in [0, 1]."""
     latency_p50: float
@@ -54,7 +54,6 @@ def serving(
     rival: RivalConfig | None = None,
     *,
     prices: Mapping[str, MachinePrice],
-    draws: int = 1,
 ) -> Serving:
     """Compute a model's latency and cost.
 
@@ -68,22 +67,23 @@ def serving(
         cost: The API's price, and a machine's for devices missing from `prices`.
         rival: The endpoint that answered, whose prices apply; None for our own machine.
         prices: Prices of machines, by device.
-        draws: Answers that are drawn for each that is used: it costs as many times what one does.
     """
     rollouts, timing = read_answers(answers), read_timing(answers)
     cut_off = [(rollout.model_extra or {})["stop_reason"] == StopReason.TOKEN_LIMIT for rollout in rollouts]
     p50, p95 = np.quantile([each.seconds for each in timing.answers], [0.5, 0.95])
     cost = cost.model_copy(update={"price_per_hour": _price_per_hour(timing, cost, prices)})
-    tokens = _mean([each.tokens for each in timing.answers])
+    seconds = (timing.machine_seconds or 0.0) / len(timing.answers)
+    analyses = cost.break_even
+    fits = analyses is not None and analyses * seconds <= HOURS_A_DAY * SECONDS_AN_HOUR
     return Serving(
         model=model,
         answers=len(rollouts),
-        mean_tokens=None if tokens is None else draws * tokens,
+        mean_tokens=_mean([each.tokens for each in timing.answers]),
         truncated_share=float(np.mean(cut_off)),
         latency_p50=float(p50),
         latency_p95=float(p95),
-        cost_per_analysis=_machine_cost(timing, cost, draws) if rival is None else _endpoint_cost(timing, rival),
-        break_even=_break_even(timing, cost, draws) if rival is None else None,
+        cost_per_analysis=(_endpoint_cost(timing, rival) if rival else cost.price_per_hour * seconds / SECONDS_AN_HOUR),
+        break_even=analyses if fits and rival is None else None,
         device=" and ".join(sorted(timing.devices)) or None,
         price_per_hour=cost.price_per_hour if rival is None else None,
         unknown_to_engine=timing.unknown_to_engine,
@@ -101,28 +101,11 @@ def _price_per_hour(timing: Timing, cost: CostConfig, prices: Mapping[str, Machi
     )
 
 
-def _seconds_an_analysis(timing: Timing, draws: int) -> float:
-    if timing.machine_seconds is None:
-        raise ValueError("an endpoint answered, and whose prices count was not said")
-    return draws * timing.machine_seconds / len(timing.answers)
-
-
-def _machine_cost(timing: Timing, cost: CostConfig, draws: int) -> float:
-    return cost.price_per_hour * _seconds_an_analysis(timing, draws) / SECONDS_AN_HOUR
-
-
 def _endpoint_cost(timing: Timing, rival: RivalConfig) -> float | None:
-    read = _mean([each.prompt_tokens for each in timing.answers])
-    written = _mean([each.tokens for each in timing.answers])
+    read, written = (_mean([getattr(each, name) for each in timing.answers]) for name in ("prompt_tokens", "tokens"))
     if read is None or written is None:
         return None
     return (read * rival.price_input + written * rival.price_output) / 1e6
-
-
-def _break_even(timing: Timing, cost: CostConfig, draws: int) -> float | None:
-    analyses = cost.break_even
-    fits = analyses is not None and analyses * _seconds_an_analysis(timing, draws) <= HOURS_A_DAY * SECONDS_AN_HOUR
-    return analyses if fits else None
 
 
 def _mean(counts: Sequence[int | None]) -> float | None:

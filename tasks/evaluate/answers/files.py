@@ -181,7 +181,14 @@ def write_answers(
         for sample, index in sorted(answered):
             batch, answer = answered[sample, index]
             row = rows[index]
-            file.write(json.dumps(_rollout(row, sample, answer, decoding).model_dump(), ensure_ascii=False) + "\n")
+            rollout = row.answered(
+                answer.text,
+                sample=sample,
+                tokens=answer.tokens,
+                stop_reason=answer.stop_reason.value,
+                decoding=decoding,
+            )
+            file.write(json.dumps(rollout.model_dump(), ensure_ascii=False) + "\n")
             timings.append(
                 AnswerTiming(
                     prompt_id=row.prompt_id,
@@ -205,16 +212,6 @@ def write_answers(
         answers=tuple(timings),
     )
     (folder / TIMING_FILE).write_text(timing.model_dump_json(indent=1), encoding="utf-8")
-
-
-def _rollout(row: PromptRow, sample: int, answer: Answer, decoding: str) -> Rollout:
-    return row.answered(
-        answer.text,
-        sample=sample,
-        tokens=answer.tokens,
-        stop_reason=answer.stop_reason.value,
-        decoding=decoding,
-    )
 
 
 def read_answers(folder: Path) -> tuple[Rollout, ...]:

@@ -1,13 +1,18 @@
 """Page of the browser: one HTML file that needs no network, with its rows packed into it.
 
+`python -m tasks.evaluate.completions.page` writes the page of a shipped run, one of the local profile, of simulated
+shoppers; `--keep PAGE` puts the rows of another run's page in its place, whose texts are scrubbed already.
+
 The rows are JSON, deflated and in base64: no text of a model or a shopper is ever part of the page's markup, and the
 script, the only one that the page's policy lets run, writes them as text. Equal rows give equal bytes.
 """
 
+import gzip
 import hashlib
 import json
 import zlib
-from base64 import b64encode
+from argparse import ArgumentParser
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +21,8 @@ from tasks.report.page import page_template
 from tasks.report.wording import worded
 
 PAGE_FILE: Final = "completions.html"
+EXAMPLE_FILE: Final = Path(__file__).resolve().parents[3] / "data" / "example_run.json.gz"
+DEMO_FOLDER: Final = Path("build/demo")
 DATA_FILES: Final = (
     "tasks/evaluate/completions/completions.html.j2",
     "tasks/evaluate/completions/rows.js",
@@ -83,7 +90,37 @@ def unpacked(page: str) -> dict[str, Any]:
     _, found, rest = page.partition('<script type="application/octet-stream" id="rows">')
     if not found:
         raise ValueError("the page carries no rows")
-    from base64 import b64decode
-
     document: dict[str, Any] = json.loads(zlib.decompress(b64decode(rest.partition("<")[0])))
     return document
+
+
+def read_example() -> dict[str, Any]:
+    """Return the rows of the shipped run."""
+    rows: dict[str, Any] = json.loads(gzip.decompress(EXAMPLE_FILE.read_bytes()))
+    return rows
+
+
+def keep_example(page: Path, file: Path = EXAMPLE_FILE) -> None:
+    """Keep the rows of a page of completions as the shipped ones.
+
+    Raises:
+        ValueError: The page carries none.
+    """
+    rows = {name: value for name, value in unpacked(page.read_text(encoding="utf-8")).items() if name != "words"}
+    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    file.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def main() -> None:
+    """Write the page of the shipped run, or keep another run's rows."""
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", type=Path, metavar="PAGE", help="the page whose rows are kept")
+    page: Path | None = parser.parse_args().keep
+    if page is None:
+        print(write_page(read_example(), DEMO_FOLDER))
+    else:
+        keep_example(page)
+
+
+if __name__ == "__main__":
+    main()

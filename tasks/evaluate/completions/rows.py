@@ -18,9 +18,9 @@ from schemas.shown_text import as_shown
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
 
-LONGEST_SHOWN: Final = 4_000
+MAX_SHOWN: Final = 4_000
 """Characters of a text on the page; the page says how many more there were."""
-MOST_WEIGHT: Final = 60_000_000
+MAX_WEIGHT: Final = 60_000_000
 """Characters of all rollouts' texts, each text once, and `ROW_WEIGHT` for each rollout: a page of some 20 MB."""
 ROW_WEIGHT: Final = 100
 SHARES: Final = 10_000
@@ -75,10 +75,8 @@ class _Texts:
         # Half surrogates, which no column holds, as `as_shown` writes them.
         whole = [text.encode("utf-8", "backslashreplace").decode() for text in self._places]
         scrubbed = [text for text, _ in scrub(pl.Series("text", whole, pl.String))]
-        cut = {
-            str(place): len(text) - LONGEST_SHOWN for place, text in enumerate(scrubbed) if len(text) > LONGEST_SHOWN
-        }
-        return {"text": [as_shown(text[:LONGEST_SHOWN]) for text in scrubbed], "cut": cut}
+        cut = {str(place): len(text) - MAX_SHOWN for place, text in enumerate(scrubbed) if len(text) > MAX_SHOWN}
+        return {"text": [as_shown(text[:MAX_SHOWN]) for text in scrubbed], "cut": cut}
 
 
 class _PromptColumns:
@@ -105,7 +103,7 @@ def as_document(
     prompts: Iterable[PromptRow],
     models: Mapping[str, ShownAnswers],
     scrub: Scrub,
-    most_weight: int = MOST_WEIGHT,
+    most_weight: int = MAX_WEIGHT,
 ) -> dict[str, Any]:
     """Return what the page shows, in columns; equal inputs give equal documents.
 
@@ -205,7 +203,7 @@ def _kept(groups: Sequence[Group], most_weight: int) -> tuple[Sequence[Group], i
 
 def _weight(groups: Sequence[Group]) -> int:
     distinct = {each["completion"] for group in groups for each in group}
-    return sum(min(len(text), LONGEST_SHOWN) for text in distinct) + ROW_WEIGHT * sum(map(len, groups))
+    return sum(min(len(text), MAX_SHOWN) for text in distinct) + ROW_WEIGHT * sum(map(len, groups))
 
 
 def _component_names(groups: Sequence[Group], models: Mapping[str, ShownAnswers]) -> dict[TaskName, list[str]]:

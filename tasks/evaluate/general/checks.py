@@ -179,30 +179,11 @@ def portuguese(answer: str) -> bool:
 
 
 CHECKS: Final[Mapping[str, Check]] = {
-    check.__name__: check
-    for check in (
-        words,
-        sentences,
-        lines,
-        bullets,
-        starts,
-        ends,
-        contains,
-        forbids,
-        without,
-        without_emoji,
-        case,
-        equals,
-        copies,
-        sequence,
-        alphabetical,
-        json_object,
-        table,
-        titled,
-        quoted,
-        portuguese,
+    check.__name__: check for check in (
+        words, sentences, lines, bullets, starts, ends, contains, forbids, without, without_emoji, case, equals,
+        copies, sequence, alphabetical, json_object, table, titled, quoted, portuguese,
     )
-}
+}  # fmt: skip
 """The checks by the name that instructions give."""
 
 

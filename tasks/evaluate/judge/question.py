@@ -13,10 +13,11 @@ from itertools import count
 from typing import Final
 
 from schemas.tables.prompts import canonical_json
+from schemas.tasks import TaskName
 from tasks.commerce.text.parser import Reading, parse_object
 from tasks.policy.endpoint import EndpointQuestion
 
-MOST_CHARACTERS: Final = 4_000
+MAX_CHARACTERS: Final = 4_000
 """Limit of each text; analyses have some hundreds."""
 INSTRUCTION: Final = """\
 Você compara análises escritas para quem administra uma loja on-line brasileira. Recebe o pedido feito ao analista, \
@@ -52,6 +53,22 @@ class Preference(StrEnum):
 
 
 @dataclass(frozen=True)
+class AnsweredPrompt:
+    """Test prompt with each model's answer; with several samples, the first."""
+
+    task: TaskName
+    """The prompt's task."""
+    prompt_id: str
+    """Identity of the prompt, as in the scores."""
+    prompt: str
+    """The question, without the system prompt."""
+    base_completion: str
+    """The base model's answer."""
+    tuned_completion: str
+    """The tuned model's answer."""
+
+
+@dataclass(frozen=True)
 class AnswerPair:
     """Two answers to one prompt: hostile texts, made sendable by `encodable`."""
 
@@ -83,14 +100,14 @@ def as_question(pair: AnswerPair, judge: str) -> EndpointQuestion:
         judge: Identity of the judge; the key of its reply depends on it.
     """
     texts = {"PEDIDO": pair.prompt, "RESPOSTA A": pair.first, "RESPOSTA B": pair.second}
-    shown = {name: text[:MOST_CHARACTERS] for name, text in texts.items()}
+    shown = {name: text[:MAX_CHARACTERS] for name, text in texts.items()}
     code = _unused_code(shown)
     system = INSTRUCTION.format(code=code)
     parts = []
     for name, text in shown.items():
         parts.append(f"<<<{name} {code}>>>\n{text}\n<<<FIM: {name} {code}>>>")
-        if len(texts[name]) > MOST_CHARACTERS:
-            parts.append(f"({name}: o texto foi cortado; só os primeiros {MOST_CHARACTERS} caracteres estão acima.)")
+        if len(texts[name]) > MAX_CHARACTERS:
+            parts.append(f"({name}: o texto foi cortado; só os primeiros {MAX_CHARACTERS} caracteres estão acima.)")
     text = "\n\n".join(parts)
     key = _digest({"judge": judge, "system": system, "text": text})
     return EndpointQuestion(key, system, text, seed=int(key[:7], 16))

@@ -10,11 +10,11 @@ from tasks.evaluate.compare import Comparison
 if TYPE_CHECKING:
     # A comparison of two files does without these imports, which take a second.
     from tasks.evaluate.answers.cost import Serving
-    from tasks.evaluate.forgetting import GeneralOutcome
+    from tasks.evaluate.decision import RungStanding
     from tasks.evaluate.gain import GainShares
     from tasks.evaluate.judge.insights import JudgeReport
-    from tasks.evaluate.ladder import RungStanding
     from tasks.evaluate.report.side_by_side import SideBySide
+    from tasks.evaluate.retention import GeneralOutcome
 
 ROLLOUTS: Final = "rollouts"
 

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Final
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison, PromptScores
 from tasks.evaluate.report.background import Background, LearningCurve
-from tasks.evaluate.report.gain import draw_split, split_table
-from tasks.evaluate.report.ladder import draw_ladder, steps
 from tasks.evaluate.stats.statistics import PairedStats, Verdict
 from tasks.report.canvas import BLUE, DASHES, FAINT, GAIN, INK, LOSS, SOFT, WIDTH, add_axes, canvas, name_below, svg
 from tasks.report.number_format import decimal, interval, signed
@@ -33,8 +31,6 @@ VERDICT_COLOURS: Final[Mapping[Verdict, str]] = {
 }
 _SEED_COLOURS: Final = (BLUE, "#b45309", "#7c3aed", GAIN, "#be185d", SOFT)
 _SEED_MARKS: Final = "osD^vP"
-_MOST_SLOPES: Final = 40
-"""Most prompts whose lines remain distinguishable."""
 _NARROWEST: Final = 0.1
 """Smallest range of a difference axis, so that a tiny difference does not look large."""
 
@@ -43,23 +39,14 @@ def draw(comparison: Comparison, background: Background) -> dict[str, str]:
     """Draw every figure with data, by name.
 
     Returns:
-        `forest`, `seeds` with two seeds or more, `learning_curves` if known, `ladder` with rungs, `split` where the
-        gain is split, and for each task `differences_TASK` and, if its lines are distinguishable, `slopes_TASK`.
+        `forest`, `learning_curves` if known, and for each task `differences_TASK`.
     """
     drawn = {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
-    if len(comparison.seed_differences) > 1:
-        drawn["seeds"] = seeds(comparison)
     if any(curve.points for curve in background.learning_curves.values()):
         drawn["learning_curves"] = learning_curves(background.learning_curves, background.chosen_seed)
-    if background.ladder:
-        drawn["ladder"] = draw_ladder(steps(comparison, background))
-    if split_table(background.gains):
-        drawn["split"] = draw_split(background.gains)
     for task, block in comparison.tasks.items():
         prompts = [prompt for prompt in comparison.prompts if prompt.task == task]
         drawn[f"differences_{task}"] = differences(task, prompts, block)
-        if block.n_nonzero and 2 <= len(prompts) <= _MOST_SLOPES:
-            drawn[f"slopes_{task}"] = slopes(task, prompts, block)
     return drawn
 
 
@@ -94,38 +81,6 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
         name_below(figure, worded("mean difference in score, tuned minus base, with its 95 % interval"))
         found = "; ".join(f"{name} {_said(block)}, {worded(block.verdict)}" for name, block in rows)
         return svg(figure, worded("Mean differences with their 95 % intervals: {differences}.", differences=found))
-
-
-def seeds(comparison: Comparison) -> str:
-    """Draw the mean difference of each training seed, by task and overall."""
-    rows = [*comparison.task_seed_differences.items(), (worded("overall"), comparison.seed_differences)]
-    with canvas(WIDTH, 1.25 + 0.34 * len(rows)) as figure:
-        axes = _axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.35)
-        _rows(axes, [name for name, _ in rows])
-        for place, seed in enumerate(comparison.seed_differences):
-            # Seeds are drawn slightly below one another, so that none hides another.
-            shift = 0.5 * ((place + 0.5) / len(comparison.seed_differences) - 0.5)
-            of_seed = [by_seed[seed] for _, by_seed in rows]
-            colour, mark = _SEED_COLOURS[place % len(_SEED_COLOURS)], _SEED_MARKS[place % len(_SEED_MARKS)]
-            axes.plot(
-                of_seed,
-                [row + shift for row in range(len(rows))],
-                mark,
-                color=colour,
-                markersize=6.5,
-                markeredgecolor="white",
-                label=_of_seed(seed),
-            )
-        for row, (_, by_seed) in enumerate(rows):
-            gained = sum(difference > 0 for difference in by_seed.values())
-            words = worded("{gained} of {seeds} gained", gained=gained, seeds=len(by_seed))
-            _beside(axes, row, words, GAIN if gained == len(by_seed) else LOSS)
-        axes.set_ylim(len(rows) - 0.4, -0.6)
-        name_below(figure, worded("mean difference in score, tuned minus base"))
-        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=4, frameon=False, fontsize=8, borderpad=0)
-        found = [f"{_of_seed(seed)} {signed(difference)}" for seed, difference in comparison.seed_differences.items()]
-        label = "Mean difference of each training seed, overall and by task; overall: {differences}."
-        return svg(figure, worded(label, differences="; ".join(found)))
 
 
 def differences(task: TaskName, prompts: Sequence[PromptScores], block: PairedStats) -> str:
@@ -165,39 +120,6 @@ def differences(task: TaskName, prompts: Sequence[PromptScores], block: PairedSt
             task=task,
             counts=_counts(ordered),
             difference=_said(block),
-        )
-        return svg(figure, label)
-
-
-def slopes(task: TaskName, prompts: Sequence[PromptScores], block: PairedStats) -> str:
-    """Draw each prompt's score of base and tuned, joined by a line, and the means."""
-    with canvas(4.9, 2.7) as figure:
-        axes = _axes(figure, left=0.95, right=0.85, bottom=0.3, top=0.3)
-        for colour, sign in ((FAINT, 0), (LOSS, -1), (GAIN, 1)):
-            lines = [each for each in prompts if (each.difference > 0) - (each.difference < 0) == sign]
-            axes.plot(
-                [number for _ in lines for number in (0.0, 1.0, math.nan)],
-                [number for each in lines for number in (each.base, each.tuned, math.nan)],
-                color=colour,
-                linewidth=1,
-                alpha=0.55 if sign else 1,
-                marker="o",
-                markersize=3,
-                markeredgewidth=0,
-            )
-        means = [block.mean_base, block.mean_tuned]
-        axes.plot([0, 1], means, color=INK, linewidth=2.4, marker="o", markersize=6, markeredgecolor="white")
-        for aside, mean, way in ((-0.05, means[0], "right"), (1.05, means[1], "left")):
-            axes.text(aside, mean, f"{worded('mean')}\n{decimal(mean)}", ha=way, va="center", fontsize=8, color=INK)
-        axes.set(xlim=(-0.04, 1.04), ylim=(-0.03, 1.03), xticks=[0, 1], yticks=[0, 0.5, 1])
-        axes.set_xticklabels([worded("base"), worded("tuned")])
-        axes.spines["left"].set_position(("outward", 42))
-        axes.set_title(worded("each prompt's score, base to tuned"), fontsize=8.5, color=SOFT, pad=6)
-        label = worded(
-            "{task}: each prompt's score by base and by tuned, joined by a line; the means are {base} and {tuned}.",
-            task=task,
-            base=decimal(means[0]),
-            tuned=decimal(means[1]),
         )
         return svg(figure, label)
 

@@ -1,10 +1,15 @@
-"""Markdown tables and lists that show any text literally, for the report and the model card."""
+"""Markdown templates that show any text literally, for the report and the model card."""
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from schemas.shown_text import as_shown
+from tasks.report.wording import worded
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 # An underscore between letters or digits, as in sql_qa, is never markup.
 _MARKUP: Final = re.compile(r"[\\`*\[\]<>|~#&$]|(?<![^\W_])_|_(?![^\W_])")
@@ -15,19 +20,27 @@ def escaped(text: str) -> str:
     return _MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(as_shown(text).split()))
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> str:
-    """Return a table of texts, which are escaped.
+def markdown_template(file: Path, **filters: Callable[..., str]) -> "Template":
+    """Load a template, which escapes every value that it prints but those marked `safe`, and words messages.
 
     Args:
-        header: One for each column.
-        rows: As many cells each.
-        words: Number of leading, left-aligned columns of words; the others hold numbers.
+        file: The template.
+        filters: Its filters, by name.
     """
-    rule = ["---"] * words + ["---:"] * (len(header) - words)
-    lines = [[escaped(cell) for cell in header], rule, *([escaped(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
 
+    def literal(value: Any) -> Markup:
+        return value if isinstance(value, Markup) else Markup(escaped(str(value)))  # noqa: S704 - it is escaped
 
-def bullets(sentences: Iterable[str]) -> str:
-    """Return a list of sentences, which are escaped."""
-    return "\n".join(f"- {escaped(sentence)}" for sentence in sentences)
+    environment = Environment(
+        loader=FileSystemLoader(file.parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=literal,
+    )
+    environment.filters |= filters
+    environment.globals |= {"worded": worded}
+    return environment.get_template(file.name)

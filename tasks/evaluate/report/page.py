@@ -1,54 +1,56 @@
-"""Evaluation report: one HTML file with the verdict, the figures, and some prompts with each model's answer.
+"""Evaluation report: a page with the verdict, the figures and some answers, and Markdown with numbers and verdict.
 
-The same comparison and background give the same bytes.
+Both say the same of a comparison; the Markdown, for a model card and Prefect's page, holds no model's text. The same
+comparison and background give the same bytes.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from schemas.config.evaluate import BASELINES
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background
-from tasks.evaluate.report.gain import left_table, split_table
-from tasks.evaluate.report.ladder import steps
+from tasks.evaluate.report.markdown import markdown_template
 from tasks.evaluate.report.sentences import (
     drawn_by_transformers,
     gain_note,
+    gain_scopes,
     headline,
     known_to_base,
     models_in,
+    share,
+    shop_lines,
     split_rule,
     warnings_of,
     when_margin_was_set,
     why_chosen,
 )
-from tasks.evaluate.report.shop_terms import shop_lines
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, PLANNED_SEEDS, plan
 from tasks.evaluate.stats.statistics import PairedStats
 from tasks.report.number_format import decimal, interval, money, p_value, percent, shortest, signed
 from tasks.report.page import page_template
+from tasks.report.wording import worded
 
 REPORT_PAGE: Final = "report.html"
-DATA_FILES: Final = ("tasks/evaluate/report/report.html.j2",)
+REPORT_TEXT: Final = "report.md"
+DATA_FILES: Final = ("tasks/evaluate/report/report.html.j2", "tasks/evaluate/report/report.md.j2")
 
-_TEMPLATE: Final = Path(__file__).with_name("report.html.j2")
-_LONGEST_SHOWN: Final = 1200
+_ROOM: Final = Path(__file__).parent
+_FILTERS: Final[Mapping[str, Callable[..., str]]] = {
+    "signed": signed,
+    "decimal": decimal,
+    "p_value": p_value,
+    "percent": percent,
+    "money": money,
+}
+_MAX_SHOWN: Final = 1200
 _CROWDED: Final = 0.5
 """Share of answers at one end of the scale from which the scores hardly separate models."""
-
-
-@dataclass(frozen=True)
-class TaskSection:
-    """Page section of one task."""
-
-    task: TaskName
-    block: PairedStats
-    differences: str
-    slopes: str
 
 
 @dataclass(frozen=True)
@@ -63,51 +65,75 @@ class Undecided:
     """Prompts that show a difference of the margin, by training seeds; None if no number of prompts does."""
 
 
-def write_page(comparison: Comparison, background: Background, folder: Path, drawn: Mapping[str, str]) -> None:
-    """Write `report.html` into a folder, which is created if missing."""
-    folder.mkdir(parents=True, exist_ok=True)
+class LadderStep(NamedTuple):
+    """One step of the ladder: base, rung or tuned model."""
+
+    name: str
+    scores: Mapping[TaskName, float]
+    """Mean score, by task."""
+    overall: float
+    left: PairedStats | None
+    """The tuned model's scores beside these, which take the base's place; None for the tuned model itself."""
+    cost: float | None
+    """US dollars an answer; None where unknown."""
+
+
+def write_report_files(comparison: Comparison, background: Background, folder: Path, drawn: Mapping[str, str]) -> None:
+    """Write `report.html` and `report.md` into a folder, with figures of the same comparison and background."""
     (folder / REPORT_PAGE).write_text(render(comparison, background, drawn), encoding="utf-8")
+    (folder / REPORT_TEXT).write_text(markdown(comparison, background), encoding="utf-8")
 
 
 def render(comparison: Comparison, background: Background, drawn: Mapping[str, str]) -> str:
     """Render the page, with figures of the same comparison and background."""
-    looks, margin = background.looks, comparison.margin
-    filters: dict[str, Callable[..., str]] = {
-        "signed": signed,
-        "decimal": decimal,
-        "p_value": p_value,
-        "percent": percent,
-        "money": money,
-    }
-    return page_template(_TEMPLATE, **filters).render(
-        comparison=comparison,
-        background=background,
-        headline=headline(comparison),
-        interval=interval,
-        looks=when_margin_was_set(looks, margin) if looks else "",
-        known_to_base=known_to_base(background.known_to_base),
-        warnings=warnings_of(looks, margin) if looks else [],
+    return page_template(_ROOM / "report.html.j2", **_FILTERS).render(
+        **_values(comparison, background),
         drawn=drawn,
-        margin=shortest(margin),
-        shop_lines=shop_lines(background),
-        sections=[
-            TaskSection(task, block, drawn[f"differences_{task}"], drawn.get(f"slopes_{task}", ""))
-            for task, block in comparison.tasks.items()
-        ],
         undecided=list(_undecided(comparison)),
-        models=models_in([list(each) for by in background.ground_truth.values() for each in by.values()]),
-        baselines=BASELINES,
-        ladder=steps(comparison, background) if background.ladder else [],
-        gain_note=gain_note(background.gains),
-        split_rule=split_rule(background.gains),
-        left_table=left_table(background.gains),
-        split_table=split_table(background.gains),
-        why_chosen=why_chosen,
-        drawn_by_transformers=drawn_by_transformers(background),
         crowded=_CROWDED,
-        longest=_LONGEST_SHOWN,
+        longest=_MAX_SHOWN,
         completions=PAGE_FILE,
     )
+
+
+def markdown(comparison: Comparison, background: Background) -> str:
+    """Render the report as Markdown with tables, in which any text is shown literally."""
+    names = {name for claim in comparison.claims.values() for name in claim.baselines}
+    seeds = [
+        f"{worded('seed {seed}', seed=seed)} {signed(difference)}"
+        for seed, difference in comparison.seed_differences.items()
+    ]
+    text = markdown_template(_ROOM / "report.md.j2", **_FILTERS).render(
+        **_values(comparison, background),
+        baselines_shown=[name for name in BASELINES if name in names],
+        by_seed=worded("By training seed: {seeds}.", seeds=", ".join(seeds)) if len(seeds) > 1 else "",
+    )
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def _values(comparison: Comparison, background: Background) -> dict[str, Any]:
+    """Return what page and Markdown show."""
+    looks, margin = background.looks, comparison.margin
+    return {
+        "comparison": comparison,
+        "background": background,
+        "headline": headline(comparison),
+        "interval": interval,
+        "looks": when_margin_was_set(looks, margin) if looks else "",
+        "known_to_base": known_to_base(background.known_to_base),
+        "warnings": warnings_of(looks, margin) if looks else [],
+        "margin": shortest(margin),
+        "shop_lines": shop_lines(background),
+        "models": models_in([list(each) for by in background.ground_truth.values() for each in by.values()]),
+        "baselines": BASELINES,
+        "ladder": _ladder_steps(comparison, background),
+        "gain_note": gain_note(background.gains),
+        "split_rule": split_rule(background.gains),
+        "gains": gain_scopes(background.gains),
+        "share": share,
+        "why_chosen": why_chosen,
+        "drawn_by_transformers": drawn_by_transformers(background),
+    }
 
 
 def _undecided(comparison: Comparison) -> Iterator[Undecided]:
@@ -127,3 +153,24 @@ def _undecided(comparison: Comparison) -> Iterator[Undecided]:
         for answers in samples:
             prompts = {need.seeds: need.prompts for need in needs if need.samples == answers}
             yield Undecided(scope, block, answers, prompts)
+
+
+def _ladder_steps(comparison: Comparison, background: Background) -> list[LadderStep]:
+    """Return the steps from the base by the rungs, in the order of their scores, to the tuned model."""
+    if not background.ladder:
+        return []
+    costs = {served.model: served.cost_per_analysis for served in background.serving}
+    below = [("base", comparison), *((rung.name, rung.match.found) for rung in background.ladder)]
+    found = [
+        LadderStep(
+            name,
+            {task: block.mean_base for task, block in each.tasks.items()},
+            each.overall.mean_base,
+            each.overall,
+            costs.get(name),
+        )
+        for name, each in below
+    ]
+    found.sort(key=lambda step: step.overall)
+    tuned = {task: block.mean_tuned for task, block in comparison.tasks.items()}
+    return [*found, LadderStep("tuned", tuned, comparison.overall.mean_tuned, None, costs.get("tuned"))]

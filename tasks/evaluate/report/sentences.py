@@ -1,15 +1,36 @@
-"""Sentences about a comparison, its gain and the looks at the test split, and the names of models and parts."""
+"""Sentences and small tables of the report: the finding, the looks, the gain, and the answers in a shop's terms."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Final
 
+from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.gain import GainShares, WithInterval
+from tasks.evaluate.gain import OVERALL, GainShares, WithInterval
 from tasks.evaluate.report.background import Background, Looks, unknown_to_engine
 from tasks.evaluate.report.side_by_side import SideBySide
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.report.number_format import decimal, moment, percent, shortest
 from tasks.report.wording import worded
+
+PHRASES: Final[Mapping[TaskName, tuple[str, tuple[str, ...]]]] = {
+    "extraction": ("Of {n} reviews, {exact} were read without any error", ("exact",)),
+    "sql_qa": ("Of {n} questions, {execution_accuracy} were answered with the right result", ("execution_accuracy",)),
+    "insights": (
+        "Of {n} analyses, {no_false_claim} have no false finding and {all_kept} keep to all that was asked",
+        ("no_false_claim", "all_kept"),
+    ),
+    "push": (
+        "Of {n} pushes, {suits_the_campaign} suit product and offer and {all_kept} may be sent as they are",
+        ("suits_the_campaign", "all_kept"),
+    ),
+    "sentiment": ("Of {n} reviews, the sentiment is right in {accuracy}", ("accuracy",)),
+    "churn": ("Of {n} customers, the forecast of staying or leaving is right for {accuracy}", ("accuracy",)),
+}
+"""Of each task a sentence without its full stop, and the metrics that it names: shares of answers."""
+WITHOUT_READING: Final = ("constant", "majority")
+"""Baselines that give every prompt one answer: a rate that is not above theirs is at its floor."""
 
 
 def headline(comparison: Comparison) -> str:
@@ -164,3 +185,50 @@ def why_chosen(each: SideBySide) -> str:
             else worded("no loss: among the smallest gains")
         )
     return worded("nearest to the median difference")
+
+
+def gain_scopes(gains: Mapping[str, GainShares]) -> dict[str, Any]:
+    """Return the gains by their names, the one overall last, with the rungs and the parts that any of them has."""
+    tasks = {task: found for task, found in gains.items() if task != OVERALL}
+    return {
+        "by_task": {**tasks, worded(OVERALL): gains[OVERALL]} if gains else {},
+        "rungs": next((list(found.left) for found in gains.values() if found.left), []),
+        "parts": next((list(found.parts) for found in gains.values() if found.parts), []),
+    }
+
+
+@dataclass(frozen=True)
+class ShopLine:
+    """A task's answers in words."""
+
+    text: str
+    floor: str
+    """The rates at their floor; empty where all are above."""
+
+
+def shop_lines(background: Background) -> list[ShopLine]:
+    """Return a line for each task with known ground truth, in the order of the tasks."""
+    found = []
+    for task, (phrase, metrics) in PHRASES.items():
+        answers, rates = background.known_answers.get(task, 0), background.ground_truth.get(task, {})
+        if not answers or not all({"base", "tuned"} <= rates.get(metric, {}).keys() for metric in metrics):
+            continue
+        right = {metric: {model: round(rate * answers) for model, rate in rates[metric].items()} for metric in metrics}
+        tuned = {metric: decimal(by_model["tuned"], 0) for metric, by_model in right.items()}
+        base = worded("(base: {counts})", counts=", ".join(decimal(each["base"], 0) for each in right.values()))
+        text = f"{worded(phrase, n=decimal(answers, 0), **tuned)} {base}"
+        found.append(ShopLine(text, "; ".join(filter(None, map(_floor, right, right.values())))))
+    return found
+
+
+def _floor(metric: str, right: Mapping[str, int]) -> str:
+    """State why a rate is at its floor; empty where it is above."""
+    name = worded(metric.replace("_", " "))
+    if not right["tuned"]:
+        return worded("{metric} is at its floor, 0", metric=name)
+    constant = max((right[baseline] for baseline in WITHOUT_READING if baseline in right), default=0)
+    if right["tuned"] > constant:
+        return ""
+    return worded(
+        "{metric} is at its floor: one text for all has {constant}", metric=name, constant=decimal(constant, 0)
+    )

@@ -10,7 +10,7 @@ from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.variance import Numbers, error_of_the_mean
 
 # Up to this many differing prompts, all 65,536 sign patterns are cheap enough to enumerate.
-_MOST_ENUMERATED = 16
+_MAX_ENUMERATED = 16
 # Differences are rounded to 1e-9, so two different sums are at least 2e-9 apart; anything closer is a rounding error.
 _SAME_SUM = 5e-10
 # Random numbers drawn at once: few enough to stay in a processor's cache, which makes it twice as fast.
@@ -135,7 +135,7 @@ def sign_flip(values: Numbers, resamples: int, rng: np.random.Generator) -> tupl
     if len(nonzero) == 0:
         return 1.0, 1.0
     # With F the sum of the flipped values, the sum becomes total - 2 F: as high as the total where F <= 0.
-    if len(nonzero) <= _MOST_ENUMERATED:
+    if len(nonzero) <= _MAX_ENUMERATED:
         patterns = np.arange(2 ** len(nonzero))
         flipped = ((patterns[:, None] >> np.arange(len(nonzero))) & 1) @ nonzero
         return float(np.mean(flipped <= _SAME_SUM)), float(np.mean(flipped >= -_SAME_SUM))

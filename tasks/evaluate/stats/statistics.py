@@ -89,6 +89,11 @@ class PairedStats:
     verdict: Verdict
     """Summary verdict; see `judge`."""
 
+    @property
+    def shows_gain(self) -> bool:
+        """Return whether a gain is shown, by the test before any correction and by the interval."""
+        return self.p_signflip < ALPHA and self.ci_low is not None and self.ci_low > 0
+
     def margin_is_wide(self, margin: float) -> bool:
         """Return whether a margin is more than half of the base's score, so that within it most could be lost."""
         return is_wide(margin, self.mean_base)

@@ -156,6 +156,8 @@ class LocalEngine:
 
         torch.set_num_threads(int(os.environ.get(THREADS_VARIABLE, THREADS)))
         transformers.utils.logging.disable_progress_bar()
+        # Its advice is on a kernel that we do not use.
+        logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
         self._tokenizer = load_tokenizer(self._weights)
         for name, folder in self._folders.items():
             policy: Any = load_policy(self._weights, folder, four_bit=False)

@@ -72,12 +72,9 @@ class PlannedTraining:
     """Decides which prompts are asked, and the answers."""
 
 
-@dataclass(frozen=True)
-class _Obstacle:
-    """Reason why some checks cannot run, with its remedy."""
-
-    reason: str
-    remedy: str
+Obstacle = tuple[str, str]
+"""Reason why some checks cannot run, and its remedy."""
+NOT_FINITE: Final[Obstacle] = ("the model's logits are not finite", FINITE_REMEDY)
 
 
 @dataclass(frozen=True)
@@ -86,10 +83,7 @@ class _CheckGroup:
 
     names: tuple[str, ...]
     run: Callable[[], Sequence[Check]]
-    obstacle: _Obstacle | None = None
-
-
-NOT_FINITE: Final = _Obstacle("the model's logits are not finite", FINITE_REMEDY)
+    obstacle: Obstacle | None = None
 
 
 def preflight(training: PlannedTraining, progress: Progress) -> tuple[Check, ...]:
@@ -115,7 +109,7 @@ def _groups(training: PlannedTraining) -> list[_CheckGroup]:
     asked = choose_rows(rows, limits.prompts, training.seed)
     context = trainer.model.config.max_position_embeddings
     fault = cannot_render(tokenizer)
-    unrendered = None if fault is None else _Obstacle(fault, TEMPLATE_REMEDY)
+    unrendered: Obstacle | None = None if fault is None else (fault, TEMPLATE_REMEDY)
     speechless = unrendered
     ids = torch.zeros(1, 0, dtype=torch.long)
     if unrendered is None:
@@ -171,10 +165,7 @@ def _run(groups: Sequence[_CheckGroup], progress: Progress) -> tuple[Check, ...]
             first, *others = group.run()
             checks += [replace(first, seconds=time.perf_counter() - started), *others]
         else:
-            checks += [_not_run(name, group.obstacle) for name in group.names]
+            reason, remedy = group.obstacle
+            checks += [Check(name, False, f"not run, because {reason}", "can be run", remedy) for name in group.names]
     progress(total, total, "preflight done")
     return tuple(checks)
-
-
-def _not_run(name: str, obstacle: _Obstacle) -> Check:
-    return Check(name, False, f"not run, because {obstacle.reason}", "can be run", obstacle.remedy)

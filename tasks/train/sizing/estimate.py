@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from schemas.config.config import Config
-from schemas.config.evaluate import DRAWS, DRAWS_OF, INSTRUCTIONS
+from schemas.config.evaluate import INSTRUCTIONS
 from schemas.config.train import TrainConfig
 from schemas.config.workers import price_per_hour
 from schemas.errors import InputError
@@ -274,8 +274,7 @@ def _after_training(config: Config, prompts: Mapping[TaskName, int], shape: Deco
     if evaluate.general != "off":
         seconds = 2 * _answering(config, shape, INSTRUCTIONS)
         yield StageCost(f"general instructions: {2 * INSTRUCTIONS} answers", here, seconds)
-    drawn = DRAWS * tests if any(DRAWS_OF[rung] > 1 for rung in evaluate.rungs) else 0
-    drawn += tests * len({"base-guided", "tuned-guided", "sft"} & set(evaluate.rungs))
+    drawn = tests * len(evaluate.rungs)
     if drawn:
         steps = evaluate.sft.steps(recipe.sampled_completions, sum(prompts.values())) if "sft" in evaluate.rungs else 0
         shown = evaluate.sft.batch_size * steps

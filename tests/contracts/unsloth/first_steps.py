@@ -99,7 +99,7 @@ def _trainer(name: str, request: TrainRequest, settings: dict[str, Any], work: P
 
     rows: list[PromptRow] = prompt_rows()
     rewards = ComponentRewards(Databases(()), request.spec, config)
-    inputs = TrainingInputs(request, rows, (), trainable, rewards, work, False, None, Channel(io.StringIO()))
+    inputs = TrainingInputs(request, rows, trainable, rewards, work, False, None, Channel(io.StringIO()))
     return start(inputs).trainer
 
 

@@ -114,7 +114,7 @@ def test_an_evaluation_of_another_version_is_told_and_the_scores_are_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = evaluated(tmp_path, **SCENARIOS["promoted"])
-    monkeypatch.setattr("tasks.evaluate.examined.read_report", lambda _: {"claims": {}})
+    monkeypatch.setattr("tasks.evaluate.decision.read_report", lambda _: {"claims": {}})
     ended, found = compared(folder)
     assert ended.returncode == 0
     assert "warning: " in ended.stderr

@@ -34,7 +34,7 @@ def reported(root: Path) -> Path:
     return write_report(root, {"format": FORMAT, "finished_at": "2026-11-27T12:00:00+00:00", "not_reached": []})
 
 
-def test_what_would_be_done_is_said_and_nothing_changes(world: World) -> None:
+def test_a_dry_run_reports_the_plan_and_changes_nothing(world: World) -> None:
     before = sorted(world.root.rglob("*"))
     ended = tucano(world.root.parent, ANA, "--json")
     assert ended.returncode == 0, ended.stderr
@@ -77,7 +77,7 @@ def test_one_that_was_interrupted_is_shown_with_what_is_done_and_left(world: Wor
     assert "another person's forgetting was interrupted" in other.stderr
 
 
-def test_who_was_only_tested_with_takes_no_model(world: World) -> None:
+def test_a_person_of_the_test_split_takes_no_model(world: World) -> None:
     ended = tucano(world.root.parent, BIA, "--json")
     assert ended.returncode == 0, ended.stderr
     assert "no model learned from them" in ended.stderr
@@ -88,7 +88,7 @@ def test_who_was_only_tested_with_takes_no_model(world: World) -> None:
     ("identifier", "remedy"),
     [("Ana Maria", "a name finds nobody, since two people may share one"), ("nobody", "check it, and that the state")],
 )
-def test_whom_nothing_names_is_one_sentence(world: World, identifier: str, remedy: str) -> None:
+def test_an_unknown_id_is_reported(world: World, identifier: str, remedy: str) -> None:
     ended = tucano(world.root.parent, identifier)
     refuses(ended, 2, f"has '{identifier}' as customer_unique_id")
     refuses(ended, 2, remedy)
@@ -107,7 +107,7 @@ def test_a_state_folder_without_artifacts_knows_nobody(tmp_path: Path) -> None:
         (("--verify", "report.json", "--apply"), "--apply and --verify ask for different things"),
     ],
 )
-def test_what_does_not_go_together_is_refused(world: World, arguments: tuple[str, ...], sentence: str) -> None:
+def test_conflicting_options_are_refused(world: World, arguments: tuple[str, ...], sentence: str) -> None:
     refuses(tucano(world.root.parent, *arguments), 2, sentence)
 
 
@@ -142,7 +142,7 @@ def test_during_a_training_it_is_refused(world: World) -> None:
         refuses(tucano(world.root.parent, ANA, "--apply"), 2, "another tucano is at work in the state folder")
 
 
-def test_who_was_forgotten_is_unknown_and_the_reports_are_named(world: World) -> None:
+def test_a_forgotten_id_is_unknown_and_the_reports_are_named(world: World) -> None:
     root = world.root.parent
     reported(root)
     refuses(tucano(root, "nobody", "--apply"), 2, f"{root / 'forgotten'} has the reports")

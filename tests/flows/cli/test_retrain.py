@@ -6,7 +6,7 @@ import pytest
 
 from flows.cli.retrain import print_retraining
 from flows.cli.tables.compare import print_report
-from flows.retrain import Retraining
+from flows.stages.retraining import Retraining
 from tests.tasks.evaluate.small_comparison import claimed, comparison
 
 

@@ -28,7 +28,7 @@ def changed(name: str, **trigger: Any) -> tuple[Path, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_what_is_shipped_is_understood_and_keeps_its_names(name: str) -> None:
+def test_shipped_automations_are_understood_and_keep_their_names(name: str) -> None:
     path, automation = SHIPPED[name]
     thing, warnings = wanted_automation(path, automation, DEPLOYMENTS, {"tucano": uuid4()})
     assert warnings == []
@@ -129,7 +129,7 @@ def test_a_refusal_is_reported_once_wherever_it_was_said(events: list[ReceivedEv
     ],
     ids=["another flow", "another error", "another state"],
 )
-def test_what_is_no_refusal_of_a_retraining_is_reported_to_nobody(event: ReceivedEvent) -> None:
+def test_other_failures_notify_nobody(event: ReceivedEvent) -> None:
     assert not EventTrigger.model_validate(SHIPPED["gate-refused"][1]["trigger"]).covers(event)
 
 

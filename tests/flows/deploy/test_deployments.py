@@ -8,7 +8,7 @@ from prefect.workers.process import ProcessWorker
 
 from flows.deploy.deployments import wanted_deployment
 from flows.deploy.files import Deployment, read_declared
-from flows.runtime.absolute_config import absolute_config
+from flows.runtime.deployed import absolute_config
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError

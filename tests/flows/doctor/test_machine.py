@@ -147,7 +147,7 @@ def test_this_python_and_its_libraries_are_as_needed(local: Config) -> None:
     assert only(check_libraries(local)).verdict != "fault"
 
 
-def test_what_differs_from_the_constraints_is_named(
+def test_packages_that_differ_from_the_constraints_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: Config
 ) -> None:
     monkeypatch.setattr(libraries, "LAPTOP", tmp_path / "laptop.txt")
@@ -160,7 +160,7 @@ def test_what_differs_from_the_constraints_is_named(
     assert finding.remedy == "run `make setup`"
 
 
-def test_what_the_project_needs_and_has_not_is_a_fault(monkeypatch: pytest.MonkeyPatch, local: Config) -> None:
+def test_a_missing_requirement_is_a_fault(monkeypatch: pytest.MonkeyPatch, local: Config) -> None:
     needed = {"requires-python": ">=99", "dependencies": ["never-heard-of>=1", "rich>=99", "x>1; python_version<'3'"]}
     monkeypatch.setattr(libraries, "_project", lambda: needed)
     finding = only(check_libraries(local))

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from flows.doctor.finding import CheckOutcome
-from flows.doctor.model import check_model
-from flows.doctor.profile import check_endpoints, check_files, check_notice
+from flows.doctor.profile import check_endpoints, check_files, check_model, check_notice
 from flows.doctor.run import judge_clock
-from flows.doctor.stores import check_artifacts, check_mirror
+from flows.doctor.servers import check_artifacts, check_mirror
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.store.store import FILE_NAMES

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.doctor import libraries, machine, model
+from flows.doctor import libraries, machine, profile
 from flows.doctor.finding import CheckOutcome, single
-from flows.doctor.ready import require_ready
+from flows.doctor.run import require_ready
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
@@ -48,7 +48,7 @@ def test_inputs_that_are_missing_are_named_with_the_way_to_all_faults(tmp_path: 
 def test_a_model_that_cannot_be_had_is_refused_unless_a_base_was_made_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model, "check_model", lambda _: single("model", "fault", "the hub is silent", "reach it"))
+    monkeypatch.setattr(profile, "check_model", lambda _: single("model", "fault", "the hub is silent", "reach it"))
     config = load_config("l4", [f"state.root={tmp_path}"])
     with pytest.raises(InputError, match="model: the hub is silent; reach it"):
         require_ready(config, "l4")

@@ -91,7 +91,7 @@ def test_the_clock_is_judged_by_how_far_it_is_off(seconds: float) -> None:
     assert judge_clock([ClockReading("b", -seconds)]).verdict == verdict
 
 
-def test_whose_clock_is_off_is_reported() -> None:
+def test_a_clock_that_is_off_is_reported() -> None:
     assert judge_clock([ClockReading("the bucket", 60.0)]).found == "60 s behind that of the bucket"
     assert judge_clock([ClockReading("the bucket", -60.0)]).found == "60 s ahead of that of the bucket"
     assert judge_clock([]).verdict == "ok"

@@ -75,7 +75,7 @@ def test_quiet_leaves_warnings_those_of_a_captured_block_too(
     ]
 
 
-def test_what_takes_under_two_seconds_prints_no_progress(clock: Clock, said: list[str]) -> None:
+def test_work_under_two_seconds_prints_no_progress(clock: Clock, said: list[str]) -> None:
     with console.stage_progress("curate") as report:
         for done in range(10):
             clock.now += 0.1

@@ -98,7 +98,7 @@ def test_a_nearly_full_disk_is_refused_before_work_starts(tmp_path: Path) -> Non
     assert not (tmp_path / "prefect").exists()
 
 
-def test_what_a_killed_ui_left_behind_is_no_server_even_where_another_folders_server_has_its_port(
+def test_a_killed_ui_is_no_server_even_if_another_folders_server_has_its_port(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "reachable", lambda _: True)
@@ -131,7 +131,7 @@ def test_a_server_that_is_not_there_is_reported_without_its_password(
     assert refusal(tmp_path).startswith("no Prefect server answers at PREFECT_API_URL=http://127.0.0.1:9/api;")
 
 
-def test_what_speaks_another_language_is_no_server() -> None:
+def test_a_server_of_another_protocol_is_no_prefect_server() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def greet() -> None:
@@ -243,7 +243,7 @@ def test_the_session_server_ends_with_its_block(
     assert not alive
 
 
-def test_what_is_made_in_a_state_folder_is_the_users_alone(tmp_path: Path) -> None:
+def test_files_of_a_state_folder_are_the_users_alone(tmp_path: Path) -> None:
     root = tmp_path / "state"
     root.mkdir(mode=0o755)
     root.chmod(0o755)

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages import stage_child
 from flows.stages.answers import Answering, answer, answer_rival, try_rivals
-from flows.stages.runner import StageResult
+from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.evaluate import RivalConfig
@@ -147,9 +148,10 @@ def ask(
     @flow(name="asks", validate_parameters=False)
     def asks() -> StageResult:
         with open_recorder(config).pipeline("asks", {}) as run:
+            session = Session(config, run, fresh=uuid4().hex if fresh else None)
             if isinstance(who, RivalConfig):
-                return answer_rival(config, run, dataset or world.dataset, world.plan, who, fresh=fresh)
-            return answer(config, run, dataset or world.dataset, world.plan, who, pool=None, fresh=fresh)
+                return answer_rival(session, dataset or world.dataset, world.plan, who)
+            return answer(session, dataset or world.dataset, world.plan, who)
 
     return asks()
 
@@ -271,20 +273,20 @@ def test_a_rival_proves_before_training_that_it_answers_until_its_answers_are_th
     with serve(in_turn([says("<think>Hum", "length")])) as server:
         named = f"evaluate.rivals=[{{name='thinker', url='{server.url}', model='m'}}]"
         with pytest.raises(EndpointError, match=r"the rival thinker's endpoint .* gave only thoughts"):
-            try_rivals(world.config(named), world.dataset)
+            try_rivals(Session(world.config(named)), world.dataset)
     with serve(in_turn([says("Compre.", "stop")])) as server:
         config = world.config(f"evaluate.rivals=[{{name='shopkeeper', url='{server.url}', model='m'}}]")
-        try_rivals(config, world.dataset)
+        try_rivals(Session(config), world.dataset)
         assert set(server.texts) == {"Validação"}
         (rival,) = config.evaluate.rivals
         ask(world, who=rival)
         asked = len(server.requests)
-        try_rivals(config, world.dataset)
+        try_rivals(Session(config), world.dataset)
         assert len(server.requests) == asked
-        try_rivals(config, world.dataset, fresh=True)
+        try_rivals(Session(config, fresh="again"), world.dataset)
         assert len(server.requests) == asked + 1
         other = config.evaluate.model_copy(update={"rivals": (rival.model_copy(update={"model": "larger"}),)})
-        try_rivals(config.model_copy(update={"evaluate": other}), world.dataset)
+        try_rivals(Session(config.model_copy(update={"evaluate": other})), world.dataset)
         assert len(server.requests) == asked + 2
 
 

@@ -84,7 +84,7 @@ def test_all_come_to_their_end_before_the_first_failure_is_reported() -> None:
     assert done == ["good"]
 
 
-def test_where_the_first_decides_its_failure_ends_the_others_and_is_what_is_reported(tmp_path: Path) -> None:
+def test_a_failure_of_the_deciding_work_ends_the_others_and_is_reported(tmp_path: Path) -> None:
     """A training that its preflight refuses must not wait for the models that its evaluation would need."""
     pool = ChildPool(2)
 
@@ -101,7 +101,7 @@ def test_where_the_first_decides_its_failure_ends_the_others_and_is_what_is_repo
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text(encoding="utf-8")))
 
 
-def test_what_a_work_within_a_work_finished_is_kept_though_another_failed() -> None:
+def test_finished_nested_work_is_kept_though_another_failed() -> None:
     """Prefect hands what a task keeps to the task around it, which drops all when one of them fails."""
 
     @task(cache_key_fn=lambda _, parameters: f"{parameters['name']}-of-the-pool", persist_result=True)

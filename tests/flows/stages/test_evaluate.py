@@ -13,7 +13,7 @@ import pytest
 from flows.runtime.stores import open_recorder
 from flows.stages import stage_child
 from flows.stages.evaluate import evaluate
-from flows.stages.runner import StageResult
+from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactKind
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
@@ -106,9 +106,8 @@ class World:
         fixed = [f"state.root={self.root}", "evaluate.resamples=1000", *alone]
         config: Config = load_config("local", [*fixed, *overrides])
         with open_recorder(config).pipeline("evaluates", {}) as run:
-            stages: dict[str, StageResult] = evaluate(
-                config, run, self.prompts, self.dataset, self.base, self.audit, {42: policy}, for_rungs={}
-            )
+            given = {"prompts": self.prompts, "dataset": self.dataset, "base": self.base, "audit": self.audit}
+            stages: dict[str, StageResult] = evaluate(Session(config, run), given, {42: policy}, for_rungs={})
         return stages
 
 
@@ -243,9 +242,7 @@ def test_another_language_makes_the_report_again_and_no_answer(world: World, chi
     assert world.evaluate(policy, "train.load_in_4bit=false", 'report.language="pt"')["evaluate"].reused
 
 
-def test_what_transformers_drew_of_a_model_that_the_engine_does_not_know_is_in_the_report(
-    world: World, children: Children
-) -> None:
+def test_a_model_unknown_to_the_engine_is_in_the_report(world: World, children: Children) -> None:
     unknown = children.unknown_to_engine = "model_type: strange (StrangeForCausalLM)"
     stages = world.evaluate(world.policy("strange", unknown_to_engine=unknown), "warm_start.steps=0", "seed=9")
     assert report(stages)["unknown_to_engine"] == {unknown: ["rollouts", "base", "tuned", "tuned-nf4"]}

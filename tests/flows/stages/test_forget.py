@@ -28,7 +28,7 @@ from flows.stages.forget import (
     replace_prompts,
     require_logs,
 )
-from flows.stages.runner import StageResult
+from flows.stages.runner import Session, StageResult
 from flows.stages.synthesize import synthesize
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -169,7 +169,7 @@ def test_logs_elsewhere_in_the_state_folder_are_searched_once(logged: Config, se
     assert cleaned.log_lines == {"logs": 1, **elsewhere, "traces": 0}
 
 
-def test_where_one_log_cannot_be_read_nothing_leaves_another(logged: Config) -> None:
+def test_an_unreadable_log_keeps_the_lines_of_the_others(logged: Config) -> None:
     root = logged.state.root
     (root / "logs" / "feedback" / "a.jsonl").mkdir()
     cleaned = clean(logged)
@@ -180,7 +180,7 @@ def test_where_one_log_cannot_be_read_nothing_leaves_another(logged: Config) -> 
 
 
 @pytest.mark.parametrize("name", ["scores/grounded-1/sheet.csv", "references.jsonl", "absent.jsonl"])
-def test_where_a_sheet_or_the_references_cannot_be_read_nothing_leaves_a_log(logged: Config, name: str) -> None:
+def test_an_unreadable_sheet_or_file_of_references_keeps_the_lines_of_logs(logged: Config, name: str) -> None:
     file = logged.state.root / name
     if not name.startswith("absent"):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -241,9 +241,7 @@ def test_versions_of_another_name_are_removed_and_named(config: Config) -> None:
 
 
 @pytest.mark.integration
-def test_what_mlflow_refuses_is_no_traceback_and_is_done_by_the_next_run(
-    config: Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_removal_that_mlflow_refuses_is_done_by_the_next_run(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
@@ -287,8 +285,9 @@ def test_the_chain_resumes_from_prompts_without_the_person(tmp_path: Path, prefe
 
     def chain() -> tuple[StageResult, StageResult]:
         with open_recorder(config).pipeline("chain", {}) as run:
-            prompts = synthesize(config, run)
-            return prompts, curate(config, run, prompts)
+            session = Session(config, run)
+            prompts = synthesize(session)
+            return prompts, curate(session, prompts)
 
     with prefect_state(prefect_server, tmp_path):
         before = chain()

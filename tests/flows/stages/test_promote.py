@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from flows.runtime.session import EXPERIMENT, mlflow_store
 from flows.stages import promote as flow
 from flows.stages import stage_child
-from flows.stages.runner import StageResult
+from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import StateConfig
 from schemas.errors import GateRefused, Interrupted
@@ -84,11 +85,14 @@ class Model:
         self.world, self.name = world, name
         self.config = world.config(f"promote.model_name={name}")
 
-    def promote(self, policy: ArtifactRecord, evaluation: ArtifactRecord, **how: Any) -> StageResult:
+    def promote(
+        self, policy: ArtifactRecord, evaluation: ArtifactRecord, *, fresh: bool = False, **how: Any
+    ) -> StageResult:
         recorder = Recorder(*mlflow_store(StateConfig(root=self.world.root)), EXPERIMENT)
         parts = (policy, evaluation, self.world.base, self.world.dataset)
         with recorder.pipeline("p", {}) as run:
-            result: StageResult = flow.promote(self.config, run, *map(self._result, parts), **how)
+            session = Session(self.config, run, fresh=uuid4().hex if fresh else None)
+            result: StageResult = flow.promote(session, *map(self._result, parts), **how)
         return result
 
     def _result(self, record: ArtifactRecord) -> StageResult:
@@ -343,7 +347,7 @@ def test_a_newer_champion_is_not_replaced_by_the_run_that_made_the_older_one(
     assert model.aliases == {"champion": "2", "previous": "1"}
 
 
-def test_where_nobody_holds_the_alias_any_more_what_was_decided_is_carried_out_again(
+def test_a_decision_is_carried_out_again_if_nobody_holds_the_alias(
     world: Promotable, model: Model, policy: ArtifactRecord
 ) -> None:
     evaluation = world.evaluation("promote")

@@ -17,15 +17,14 @@ from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelled, Cancelling, Completed, Crashed, Failed, Running
 
+from flows.remote import training
 from flows.runtime.session import EXPERIMENT, mlflow_store
 from flows.runtime.stores import open_recorder, open_store
-from flows.stages import remote_run
-from flows.stages.remote_run import RemoteRun, fetch, has_ended, open_shared, wait_for
-from flows.stages.remote_training import DECIDING, RemoteTrainRequest, publish_policies, train_remotely
-from flows.stages.runner import StageResult
-from flows.stages.train import _key_inputs as decided_by
-from flows.stages.train import entry_modules, training_key
-from flows.training import training
+from flows.stages import remote
+from flows.stages.remote import Exchange, RemoteAnswer, has_ended, open_exchange, open_shared, wait_for
+from flows.stages.remote_training import DECIDING, TrainingRequest, train_remotely, training_key
+from flows.stages.runner import Session, StageResult
+from flows.stages.train import entry_modules, key_inputs
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -38,7 +37,7 @@ from tests.small_pipeline import PROFILE
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 
-TRAINING = RemoteRun("training", "train", "training/nowhere", "0" * 64, "training resumes from its newest checkpoint")
+TRAINING = TrainingRequest(stage="train", artifacts={}, key="0" * 64, pipeline_run="0" * 32)
 
 
 @pytest.fixture(autouse=True)
@@ -100,17 +99,26 @@ def trained_here(config: Config, given: dict[str, StageResult], text: str) -> Ar
             kind="policy",
             stage="train",
             code_version=source_digest(*entry_modules(config)),
-            config_digest=decided_by(config, config.seed),
+            config_digest=key_inputs(config, config.seed),
             inputs={role: given[role].record.sha256 for role in DECIDING},
         )
 
 
-def asked_for(config: Config, given: dict[str, StageResult]) -> RemoteTrainRequest:
-    return RemoteTrainRequest(
+def asked_for(config: Config, given: dict[str, StageResult]) -> TrainingRequest:
+    return TrainingRequest(
+        stage="train",
         key=training_key(config, {role: given[role].record for role in DECIDING}),
         pipeline_run="0" * 32,
         artifacts={role: result.record.sha256 for role, result in given.items()},
     )
+
+
+def publish(there: Config, request: TrainingRequest, policies: dict[int, StageResult]) -> None:
+    """Share policies as the answer to a request, as the machine that trained them does."""
+    exchange = open_exchange(there)
+    answer = RemoteAnswer(artifacts={str(seed): policy.record.sha256 for seed, policy in policies.items()})
+    exchange.push(answer.artifacts.values())
+    exchange.shared.leave(request.note, answer.model_dump_json().encode())
 
 
 def elsewhere(config: Config, root: Path) -> Config:
@@ -123,9 +131,9 @@ def test_policies_that_were_trained_for_a_run_are_fetched_and_not_trained_again(
     given = all_given(config)
     there = elsewhere(config, tmp_path / "there")
     policy = made(there, "policy", "trained")
-    publish_policies(asked_for(config, given), {7: policy}, open_shared(there))
+    publish(there, asked_for(config, given), {7: policy})
 
-    fetched = train_remotely(config, pipeline_run, given, fresh=None)
+    fetched = train_remotely(Session(config, pipeline_run), given)
 
     assert {seed: result.record for seed, result in fetched.items()} == {7: policy.record}
     assert fetched[7].reused
@@ -137,10 +145,10 @@ def test_policies_that_were_trained_for_a_run_are_fetched_and_not_trained_again(
 def test_policies_that_this_machine_still_has_need_no_note(config: Config, pipeline_run: str, tmp_path: Path) -> None:
     given = all_given(config)
     policy = trained_here(config, given, "trained")
-    assert train_remotely(config, pipeline_run, given, fresh=None)[config.seed].record == policy
+    assert train_remotely(Session(config, pipeline_run), given)[config.seed].record == policy
     other = config.model_copy(update={"train": config.train.model_copy(update={"learning_rate": 1e-6})})
     with pytest.raises(InputError, match="no deployment"):
-        train_remotely(other, pipeline_run, given, fresh=None)
+        train_remotely(Session(other, pipeline_run), given)
 
 
 def test_of_two_policies_of_one_recipe_the_newer_one_that_is_whole_counts(config: Config, pipeline_run: str) -> None:
@@ -148,7 +156,7 @@ def test_of_two_policies_of_one_recipe_the_newer_one_that_is_whole_counts(config
     older, newer = (trained_here(config, given, text) for text in ("before", "again"))
 
     def found() -> ArtifactRecord:
-        return train_remotely(config, pipeline_run, given, fresh=None)[config.seed].record
+        return train_remotely(Session(config, pipeline_run), given)[config.seed].record
 
     assert found() == newer
     file = open_store(config).path(newer.sha256) / "file"
@@ -160,7 +168,7 @@ def test_of_two_policies_of_one_recipe_the_newer_one_that_is_whole_counts(config
 def test_a_training_that_was_answered_before_is_not_done_again(config: Config, tmp_path: Path) -> None:
     given = all_given(config)
     there = elsewhere(config, tmp_path / "there")
-    publish_policies(asked_for(config, given), {7: made(there, "policy", "trained")}, open_shared(there))
+    publish(there, asked_for(config, given), {7: made(there, "policy", "trained")})
     # Without the inputs in the shared place nothing could be trained.
     training(there, asked_for(config, given))
     # What was lost of them on the way is there again, by the worker's own copy.
@@ -195,9 +203,9 @@ def test_a_server_that_is_away_is_waited_for_and_then_reported(monkeypatch: pyte
     def rest(_: float) -> None:
         looks.append(None)
         if len(looks) == 3:
-            monkeypatch.setattr(remote_run, "SECONDS_OF_SILENCE", -1.0)
+            monkeypatch.setattr(remote, "SECONDS_OF_SILENCE", -1.0)
 
-    monkeypatch.setattr("flows.stages.remote_run.time.sleep", rest)
+    monkeypatch.setattr("flows.stages.remote.time.sleep", rest)
     with (
         answering({f"/api/flow_runs/{run}": (500, "")}) as server,
         temporary_settings({PREFECT_API_URL: f"{server.url}/api"}),
@@ -213,13 +221,13 @@ def test_a_training_whose_run_was_deleted_is_one_sentence() -> None:
 
 
 @pytest.mark.parametrize("cancelled", [True, False])
-def test_who_cancels_a_retraining_cancels_its_training_and_an_interruption_does_not(
+def test_cancelling_a_retraining_cancels_its_training_and_an_interruption_does_not(
     cancelled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def end(_: float) -> None:
         raise TerminationSignal(signal.SIGTERM)
 
-    monkeypatch.setattr("flows.stages.remote_run.time.sleep", end)
+    monkeypatch.setattr("flows.stages.remote.time.sleep", end)
     with get_client(sync_client=True) as client:
         waiting, trains = (client.create_flow_run(empty, state=Running()).id for _ in range(2))
         if cancelled:
@@ -239,19 +247,19 @@ def test_a_deployment_whose_pool_was_deleted_is_not_waited_for(config: Config, p
         client.delete_work_pool("gone")
         without = config.model_copy(update={"workers": WorkersConfig(training=f"{empty.name}/nowhere")})
         with pytest.raises(InputError, match="has no work pool any more; bring it back with `tucano infra apply`"):
-            train_remotely(without, pipeline_run, all_given(config), fresh=None)
+            train_remotely(Session(without, pipeline_run), all_given(config))
         client.delete_deployment(made_here)
 
 
 @pytest.mark.parametrize("lost", ["note", "policy", "altered policy", "torn note", "altered record"])
-def test_where_they_are_not_whole_the_training_is_asked_for(
+def test_a_training_is_requested_again_if_its_policies_are_not_whole(
     config: Config, pipeline_run: str, tmp_path: Path, lost: str
 ) -> None:
     given = all_given(config)
     there = elsewhere(config, tmp_path / "there")
     policy = made(there, "policy", "trained")
     if lost != "note":
-        publish_policies(asked_for(config, given), {7: policy}, open_shared(there))
+        publish(there, asked_for(config, given), {7: policy})
         blob = tmp_path / "place" / "blobs" / "sha256" / policy.record.files["file"]
         note = next((tmp_path / "place").glob("notes/*.json"))
         record = tmp_path / "place" / "records" / f"{policy.record.sha256}.json"
@@ -267,7 +275,7 @@ def test_where_they_are_not_whole_the_training_is_asked_for(
             text = policy.record.model_copy(update={"files": {"another": policy.record.files["file"]}})
             record.write_text(text.model_dump_json(), encoding="utf-8")
     with pytest.raises(InputError, match=r"no deployment training/nowhere.*tucano infra apply"):
-        train_remotely(config, pipeline_run, given, fresh=None)
+        train_remotely(Session(config, pipeline_run), given)
 
 
 def test_a_run_that_wants_all_made_again_does_not_take_what_was_trained_before(
@@ -275,9 +283,9 @@ def test_a_run_that_wants_all_made_again_does_not_take_what_was_trained_before(
 ) -> None:
     given = all_given(config)
     there = elsewhere(config, tmp_path / "there")
-    publish_policies(asked_for(config, given), {7: made(there, "policy", "trained")}, open_shared(there))
+    publish(there, asked_for(config, given), {7: made(there, "policy", "trained")})
     with pytest.raises(InputError, match="no deployment"):
-        train_remotely(config, pipeline_run, given, fresh="a run")
+        train_remotely(Session(config, pipeline_run, fresh="a run"), given)
 
 
 def test_a_worker_with_other_code_or_configuration_refuses_the_training(config: Config, tmp_path: Path) -> None:
@@ -296,8 +304,9 @@ def test_an_artifact_is_fetched_once(config: Config, tmp_path: Path) -> None:
     shared = open_shared(config)
     shared.push(result.record, result.path)
     store = open_store(elsewhere(config, tmp_path / "there"))
-    first = fetch(result.record.sha256, shared, store)
+    exchange = Exchange(shared, store)
+    first = exchange.fetch(result.record.sha256)
     before = (first.path / "file").stat().st_ino
-    again = fetch(result.record.sha256, shared, store)
+    again = exchange.fetch(result.record.sha256)
     assert again.record == result.record
     assert (again.path / "file").stat().st_ino == before

@@ -15,7 +15,7 @@ from prefect.serializers import JSONSerializer
 
 from flows.runtime.stores import open_store
 from flows.stages import runner
-from flows.stages.runner import Stage, WorkDue, begin_work, only_reuse, run_stage
+from flows.stages.runner import Session, Stage, WorkDue, begin_work, only_reuse, run_stage
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
@@ -66,29 +66,27 @@ def finish(stage: Stage, config: Config, storage: Path) -> str:
     return record.sha256
 
 
-def test_what_an_earlier_run_finished_is_reused_without_prefect_and_mlflow(
-    stage: Stage, config: Config, storage: Path
-) -> None:
+def test_finished_stages_are_reused_without_prefect_and_mlflow(stage: Stage, config: Config, storage: Path) -> None:
     sha256 = finish(stage, config, storage)
     with only_reuse():
-        result = run_stage(stage, config, "", fresh=False)
+        result = run_stage(stage, Session(config))
     assert (result.record.sha256, result.reused) == (sha256, True)
 
 
 def test_a_stage_that_is_not_there_or_damaged_is_work(stage: Stage, config: Config, storage: Path) -> None:
     with only_reuse(), pytest.raises(WorkDue):
-        run_stage(stage, config, "", fresh=False)
+        run_stage(stage, Session(config))
     file = open_store(config).path(finish(stage, config, storage)) / "plan.json"
     file.chmod(0o644)
     file.write_text("{ }", encoding="utf-8")
     with only_reuse(), pytest.raises(WorkDue):
-        run_stage(stage, config, "", fresh=False)
+        run_stage(stage, Session(config))
 
 
 def test_to_make_it_again_is_work(stage: Stage, config: Config, storage: Path) -> None:
     finish(stage, config, storage)
     with only_reuse(), pytest.raises(WorkDue):
-        run_stage(stage, config, "", fresh=True)
+        run_stage(stage, Session(config, fresh="again"))
 
 
 def test_a_stage_for_which_the_disk_has_no_room_does_not_begin(
@@ -96,13 +94,13 @@ def test_a_stage_for_which_the_disk_has_no_room_does_not_begin(
 ) -> None:
     monkeypatch.setattr(runner, "BYTES_FOR_A_STAGE", 10**18)
     with pytest.raises(InputError, match=r"MB free and the stage plan needs \d+; free some space and run the same"):
-        run_stage(stage, config, "", fresh=False)
+        run_stage(stage, Session(config))
     assert not config.state.root.joinpath("artifacts").exists()
     sha256 = finish(stage, config, storage)
-    assert run_stage(stage, config, "", fresh=False).record.sha256 == sha256
+    assert run_stage(stage, Session(config)).record.sha256 == sha256
 
 
-def test_what_is_made_when_mlflow_s_store_gets_held_is_not_made_twice(
+def test_an_artifact_made_while_mlflows_store_is_held_is_not_made_twice(
     stage: Stage, config: Config, storage: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def work(output: Path, *_: Any) -> None:
@@ -117,9 +115,9 @@ def test_what_is_made_when_mlflow_s_store_gets_held_is_not_made_twice(
 
     monkeypatch.setattr(runner, "open_recorder", lambda _: SimpleNamespace(stage=run))
     with pytest.raises(InUse):
-        run_stage(replace(stage, work=held), config, "", fresh=False)
-    made = run_stage(replace(stage, work=work), config, "", fresh=False)
-    again = run_stage(replace(stage, work=held), config, "", fresh=False)
+        run_stage(replace(stage, work=held), Session(config))
+    made = run_stage(replace(stage, work=work), Session(config))
+    again = run_stage(replace(stage, work=held), Session(config))
     assert (again.record.sha256, again.reused) == (made.record.sha256, True)
 
 
@@ -162,13 +160,13 @@ def made_by(config: Config, pipeline_run: str, *, fresh: bool, killed: tuple[str
     @flow
     def chain() -> None:
         for name in STAGES:
-            run_stage(stage_of(name), config, pipeline_run, fresh=fresh)
+            run_stage(stage_of(name), session)
             if killed == ("after", name):
                 raise Killed
 
-    with pytest.MonkeyPatch.context() as patch, suppress(Killed):
-        # A run that is scheduled again keeps its identity.
-        patch.setenv("PREFECT__RUNTIME__FLOW_RUN__ROOT_FLOW_RUN_ID", pipeline_run)
+    # A run that is scheduled again keeps its identity.
+    session = Session(config, pipeline_run, fresh=pipeline_run if fresh else None)
+    with suppress(Killed):
         chain()
     return made
 

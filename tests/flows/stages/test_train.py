@@ -11,10 +11,10 @@ from flows.stages.runner import Stage, StageResult, stage_key
 from flows.stages.train import (
     NOT_IN_KEY,
     STAGE,
-    _key_inputs,
     _remove_all_but_checkpoints,
     _shares,
     best_seed,
+    key_inputs,
     same_checkpoints,
     stage_name,
     training_seeds,
@@ -40,20 +40,20 @@ from schemas.config.train import TrainConfig
         "seed=7",
     ],
 )
-def test_key_inputs_nothing_makes_no_new_policy(override: str) -> None:
-    assert _key_inputs(load_config("local", [override]), 42) == _key_inputs(load_config("local"), 42)
+def testkey_inputs_nothing_makes_no_new_policy(override: str) -> None:
+    assert key_inputs(load_config("local", [override]), 42) == key_inputs(load_config("local"), 42)
 
 
 @pytest.mark.parametrize(
     "override",
     ["train.max_steps=41", "train.adapter_per_task=true", "train.guided=none", "evaluate.temperature=0.2"],
 )
-def test_key_inputs_something_makes_a_new_one(override: str) -> None:
-    assert _key_inputs(load_config("local", [override]), 42) != _key_inputs(load_config("local"), 42)
-    assert _key_inputs(load_config("local"), 42) != _key_inputs(load_config("local"), 43)
+def testkey_inputs_something_makes_a_new_one(override: str) -> None:
+    assert key_inputs(load_config("local", [override]), 42) != key_inputs(load_config("local"), 42)
+    assert key_inputs(load_config("local"), 42) != key_inputs(load_config("local"), 43)
 
 
-def test_what_is_left_out_of_the_key_is_in_the_recipe() -> None:
+def test_every_field_left_out_of_the_key_is_in_the_recipe() -> None:
     """A name that is in no recipe would leave nothing out, and nobody would know."""
     assert set(TrainConfig.model_fields) >= NOT_IN_KEY
 
@@ -63,9 +63,9 @@ def test_what_is_left_out_of_the_key_is_in_the_recipe() -> None:
 )
 def test_a_remedy_of_full_memory_leaves_the_checkpoints_and_makes_a_new_policy(remedy: str) -> None:
     before, after = load_config("local"), load_config("local", [remedy])
-    assert _key_inputs(before, 42) != _key_inputs(after, 42)
+    assert key_inputs(before, 42) != key_inputs(after, 42)
     left = same_checkpoints(before)
-    assert _key_inputs(before, 42, but=left) == _key_inputs(after, 42, but=left)
+    assert key_inputs(before, 42, but=left) == key_inputs(after, 42, but=left)
 
 
 def test_checkpoints_of_another_sampler_are_left_alone() -> None:
@@ -73,10 +73,10 @@ def test_checkpoints_of_another_sampler_are_left_alone() -> None:
     config, without = load_config("l4-next"), load_config("l4-next", ["train.vllm.enabled=false"])
     left = same_checkpoints(config)
     assert config.train.vllm.enabled
-    assert _key_inputs(config, 42, but=left) != _key_inputs(without, 42, but=left)
+    assert key_inputs(config, 42, but=left) != key_inputs(without, 42, but=left)
     unguided, guided = load_config("local", ["train.guided=none"]), load_config("local")
     left = same_checkpoints(unguided)
-    assert _key_inputs(unguided, 42, but=left) != _key_inputs(guided, 42, but=left)
+    assert key_inputs(unguided, 42, but=left) != key_inputs(guided, 42, but=left)
 
 
 def _stage(name: str, cache_name: str | None) -> Stage:
@@ -131,7 +131,7 @@ def test_of_equal_policies_the_first_seeds_may_be_promoted(tmp_path: Path) -> No
     assert best_seed(policies) == 123
 
 
-def test_what_an_earlier_process_left_is_removed_but_for_its_checkpoints(tmp_path: Path) -> None:
+def test_files_of_an_earlier_process_are_removed_but_for_its_checkpoints(tmp_path: Path) -> None:
     checkpoint = tmp_path / "checkpoints" / "checkpoint-00000002-00000001" / "manifest.json"
     for file in (checkpoint, tmp_path / "work" / "rollouts" / "a.parquet", tmp_path / "grpo.log"):
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ import pytest
 
 from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import PROFILES_FOLDER, load_config, synthesize_config
+from schemas.config.train import TrainConfig
 from schemas.config.train_sections import LoraSection
 from schemas.errors import InputError
 
@@ -289,6 +290,7 @@ def test_a_shipped_profile_sets_what_differs(profile: Path, tmp_path: Path) -> N
         ),
         ("train.loss=dr_grop", "did you mean 'dr_grpo'? (it is 'dr_grop')"),
         ("lineage.openlineage=x", "lineage: OpenLineage events were removed; leave it out"),
+        ("train.sql_turns=2", "train.sql_turns: second turns of SQL were removed; leave it out"),
         ("evaluate.prompt_search.budget=12", "use MLflow's optimize_prompts or GEPA"),
         ("evaluate.rungs=['base-prompt']", "evaluate.rungs.0: this rung was removed; leave it out"),
         ("curate.general=3", "curate.general: must be a valid dictionary or instance of GeneralConfig (it is 3)"),
@@ -299,6 +301,10 @@ def test_what_was_meant_is_said(override: str, said: str) -> None:
         load_config("local", [override])
     assert said in str(caught.value)
     assert "Input should" not in str(caught.value)
+
+
+def test_a_record_of_an_earlier_policy_is_read() -> None:
+    assert TrainConfig.model_validate({"sql_turns": 1}) == TrainConfig()
 
 
 def test_a_key_that_is_like_no_other_has_no_suggestion() -> None:

@@ -108,11 +108,6 @@ def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
     assert "olist.zip cannot be read (Not a directory)" in message_of_reading(tmp_path / "olist.zip")
 
 
-def test_an_empty_folder_names_every_table_that_it_lacks(tmp_path: Path) -> None:
-    message = message_of_reading(tmp_path)
-    assert all(name in message for table, name in FILE_NAMES.items() if table not in HIDDEN_TABLES)
-
-
 def test_a_missing_table_is_named(folder: Path) -> None:
     (folder / PAYMENTS).unlink()
     message = message_of_reading(folder)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from schemas.errors import InputError
 from schemas.tables.parquet import ROWS_PER_GROUP
 from schemas.tables.prompts import (
-    COLUMNS,
     PromptRow,
     canonical_json,
     content_id,
@@ -41,12 +40,6 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert read_prompts(tmp_path / "prompts.parquet") == rows
 
 
-def test_equal_tables_give_equal_bytes(tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        write_prompts([row(str(number)) for number in range(3000)], tmp_path / name)
-    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
-
-
 @pytest.mark.parametrize("count", [0, 1, ROWS_PER_GROUP, ROWS_PER_GROUP + 1])
 def test_rows_written_one_by_one_are_the_same_table(tmp_path: Path, count: int) -> None:
     rows = [replace(row(str(number)), parent_id="0" * 64 if number % 2 else None) for number in range(count)]
@@ -74,16 +67,6 @@ def test_a_full_disk_is_an_error_of_the_system_row_by_row_too() -> None:
     with pytest.raises(OSError, match="No space left"), open_prompt_table(Path("/dev/full")) as table:
         for number in range(ROWS_PER_GROUP + 1):
             table.add(row(str(number)))
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's device that is always full")
-def test_a_full_disk_is_an_error_of_the_system() -> None:
-    with pytest.raises(OSError, match="No space left"):
-        write_prompts([row()], Path("/dev/full"))
-
-
-def test_no_rows_are_a_table_too() -> None:
-    assert dict(prompt_table([]).schema) == COLUMNS
 
 
 @given(st.dictionaries(st.text(), JSON, min_size=2, max_size=4))

@@ -92,7 +92,7 @@ def kept(tmp_path: Path) -> Iterator[Kept]:
     kept.lease.release()
 
 
-def test_what_is_kept_is_on_the_disk_and_in_the_mirror(kept: Kept) -> None:
+def test_a_kept_checkpoint_is_on_the_disk_and_in_the_mirror(kept: Kept) -> None:
     kept.keep(3)
     assert kept.keeper.flush(LONG)
     assert (kept.on_disk(), kept.mirrored()) == ([3], [3])
@@ -101,7 +101,7 @@ def test_what_is_kept_is_on_the_disk_and_in_the_mirror(kept: Kept) -> None:
     assert kept.mirror.manifests()[0].fencing == kept.lease.fencing
 
 
-def test_what_is_not_to_be_mirrored_is_on_the_disk_alone(kept: Kept) -> None:
+def test_a_local_checkpoint_is_on_the_disk_alone(kept: Kept) -> None:
     kept.keep(3, mirrored=False)
     assert kept.keeper.flush(LONG)
     assert (kept.on_disk(), kept.mirrored()) == ([3], [])
@@ -224,7 +224,7 @@ def _take_over(kept: Kept) -> None:
     assert kept.store.put_new(f"{kept.mirror.root}lease/00000002/00000000.json", content)
 
 
-def test_who_has_lost_the_lease_mirrors_nothing_more_and_stops(kept: Kept) -> None:
+def test_a_process_without_the_lease_mirrors_nothing_more_and_stops(kept: Kept) -> None:
     kept.keep(1)
     assert kept.keeper.flush(LONG)
     kept.keep_slowly(2)

@@ -12,7 +12,7 @@ from tasks.checkpoints.files import CHUNK, crc32c
 from tasks.checkpoints.folder_store import ABANDONED_AFTER, FolderStore
 
 
-def test_what_a_killed_writer_left_is_no_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remains_of_a_killed_writer_are_no_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def killed(source: Path, target: Path) -> None:
         (tmp_path / ".incoming" / "torn").write_bytes(source.read_bytes()[:2])
         raise KeyboardInterrupt
@@ -27,7 +27,7 @@ def test_what_a_killed_writer_left_is_no_object(tmp_path: Path, monkeypatch: pyt
     assert store.list("") == [stored]
 
 
-def test_what_a_killed_writer_left_is_removed_after_a_day(tmp_path: Path) -> None:
+def test_remains_of_a_killed_writer_are_removed_after_a_day(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
     store.put_new("a", b"x")
     now = (tmp_path / "a").stat().st_mtime_ns
@@ -107,7 +107,7 @@ def test_a_listing_reads_no_file_whose_checksum_is_noted(tmp_path: Path, monkeyp
     assert FolderStore(tmp_path).list("") == stored
 
 
-def test_what_is_put_is_read_once_and_has_the_checksum_of_the_bytes_that_were_copied(
+def test_a_put_file_is_read_once_and_has_the_checksum_of_the_copied_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*args: object) -> None:

@@ -33,7 +33,7 @@ def store(service: StorageServer, monkeypatch: pytest.MonkeyPatch) -> GcsStore:
 
 @pytest.mark.parametrize("kind", ["429", "503", "reset-before", "half", "delay"])
 @pytest.mark.parametrize("content", [b"small", LARGE], ids=["small", "large"])
-def test_what_fails_on_its_way_is_sent_again(
+def test_a_failed_request_is_sent_again(
     service: StorageServer, store: GcsStore, kind: FaultKind, content: bytes, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_bytes(content)
@@ -254,7 +254,7 @@ def test_expired_credentials_are_reported(
 
 
 @pytest.mark.parametrize("content", [b"small" * 1000, LARGE], ids=["small", "large"])
-def test_what_arrives_altered_is_no_object(
+def test_an_altered_upload_is_no_object(
     service: StorageServer, store: GcsStore, content: bytes, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_bytes(content)

@@ -51,7 +51,7 @@ def test_a_live_holder_is_waited_for_by_name_and_for_a_time_that_ends(store: Obj
     assert "at most 1000 s" in sentence or "at most 9" in sentence
 
 
-def test_who_holds_a_lease_is_reported_until_it_is_given_back(store: ObjectStore) -> None:
+def test_the_holder_of_a_lease_is_reported_until_it_is_given_back(store: ObjectStore) -> None:
     assert holder(store, ROOT) is None
     lease = acquire(store, seconds=1000)
     assert holder(store, ROOT) == Holder(lease.owner, 1000, store.list(LEASES)[0].created_at)
@@ -259,7 +259,7 @@ def test_a_process_too_busy_to_beat_in_time_keeps_the_lease_that_nobody_took() -
     lease.release()
 
 
-def test_what_is_left_of_many_leases_and_beats_stays_small(store: ObjectStore) -> None:
+def test_remains_of_many_leases_and_beats_stay_small(store: ObjectStore) -> None:
     for fencing in range(1, 6):
         lease = acquire(store)
         assert lease.fencing == fencing

@@ -234,7 +234,7 @@ def test_a_root_that_is_a_file_is_said(tmp_path: Path) -> None:
         LocalCheckpoints(tmp_path / "root", "train-1", BASE).write(1, 1, {}, filling(FILES))
 
 
-def test_what_else_fails_while_it_is_filled_is_not_dressed_up(local: LocalCheckpoints) -> None:
+def test_other_failures_of_filling_are_raised_as_they_are(local: LocalCheckpoints) -> None:
     with pytest.raises(ZeroDivisionError):
         local.write(1, 1, {}, lambda folder: print(1 / 0))
     assert local.newest() is None

@@ -64,7 +64,7 @@ def test_nothing_is_known_of_another_machine_or_boot(elsewhere: dict[str, str]) 
     assert not is_dead(gone.model_copy(update=elsewhere))
 
 
-def test_where_the_system_tells_nothing_an_owner_counts_as_alive(
+def test_an_owner_that_the_system_does_not_know_counts_as_alive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = this_process()

@@ -91,7 +91,7 @@ def test_a_file_outside_the_checkpoints_folder_or_in_the_manifests_place_is_refu
         {"files": {"a": FILE | {"sha256": "../" + "a" * 61}}},
     ],
 )
-def test_what_is_no_manifest_of_this_version_is_refused(change: dict[str, Any]) -> None:
+def test_a_manifest_of_another_version_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         manifest(**change)
 

@@ -231,7 +231,7 @@ def test_a_file_that_was_changed_after_sealing_is_not_published(store: ObjectSto
     assert restored(mirror, mirror.newest()) == OLD
 
 
-def test_what_is_no_checkpoint_or_of_another_training_is_not_published(mirror: Mirror, tmp_path: Path) -> None:
+def test_a_foreign_folder_is_not_published(mirror: Mirror, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no checkpoint"):
         mirror.publish(tmp_path)
     with pytest.raises(InputError, match="'train-2' and not of 'train-1'"):
@@ -272,7 +272,7 @@ def test_a_pin_whose_move_broke_off_is_where_it_was_moved_to(mirror: Mirror, mem
     assert mirror.pins() == {"best": first.name}
 
 
-def test_what_the_mirror_does_not_have_is_not_pinned(mirror: Mirror) -> None:
+def test_a_checkpoint_that_is_not_mirrored_is_not_pinned(mirror: Mirror) -> None:
     first, second = (publish(mirror, step, {"state": str(step).encode()}) for step in (10, 20))
     mirror.pin("best", second)
     mirror.prune(1)

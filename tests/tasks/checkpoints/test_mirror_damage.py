@@ -152,7 +152,7 @@ def test_the_newest_that_verifies_is_restored_and_each_one_passed_over_is_report
     assert mirror.restore_newest(unwanted, newer_than=(30, 1)) is None
 
 
-def test_what_is_older_than_what_the_caller_has_is_not_even_looked_at(mirror: Mirror) -> None:
+def test_checkpoints_older_than_the_callers_are_not_read(mirror: Mirror) -> None:
     publish(mirror, 10, OLD)
     assert mirror.restore_newest(unwanted, base="c" * 64, newer_than=(10, 1)) is None
     assert mirror.restore_newest(unwanted, newer_than=(10, 2)) is None

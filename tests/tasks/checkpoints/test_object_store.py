@@ -28,7 +28,7 @@ def _checksum(content: bytes) -> str:
     return base64.b64encode(google_crc32c.value(content).to_bytes(4, "big")).decode()
 
 
-def test_what_is_put_is_read_and_downloaded(store: ObjectStore, tmp_path: Path) -> None:
+def test_a_put_object_is_read_and_downloaded(store: ObjectStore, tmp_path: Path) -> None:
     (tmp_path / "weights.bin").write_bytes(EVERY_BYTE)
     _put(store, "blobs/sha256/from-file", tmp_path / "weights.bin")
     _put(store, "blobs/sha256/from-bytes", EVERY_BYTE)
@@ -47,7 +47,7 @@ def test_an_empty_object_is_an_object(store: ObjectStore, tmp_path: Path) -> Non
     assert store.list("pins/") == [stored]
 
 
-def test_what_is_put_is_described_as_the_listing_describes_it(store: ObjectStore, tmp_path: Path) -> None:
+def test_a_put_object_is_described_as_in_the_listing(store: ObjectStore, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(EVERY_BYTE)
     stored = [_put(store, "a", b"small"), _put(store, "b", tmp_path / "file")]
     assert store.list("") == stored
@@ -176,7 +176,7 @@ def test_the_stores_time_is_what_its_clock_says() -> None:
     assert store_time(store, "") == datetime(2026, 1, 2, 3, tzinfo=UTC)
 
 
-def test_what_is_erased_leaves_nothing_behind_and_its_neighbours_alone(store: ObjectStore) -> None:
+def test_erasing_leaves_nothing_behind_and_its_neighbours_alone(store: ObjectStore) -> None:
     for key in ("one/a", "one/b", "two/a"):
         _put(store, key, b"x")
     assert store.erase("one/") == 2

@@ -48,7 +48,7 @@ def test_steps_machine_and_reason_can_be_read_back_from_the_words(parts: list[tu
 @given(
     st.dictionaries(st.integers(1, 99999999), st.tuples(STEPS, st.none() | st.tuples(STEPS, st.sampled_from(REASONS))))
 )
-def test_what_was_noted_is_read_in_order_and_the_silent_vanished_where_another_went_on(
+def test_segments_are_read_in_order_and_a_silent_one_vanished_if_another_resumed(
     noted: dict[int, tuple[int, tuple[int, Ended] | None]],
 ) -> None:
     store = MemoryStore()
@@ -106,7 +106,7 @@ def test_a_lost_or_damaged_beginning_is_left_out_and_nothing_is_deleted(store: O
     assert store.list("") == before
 
 
-def test_what_a_lost_beginning_decides_is_said(store: ObjectStore, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_lost_beginning_is_warned_of(store: ObjectStore, caplog: pytest.LogCaptureFixture) -> None:
     begin(store, ROOT, 1, 0)
     store.put_new(f"{ROOT}stretches/00000001-end.json", b"")
     store.put_new(f"{ROOT}stretches/00000002-begin.json", b"")

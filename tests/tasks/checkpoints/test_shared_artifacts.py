@@ -28,7 +28,7 @@ def blobs(place: Path) -> list[Path]:
 
 @settings(max_examples=20, deadline=None)
 @given(files=contents)
-def test_what_one_machine_leaves_another_has_with_the_same_record(
+def test_a_pushed_artifact_is_pulled_with_the_same_record(
     tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]
 ) -> None:
     home = tmp_path_factory.mktemp("home")
@@ -148,7 +148,7 @@ def test_a_removal_killed_at_any_call_leaves_no_bytes_once_it_is_repeated(tmp_pa
     assert call > 5
 
 
-def test_what_is_removed_takes_no_bytes_that_another_has(tmp_path: Path) -> None:
+def test_removing_takes_no_bytes_that_another_has(tmp_path: Path) -> None:
     shared = SharedArtifacts(str(tmp_path / "place"))
     gone, content = made(tmp_path / "one", {"a.bin": b"common", "b.json": b"own"})
     shared.push(gone, content)

@@ -9,11 +9,10 @@ from schemas.tasks import TaskName
 from tasks.evaluate.answers.cost import Serving
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged
 from tasks.evaluate.compare import Comparison, compare
-from tasks.evaluate.evidence import Match
+from tasks.evaluate.decision import Match, RungStanding
 from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.gate import decide
 from tasks.evaluate.judge.insights import JudgeReport
-from tasks.evaluate.ladder import RungStanding
 from tasks.evaluate.report.background import Background, LearningCurve, Looks, OtherModel
 from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
 
@@ -100,7 +99,7 @@ def laddered() -> tuple[Comparison, Background]:
         for gain, truth in ((0, 0.25), (0.3, 0.75))
     )
     rungs = [
-        RungStanding(name, RUNGS["base-guided"], 1, Match(pairs, tuned, against(pairs, tuned)))
+        RungStanding(name, RUNGS["base-guided"], Match(pairs, tuned, against(pairs, tuned)))
         for name, gain in (("base-guided", 0.1), ("sft", 0.15))
         for pairs in [paired(gain, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS, truth=0.5)]
     ]

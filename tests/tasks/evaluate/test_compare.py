@@ -78,14 +78,6 @@ def test_samples_and_seeds_are_averaged_by_prompt_and_add_no_prompts() -> None:
     assert comparison.task_seed_differences == {"push": pytest.approx({1: 0.1, 2: 0.25})}
 
 
-def test_one_seed_that_lost_holds_the_promotion() -> None:
-    better = scores("extraction", noisy(0.7, 5), seed=1)
-    worse = scores("extraction", noisy(0.35, 6), seed=2)
-    gate = run(scores("extraction", noisy(0.4, 1)), better + worse).gate
-    assert gate.verdict == "hold"
-    assert any("seed 2 did not gain" in reason for reason in gate.reasons)
-
-
 def test_numbers_depend_on_the_seed_but_not_on_the_order_or_on_other_tasks() -> None:
     comparison = run(BASE, TUNED)
     shuffled_base, shuffled_tuned = random.Random(1).sample(BASE, 60), random.Random(2).sample(TUNED, 60)
@@ -201,7 +193,7 @@ def test_answers_at_the_ends_of_the_scale_are_counted() -> None:
     assert edges["overall"].tuned_ceiling == pytest.approx(4 / 6)
 
 
-def test_what_the_samples_vary_is_distinguished_from_what_the_prompts_vary() -> None:
+def test_variance_of_samples_is_apart_from_that_of_prompts() -> None:
     source = random.Random(0)
     shifts = [source.gauss(0.1, 0.02) for _ in range(200)]
     base = [row for sample in range(4) for row in scores("push", [0.4] * 200, sample=sample)]

@@ -7,8 +7,7 @@ from typing import Final
 import pytest
 
 from tasks.evaluate.report.figures import draw
-from tasks.evaluate.report.page import render
-from tasks.evaluate.report.text import markdown
+from tasks.evaluate.report.page import markdown, render
 from tasks.report.language import spoken
 from tasks.report.number_format import decimal, interval, p_value, percent, signed
 from tests.tasks.evaluate.small_comparison import background, claimed, comparison, laddered, undecided

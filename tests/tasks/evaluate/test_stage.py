@@ -1,7 +1,6 @@
 """The evaluation of several training seeds, a champion and rivals: who is compared with whom, and what is written."""
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,18 +10,14 @@ from typing import Any
 import pytest
 
 from schemas.config.config import AUDIT_FOLDER
-from schemas.config.evaluate import DRAWS, DRAWS_OF, RUNGS, EvaluateConfig, OverRungs, RivalConfig
-from schemas.documents import Rollout, ScoredRollout
+from schemas.config.evaluate import RUNGS, EvaluateConfig, OverRungs, RivalConfig
 from schemas.tables.prompts import PromptRow
-from schemas.tasks import SpecName
-from tasks.commerce import registry
-from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate import stage
-from tasks.evaluate.answers.answered_prompt import AnsweredPrompt
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
 from tasks.evaluate.compare import Comparison, scores_file
 from tasks.evaluate.general.instructions import as_rows, instructions
 from tasks.evaluate.judge.insights import JudgeReport
+from tasks.evaluate.judge.question import AnsweredPrompt
 from tasks.evaluate.report.background import Background, LearningCurve, Looks
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.personal_data.scrub import scrub_column
@@ -74,49 +69,45 @@ def run(
     judge: stage.Judge | None = None,
     config: EvaluateConfig = UNLIMITED,
     training: Sequence[PromptRow] = (),
-    draws: int | None = None,
+    rung: int | None = None,
     over_rungs: OverRungs = "report",
     left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> Comparison:
     output = folder / "evaluation"
     output.mkdir()
+    rivals_of = {
+        name: stage.ShownModel(
+            name,
+            write(folder / name, right, samples, max_tokens=4096),
+            "large at an endpoint",
+            RIVAL.model_copy(update={"name": name}),
+        )
+        for name, right in rivals.items()
+    }
     return stage.run(
-        config,
-        "grounded",
-        99,
-        store=AUDIT_FOLDER / "store",
-        training=training,
-        base=write(folder / "base", base, samples),
-        tuned={seed: write(folder / f"tuned-{seed}", right, samples) for seed, right in tuned.items()},
-        champion=write(folder / "champion", champion, samples) if champion is not None else None,
-        others=[
-            stage.ShownModel(
-                name,
-                write(folder / name, right, samples, max_tokens=4096),
-                "large at an endpoint",
-                RIVAL.model_copy(update={"name": name}),
-            )
-            for name, right in rivals.items()
-        ],
-        rungs={}
-        if draws is None
-        else {
-            name: write(folder / name, draws, DRAWS * samples if drawn > 1 else samples)
-            for name, drawn in DRAWS_OF.items()
-        },
-        over_rungs=over_rungs,
-        chosen_seed=chosen,
-        known=Background(
-            learning_curves=dict.fromkeys(tuned, LearningCurve(((0, 0.25), (10, 0.75)), 10)),
-            identities={"dataset": "d" * 64},
-            looks=Looks(1, "2026-01-01T00:00:00+00:00", "2026-01-01T00:01:00+00:00", None),
-            left_out=left_out,
-        ),
-        prices={},
-        trainings=[],
-        scrub=scrub_column,
-        judge=judge,
-        output=output,
+        stage.Evaluation(
+            config,
+            "grounded",
+            99,
+            store=AUDIT_FOLDER / "store",
+            training=training,
+            base=write(folder / "base", base, samples),
+            tuned={seed: write(folder / f"tuned-{seed}", right, samples) for seed, right in tuned.items()},
+            champion=write(folder / "champion", champion, samples) if champion is not None else None,
+            others=list(rivals_of.values()),
+            rungs={} if rung is None else {name: write(folder / name, rung, samples) for name in RUNGS},
+            over_rungs=over_rungs,
+            chosen_seed=chosen,
+            known=Background(
+                learning_curves=dict.fromkeys(tuned, LearningCurve(((0, 0.25), (10, 0.75)), 10)),
+                identities={"dataset": "d" * 64},
+                looks=Looks(1, "2026-01-01T00:00:00+00:00", "2026-01-01T00:01:00+00:00", None),
+                left_out=left_out,
+            ),
+            scrub=scrub_column,
+            judge=judge,
+            output=output,
+        )
     )
 
 
@@ -205,12 +196,6 @@ def test_the_champion_is_compared_with_the_policy_that_may_be_promoted(tmp_path:
     assert report(tmp_path)["champion"]["overall"]["p_win"] == pytest.approx(5 / 12)
 
 
-def test_a_damaged_challenger_is_held_for_its_harm(tmp_path: Path) -> None:
-    gate = run(tmp_path, {1: 0}, chosen=1, base=11).gate
-    assert gate.verdict == "hold"
-    assert any("worse" in reason for reason in gate.reasons)
-
-
 def test_a_model_that_says_what_a_constant_says_is_held_and_the_constant_named(tmp_path: Path) -> None:
     # Every prompt has the same reference: one text is as good as a model can be.
     training = [prompt_row("sentiment", f"Avaliação antiga {number}") for number in range(20)]
@@ -251,43 +236,21 @@ def test_rivals_are_shown_with_a_budget_of_their_own_and_decide_nothing(tmp_path
     assert "## Against rival-8b (decides nothing)" in text
 
 
-def test_what_needs_no_training_stands_on_a_ladder_with_its_cost(tmp_path: Path) -> None:
-    """All draws of a prompt are alike here, so that each rung scores what the base's draws do."""
-    found = run(tmp_path, {7: 10}, chosen=7, base=4, samples=2, draws=6)
+def test_rungs_stand_on_a_ladder_with_their_cost(tmp_path: Path) -> None:
+    left_out = {"base-guided": "the memory is full"}
+    found = run(tmp_path, {7: 10}, chosen=7, base=4, rung=6, left_out=left_out)
     document = report(tmp_path)
-
     assert list(document["ladder"]) == list(RUNGS)
     for rung in document["ladder"].values():
         assert rung["overall"]["mean_base"] == pytest.approx(found.overall.mean_base * 6 / 4)
         assert rung["overall"]["mean_tuned"] == found.overall.mean_tuned
-    tokens = {served["model"]: served["mean_tokens"] for served in document["serving"]}
-    assert [tokens[name] / tokens["base"] for name in RUNGS] == list(DRAWS_OF.values())
-    text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
-    assert "What is to be had for less" in text
-    assert "base-majority" in (tmp_path / "evaluation" / "report.html").read_text(encoding="utf-8")
-
-
-def test_a_draw_is_scored_once_for_all_rungs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scored: Counter[tuple[str, str]] = Counter()
-    score = registry.score_rollout
-
-    def counted(rollout: Rollout, databases: Databases, spec: SpecName) -> ScoredRollout:
-        scored[rollout.prompt_id, rollout.completion] += 1
-        return score(rollout, databases, spec)
-
-    monkeypatch.setattr(registry, "score_rollout", counted)
-    run(tmp_path, {7: 10}, chosen=7, base=4, draws=0)
-    # Base, tuned model and the rungs of one answer may repeat a text of the draws; eight draws of three rungs do not.
-    assert max(scored.values()) < DRAWS
-
-
-@pytest.mark.parametrize("draws", [None, 6])
-def test_a_rung_that_failed_stands_in_the_report_with_its_reason(draws: int | None, tmp_path: Path) -> None:
-    run(tmp_path, {7: 10}, chosen=7, base=4, draws=draws, left_out={"base-guided": "the memory is full"})
-    assert report(tmp_path)["left_out"] == {"base-guided": "the memory is full"}
-    text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
-    assert "Left out, since it failed: base-guided: the memory is full." in text
-    assert "base-guided: the memory is full" in (tmp_path / "evaluation" / "report.html").read_text(encoding="utf-8")
+        assert rung["draws"] == 1
+    assert {served["model"] for served in document["serving"]} == {"base", "tuned", *RUNGS}
+    assert document["left_out"] == left_out
+    for name in ("report.md", "report.html"):
+        text = (tmp_path / "evaluation" / name).read_text(encoding="utf-8")
+        assert "What is to be had for less" in text
+        assert "Left out, since it failed: base-guided: the memory is full." in text
 
 
 @pytest.mark.parametrize(("every", "verdict"), [(2, "promote"), (6, "hold")])
@@ -318,12 +281,6 @@ def test_prompts_without_a_reference_are_in_no_score_and_the_gate_names_them(
     assert report(tmp_path)["tasks"]["sentiment"]["n_prompts"] == len(ROWS) - 3
     assert len(scores(tmp_path, "tuned")) == len(ROWS) - 3
     assert gate.reasons[-1] == "3 of 12 test prompts of sentiment have no reference and count for nothing"
-
-
-def test_without_general_instructions_nothing_is_said_of_them(tmp_path: Path) -> None:
-    run(tmp_path, {1: 12}, chosen=1)
-    assert report(tmp_path)["general"] is None
-    assert "Portuguese" not in (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
 
 
 def test_the_judge_reads_each_prompts_first_answers_side_by_side(tmp_path: Path) -> None:

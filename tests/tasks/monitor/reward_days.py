@@ -6,8 +6,7 @@ from datetime import date, timedelta
 import numpy as np
 import polars as pl
 
-from tasks.monitor.baseline import Baseline
-from tasks.monitor.reward_counts import RewardCounts, count_rewards
+from tasks.monitor.series import Baseline, RewardCounts, count_rewards
 
 FIRST = date(2026, 11, 1)
 SHAPE = np.array([-0.4, -0.2, 0.0, 0.1, 0.2, 0.3])

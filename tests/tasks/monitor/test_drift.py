@@ -10,11 +10,9 @@ from scipy.stats import binom
 
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
-from tasks.monitor.baseline import Baseline
+from tasks.monitor.detector import Promise, evidence_against
 from tasks.monitor.drift import ALL, MEASURES_BESIDE, Compared, Drift, DriftSeries, below_floor, find_drift
-from tasks.monitor.evidence import evidence_against
-from tasks.monitor.reference import Promise
-from tasks.monitor.reward_counts import RewardCounts, count_rewards
+from tasks.monitor.series import Baseline, RewardCounts, count_rewards
 from tests.tasks.monitor.reward_days import baseline, counts, day, scored
 
 CONFIG = MonitorConfig()
@@ -66,7 +64,7 @@ def test_a_loss_within_the_tolerance_is_no_drift() -> None:
     assert not found({task: [0.585] * 30 for task in TASKS}).found
 
 
-def test_what_a_small_evaluation_may_have_been_lucky_by_is_no_drift() -> None:
+def test_luck_of_a_small_evaluation_is_no_drift() -> None:
     # A standard error of .07, as of 17 prompts; of 240 prompts the same days are drift.
     short = {task: [0.5] * 30 for task in TASKS}
     assert not found(short, error=0.07, prompts=17).found
@@ -108,7 +106,7 @@ def test_fewer_false_alarms_take_more_evidence() -> None:
 
 @pytest.mark.parametrize("tasks", range(1, 7))
 def test_the_false_alarms_of_all_series_add_up_to_the_stated_rate(tasks: int) -> None:
-    """A series that takes N coins to an alarm has one in N / 2 days, by `tasks.monitor.evidence`."""
+    """A series that takes N coins to an alarm has one in N / 2 days, by `tasks.monitor.detector`."""
     names, days, exactly = TASK_NAMES[:tasks], CONFIG.days_between_false_alarms, 1e-12
     rewards = counts({task: [0.55] for task in names}, answers=12)
     baselines: Mapping[str, Baseline] = {task: baseline(task, error=exactly) for task in names}

@@ -5,11 +5,10 @@ from xml.etree import ElementTree as ET
 import polars as pl
 
 from schemas.config.monitor import MonitorConfig
-from tasks.monitor.baseline import Baseline
-from tasks.monitor.daily import daily_figures
 from tasks.monitor.drift import find_drift
 from tasks.monitor.figures import draw
-from tasks.monitor.reward_counts import count_rewards
+from tasks.monitor.measures import daily_figures
+from tasks.monitor.series import Baseline, count_rewards
 from tasks.report.canvas import write_figures
 
 FIRST = date(2026, 1, 1)
@@ -69,7 +68,7 @@ def test_a_single_day_is_drawn_by_hour() -> None:
         ]
 
 
-def test_where_nothing_fell_no_alarm_is_drawn() -> None:
+def test_no_alarm_is_drawn_without_a_fall() -> None:
     assert "alarm on" not in "".join(drawn(12).values())
 
 

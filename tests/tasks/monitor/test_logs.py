@@ -1,28 +1,36 @@
+"""Logs: read once, on the monitored days, of the champion, with feedback, and without personal data."""
+
 import json
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import orjson
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flows.stages.monitor import scrubbed_texts as scrub
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
+from schemas.tables.feedback import FeedbackCounts, with_feedback
 from schemas.tables.log_file import LogFile, LogFiles, log_files, require_rows
 from schemas.tables.log_table import read_production_logs
 from tasks.monitor.logs import (
     EARLIER,
     HALF_WRITTEN,
-    MOST_NAMES,
+    MAX_NAMES,
     OF_OTHERS,
     TOO_OLD,
     TWICE,
     Logs,
     read_logs,
+    scrubbed,
+    scrubbed_references,
 )
+from tasks.monitor.measures import ratings_of
 from tests.tasks.monitor.logged import NOW, answer, write_log
 
 CHAMPION = ("tucano2-commerce/3", "tucano2-commerce@champion")
@@ -58,7 +66,7 @@ def test_a_folder_is_all_its_logs(tmp_path: Path) -> None:
     ("name", "words"),
     [("absent.jsonl", "do not exist"), (".", "holds no .jsonl"), ("empty.jsonl", "empty.jsonl is empty")],
 )
-def test_where_there_are_no_logs_that_is_said(tmp_path: Path, name: str, words: str) -> None:
+def test_missing_logs_are_reported(tmp_path: Path, name: str, words: str) -> None:
     if name == "empty.jsonl":
         (tmp_path / name).touch()
     with pytest.raises(InputError, match=words):
@@ -85,7 +93,7 @@ def test_a_time_that_is_yet_to_come_is_refused_with_its_row(tmp_path: Path) -> N
     assert "2 such rows" in said
 
 
-def test_what_was_delivered_twice_counts_once(tmp_path: Path) -> None:
+def test_a_request_delivered_twice_counts_once(tmp_path: Path) -> None:
     lines = [answer(request_id="a"), answer(request_id="b")]
     files = write_log(tmp_path / "1.jsonl", [*lines, answer()]), write_log(tmp_path / "2.jsonl", [*lines, answer()])
     logs = read(*files)
@@ -109,7 +117,7 @@ def test_only_the_last_days_are_looked_at(tmp_path: Path) -> None:
     assert logs.left_out == {TOO_OLD: 3}
 
 
-def test_where_the_champion_is_named_only_its_answers_count(tmp_path: Path) -> None:
+def test_only_the_named_champions_answers_count(tmp_path: Path) -> None:
     lines = [answer(model_version=name) for name in ("tucano2-commerce/3", "tucano2-commerce/2")] + [answer()]
     assert read(write_log(tmp_path / "log.jsonl", lines)).left_out == {OF_OTHERS: 2}
     unnamed = read(write_log(tmp_path / "log.jsonl", lines[1:]))
@@ -132,7 +140,7 @@ def test_answers_from_before_the_promotion_are_not_the_champions(tmp_path: Path)
 def test_the_commonest_models_are_named_and_the_rest_counted(tmp_path: Path) -> None:
     lines = [answer(model_version=f"m{number:02}") for number in range(30)] + [answer(model_version="m29"), answer()]
     logs = read(write_log(tmp_path / "log.jsonl", lines))
-    assert len(logs.models) == MOST_NAMES
+    assert len(logs.models) == MAX_NAMES
     assert next(iter(logs.models.items())) == ("m29", 2)
     assert sum(logs.models.values()) + logs.models_beside == 32
 
@@ -171,7 +179,7 @@ def test_a_folder_of_empty_files_is_refused(tmp_path: Path) -> None:
         require_rows(log_files(tmp_path))
 
 
-def test_what_is_appended_while_it_is_read_does_not_count_and_what_is_changed_is_refused(tmp_path: Path) -> None:
+def test_rows_appended_meanwhile_do_not_count_and_changed_ones_are_refused(tmp_path: Path) -> None:
     path = write_log(tmp_path / "log.jsonl", [answer(), answer()])
     found = log_files(tmp_path)
     digests, before = found.digests(), path.read_bytes()
@@ -196,3 +204,167 @@ def test_every_row_is_kept_or_counted(tmp_path_factory: pytest.TempPathFactory, 
     newest = max(logs.table["day"].to_list())
     assert all(newest - day < timedelta(days=days) for day in logs.table["day"])
     assert isinstance(logs.table.schema["time"], pl.Datetime)
+
+
+CPF = "529.982.247-25"
+
+
+def cleaned(document: object) -> object:
+    # As a table holds it: with escapes for all that is no ASCII.
+    return json.loads(scrubbed_references(pl.Series([json.dumps(document)]), scrub)[0])
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ("529.982.247\u201125", "CPF"),
+        ("529.982.247\u201325", "CPF"),
+        ("ana\uff20example.com", "EMAIL"),
+        ("\uff15\uff12\uff19.982.247-25", "CPF"),
+        (CPF, "CPF"),
+    ],
+)
+def test_escaped_personal_data_is_found_in_values_and_keys(written: str, kind: str) -> None:
+    found = cleaned({"note": [f"de {written}"], f"chave {written}": {"a": None}})
+    assert found == {"note": [f"de [{kind}]"], f"chave [{kind}]": {"a": None}}
+
+
+@pytest.mark.parametrize("number", [52998224725, 52998224725.0])
+def test_a_number_that_is_a_persons_becomes_a_text(number: float) -> None:
+    assert cleaned({"product": "vaso", "n": number, "rating": 5}) == {"product": "vaso", "n": "[CPF]", "rating": 5}
+
+
+def test_a_key_that_is_there_twice_hides_nothing() -> None:
+    text = '{"product": "' + CPF + '", "product": "vaso", "offer": null}'
+    assert scrubbed_references(pl.Series([text]), scrub).to_list() == ['{"product":"vaso","offer":null}']
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-999, 999) | st.sampled_from([0.5, 2.25, 3.0]) | st.text(max_size=4),
+        lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=3), parts, max_size=3),
+        max_leaves=8,
+    )
+)
+def test_a_document_without_personal_data_stays_what_it_is(document: object) -> None:
+    (clean,) = scrubbed_references(pl.Series([orjson.dumps(document).decode()]), lambda texts: texts)
+    assert orjson.loads(clean) == document
+
+
+def test_every_answer_gets_its_own_clean_texts() -> None:
+    table = pl.DataFrame(
+        {
+            "prompt": [f"de {CPF}", "a", f"de {CPF}"],
+            "completion": ["b", f"para {CPF}", "c"],
+            "reference": [None, json.dumps({"x": CPF}), json.dumps({"x": "y"})],
+        }
+    )
+    clean = scrubbed(table, scrub)
+    assert clean["prompt"].to_list() == ["de [CPF]", "a", "de [CPF]"]
+    assert clean["completion"].to_list() == ["b", "para [CPF]", "c"]
+    assert clean["reference"].to_list() == [None, '{"x":"[CPF]"}', '{"x":"y"}']
+
+
+ONE, OTHER, THIRD = (f"push-{digit * 32}" for digit in "123")
+
+
+def said(request: str, minutes: int = 1, **values: Any) -> dict[str, Any]:
+    return {"request_id": request, "time": f"2026-03-10T11:{minutes:02}:00Z", **values}
+
+
+def of(product: str) -> dict[str, Any]:
+    return {"product": product, "offer": "20% de desconto"}
+
+
+def joined(folder: Path, answers: Sequence[dict[str, Any]], *files: Sequence[dict[str, Any]], **config: Any) -> Logs:
+    write_log(folder / "2026-03-10.jsonl", answers)
+    (folder / "feedback").mkdir(exist_ok=True)
+    for number, lines in enumerate(files):
+        write_log(folder / "feedback" / f"{number}.jsonl", lines)
+    found = log_files(folder)
+    return read_logs(found, found.digests(), MonitorConfig(**config), CHAMPION, None, NOW)
+
+
+def known(logs: Logs) -> list[tuple[Any, Any]]:
+    """Return the reference's product and the rating of each answer, by time."""
+    rows = logs.table.select("reference", "rating").iter_rows()
+    return [(json.loads(reference)["product"] if reference else None, rating) for reference, rating in rows]
+
+
+def test_each_answer_gets_what_became_known_of_it_and_no_other(tmp_path: Path) -> None:
+    answers = [answer(request_id=ONE, days_ago=2), answer(request_id=OTHER, days_ago=1, rating=2), answer()]
+    logs = joined(tmp_path, answers, [said(ONE, reference=of("vaso")), said(ONE, rating=5)])
+    assert known(logs) == [("vaso", 5), (None, 2), (None, None)]
+    assert logs.feedback == FeedbackCounts(lines=2, references=1, ratings=1, unknown=0)
+
+
+def test_the_newest_line_counts_of_references_and_of_ratings_each(tmp_path: Path) -> None:
+    # Later in time, whichever file it is in; of one time, whichever line comes last.
+    first = [said(ONE, 30, reference=of("new")), said(ONE, 30, rating=4), said(ONE, 30, rating=3)]
+    logs = joined(tmp_path, [answer(request_id=ONE)], first, [said(ONE, 20, reference=of("old"), rating=1)])
+    assert known(logs) == [("new", 3)]
+
+
+def test_a_reference_that_the_log_has_stays_since_people_chose_what_to_correct(tmp_path: Path) -> None:
+    answers = [
+        answer(request_id=ONE, days_ago=1, reference=of("logged"), rating=1),
+        answer(request_id=OTHER, rating=1),
+    ]
+    logs = joined(tmp_path, answers, [said(each, reference=of("corrected"), rating=5) for each in (ONE, OTHER)])
+    assert known(logs) == [("logged", 5), ("corrected", 5)]
+    assert logs.table["known_before"].to_list() == [True, False]
+    assert logs.feedback == FeedbackCounts(lines=2, references=1, ratings=2, unknown=0)
+
+
+def test_elsewhere_a_correction_takes_the_place_of_the_logs_reference() -> None:
+    schema = {"request_id": pl.String, "task": pl.String, "reference": pl.String, "rating": pl.Int64}
+    answers = pl.DataFrame([(ONE, "push", "logged", None)], schema=schema, orient="row")
+    feedback = answers.with_columns(time=pl.lit(NOW), reference=pl.lit("corrected"))
+    joined, counts = with_feedback(answers, feedback)
+    assert joined["reference"].to_list() == ["corrected"]
+    assert counts.references == 1
+
+
+def test_requests_that_the_logs_do_not_have_are_counted_and_those_of_other_days_are_not_unknown(tmp_path: Path) -> None:
+    answers = [answer(request_id=ONE, days_ago=9), answer(), answer(request_id=THIRD, task="sentiment")]
+    logs = joined(tmp_path, answers, [said(each, rating=1) for each in (ONE, OTHER, OTHER, THIRD)], days=2)
+    # The third names a push, and is none.
+    assert logs.feedback == FeedbackCounts(lines=4, references=0, ratings=1, unknown=2)
+    assert logs.table["rating"].count() == 0
+
+
+def test_a_faulty_line_and_one_that_is_yet_to_come_are_refused_with_file_and_line(tmp_path: Path) -> None:
+    answers = [answer(request_id=ONE)]
+    with pytest.raises(InputError, match=r"feedback .*0\.jsonl.*line 2: .*neither reference nor rating"):
+        joined(tmp_path, answers, [said(ONE, rating=1), said(ONE)])
+    with pytest.raises(InputError, match=r"feedback .*0\.jsonl: line 2 is of 2026-03-11 09:00 UTC, which is yet"):
+        joined(tmp_path, answers, [said(ONE, rating=1), said(ONE, rating=1) | {"time": "2026-03-11T09:00:00Z"}])
+
+
+def test_the_digests_tell_feedback_from_logs_and_change_with_it(tmp_path: Path) -> None:
+    joined(tmp_path, [answer(request_id=ONE)], [said(ONE, rating=1)])
+    before = log_files(tmp_path).digests()
+    assert before.keys() == {"2026-03-10.jsonl", "feedback/0.jsonl"}
+    file = tmp_path / "feedback" / "0.jsonl"
+    # A line without an end is left to the next run, and an empty or hidden file is none.
+    file.write_bytes(file.read_bytes() + b'{"request_id": "pu')
+    (tmp_path / "feedback" / "1.jsonl").touch()
+    (tmp_path / "feedback" / ".2.jsonl").write_text("{}\n", encoding="utf-8")
+    assert log_files(tmp_path).digests() == before
+    write_log(file, [said(ONE, rating=2)])
+    assert log_files(tmp_path).digests() != before
+
+
+def test_feedback_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    joined(tmp_path, [answer(request_id=ONE)], [said(ONE, rating=1)])
+    found = log_files(tmp_path)
+    digests = found.digests()
+    write_log(tmp_path / "feedback" / "0.jsonl", [said(ONE, rating=2)])
+    with pytest.raises(InputError, match="were changed while they were read"):
+        read_logs(found, digests, MonitorConfig(), CHAMPION, None, NOW)
+
+
+def test_ratings_are_shown_by_task_where_there_are_any() -> None:
+    rows = [("push", 5), ("push", 2), ("push", None), ("churn", None), ("sentiment", 1)]
+    answers = pl.DataFrame(rows, schema={"task": pl.String, "rating": pl.Int64}, orient="row")
+    assert ratings_of(answers) == {"push": {"mean": 3.5, "answers": 2}, "sentiment": {"mean": 1.0, "answers": 1}}

@@ -1,3 +1,5 @@
+"""Rewards of logged answers by the parts that all references know, and answers that are none."""
+
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,21 +11,26 @@ import pytest
 
 from schemas.documents import Rollout
 from schemas.store.files import read_store
-from schemas.tasks import SPEC_NAMES
+from schemas.tasks import SPEC_NAMES, TASK_NAMES
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.monitor.known_parts import known_parts
+from tasks.commerce.text.text_form import refuses
 from tasks.monitor.scoring import (
     KEY,
     PROMPT_IS_UNREAD,
     REFERENCE_IS_UNREAD,
+    KnownParts,
     Rewards,
     baselines_of,
     champion_answers,
+    is_answer,
     kept_where,
+    known_parts,
     score_piece,
     scored,
+    with_parts,
     without_broken_queries,
+    without_untold,
 )
 
 AUDIT = Path(__file__).parents[3] / "data" / "audit"
@@ -156,3 +163,179 @@ def test_answers_to_one_prompt_count_as_one() -> None:
     assert (push.prompts, push.answers) == (2, 4)
     more = pl.concat([tested, tested])
     assert baselines_of(more)["push"].standard_error == push.standard_error
+
+
+PROMPT = "Crie um push.\nProduto: vaso de cerâmica\nOferta: 20% de desconto\nPúblico: clientes novos"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Agradeço o contato, porém não disponho desses dados do pedido 4521.",
+        "Por favor, envie mais detalhes.",
+        "I am unable to process order 4521.",
+        "Lo siento, no tengo esa información.",
+        "N/A",
+        "n\u200bão sei",
+        "\u200b\ufeff",
+        "…",
+        "",
+    ],
+)
+def test_no_answer_is_found_in_three_languages_and_behind_what_nobody_sees(text: str) -> None:
+    assert not is_answer("push", PROMPT, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Não perca: vaso de cerâmica com 20% de desconto!", "Vaso de cerâmica com 20% de desconto", "Não.", "Sim"],
+)
+def test_a_text_that_says_something_is_an_answer_however_short(text: str) -> None:
+    assert is_answer("push", PROMPT, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Impossível resistir: tênis com 30% de desconto só hoje!",
+        "Não dá para perder: frete grátis até meia-noite.",
+        "Compre sem receio: troca grátis em 30 dias.",
+        "Sem desculpa para não treinar: halteres com 20% de desconto",
+        "Inteligência artificial na sua casa: assistente virtual com 15% de desconto",
+        "Confira mais detalhes e mais informações no app",
+        "Oferta impossível de recusar: vaso com 20% de desconto",
+        "Não há como errar no presente: vaso com 20% de desconto",
+        "As vendas caíram 12%; houve um erro de entrega em 4% dos pedidos.",
+        "Não há dados de frete para 3% dos pedidos, mas a receita subiu 8%.",
+        "O cliente escreveu «não recebi o produto, não vou comprar mais» e deu nota 1.",
+    ],
+)
+def test_words_of_shops_and_shoppers_are_an_answer(text: str) -> None:
+    assert is_answer("push", PROMPT, text)
+    assert is_answer("churn", "", json.dumps({"churn": True, "reasoning": text}))
+
+
+def test_a_repeated_prompt_is_none_and_a_part_of_it_that_a_push_quotes_is_one() -> None:
+    assert not is_answer("push", PROMPT, PROMPT)
+    assert not is_answer("push", PROMPT, PROMPT.partition("\n")[2].upper())
+    assert is_answer("push", PROMPT, "20% de desconto")
+
+
+@pytest.mark.parametrize(
+    ("fields", "answered"),
+    [
+        ({"polarity": "não informado", "score": 3}, False),
+        ({"polarity": None, "score": None}, False),
+        ({"polarity": "neutral", "score": 3}, True),
+        ({"score": 3}, True),
+        ({"churn": False, "reasoning": "Não há informações suficientes para 1 avaliação."}, False),
+        ({"churn": False, "reasoning": "Não compra há 90 dias."}, True),
+        ({"main_complaint": "", "complaint_category": "none", "delivery_issue": False}, True),
+        ({"main_complaint": "não informado", "sentiment": "negative"}, True),
+    ],
+)
+def test_values_decide_whether_json_is_an_answer(fields: dict[str, object], answered: bool) -> None:
+    assert is_answer("extraction", "", json.dumps(fields)) is answered
+    # Unlike the rewards, which see no refusal in an object.
+    assert not refuses(json.dumps(fields, ensure_ascii=False)) or not answered
+
+
+@pytest.mark.parametrize(
+    ("query", "answered"),
+    [("SELECT 'não sei'", False), ("SELECT NULL", False), ("SELECT COUNT(*) FROM orders", True)],
+)
+def test_a_query_reads_a_table(query: str, answered: bool) -> None:
+    assert is_answer("sql_qa", "Quantos pedidos?", query) is answered
+
+
+def test_a_hostile_text_raises_nothing() -> None:
+    # The last character is 18 in its normal form.
+    for text in ("{" * 50_000, '{"a": ' * 9_000, "não " * 50_000, "\u200b" * 90_000, "\ufdfa" * 90_000):
+        for task in TASK_NAMES:
+            is_answer(task, PROMPT, text)
+
+
+def table(*rows: tuple[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "task": [task for task, _ in rows],
+            "reference": pl.Series([reference and json.dumps(reference) for _, reference in rows], dtype=pl.String),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("task", "reference", "known"),
+    [
+        ("sentiment", {"polarity": "positive", "score": None, "more": 1}, {"polarity"}),
+        ("churn", {"churn": False}, {"churn"}),
+        ("churn", {"churn": None}, set()),
+        ("insights", {"facts": ["a", 2]}, {"facts"}),
+        ("insights", {"facts": []}, set()),
+        ("extraction", {"rating": 5, "fields": None}, {"rating"}),
+        (
+            "extraction",
+            {"rating": None, "fields": {"sentiment": "positive", "churn_risk": None, "main_complaint": ""}},
+            {"fields.sentiment", "fields.main_complaint"},
+        ),
+        ("push", None, set()),
+    ],
+)
+def test_null_empty_and_unasked_parts_are_not_known(task: Any, reference: Any, known: set[str]) -> None:
+    assert known_parts(table((task, reference))) == {task: KnownParts(frozenset(known), frozenset(known))}
+
+
+def test_each_knows_what_all_know_and_some_what_any_does() -> None:
+    found = known_parts(
+        table(
+            ("extraction", {"rating": 5, "fields": {"sentiment": "positive", "delivery_issue": True}}),
+            ("extraction", {"rating": 1, "fields": {"sentiment": "negative"}}),
+            ("push", {"product": "vaso", "offer": None}),
+            ("push", None),
+        )
+    )
+    assert found == {
+        "extraction": KnownParts(
+            frozenset({"rating", "fields.sentiment"}),
+            frozenset({"rating", "fields.sentiment", "fields.delivery_issue"}),
+        ),
+        "push": KnownParts(frozenset(), frozenset({"product"})),
+    }
+
+
+def test_parts_that_not_all_know_are_removed_and_nothing_else() -> None:
+    fields = {"sentiment": "positive", "delivery_issue": True}
+    answers = table(
+        ("extraction", {"rating": 5, "fields": fields, "note": {"rating": 1}}),
+        ("extraction", {"rating": 5, "fields": {"sentiment": "positive"}}),
+        ("sentiment", {"polarity": "positive", "score": 5}),
+        ("push", None),
+    ).with_row_index()
+    cut = with_parts(answers, {"extraction": {"rating", "fields.sentiment"}, "sentiment": set()})
+    assert cut["index"].equals(answers["index"])
+    assert cut["reference"][1] == answers["reference"][1]
+    assert json.loads(cut["reference"][0]) == {
+        "rating": 5,
+        "fields": {"sentiment": "positive", "delivery_issue": None},
+        "note": {"rating": 1},
+    }
+    assert cut["reference"][2:].to_list() == [None, None]
+
+
+SAID = ("push", {"product": "vaso", "offer": None})
+
+
+@pytest.mark.parametrize(
+    ("tested", "logged", "left"),
+    [
+        ([SAID, ("push", None)], [SAID, SAID], [SAID]),
+        # Where the logs are compared by form anyway, and where the test split knows nothing, every answer counts.
+        ([SAID, ("push", None)], [SAID, ("push", None)], [SAID, ("push", None)]),
+        ([("push", None)], [SAID], [("push", None)]),
+        ([SAID, ("push", None)], [SAID, ("churn", None)], [SAID]),
+    ],
+)
+def test_a_test_prompt_without_a_reference_takes_none_from_logs_that_know_all(
+    tested: Any, logged: Any, left: Any
+) -> None:
+    assert without_untold(table(*tested), table(*logged)).equals(table(*left))

@@ -247,7 +247,7 @@ def test_references_that_know_less_than_the_test_splits_make_no_better_and_no_wo
             assert ("fields.churn_risk" in note) is (name != "all")
 
 
-def test_what_is_written_was_scrubbed_and_names_no_request(tmp_path: Path) -> None:
+def test_written_answers_are_scrubbed_and_name_no_request(tmp_path: Path) -> None:
     telling: dict[str, Any] = {
         "prompt": f"{PUSH_PROMPT} para {CPF}",
         "completion": f"Oferta para {CPF}!",
@@ -484,7 +484,7 @@ def test_refusals_and_empty_answers_are_found_in_a_task_that_was_never_good(tmp_
     assert "90 more of 100 answers are empty or a refusal than at the evaluation" in reason
 
 
-def test_what_a_task_always_declined_is_no_alarm(tmp_path: Path) -> None:
+def test_a_task_that_always_declined_raises_no_alarm(tmp_path: Path) -> None:
     who = answering(tmp_path, REFUSAL)
     looked = look(tmp_path, days_of(6, completion=REFUSAL), who)
     assert looked.found["shares"]["answered"]["push"]["mean"] < 0.01

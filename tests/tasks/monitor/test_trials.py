@@ -1,18 +1,32 @@
-"""Verdicts of a trial: it may grow, it must go, or nothing is shown yet; and how wrong they may be."""
+"""Challengers beside the champion: which answers are compared, how, and what follows."""
 
 import json
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from itertools import product
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 import pytest
 
+from schemas.config.monitor import MonitorConfig
+from schemas.tables.log_file import log_files
 from schemas.tasks import TASK_NAMES
-from tasks.monitor.mean_bounds import DailyValues, mean_bounds, values_needed
-from tasks.monitor.paired import differences
-from tasks.monitor.trials import ERROR, ChallengerTrial, find_trials
+from tasks.monitor.detector import DAY_ANSWERS
+from tasks.monitor.logs import OF_OTHERS, ON_TRIAL, OWN_SHADOW, Logs, read_logs
+from tasks.monitor.trials import (
+    ERROR,
+    ChallengerTrial,
+    DailyValues,
+    differences,
+    find_trials,
+    mean_bounds,
+    values_needed,
+)
 from tasks.report.language import spoken
+from tasks.serve.gateway.answer_log import DailyFile, Role, ServedAnswer
+from tests.tasks.monitor.logged import NOW, answer, write_log
 
 FIRST: Final = date(2026, 3, 1)
 TOLERANCE: Final = 0.02
@@ -154,3 +168,271 @@ def test_the_document_is_json_with_the_verdict() -> None:
     assert document["verdict"] == "must go"
     assert document["reason"].startswith("shop/4, 200 answers since 2026-03-01")
     assert document["series"][0]["finding"] == "worse"
+
+
+DAY: Final = date(2026, 3, 10)
+SCHEMA: Final = {
+    "day": pl.Date,
+    "task": pl.String,
+    "challenger": pl.String,
+    "role": pl.String,
+    "shadow_of": pl.UInt32,
+    "reward": pl.Float64,
+}
+
+
+def scored(*rows: tuple[Any, ...]) -> pl.DataFrame:
+    """Return answers by time: day, task, role (c, s, or - for the champion), the number shadowed, reward."""
+    roles = {"c": "challenger", "s": "shadow", "-": "champion"}
+    found = [
+        (DAY + timedelta(day), task, None if role == "-" else "shop/4", roles[role], of, reward)
+        for day, task, role, of, reward in rows
+    ]
+    begin = datetime(2026, 3, 10, tzinfo=UTC)
+    times = [begin + timedelta(minutes=number) for number in range(len(rows))]
+    table = pl.DataFrame(found, schema=SCHEMA, orient="row").with_row_index("answer")
+    return table.with_columns(pl.Series("time", times, pl.Datetime("us", "UTC")))
+
+
+def found(*rows: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    kept = differences(scored(*rows), "shop/4").select("task", "difference", "answers").rows()
+    return [(task, pytest.approx(difference), answers) for task, difference, answers in kept]
+
+
+def test_a_shadow_is_compared_with_its_own_request() -> None:
+    rows = [
+        (0, "push", "-", None, 0.9),
+        (0, "push", "-", None, 0.2),
+        (0, "push", "s", 1, 0.3),
+        (0, "push", "s", 0, 0.8),
+    ]
+    assert found(*rows) == [("push", 0.1, 1), ("push", -0.1, 1)]
+
+
+def test_a_shadow_without_its_request_and_a_second_one_of_it_count_nothing() -> None:
+    rows = [
+        (0, "push", "-", None, 0.5),
+        (0, "push", "s", None, 1.0),
+        (0, "push", "s", 0, 0.6),
+        (0, "push", "s", 0, 0.9),
+    ]
+    assert found(*rows) == [("push", 0.1, 1)]
+
+
+def test_a_share_is_compared_as_it_came_each_answer_once() -> None:
+    few = [(0, "push", "-", None, 0.2), (0, "push", "-", None, 0.4), (0, "push", "c", None, 0.5)]
+    assert found(*few, (0, "push", "-", None, 1.0), (0, "push", "c", None, 0.0)) == [
+        ("push", 0.2, 1),
+        ("push", -1.0, 1),
+    ]
+    # So it is where the challenger answers more.
+    many = [(0, "push", "c", None, 0.2), (0, "push", "c", None, 0.4), (0, "push", "-", None, 0.5)]
+    assert found(*many) == [("push", -0.2, 2)]
+
+
+def test_neither_tasks_nor_days_are_mixed() -> None:
+    rows = [(0, "push", "-", None, 1.0), (0, "churn", "c", None, 0.0), (1, "push", "c", None, 0.0)]
+    assert found(*rows) == []
+    assert found(*rows, (1, "push", "-", None, 0.5)) == [("push", -0.5, 1)]
+
+
+def test_later_answers_change_no_earlier_difference() -> None:
+    rows = [(number // 7, "push", "-c-"[number % 3], None, number % 5 / 4) for number in range(20)]
+    whole = found(*rows)
+    for count in range(len(rows)):
+        part = found(*rows[:count])
+        assert part == whole[: len(part)]
+
+
+def test_an_answer_beside_a_shadow_is_beside_no_challenger_too() -> None:
+    # The trial went from shadow to share within the day.
+    rows = [
+        (0, "push", "-", None, 0.0),
+        (0, "push", "s", 0, 0.0),
+        (0, "push", "-", None, 0.5),
+        (0, "push", "c", None, 0.7),
+    ]
+    assert found(*rows) == [("push", 0.0, 1), ("push", 0.2, 1)]
+
+
+CHAMPION = ("shop/3", "shop@champion")
+
+
+def look(folder: Path, *answers: dict[str, Any], promoted_days_ago: float = 90, **config: Any) -> Logs:
+    found = log_files(write_log(folder / "log.jsonl", answers))
+    since = NOW - timedelta(days=promoted_days_ago)
+    return read_logs(found, found.digests(), MonitorConfig(**config), CHAMPION, since, NOW)
+
+
+def champions(request: str, **values: Any) -> dict[str, Any]:
+    return answer(request_id=request, model_version="shop/3", role="champion", **values)
+
+
+def challengers(request: str, version: str = "shop/4", **values: Any) -> dict[str, Any]:
+    return answer(request_id=request, model_version=version, **{"role": "challenger", **values})
+
+
+def shadows(request: str, of: str | None, **values: Any) -> dict[str, Any]:
+    return challengers(request, role="shadow", shadow_of=of, **values)
+
+
+def test_a_shadow_is_beside_the_answer_to_the_same_request_and_no_other(tmp_path: Path) -> None:
+    trial = look(
+        tmp_path,
+        champions("a", days_ago=0.3),
+        champions("b", days_ago=0.2),
+        shadows("c", "b", days_ago=0.1),
+        shadows("d", "of nobody"),
+        shadows("e", None),
+    ).trials
+    assert trial.select("challenger", "answer", "shadow_of").rows() == [
+        (None, 0, None),
+        ("shop/4", 1, 0),
+        ("shop/4", 2, None),
+        ("shop/4", 3, None),
+    ]
+    assert "request_id" not in trial.columns
+
+
+def test_the_gateways_own_lines_are_read(tmp_path: Path) -> None:
+    def line(role: Role, version: str, request: str, of: str | None) -> ServedAnswer:
+        made: dict[str, Any] = answer(request_id=request, model_version=version, shadow_of=of)
+        return ServedAnswer(**made, role=role, valid=True, checked=True, reason=None, shown="x", guided=False, tokens=9)
+
+    log = DailyFile(tmp_path, days=9)
+    for each in (line("champion", "shop/3", "a", None), line("shadow", "shop/4", "b", "a")):
+        log.append(each, NOW)
+    log.close()
+    found = log_files(tmp_path)
+    trial = read_logs(found, found.digests(), MonitorConfig(), CHAMPION, None, NOW).trials
+    assert trial.select("role", "shadow_of").rows() == [("champion", None), ("shadow", 0)]
+
+
+def test_a_challenger_has_the_champions_answers_of_its_days_and_tasks_beside_it(tmp_path: Path) -> None:
+    trial = look(
+        tmp_path,
+        champions("same"),
+        champions("another day", days_ago=3),
+        champions("another task", task="churn"),
+        challengers("own"),
+    ).trials
+    assert trial.select("task", "challenger").rows() == [("push", None), ("push", "shop/4")]
+
+
+def test_answers_of_no_trial_are_in_none(tmp_path: Path) -> None:
+    others = [
+        challengers("a", version="shop/4+own-decoding"),
+        challengers("b", version="another/4"),
+        challengers("c", version="shop/4", role="larger"),
+        challengers("d", version="shop/4", role=None),
+        champions("f", days_ago=0.5),
+    ]
+    logs = look(tmp_path, *others, champions("e"))
+    assert not logs.trials.height
+    assert (logs.table.height, logs.left_out) == (2, {OF_OTHERS: 4})
+
+
+def test_drift_reads_the_champions_answers_alone_each_once(tmp_path: Path) -> None:
+    # A version that was promoted while it was on trial answers in its own shadow until the gateway is told.
+    own = answer(request_id="s", model_version="shop/3", role="shadow", shadow_of="a")
+    formerly = answer(request_id="f", model_version="shop/3", role="challenger")
+    logs = look(tmp_path, champions("a"), own, formerly, challengers("c"))
+    assert (logs.table.height, logs.left_out) == (2, {ON_TRIAL: 1, OWN_SHADOW: 1})
+    assert not {"role", "shadow_of", "request_id"} & set(logs.table.columns)
+    assert logs.trials.height == 3
+
+
+def test_a_trial_goes_on_beyond_the_days_that_drift_looks_at_and_begins_with_the_champion(tmp_path: Path) -> None:
+    pair = [(champions(f"a{day}", days_ago=day), shadows(f"b{day}", f"a{day}", days_ago=day)) for day in (0, 20, 40)]
+    logs = look(tmp_path, *(row for both in pair for row in both), promoted_days_ago=30, days=7)
+    assert (logs.table.height, logs.trials.height) == (1, 4)
+
+
+CHANCE = 0.025
+
+
+def daily(values: list[float], each: int = 1) -> DailyValues:
+    return DailyValues(np.array(values), np.arange(0, len(values), each))
+
+
+def drawn(mean: float, count: int, each: int = 50, seed: int = 1) -> DailyValues:
+    values = np.clip(np.random.default_rng(seed).normal(mean, 0.2, count), -1, 1)
+    return DailyValues(values, np.arange(0, count, each))
+
+
+@pytest.mark.parametrize("mean", [-0.9, -0.02, 0.5])
+@pytest.mark.parametrize("above", [True, False])
+@pytest.mark.parametrize("each", [1, 2])
+def test_no_coin_grows_on_average_at_the_true_mean(mean: float, above: bool, each: int) -> None:
+    # All courses of four values, -1 or 1.
+    chances = {1.0: (1 + mean) / 2, -1.0: (1 - mean) / 2}
+    coins = 0.0
+    for course in product(chances, repeat=4):
+        growth = daily(list(course), each).log_growth(mean, above=above).sum(axis=1)
+        coins += np.prod([chances[value] for value in course]) * np.exp(growth).mean()
+    assert coins == pytest.approx(1.0)
+
+
+def test_the_bounds_hold_the_mean_and_close_in_on_it() -> None:
+    widths = []
+    for count in (50, 500, 5_000):
+        found = drawn(0.1, count)
+        low, high = mean_bounds(found, CHANCE)
+        assert low < 0.1 < high
+        assert low < found.values.mean() < high
+        widths.append(high - low)
+    assert widths[0] > 2 * widths[1] > 4 * widths[2]
+
+
+def test_a_bound_shown_once_stays_shown() -> None:
+    values = drawn(0.1, 2_000).values
+    bounds = [
+        mean_bounds(DailyValues(values[:count], np.arange(0, count, 50)), CHANCE) for count in range(50, 2_001, 150)
+    ]
+    lows, highs = zip(*bounds, strict=True)
+    assert list(lows) == sorted(lows)
+    assert list(highs) == sorted(highs, reverse=True)
+
+
+def test_the_lower_bound_is_the_upper_one_of_the_other_signs() -> None:
+    found = drawn(0.05, 500)
+    low, high = mean_bounds(found, CHANCE)
+    assert mean_bounds(DailyValues(-found.values, found.starts), CHANCE) == (-high, -low)
+
+
+def test_a_smaller_chance_of_being_wrong_gives_wider_bounds() -> None:
+    low, high = mean_bounds(drawn(0.1, 500), CHANCE)
+    lower, higher = mean_bounds(drawn(0.1, 500), CHANCE / 10)
+    assert lower < low < high < higher
+
+
+def test_a_day_counts_as_a_thousand_values_at_most() -> None:
+    def width(days: int, each: int) -> float:
+        low, high = mean_bounds(daily([0.3, -0.1] * (days * each // 2), each), CHANCE)
+        return high - low
+
+    assert width(1, DAY_ANSWERS * 8) == pytest.approx(width(1, DAY_ANSWERS))
+    assert width(8, DAY_ANSWERS) < width(1, DAY_ANSWERS)
+
+
+def test_few_values_bound_nothing_and_none_fail() -> None:
+    for values in ([0.0], [1.0], [-1.0], [1.0, -1.0]):
+        low, high = mean_bounds(daily(values), CHANCE)
+        assert -1 <= low < high <= 1
+        assert high - low > 0.5
+
+
+def test_as_many_values_as_were_said_to_be_needed_are_about_enough() -> None:
+    for mean, border in ((0.1, 0.06), (0.0, 0.04)):
+        pair = [mean + 0.2, mean - 0.2]
+        needed = values_needed(daily(pair * 50, 2), border, CHANCE)
+        assert needed is not None
+        low, high = mean_bounds(daily(pair * ((100 + needed) // 2 + 1), 2), CHANCE)
+        assert low > border if mean > border else high < border
+        low, high = mean_bounds(daily(pair * ((100 + needed // 2) // 2), 2), CHANCE)
+        assert low < border < high
+
+
+def test_how_many_it_takes_is_not_guessed_from_few_or_where_the_mean_is_at_the_border() -> None:
+    assert values_needed(drawn(0.1, 29), 0.0, CHANCE) is None
+    assert values_needed(daily([0.2, -0.2] * 50), 0.0, CHANCE) is None

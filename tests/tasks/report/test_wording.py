@@ -25,7 +25,7 @@ from tasks.evaluate.completions.page import WORDS
 from tasks.evaluate.gain import CONTENT, FORM
 from tasks.evaluate.general.instructions import instructions
 from tasks.evaluate.report.background import ROLLOUTS
-from tasks.evaluate.report.shop_terms import SAYINGS
+from tasks.evaluate.report.sentences import PHRASES
 from tasks.evaluate.stage import PUBLISHED, TUNED_NF4
 from tasks.evaluate.stats.statistics import Verdict
 from tasks.monitor.drift import ALL, FALLEN
@@ -39,7 +39,7 @@ ROOMS: Final = [REPOSITORY / "tasks" / name for name in ("evaluate", "audit", "m
 TEMPLATES: Final = {
     file.relative_to(REPOSITORY).as_posix(): file.read_text(encoding="utf-8")
     for room in ROOMS
-    for file in room.rglob("*.html.j2")
+    for file in room.rglob("*.j2")
 }
 TERMINAL: Final = REPOSITORY / "flows" / "cli" / "tables" / "monitor.py"
 BY_PLACE: Final = {
@@ -75,7 +75,7 @@ def data() -> set[str]:
         *(each.kind for each in instructions()),
         *get_args(RaterKind),
         *WORDS,
-        *(saying for saying, _ in SAYINGS.values()),
+        *(saying for saying, _ in PHRASES.values()),
         *get_args(AuditVerdict),
         "failed",
         *(words for words, *_ in STRATA.values()),
@@ -163,7 +163,7 @@ def test_a_translation_has_the_messages_places(message: str) -> None:
     assert translated.endswith(".") == message.endswith(".")
 
 
-@pytest.mark.parametrize("room", sorted(TEMPLATES))
+@pytest.mark.parametrize("room", sorted(name for name in TEMPLATES if name.endswith(".html.j2")))
 def test_a_template_has_no_words_of_its_own(room: str) -> None:
     template = TEMPLATES[room]
     body = template[template.index("{% block body") :]

@@ -100,7 +100,7 @@ def test_the_whole_test_split_is_answered_in_its_order_sample_by_sample(world: P
     ]
 
 
-def test_what_the_engine_does_not_know_of_the_model_is_kept_with_the_answers(
+def test_unknown_model_parts_are_kept_with_the_answers(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer(world, tmp_path / "known")
@@ -242,7 +242,7 @@ def test_a_batch_that_was_torn_is_drawn_again(world: Path, tmp_path: Path, spoil
     assert sorted(places) == [(sample, number) for sample in range(2) for number in range(3)]
 
 
-def test_what_is_finished_is_not_drawn_again(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_answers_are_not_drawn_again(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = answer(world, tmp_path)
     seconds = read_timing(tmp_path / "output").machine_seconds
     monkeypatch.setattr(answer_module, "_generate", None)

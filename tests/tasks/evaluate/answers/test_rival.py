@@ -79,7 +79,7 @@ def test_it_is_asked_what_the_others_are_asked_and_its_answers_are_in_the_prompt
         (None, "other"),
     ],
 )
-def test_why_an_answer_ended_is_reported_by_the_endpoint_and_never_guessed(
+def test_stop_reason_is_the_endpoints_and_never_guessed(
     dataset: Path, tmp_path: Path, reason: str | None, kept: str
 ) -> None:
     with serve(in_turn([says("Compre.", reason)])) as server:
@@ -96,7 +96,7 @@ def test_tokens_and_seconds_are_recorded_and_no_machine_of_ours_was_busy(dataset
     assert timing.machine_seconds is None
 
 
-def test_what_was_answered_before_it_failed_is_not_asked_again(dataset: Path, tmp_path: Path) -> None:
+def test_answers_before_a_failure_are_not_asked_again(dataset: Path, tmp_path: Path) -> None:
     with serve(lambda _, number: says("Compre.", "stop", (20, 4)) if number < 4 else Reply(b"", 500)) as server:
         with pytest.raises(InputError) as caught:
             answer(server, dataset, tmp_path / "failed", samples=2, concurrency=1)

@@ -1,6 +1,8 @@
 """Page of completions: its rows as they were given, its script and nothing else, at both widths and by the keyboard."""
 
+import gzip
 import hashlib
+import json
 import re
 import shutil
 from base64 import b64encode
@@ -9,9 +11,17 @@ from typing import Final
 
 import pytest
 
-from tasks.evaluate.completions.page import WORDS, render, unpacked, write_page
+from tasks.evaluate.completions.page import (
+    EXAMPLE_FILE,
+    WORDS,
+    keep_example,
+    read_example,
+    render,
+    unpacked,
+    write_page,
+)
 from tasks.evaluate.completions.rows import as_document
-from tasks.personal_data.scrub import scrub_column
+from tasks.personal_data.scrub import scrub, scrub_column
 from tasks.report.language import spoken
 from tests.completions_page import NAMES, run_in_page
 from tests.tasks.evaluate.completions.logged import PROMPTS, answers, rollout, steps, training
@@ -110,3 +120,25 @@ def test_a_curve_leads_to_its_completions_in_a_browser_at_both_widths(tmp_path: 
         assert found["beside"][:2] == ["bom", "<b>bom</b>"]
         assert '"polarity": "positive"' in found["beside"][2]
         assert (found["overflow"], found["overflowInUse"], found["overflowOfAnswers"]) == (0, 0, 0)
+
+
+def test_the_shipped_rows_have_the_form_that_the_page_reads(tmp_path: Path) -> None:
+    example, made = read_example(), document(tmp_path, steps())
+    assert example.keys() == made.keys()
+    for name in ("prompts", "rollouts", "answers", "texts"):
+        assert example[name].keys() == made[name].keys()
+    assert len(example["rollouts"]["step"]) == example["logged"] > 1_000
+    assert example["models"][:2] == ["base", "tuned"]
+    assert EXAMPLE_FILE.stat().st_size < 300_000
+
+
+def test_the_shipped_rows_hold_nothing_personal() -> None:
+    assert [found for text in read_example()["texts"]["text"] if (found := scrub(text)[1])] == []
+
+
+def test_the_rows_of_a_page_are_kept_as_they_are(tmp_path: Path) -> None:
+    rows = document(tmp_path, steps())
+    keep_example(write_page(rows, tmp_path), tmp_path / "kept.json.gz")
+    carried = unpacked((tmp_path / "completions.html").read_text(encoding="utf-8"))
+    kept = json.loads(gzip.decompress((tmp_path / "kept.json.gz").read_bytes()))
+    assert kept == {name: value for name, value in carried.items() if name != "words"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tasks.evaluate.completions.rows import CORRECTED, CUT_OFF, LONGEST_SHOWN, SHARES, UNIFORM, as_document
+from tasks.evaluate.completions.rows import CORRECTED, CUT_OFF, MAX_SHOWN, SHARES, UNIFORM, as_document
 from tasks.personal_data.scrub import scrub_column
 from tests.tasks.evaluate.completions.logged import PROMPTS, TESTED, answers, rollout, steps, training
 
@@ -84,16 +84,16 @@ def test_texts_are_scrubbed_and_nothing_in_them_is_hidden(tmp_path: Path) -> Non
 
 def test_a_long_text_is_cut_after_the_scrub_and_says_by_how_much(tmp_path: Path) -> None:
     # The telephone straddles the cut: cut first, its halves would be no telephone any more.
-    long = "a" * (LONGEST_SHOWN - 8) + " (11) 91234-5678 " + "b" * 100_000
+    long = "a" * (MAX_SHOWN - 8) + " (11) 91234-5678 " + "b" * 100_000
     rows = document(tmp_path, [rollout(0, 1, long, 0.5)])
     place = rows["rollouts"]["text"][0]
-    assert len(rows["texts"]["text"][place]) == LONGEST_SHOWN
+    assert len(rows["texts"]["text"][place]) == MAX_SHOWN
     assert rows["texts"]["text"][place].endswith("a [TELEFO")
-    assert rows["texts"]["cut"] == {str(place): len(long) - len("(11) 91234-5678") + len("[TELEFONE]") - LONGEST_SHOWN}
+    assert rows["texts"]["cut"] == {str(place): len(long) - len("(11) 91234-5678") + len("[TELEFONE]") - MAX_SHOWN}
 
 
 def test_equal_texts_are_one_and_texts_that_differ_behind_the_cut_are_two(tmp_path: Path) -> None:
-    same = "a" * LONGEST_SHOWN
+    same = "a" * MAX_SHOWN
     rows = document(tmp_path, [rollout(0, 1, text, 0.5) for text in (same + "x", same + "y", same + "x")])
     assert len(set(rows["rollouts"]["text"])) == 2
 

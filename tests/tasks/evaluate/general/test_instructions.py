@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.config.evaluate import INSTRUCTIONS
-from tasks.evaluate.forgetting import LEAST_FOLLOWED
 from tasks.evaluate.general.checks import CHECKS
 from tasks.evaluate.general.instructions import GeneralInstruction, instructions
+from tasks.evaluate.retention import MIN_FOLLOWED_SHARE
 
 ALL = instructions()
 by_id = pytest.mark.parametrize("instruction", ALL, ids=[each.id for each in ALL])
@@ -43,7 +43,7 @@ def test_nothing_and_its_own_echo_do_not_follow_it(instruction: GeneralInstructi
 def test_no_one_answer_follows_as_many_as_a_base_must_to_be_measured() -> None:
     answers = [*(each.right for each in ALL), "sim", "não", "ok", "- a\n- b", "a, b, c", "{}", "|", "A casa é azul."]
     most = max(sum(each.followed(answer) for each in ALL) for answer in answers)
-    assert most / len(ALL) < LEAST_FOLLOWED
+    assert most / len(ALL) < MIN_FOLLOWED_SHARE
 
 
 @given(st.text(max_size=60))

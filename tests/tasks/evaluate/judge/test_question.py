@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tasks.evaluate.judge.question import (
     INSTRUCTION,
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     AnswerPair,
     Preference,
     as_question,
@@ -69,10 +69,10 @@ def test_a_code_that_is_in_a_text_is_not_used(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_text_over_the_limit_is_cut_and_the_judge_learns_it_outside_the_marks() -> None:
     note = "(RESPOSTA B: o texto foi cortado"
-    question = as_question(AnswerPair("p", "pedido", note, "x" * (MOST_CHARACTERS + 1)), "judge")
-    assert texts_in(question) == ["pedido", note, "x" * MOST_CHARACTERS]
+    question = as_question(AnswerPair("p", "pedido", note, "x" * (MAX_CHARACTERS + 1)), "judge")
+    assert texts_in(question) == ["pedido", note, "x" * MAX_CHARACTERS]
     assert question.text.endswith("só os primeiros 4000 caracteres estão acima.)")
-    assert "cortado" not in as_question(AnswerPair("p", "pedido", "a", "x" * MOST_CHARACTERS), "judge").text
+    assert "cortado" not in as_question(AnswerPair("p", "pedido", "a", "x" * MAX_CHARACTERS), "judge").text
 
 
 def test_half_a_surrogate_pair_can_be_sent() -> None:
@@ -128,7 +128,7 @@ def test_a_plain_verdict_is_read_in_the_wrappers_that_models_use(reply: str, pre
         '{"better": "A"}' + " " * 200_000,
     ],
 )
-def test_what_is_not_plainly_a_verdict_is_not_read(reply: str) -> None:
+def test_a_reply_that_is_no_plain_verdict_is_not_read(reply: str) -> None:
     assert read_preference(reply) is None
 
 

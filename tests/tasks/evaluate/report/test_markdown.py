@@ -1,13 +1,15 @@
 """Any text is shown as it is, and commands neither Markdown nor a terminal."""
 
 import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tasks.evaluate.report.markdown import bullets, escaped, table
+from tasks.evaluate.report.markdown import escaped, markdown_template
 
 MARKS = st.text(st.sampled_from("aé1_*`[]()<>|~#&$\\! \n\u202e\x1b"), max_size=30)
 
@@ -32,17 +34,11 @@ def test_a_plain_name_stays_as_it_is(name: str) -> None:
     assert escaped(name) == name
 
 
-@given(st.lists(st.tuples(MARKS, MARKS), max_size=3))
-def test_a_table_has_the_cells_that_it_was_given(rows: list[tuple[str, str]]) -> None:
-    lines = table(("what", "number"), rows).split("\n")
-    assert lines[:2] == ["| what | number |", "| --- | ---: |"]
-    assert len(lines) == 2 + len(rows)
-    assert all(len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == 3 for line in lines)
-
-
-def test_columns_of_words_stand_on_the_left() -> None:
-    assert table(("a", "b", "c"), [], words=2).split("\n")[1] == "| --- | --- | ---: |"
-
-
-def test_a_sentence_is_one_bullet() -> None:
-    assert bullets(["um *dois*", "três\nquatro"]) == "- um \\*dois\\*\n- três quatro"
+@given(MARKS)
+def test_a_template_shows_any_value_literally_but_those_marked_safe(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "some.md.j2"
+        file.write_text("| {{ text }} | {{ worded(text) }} | {{ '**' | safe }} |", encoding="utf-8")
+        found = markdown_template(file).render(text=text)
+    assert found == f"| {escaped(text)} | {escaped(text)} | ** |"
+    assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", found)) == 4

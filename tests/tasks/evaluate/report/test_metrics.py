@@ -25,7 +25,7 @@ def test_another_model_has_its_numbers_under_its_name() -> None:
     assert metrics["overall.mean_difference"] == comparison().overall.mean_difference
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_numbers_are_left_out() -> None:
     report = comparison().report()
     report["overall"] = {**report["overall"], "ci_low": None, "ci_high": None}
     metrics = metrics_of_report(report)

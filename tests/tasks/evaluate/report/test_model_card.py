@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.model_card import CardFacts, model_card
-from tasks.evaluate.report.text import markdown
 from tasks.policy.merge import MergeCheck
 from tests.summaries import DATASET_SUMMARY
-from tests.tasks.evaluate.small_comparison import comparison, laddered
+from tests.tasks.evaluate.small_comparison import laddered
 
 
 def block(verdict: str = "better", difference: float = 0.125) -> dict[str, Any]:
@@ -144,16 +142,7 @@ def test_the_evaluations_own_words_are_taken_one_heading_lower() -> None:
     assert text.count("\n# ") == 1
 
 
-def test_the_columns_that_are_explained_are_those_that_are_shown() -> None:
-    report = markdown(comparison(), Background())
-    own = section(model_card(replace(FACTS, report_text=report)), "Evaluation")
-    header = next(line for line in own.splitlines() if line.startswith("| task "))
-    explained = re.findall(r"`([^`]+)`", own.partition("### How it was evaluated")[2])
-    assert explained == ["p gain (Holm)", "p harm"]
-    assert all(f"| {column} |" in header for column in explained)
-
-
-def test_what_is_not_decided_and_what_got_worse_is_named() -> None:
+def test_undecided_and_worse_tasks_are_named() -> None:
     tasks = {"push": block("worse", -0.1), "churn": block("inconclusive", 0.01), "sql_qa": block("non-inferior")}
     text = section(model_card(replace(FACTS, report={"overall": block(), "tasks": tasks, "gate": {}})), "Limits")
     assert "worse than its base in: push." in text

@@ -32,13 +32,6 @@ def test_reads_a_file_and_names_the_line_that_is_no_score(tmp_path: Path) -> Non
         read_scores(path)
 
 
-def test_a_seed_that_no_table_holds_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "scores.jsonl"
-    path.write_text('{"prompt_id":"b","task":"push","seed":9223372036854775808,"sample":0,"score":1}\n')
-    with pytest.raises(InputError, match="line 1: seed"):
-        read_scores(path)
-
-
 def test_pairs_by_identity_and_not_by_position() -> None:
     base = [score("a", 0.1), score("b", 0.2), score("b", 0.3, sample=1), score("a", 0.4, task="churn")]
     tuned = [score("b", 0.6, sample=1), score("a", 0.7, task="churn"), score("a", 0.8), score("b", 0.9)]
@@ -62,46 +55,6 @@ def test_base_scored_once_is_the_partner_of_every_seed() -> None:
         AnswerKey("push", "a", 1, 0): ScorePair(0.1, 0.5),
         AnswerKey("push", "a", 2, 0): ScorePair(0.1, 0.7),
     }
-
-
-def test_names_unpaired_prompts() -> None:
-    with pytest.raises(InputError, match="1 rows of base are not in tuned: push prompt b, seed 0, sample 0"):
-        pair([score("a"), score("b")], [score("a")])
-    with pytest.raises(InputError, match="1 rows of tuned are not in base: push prompt c"):
-        pair([score("a")], [score("a"), score("c")])
-
-
-def test_counts_the_unpaired_that_it_does_not_name() -> None:
-    with pytest.raises(InputError, match=r"12 rows of base.*and 7 more"):
-        pair([score(f"{number:02}") for number in range(13)], [score("00")])
-
-
-def test_names_a_task_of_one_file_only() -> None:
-    with pytest.raises(InputError, match="task churn is in tuned only"):
-        pair([score("a")], [score("a"), score("a", task="churn")])
-
-
-def test_names_duplicates_by_row() -> None:
-    with pytest.raises(InputError, match=r"tuned.*push prompt a, seed 0, sample 0 in rows 1, 3; keep one"):
-        pair([score("a"), score("b")], [score("a"), score("b"), score("a")])
-
-
-def test_refuses_different_seeds_and_samples() -> None:
-    with pytest.raises(InputError, match=r"base has seeds \[1, 2\] and tuned \[1, 3\]"):
-        pair([score("a", seed=1), score("a", seed=2)], [score("a", seed=1), score("a", seed=3)])
-    with pytest.raises(InputError, match="sample 1"):
-        pair([score("a")], [score("a"), score("a", sample=1)])
-
-
-def test_refuses_a_seed_that_answered_only_some_prompts() -> None:
-    half_done = [score("a", seed=1), score("a", seed=2), score("b", seed=1)]
-    with pytest.raises(InputError, match=r"push prompt b lacks seeds \[2\]"):
-        pair(half_done, half_done)
-
-
-def test_refuses_nothing_to_compare() -> None:
-    with pytest.raises(InputError, match="tuned has no scores"):
-        pair([score("a")], [])
 
 
 def test_ground_truth_comes_with_the_scores() -> None:
@@ -135,11 +88,6 @@ def test_answers_that_were_drawn_in_different_ways_are_refused() -> None:
     assert "decoding is not given in row 1" in refusal([score("a"), mixed[0]], [score("a"), mixed[0]])
 
 
-def test_one_identity_may_be_that_of_a_prompt_of_each_task() -> None:
-    rows = [score("a"), score("a", task="churn")]
-    assert len(pair(rows, rows)) == 2
-
-
 def test_a_hostile_identity_is_named_so_that_it_commands_no_terminal() -> None:
     found = refusal([score("a"), score("\x1b]0;invadido\x07\n" + "b" * 10_000)], [score("a")])
     assert "\x1b" not in found
@@ -147,8 +95,33 @@ def test_a_hostile_identity_is_named_so_that_it_commands_no_terminal() -> None:
     assert len(found) < 300
 
 
-def test_differing_seeds_are_named_but_not_all_of_many() -> None:
-    base = [score("a", seed=seed) for seed in range(1_000)]
-    assert refusal(base, [score("a", seed=5), score("a", seed=2_000)]).startswith(
-        "base has seeds [0, 1, 2, 3, 4, and 995 more] and tuned [5, 2000]; score the same seeds"
-    )
+@pytest.mark.parametrize(
+    ("base", "tuned", "sentence"),
+    [
+        ([score("a"), score("b")], [score("a")], "1 rows of base are not in tuned: push prompt b, seed 0, sample 0"),
+        ([score("a")], [score("a"), score("c")], "1 rows of tuned are not in base: push prompt c"),
+        ([score(f"{number:02}") for number in range(13)], [score("00")], r"12 rows of base.*and 7 more"),
+        ([score("a")], [score("a"), score("a", task="churn")], "task churn is in tuned only"),
+        (
+            [score("a"), score("b")],
+            [score("a"), score("b"), score("a")],
+            "tuned.*push prompt a, seed 0, sample 0 in rows 1, 3; keep one",
+        ),
+        (
+            [score("a", seed=1), score("a", seed=2)],
+            [score("a", seed=1), score("a", seed=3)],
+            r"base has seeds \[1, 2\] and tuned \[1, 3\]",
+        ),
+        (
+            [score("a", seed=seed) for seed in range(1_000)],
+            [score("a", seed=5), score("a", seed=2_000)],
+            r"seeds \[0, 1, 2, 3, 4, and 995 more\] and tuned \[5, 2000\]; score the same seeds",
+        ),
+        ([score("a")], [score("a"), score("a", sample=1)], "sample 1"),
+        *[[[score("a", seed=1), score("a", seed=2), score("b", seed=1)]] * 2 + [r"push prompt b lacks seeds \[2\]"]],
+        ([score("a")], [], "tuned has no scores"),
+    ],
+)
+def test_rows_that_have_no_partner_are_named(base: list[PairedScore], tuned: list[PairedScore], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        pair(base, tuned)

@@ -106,7 +106,7 @@ def test_every_report_of_a_comparison_can_be_planned_by(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lacking", ["overall", "tasks", "variance", "margin"])
-def test_what_is_no_report_is_refused(tmp_path: Path, lacking: str) -> None:
+def test_a_document_that_is_no_report_is_refused(tmp_path: Path, lacking: str) -> None:
     content = document(overall=asdict(THIRTY), push=asdict(THIRTY))
     del content[lacking]
     others: list[object] = [content, {**content, lacking: "x"}, [], "x"]

@@ -37,7 +37,7 @@ def test_a_worked_example_by_hand() -> None:
     assert (found.prompt, found.seed, found.interaction, found.sample) == pytest.approx((0.02, 0.02, 0, 0), abs=1e-12)
 
 
-def test_what_cannot_be_known_is_part_of_the_prompts() -> None:
+def test_unidentified_variance_is_part_of_the_prompts() -> None:
     differences = np.array([[0.1], [0.3], [-0.2], [0.0]])
     one_sample = components(differences, NO_SAMPLES, NO_BASE, 1)
     assert one_sample.prompt == pytest.approx(float(np.var(differences, ddof=1)))

@@ -171,7 +171,7 @@ def test_a_review_is_itself_alone(world: World) -> None:
     assert found.prompts == ("p-first",)
 
 
-def test_what_was_only_tested_with_taught_no_model(tmp_path: Path) -> None:
+def test_test_rows_taught_no_model(tmp_path: Path) -> None:
     world = World(tmp_path, train=("p-first",), test=("p-other", "p-aggregate"), drawn=("p-first",))
     found = reached(world.inventory, "rui")
     assert rows(found, world.dataset) == {"data/test.parquet": 1}
@@ -207,7 +207,7 @@ def test_a_shop_that_brings_prompts_and_no_store_is_searched_too(tmp_path: Path)
     assert rows(found, own) == {"prompts.parquet": 2}
 
 
-def test_what_cannot_be_read_is_noted(world: World) -> None:
+def test_unreadable_files_are_noted(world: World) -> None:
     for record, name in ((world.answers, "rollouts.jsonl"), (world.promotion, "decision.json")):
         (world.store.path(record.sha256) / name).unlink()
     found = reached(world.inventory, "ana")
@@ -227,7 +227,7 @@ def test_a_damaged_record_hides_no_model(world: World) -> None:
 
 
 @pytest.mark.parametrize("lose", [damage_record, delete])
-def test_what_was_made_of_a_lost_dataset_may_have_learned(
+def test_outputs_of_a_lost_dataset_may_have_learned(
     world: World, lose: Callable[[World, ArtifactRecord], None]
 ) -> None:
     fetched = commit(world.store, "base", {"weights": b"hub"}, {"dataset": world.dataset})

@@ -109,7 +109,7 @@ def test_one_file_is_searched_where_logs_are_one(logs: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["0.jsonl", "0.parquet", "feedback/0.jsonl"])
-def test_where_a_file_cannot_be_read_no_line_leaves_any(logs: Path, name: str) -> None:
+def test_an_unreadable_file_keeps_the_lines_of_all(logs: Path, name: str) -> None:
     """The feedback on a line that is gone could not be found when the command is given again."""
     (logs / name).mkdir()
     removed = remove_lines(logs, TRACES)

@@ -43,17 +43,17 @@ def removed(world: World, state: Forgetting) -> set[str]:
     return {stage for stage, record in world.made.items() if record.sha256 in gone}
 
 
-def test_whose_rows_were_trained_on_takes_the_model_and_all_that_came_of_it(world: World) -> None:
+def test_a_person_of_the_train_split_takes_the_model_and_its_outputs(world: World) -> None:
     gone = removed(world, plan(world))
     assert gone == {"synthesize", "curate", "base", "train", "answer-tuned", "evaluate", "promote"}
 
 
-def test_what_was_made_again_and_came_out_the_same_stays_with_what_came_of_it(world: World) -> None:
+def test_artifacts_that_came_out_the_same_stay_with_their_outputs(world: World) -> None:
     kept = tuple(world.made[stage].sha256 for stage in ("base", "train"))
     assert removed(world, plan(world).model_copy(update={"kept": kept})) == {"synthesize", "curate"}
 
 
-def test_who_was_only_tested_with_takes_no_model(world: World) -> None:
+def test_a_person_of_the_test_split_takes_no_model(world: World) -> None:
     assert not {"base", "train", "promote"} & removed(world, plan(world, BIA))
 
 

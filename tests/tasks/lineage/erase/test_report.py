@@ -23,7 +23,7 @@ def written(folder: Path, document: dict[str, Any]) -> Path:
     return file
 
 
-def test_what_was_signed_is_read_back(tmp_path: Path) -> None:
+def test_a_signed_report_is_read_back(tmp_path: Path) -> None:
     document = read_signed(written(tmp_path, signed(tmp_path, DOCUMENT)))
     assert document.items() >= DOCUMENT.items()
     assert is_own(tmp_path, document)
@@ -45,7 +45,7 @@ def test_one_that_is_signed_again_by_another_is_not_of_this_folder(tmp_path: Pat
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"signature": "00", "public_key": "xx"}'])
-def test_what_is_no_report_is_one_sentence(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_no_report_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "report.json").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="is no report of `tucano forget`"):
         read_signed(tmp_path / "report.json")

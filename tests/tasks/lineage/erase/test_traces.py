@@ -87,7 +87,7 @@ def test_a_text_that_may_be_somebody_elses_is_in_doubt(
         (LONG, "nada", "Resuma.\nAvaliação: outra coisa"),
     ],
 )
-def test_what_others_wrote_is_nobodys_trace(tmp_path: Path, own: str, other: str, asked: str) -> None:
+def test_texts_of_others_are_nobodys_trace(tmp_path: Path, own: str, other: str, asked: str) -> None:
     assert found(traces(tmp_path, own, other), asked) is None
 
 

@@ -130,7 +130,7 @@ def test_other_rewards_are_reported_with_their_audit(store: ArtifactStore) -> No
     assert changed.keys() == {"spec", "reward_version", "audit"}
 
 
-def test_what_is_gone_is_noted_and_the_rest_compared(store: ArtifactStore) -> None:
+def test_lost_artifacts_are_noted_and_the_rest_compared(store: ArtifactStore) -> None:
     one, other = train(store), train(store, rows=ROWS | {"test": {"churn": ["x"]}}, seed=3)
     gone = store.path(store.record(other).inputs["dataset"]).parent
     gone.rename(gone.with_name("0" * 64))

@@ -40,6 +40,6 @@ def test_joined_graphs_have_each_edge_once(one: list[Edge], other: list[Edge]) -
     assert len(joined.edges) == len(set(joined.edges))
 
 
-def test_what_is_joined_knows_better() -> None:
+def test_facts_of_the_joined_graph_win() -> None:
     known = Graph({"a": Node("a", "policy", "policy a", {"steps": "8"})}, ())
     assert graph_of([]).joined(known).nodes["a"].facts == {"steps": "8"}

@@ -79,7 +79,7 @@ def test_only_the_registry_knows_a_pipeline_s_run_and_a_shop_s_own_alias(world: 
 @pytest.mark.parametrize(
     "reference", ["rev9", "deadbeef", "abc", "é", "no/such/thing", "../../etc", "' OR 1=1 --", "%"]
 )
-def test_what_names_nothing_is_reported_with_what_would(world: World, reference: str) -> None:
+def test_an_unknown_reference_is_reported_with_the_known_forms(world: World, reference: str) -> None:
     with pytest.raises(InputError, match=r"names nothing .*; give a version"):
         world.walker().find(reference)
 

@@ -105,7 +105,7 @@ def test_a_review_leads_to_its_prompts_their_rollouts_by_step_checkpoints_scores
     assert "reward" in walked.graph.nodes[world.made["evaluate"].sha256].facts
 
 
-def test_what_was_sampled_after_the_chosen_step_is_said_to_be_in_no_weights(world: World) -> None:
+def test_rollouts_after_the_chosen_step_are_in_no_weights(world: World) -> None:
     walked = world.walk(NOBODYS.prompt_id)
     policy = world.made["train"].sha256
     rollouts = f"rollouts:{policy}/{NOBODYS.prompt_id}"
@@ -159,7 +159,7 @@ def test_a_customer_leads_to_all_orders_reviews_and_prompts(world: World) -> Non
 
 
 @pytest.mark.parametrize("reference", ["rev3", "ord3", "cus3"])
-def test_what_no_prompt_was_made_of_leads_to_the_prompts_whose_store_has_it(world: World, reference: str) -> None:
+def test_an_origin_without_prompts_leads_to_the_prompts_whose_store_has_it(world: World, reference: str) -> None:
     walked = world.walk(reference)
     prompts = world.made["synthesize"].sha256
     (subject,) = walked.subjects

@@ -130,7 +130,7 @@ def test_stages_at_once_may_read_the_same_artifact(recorder: Recorder) -> None:
         list(threads.map(read, range(together.parties)))
 
 
-def test_who_read_an_artifact_is_found_by_its_digest(recorder: Recorder, client: Any) -> None:
+def test_readers_of_an_artifact_are_found_by_its_digest(recorder: Recorder, client: Any) -> None:
     rare = artifact("audit", "9")
     with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "train", {"audit": rare}, {}) as stage:
         pass
@@ -229,7 +229,7 @@ def test_a_killed_process_leaves_no_run_running_for_ever(recorder: Recorder, cli
     assert client.get_run(finished).info.status == "FINISHED"
 
 
-def test_what_another_state_left_running_is_not_ended(recorder: Recorder, client: Any, folder: Path) -> None:
+def test_runs_of_another_state_are_not_ended(recorder: Recorder, client: Any, folder: Path) -> None:
     there = Recorder(recorder._uri, folder / "artifacts", EXPERIMENT, state="another machine:/srv/state")
     under_way = there.pipeline("under way there", {})
     run_id = under_way.__enter__()
@@ -239,7 +239,7 @@ def test_what_another_state_left_running_is_not_ended(recorder: Recorder, client
     assert client.get_run(run_id).info.status == "KILLED"
 
 
-def test_what_runs_beside_whoever_holds_the_state_folder_is_not_ended(recorder: Recorder, client: Any) -> None:
+def test_runs_beside_the_holder_of_the_state_folder_are_not_ended(recorder: Recorder, client: Any) -> None:
     """A monitoring may be under way while a retraining begins."""
     left = recorder.pipeline("retrain", {})
     left_run = left.__enter__()

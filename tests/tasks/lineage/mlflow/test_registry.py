@@ -122,7 +122,7 @@ def test_the_registered_model_is_the_one_that_the_training_made(
     assert len({first, second}) == 2
 
 
-def test_what_is_registered_is_read_back(registry: Registry, register: Register) -> None:
+def test_a_registered_version_is_read_back(registry: Registry, register: Register) -> None:
     number = register("read", verdict="hold", base_model="org/model", load_in_4bit=True)
     version = registry.version("read", number)
     assert (version.policy, version.evaluation, version.verdict) == (POLICY.sha256, EVALUATION.sha256, "hold")

@@ -129,7 +129,7 @@ def copy(filled: tuple[Path, list[str]], tmp_path: Path) -> Copy:
     return lambda name: Store(Path(shutil.copytree(folder, tmp_path / name)), runs)
 
 
-def test_what_is_removed_is_on_the_disk_no_more_under_whatever_name(copy: Copy) -> None:
+def test_removed_records_are_on_the_disk_under_no_name(copy: Copy) -> None:
     store = copy("store")
     assert SAID.encode() in store.database.read_bytes()
     assert store.remove() == ["loja/1", "outra-loja/1"]
@@ -138,7 +138,7 @@ def test_what_is_removed_is_on_the_disk_no_more_under_whatever_name(copy: Copy) 
     store.require_gone()
 
 
-def test_what_was_only_marked_as_deleted_before_is_deleted(copy: Copy) -> None:
+def test_records_only_marked_as_deleted_are_deleted(copy: Copy) -> None:
     store = copy("store")
     store.client.delete_run(store.of_policy)
     (model,) = store.client.search_logged_models(

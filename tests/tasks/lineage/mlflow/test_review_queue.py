@@ -100,7 +100,7 @@ def as_page_shows(markdown: str) -> str:
     return "".join("\n" if part.type == "hardbreak" else part.content for part in parts)
 
 
-def test_what_is_somebodys_is_removed_and_the_rest_stays(store: ReviewStore, folder: Path, uri: str) -> None:
+def test_a_persons_traces_are_removed_and_the_rest_stays(store: ReviewStore, folder: Path, uri: str) -> None:
     words = Traces(frozenset(), ("não serviu, veio pequeno",), ())
     theirs = replace(COMPLETIONS[0], prompt="Resuma.\nAvaliação: não serviu, veio pequeno")
     store.publish([theirs, *COMPLETIONS[1:3]], "sheet", silent)
@@ -252,7 +252,7 @@ def test_more_completions_than_a_page_of_mlflow_are_all_found(
 
 
 @pytest.mark.integration
-def test_what_mlflow_refuses_is_one_sentence_without_its_words(folder: Path, uri: str) -> None:
+def test_a_refusal_of_mlflow_is_one_sentence_without_its_words(folder: Path, uri: str) -> None:
     too_long = replace(QUESTION, instruction="segredo " * 200)
     with (
         pytest.raises(InputError, match=r"MLflow at sqlite:.*INVALID_PARAMETER_VALUE.*run the same command") as caught,

@@ -50,7 +50,7 @@ def read(folder: Path) -> dict[str, bytes]:
 
 @settings(max_examples=40, deadline=None)
 @given(files=plain_contents)
-def test_what_is_committed_is_read_back_and_verifies(files: dict[str, bytes]) -> None:
+def test_a_committed_artifact_is_read_back_and_verifies(files: dict[str, bytes]) -> None:
     with tempfile.TemporaryDirectory() as root:
         store = ArtifactStore(Path(root))
         record = commit(store, files)
@@ -120,7 +120,7 @@ def test_damage_is_found_named_and_mended_by_making_the_artifact_again(
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.ESTALE, errno.EMFILE])
 @pytest.mark.parametrize("read", ["tasks.lineage.store.content.file_sha256", "pathlib.Path.read_bytes"])
-def test_what_cannot_be_read_now_is_not_lost_and_is_not_made_again(
+def test_an_unreadable_file_is_not_lost_and_is_not_made_again(
     store: ArtifactStore, monkeypatch: pytest.MonkeyPatch, read: str, number: int
 ) -> None:
     record = commit(store)
@@ -270,7 +270,7 @@ def test_a_stages_own_failure_stays_its_own(store: ArtifactStore, tmp_path: Path
         (draft / "missing").read_bytes()
 
 
-def test_what_is_removed_is_gone_and_removing_it_again_changes_nothing(store: ArtifactStore) -> None:
+def test_a_removed_artifact_is_gone_and_removing_it_again_changes_nothing(store: ArtifactStore) -> None:
     gone, stays = commit(store), commit(store, {"other": b"rows"})
     for _ in range(2):
         store.remove(gone.sha256)

@@ -80,7 +80,7 @@ def test_a_flipped_bit_anywhere_in_a_record_is_found(
         (lambda home: shutil.rmtree(home / "content" / "folder"), ("policy", "folder/b.txt", "missing")),
     ],
 )
-def test_what_is_wrong_is_named(
+def test_faults_are_named(
     store: ArtifactStore,
     record: ArtifactRecord,
     damage: Callable[[Path], object],

@@ -1,0 +1,316 @@
+"""Work on another machine: share what it reads, run a deployment, and fetch what it made.
+
+A retraining hands over its training, or a stage's child process, by a request. Its name says what is to be made, so
+that an interrupted run attaches to the work under way, or takes its result. Both machines share one store of artifacts
+(`state.artifacts`), in which the worker leaves a note with its answer.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Final, Literal, TypeVar, cast
+from uuid import UUID
+
+import httpx
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterTags
+from prefect.client.schemas.objects import FlowRun
+from prefect.client.schemas.sorting import FlowRunSort
+from prefect.deployments import run_deployment
+from prefect.exceptions import ObjectNotFound, PrefectException, TerminationSignal
+from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
+from prefect.states import Cancelling
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from flows.runtime.console import say, warn
+from flows.runtime.deployed import absolute_address, absolute_config
+from flows.runtime.prefect_client import has_worker
+from flows.runtime.session import mirror_address, mlflow_store
+from flows.runtime.stores import open_store
+from flows.stages.runner import Session, StageResult
+from schemas.artifact import Worker
+from schemas.config.config import Config
+from schemas.errors import InputError, Interrupted, TucanoError
+from tasks.checkpoints.shared_artifacts import NotShared, SharedArtifacts
+from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+
+SECONDS_BETWEEN_LOOKS: Final = 5.0
+SECONDS_OF_SILENCE: Final = 900.0
+"""How long Prefect's server may be unreachable during a run: long enough for an upgrade."""
+TIME_TO_COME_BACK: Final = timedelta(minutes=5)
+"""Time for a crashed run to be restarted: the automations need seconds, and the server may be busy."""
+REMOTE_FOLDER: Final = "trainer"
+"""Folder of the state for work done for other machines, even if that is this machine."""
+OTHER_CODE: Final = (
+    "this worker would not make what is asked for: its code is another than that of the run which waits for it; give "
+    "both machines the same version, and run that one again"
+)
+
+Result = TypeVar("Result")
+
+
+class RemoteRequest(BaseModel):
+    """Request for work that another machine does."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    what: ClassVar[Literal["training", "inference"]]
+    """A noun for the work in messages; `workers.WHAT` names its deployment."""
+    not_in_name: ClassVar[frozenset[str]] = frozenset()
+    """Fields that do not decide the result."""
+    when_repeated: ClassVar[str]
+    """Effect of requesting it again after it ended without success."""
+
+    stage: str
+    """The stage that waits for it."""
+    artifacts: dict[str, str]
+    """The sha256 of each artifact that it reads, by role."""
+    fresh: str | None = None
+    """The run that wants it made from the start; None: checkpoints and earlier results are used."""
+
+    @property
+    def name(self) -> str:
+        """The work's name, shared by the machines and Prefect's server: a sha256."""
+        return hashlib.sha256(self.model_dump_json(exclude=set(self.not_in_name)).encode()).hexdigest()
+
+    @property
+    def note(self) -> str:
+        """Name of the note with the answer."""
+        return f"{self.what}-{self.name}.json"
+
+
+class RemoteAnswer(BaseModel):
+    """Result of a request."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    artifacts: dict[str, str]
+    """The sha256 of each artifact that was made, by role."""
+    worker: Worker | None = None
+    """The worker of a child process."""
+    metrics: tuple[tuple[int, dict[str, float]], ...] = ()
+    """A child's metrics, by step."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """The store through which machines share artifacts, beside this machine's own."""
+
+    shared: SharedArtifacts
+    store: ArtifactStore
+
+    def fetch(self, sha256: str) -> StageResult:
+        """Return an artifact of another machine, copied into this machine's store unless it is there whole.
+
+        Raises:
+            NotShared: The shared store does not have it whole either.
+        """
+        if not self.store.is_whole(sha256):
+            with self.store.draft() as draft:
+                self.store.adopt(draft, self.shared.pull(sha256, draft))
+        return StageResult(self.store.record(sha256), self.store.path(sha256), 0.0, reused=True)
+
+    def push(self, sha256s: Iterable[str]) -> None:
+        """Share artifacts of this machine."""
+        for sha256 in sha256s:
+            self.shared.push(self.store.record(sha256), self.store.path(sha256))
+
+    def read(self, request: RemoteRequest, fetch: Callable[[RemoteAnswer], Result]) -> Result | None:
+        """Return what an answer names; None where the work is still to be done, or its result is not whole."""
+        note = self.shared.note(request.note)
+        if note is None:
+            return None
+        try:
+            return fetch(RemoteAnswer.model_validate_json(note))
+        except (NotShared, ArtifactDamaged) as error:
+            warn(f"{error}; it is made again", request.stage)
+        except ValidationError:
+            what = f"what was left of the {request.what} {request.name[:12]}"
+            warn(f"{what} cannot be read; it is made again", request.stage)
+        return None
+
+    def answer(self, request: RemoteRequest, make: Callable[[Mapping[str, StageResult]], RemoteAnswer]) -> None:
+        """Do what a request asks for, unless it was done before, and leave the answer with what it names.
+
+        Args:
+            request: The request.
+            make: Does the work on the artifacts, which it is given by role.
+        """
+        self.store.clean_drafts()
+
+        def known(answer: RemoteAnswer) -> RemoteAnswer:
+            for sha256 in answer.artifacts.values():
+                self.fetch(sha256)
+            say(f"{request.stage}: the result of the {request.what} {request.name[:12]} is there already")
+            return answer
+
+        answer = self.read(request, known) or make(
+            {role: self.fetch(sha256) for role, sha256 in request.artifacts.items()}
+        )
+        self.push(answer.artifacts.values())
+        self.shared.leave(request.note, answer.model_dump_json().encode())
+
+
+def open_shared(config: Config) -> SharedArtifacts:
+    """Open the store through which machines share artifacts."""
+    return SharedArtifacts(str(absolute_address(config.state.artifacts)))
+
+
+def open_exchange(config: Config) -> Exchange:
+    """Open both stores."""
+    return Exchange(open_shared(config), open_store(config))
+
+
+def run_remotely(
+    session: Session,
+    deployment: str,
+    request: RemoteRequest,
+    parameter: str,
+    fetch: Callable[[RemoteAnswer], Result],
+) -> tuple[Result, bool]:
+    """Have a deployment do some work, or take its result of an equal request.
+
+    Args:
+        session: The session that waits. The deployment gets its configuration with another state folder.
+        deployment: The deployment, as FLOW/DEPLOYMENT.
+        request: The work.
+        parameter: The parameter of the deployment's flow that receives the request.
+        fetch: Brings here what an answer names.
+
+    Returns:
+        What was fetched, and whether it was made now.
+
+    Raises:
+        InputError: There is no such deployment, or its run was deleted.
+        Interrupted: Prefect's server went away.
+        TucanoError: The work failed.
+    """
+    exchange = open_exchange(session.config)
+    if (found := exchange.read(request, fetch)) is not None:
+        return found, False
+    exchange.push(request.artifacts.values())
+    run_deployment_of(session.config, deployment, request, parameter)
+    if (found := exchange.read(request, fetch)) is not None:
+        return found, True
+    raise TucanoError(
+        f"the {request.what} {request.name[:12]} is completed, and its result is not in "
+        f"{session.config.state.artifacts}; see that both machines use the same place, and run the same command again"
+    )
+
+
+def run_deployment_of(config: Config, deployment: str, request: RemoteRequest, parameter: str) -> None:
+    """Run a deployment until it has done its work, or attach to its run for the same work."""
+    _warn_of_no_worker(deployment, request)
+    tag = f"{request.what}-{request.name[:16]}"
+    say(f"{request.stage}: runs on {deployment}")
+    same = FlowRunFilter(tags=FlowRunFilterTags(all_=[tag]))
+    with get_client(sync_client=True) as client:
+        earlier = client.read_flow_runs(flow_run_filter=same, sort=FlowRunSort.EXPECTED_START_TIME_DESC)
+    started = next((each for each in earlier if not has_ended(each)), None) or run_deployment(
+        deployment,
+        parameters={
+            "config": _remote_config(config).model_dump(mode="json"),
+            parameter: request.model_dump(mode="json"),
+        },
+        # Two that request it at once get one run; after an ended run, a request is another attempt.
+        idempotency_key=f"{request.name}-{earlier[0].id if earlier else 'first'}",
+        timeout=0,
+        tags=[tag],
+    )
+    ended = wait_for(cast("FlowRun", started).id, request)
+    if ended.state is None or not ended.state.is_completed():
+        message = ended.state.message if ended.state is not None else "it has no state"
+        raise TucanoError(
+            f"the {request.what} on {deployment} ended as {ended.state_name}: {message}; see the run "
+            f"{ended.name}, and run the same command again: {request.when_repeated}"
+        )
+
+
+def wait_for(run_id: UUID, request: RemoteRequest) -> FlowRun:
+    """Return a run once it has ended; it is cancelled if the run that waits is.
+
+    Raises:
+        InputError: It was deleted.
+        Interrupted: Prefect's server went away.
+    """
+    answered = time.monotonic()
+    try:
+        while True:
+            try:
+                with get_client(sync_client=True) as client:
+                    found = client.read_flow_run(run_id)
+            except ObjectNotFound:
+                raise InputError(
+                    f"the {request.what}'s run {run_id} was deleted on Prefect's server; run the same command again, "
+                    f"and {request.when_repeated}"
+                ) from None
+            # The last is raised for a page of a proxy in place of JSON.
+            except (httpx.HTTPError, PrefectException, ValueError) as error:
+                if time.monotonic() - answered > SECONDS_OF_SILENCE:
+                    raise Interrupted(
+                        f"Prefect's server does not answer ({type(error).__name__}) while the {request.what} is waited "
+                        f"for; start it, and run the same command again: the {request.what} is attached to"
+                    ) from None
+            else:
+                answered = time.monotonic()
+                if has_ended(found):
+                    return found
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+    except TerminationSignal:
+        # An interrupted run attaches to it again.
+        with get_client(sync_client=True) as client:
+            ours = client.read_flow_run(flow_run.id).state
+            if ours is not None and (ours.is_cancelling() or ours.is_cancelled()):
+                client.set_flow_run_state(run_id, Cancelling(message="the run that waits for it was cancelled"))
+        raise
+
+
+def has_ended(run: FlowRun) -> bool:
+    """Return whether a run has ended for good: a crashed run is soon restarted, where that can help."""
+    if run.state is None or not run.state.is_final():
+        return False
+    return not run.state.is_crashed() or datetime.now(UTC) - run.state.timestamp > TIME_TO_COME_BACK
+
+
+def _remote_config(config: Config) -> Config:
+    """Return the configuration for another folder and machine, which hands nothing over itself."""
+    uri, _ = mlflow_store(config.state)
+    elsewhere: dict[str, Any] = {
+        "root": config.state.root.resolve() / REMOTE_FOLDER,
+        "mirror": absolute_address(mirror_address(config)),
+        "mlflow": uri,
+    }
+    absolute = absolute_config(config)
+    return absolute.model_copy(
+        update={
+            "state": absolute.state.model_copy(update=elsewhere),
+            "workers": absolute.workers.model_copy(update={"training": None, "inference": None}),
+        }
+    )
+
+
+def _warn_of_no_worker(deployment: str, request: RemoteRequest) -> None:
+    does = f"which does the {request.what} by workers.{request.what}"
+    with get_client(sync_client=True) as client:
+        try:
+            pool_name = client.read_deployment_by_name(deployment).work_pool_name
+        except ObjectNotFound:
+            raise InputError(
+                f"Prefect has no deployment {deployment}, {does}; make it with `tucano infra apply`, or leave "
+                "workers.training and workers.inference out to do all of it here"
+            ) from None
+        if pool_name is None:
+            raise InputError(
+                f"the deployment {deployment}, {does}, has no work pool any more; bring it back with "
+                "`tucano infra apply`"
+            )
+        pool = client.read_work_pool(pool_name)
+        is_served = has_worker(client, pool)
+    if pool.is_paused or not is_served:
+        why = "is paused" if pool.is_paused else "has no worker online"
+        warning = f"the work pool {pool_name} {why}; the {request.what} waits until a worker serves it"
+        warn(warning, request.stage)
+        get_run_logger().warning(warning)

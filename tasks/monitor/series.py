@@ -1,0 +1,143 @@
+"""Means and histograms of rewards by task and day, and the standard error of a mean.
+
+The usual standard error of a few rewards that happen to be equal is 0, as if the mean were known exactly. So two
+answers of reward 0 and two of reward 1 are added before the spread is computed (Agresti and Coull, 1998, "Approximate
+is better than exact", whose interval for shares this is), and Student's t is used. By simulation (`benchmarks.monitor`)
+its 95 % intervals contain the mean of skewed rewards on 95 to 100 % of all days, from 5 answers on, where Student's t
+alone does so on as few as 78 %.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+ADDED: Final = 4
+"""Number of added answers: half of them 0, half of them 1."""
+
+
+def standard_error(count: Numbers, total: Numbers, squares: Numbers) -> Numbers:
+    """Return the standard error of means of values in [0, 1], never 0; infinite without values.
+
+    Args:
+        count: Number of values behind each mean.
+        total: Their sum.
+        squares: The sum of their squares.
+    """
+    n = count + ADDED
+    mean = (total + ADDED / 2) / n
+    variance = np.maximum((squares + ADDED / 2 - n * mean**2) / (n - 1), 0.0)
+    return np.where(count > 0, np.sqrt(variance / n), np.inf)
+
+
+def freedom(count: Numbers) -> Numbers:
+    """Return the degrees of freedom of such standard errors."""
+    return count + ADDED - 1
+
+
+def interval(count: Numbers, total: Numbers, squares: Numbers, level: float = 0.95) -> tuple[Numbers, Numbers]:
+    """Return two-sided intervals for the means of values in [0, 1], one value or more each; each contains its mean."""
+    from scipy.stats import t
+
+    n = count + ADDED
+    centre = (total + ADDED / 2) / n
+    half = t.ppf((1 + level) / 2, freedom(count)) * standard_error(count, total, squares)
+    mean = total / count
+    return np.clip(np.minimum(centre - half, mean), 0.0, 1.0), np.clip(np.maximum(centre + half, mean), 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Mean of one task on the test split."""
+
+    task: str
+    mean: float
+    """In [0, 1], each prompt counting equally."""
+    standard_error: float
+    """Of that mean, over other prompts of the same kind (`standard_error`): answers to one prompt count as
+    one."""
+    prompts: int
+    """Number of prompts behind it."""
+    answers: int
+    """Number of answers to them."""
+
+
+STEPS: Final = 1000
+"""Rewards are counted in steps of 1/1000, rounded up: the mean of a day comes out at most .001 too high."""
+_ROUNDING: Final = 1e-6
+
+
+@dataclass(frozen=True)
+class RewardCounts:
+    """Histogram of rewards."""
+
+    tasks: tuple[str, ...]
+    """The tasks, in the order of the first axis."""
+    days: tuple[date, ...]
+    """The days, in order: the second axis. Days without answers are missing."""
+    rewards: Numbers
+    """The occurring rewards, in steps of 1/1000: the third axis."""
+    counts: Numbers
+    """Their counts, shape (tasks, days, rewards)."""
+
+    @property
+    def answers(self) -> Numbers:
+        """Return the number of answers, shape (tasks, days)."""
+        return np.asarray(self.counts.sum(axis=2))
+
+    @property
+    def total(self) -> Numbers:
+        """Return the sum of the rewards, shape (tasks, days)."""
+        return self.counts @ self.rewards
+
+    @property
+    def squares(self) -> Numbers:
+        """Return the sum of their squares, shape (tasks, days)."""
+        return self.counts @ self.rewards**2
+
+    def of(self, tasks: Sequence[int]) -> "RewardCounts":
+        """Return the counts of some tasks, by index, on the days with answers of theirs."""
+        counts = self.counts[list(tasks)]
+        days = np.flatnonzero(counts.sum(axis=(0, 2)))
+        return RewardCounts(
+            tuple(self.tasks[task] for task in tasks),
+            tuple(self.days[day] for day in days),
+            self.rewards,
+            counts[:, days],
+        )
+
+
+def count_rewards(scored: pl.DataFrame, tasks: Sequence[str], measured: str = "reward") -> RewardCounts:
+    """Count the rewards of some tasks.
+
+    Args:
+        scored: Scored answers: `day`, `task` and what is measured, in [0, 1].
+        tasks: The tasks to count; others are ignored.
+        measured: Its column.
+    """
+    step = (pl.col(measured).cast(pl.Float64) * STEPS - _ROUNDING).ceil().clip(0, STEPS).cast(pl.Int64).alias("step")
+    found = (
+        scored.lazy()
+        .filter(pl.col("task").is_in(list(tasks)))
+        .group_by("task", "day", step)
+        .agg(pl.len().alias("count"))
+        .collect()
+    )
+    days = sorted(found["day"].unique())
+    steps = np.sort(found["step"].unique().to_numpy())
+    task_number = {task: number for number, task in enumerate(tasks)}
+    day_number = {day: number for number, day in enumerate(days)}
+    counts = np.zeros((len(tasks), len(days), len(steps)))
+    at = (
+        found["task"].replace_strict(task_number, return_dtype=pl.Int64).to_numpy(),
+        found["day"].replace_strict(day_number, return_dtype=pl.Int64).to_numpy(),
+        np.searchsorted(steps, found["step"].to_numpy()),
+    )
+    counts[at] = found["count"].to_numpy()
+    return RewardCounts(tuple(tasks), tuple(days), steps / STEPS, counts)

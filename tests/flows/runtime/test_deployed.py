@@ -1,0 +1,241 @@
+"""An interrupted run of a deployment is scheduled again; what failed, was cancelled or has no deployment is not."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+import yaml
+from prefect import Flow, flow
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.objects import State
+from prefect.events.schemas.automations import AutomationCore
+from prefect.exceptions import Abort
+from prefect.flow_engine import run_flow
+from prefect.runtime import flow_run
+from prefect.states import AwaitingRetry, Cancelling
+
+from flows.deploy.files import read_declared
+from flows.runtime import deployed
+from flows.runtime.deployed import INTERRUPTIONS_ALIKE, absolute_config, reschedule_on_interrupt
+from schemas.config.profiles import load_config
+from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
+from schemas.source import REPOSITORY
+from tests.flows.prefect_state import prefect_state
+
+AUTOMATIONS = REPOSITORY / "infra" / "automations" / "rescheduling.yaml"
+REST = 50.0
+SECONDS_OF_SAVING = 0.5
+"""Long enough for who asked a run to end, and ended, to be noticed while it saves."""
+
+ERRORS = {error.__name__: error for error in (Interrupted, InputError, GateRefused, TucanoError)}
+
+
+@flow(name="ends-by")
+def ends_by(error: str, sentence: str) -> None:
+    with reschedule_on_interrupt(REST):
+        raise ERRORS[error](sentence)
+
+
+@flow(name="cancelled")
+def cancelled() -> None:
+    with reschedule_on_interrupt(REST):
+        with get_client(sync_client=True) as client:
+            client.set_flow_run_state(UUID(flow_run.id), Cancelling())
+        raise Interrupted("by whoever cancelled it")
+
+
+@flow(name="waits")
+def waits(log: Path) -> None:
+    with reschedule_on_interrupt(REST):
+        try:
+            log.write_text("waits", encoding="utf-8")
+            while True:
+                time.sleep(0.1)
+        except BaseException:
+            print("to a supervisor that may be gone", flush=True)
+            time.sleep(SECONDS_OF_SAVING)
+            log.write_text("saved", encoding="utf-8")
+            raise
+
+
+@dataclass(frozen=True)
+class Server:
+    address: str
+    client: SyncPrefectClient
+
+    def start(self, deployed: Flow[..., None], **parameters: str) -> UUID:
+        name = deployed.fn.__name__
+        deployment = self.client.create_deployment(
+            self.client.create_flow(deployed), name, entrypoint=f"{__name__}.{name}"
+        )
+        return self.client.create_flow_run_from_deployment(deployment, parameters=parameters).id
+
+    def work_on(self, run: UUID, deployed: Flow[..., None]) -> None:
+        run_flow(deployed, flow_run=self.client.read_flow_run(run))
+
+    def state(self, run: UUID) -> State[None]:
+        state = self.client.read_flow_run(run).state
+        assert state is not None
+        return state
+
+
+@pytest.fixture
+def server(prefect_server: str, tmp_path: Path) -> Iterator[Server]:
+    with SyncPrefectClient(prefect_server) as client, prefect_state(prefect_server, tmp_path):
+        yield Server(prefect_server, client)
+
+
+@pytest.fixture
+def unsupervised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run work in this process, whose stdin is the terminal's or a pipe of whoever runs the tests."""
+    monkeypatch.setattr(deployed, "sigterm_on_parent_exit", nullcontext)
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("unsupervised")
+def test_an_interrupted_run_rests_until_its_machine_is_gone(server: Server) -> None:
+    run = server.start(ends_by, error="Interrupted", sentence="stopped after step 12")
+    before = datetime.now(UTC)
+    with pytest.raises(Abort):
+        server.work_on(run, ends_by)
+    state = server.state(run)
+    assert state.name == "AwaitingRetry"
+    assert state.message == "stopped after step 12"
+    assert state.state_details.scheduled_time is not None
+    assert state.state_details.scheduled_time >= before + timedelta(seconds=REST)
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("unsupervised")
+def test_a_run_that_is_interrupted_in_the_same_words_again_and_again_fails(server: Server) -> None:
+    def interrupted(sentences: list[str]) -> str:
+        run = server.start(ends_by, error="Interrupted", sentence="killed by SIGKILL")
+        for words in sentences:
+            server.client.set_flow_run_state(run, AwaitingRetry(message=words), force=True)
+        with pytest.raises((Abort, Interrupted)):
+            server.work_on(run, ends_by)
+        return str(server.state(run).name)
+
+    alike = ["killed by SIGKILL"] * INTERRUPTIONS_ALIKE
+    assert interrupted(alike[1:]) == "AwaitingRetry"
+    assert interrupted([*alike, "stopped after step 12"]) == "AwaitingRetry"
+    assert interrupted(alike) == "Failed"
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("unsupervised")
+@pytest.mark.parametrize("error", [InputError, GateRefused, TucanoError])
+def test_a_run_that_fails_is_not_scheduled_again(server: Server, error: type[TucanoError]) -> None:
+    run = server.start(ends_by, error=error.__name__, sentence="no such file")
+    with pytest.raises(error, match="no such file"):
+        server.work_on(run, ends_by)
+    assert server.state(run).name == "Failed"
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("unsupervised")
+def test_a_cancelled_run_is_not_scheduled_again(server: Server) -> None:
+    run = server.start(cancelled)
+    with pytest.raises(Interrupted):
+        server.work_on(run, cancelled)
+    assert "AwaitingRetry" not in [state.name for state in server.client.read_flow_run_states(run)]
+
+
+@pytest.mark.integration
+def test_without_a_deployment_the_interruption_is_the_commands(server: Server) -> None:
+    with pytest.raises(Interrupted, match="run the same command again"):
+        ends_by("Interrupted", "run the same command again")
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("asked", ["by a signal", "by the end of its supervisor"])
+def test_a_run_that_is_asked_to_end_saves_and_is_scheduled_at_once(server: Server, tmp_path: Path, asked: str) -> None:
+    log = tmp_path / "log"
+    run = server.start(waits, log=str(log))
+    engine = subprocess.Popen(
+        [sys.executable, "-m", "prefect.engine", str(run)],
+        cwd=REPOSITORY,
+        env={**os.environ, "PREFECT_API_URL": server.address},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    with engine:
+        _wait(engine, lambda: log.exists() and log.read_text(encoding="utf-8") == "waits")
+        if asked == "by a signal":
+            engine.send_signal(signal.SIGTERM)
+            engine.communicate()
+        else:
+            for pipe in (engine.stdin, engine.stdout):
+                assert pipe is not None
+                pipe.close()
+        assert engine.wait() == 0
+    assert log.read_text(encoding="utf-8") == "saved"
+    state = server.state(run)
+    assert state.name == "AwaitingRetry"
+    assert state.state_details.scheduled_time is not None
+    assert state.state_details.scheduled_time <= datetime.now(UTC)
+
+
+def test_the_automations_are_prefects_and_speak_to_one_another() -> None:
+    document = yaml.safe_load(AUTOMATIONS.read_text(encoding="utf-8"))
+    lost, crashed = (AutomationCore.model_validate(each).model_dump(mode="json") for each in document["automations"])
+    assert lost["actions"][0]["message"] in crashed["trigger"]["match"]["prefect.state-message"]
+    attempts = crashed["trigger"]["match"]["prefect.run-count"]
+    assert attempts == [str(number) for number in range(1, len(attempts) + 1)]
+    assert lost["trigger"]["match_related"] == crashed["trigger"]["match_related"]
+
+
+def test_no_deployments_run_is_lost_for_good() -> None:
+    document = yaml.safe_load(AUTOMATIONS.read_text(encoding="utf-8"))
+    for automation in document["automations"]:
+        looked_at = automation["trigger"]["match_related"]["prefect.resource.id"]
+        for deployment in read_declared(REPOSITORY).deployments:
+            assert {f"prefect.tag.{tag}" for tag in deployment.tags} & set(looked_at), deployment.name
+
+
+def _wait(engine: "subprocess.Popen[bytes]", condition: Callable[[], bool]) -> None:
+    while not condition():
+        assert engine.poll() is None
+        time.sleep(0.05)
+
+
+def test_no_path_of_the_configuration_depends_on_where_a_worker_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    overrides = [
+        "state.root=state",
+        "state.mirror=mirror",
+        "state.artifacts=gs://bucket/prefix",
+        "state.mlflow=sqlite:///mlflow.db",
+        "audit.sheet=sheet.csv",
+        "audit.rollouts=rollouts.jsonl",
+        "monitor.logs=logs",
+        "policy.stand_in=false",
+        "policy.name=models/base",
+    ]
+    (tmp_path / "models" / "base").mkdir(parents=True)
+    config = absolute_config(load_config("local", overrides))
+    assert config.state.root == tmp_path / "state"
+    assert config.state.mirror == str(tmp_path / "mirror")
+    assert config.state.artifacts == "gs://bucket/prefix"
+    assert config.state.mlflow == f"sqlite:///{tmp_path / 'mlflow.db'}"
+    assert (config.audit.sheet, config.audit.rollouts) == (tmp_path / "sheet.csv", tmp_path / "rollouts.jsonl")
+    assert config.monitor.logs == tmp_path / "logs"
+    assert config.policy.name == str(tmp_path / "models" / "base")
+    assert absolute_config(config) == config
+
+
+def test_a_name_of_the_hub_stays_as_it_is() -> None:
+    config = absolute_config(load_config("l4"))
+    assert config.policy.name == "Polygl0t/Tucano2-qwen-0.5B-Instruct"

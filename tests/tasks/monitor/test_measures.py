@@ -1,0 +1,194 @@
+"""Daily metrics, variety, cost and answers with a reference."""
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.config.evaluate import CostConfig
+from schemas.config.monitor import MonitorConfig
+from tasks.monitor.drift import DriftSeries, find_drift
+from tasks.monitor.measures import LEAST, compared_variety, daily_figures, serving_cost
+from tasks.monitor.series import count_rewards
+from tests.tasks.monitor.reward_days import day
+
+COLUMNS = {
+    "day": pl.Date,
+    "task": pl.String,
+    "reward": pl.Float64,
+    "valid": pl.Boolean,
+    "answered": pl.Boolean,
+    "characters": pl.Int64,
+    "latency_ms": pl.Float64,
+    "cost": pl.Float64,
+}
+
+
+def table(*rows: tuple[Any, ...]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=COLUMNS, orient="row")
+
+
+def test_a_day_has_its_figures_by_task_and_of_all_tasks_together() -> None:
+    daily = daily_figures(
+        table(
+            (day(0), "push", 0.2, None, True, 100, 50.0, 0.004),
+            (day(0), "push", 0.6, None, False, 120, 150.0, None),
+            (day(0), "extraction", 1.0, True, True, 300, 250.0, 0.002),
+            (day(0), "extraction", 0.0, False, True, 10, 350.0, None),
+            (day(1), "push", 0.5, None, True, 90, 10.0, None),
+        )
+    )
+    assert daily.select("task", "day", "answers").rows() == [
+        ("all", day(0), 4),
+        ("all", day(1), 1),
+        ("extraction", day(0), 2),
+        ("push", day(0), 2),
+        ("push", day(1), 1),
+    ]
+    together, _, extraction, push, later = daily.to_dicts()
+    assert together["mean"] == pytest.approx(0.45)
+    assert (together["valid_share"], extraction["valid_share"], push["valid_share"]) == (0.5, 0.5, None)
+    assert (together["answered_share"], push["answered_share"]) == (0.75, 0.5)
+    assert (push["characters"], together["characters"]) == (110, 110)
+    assert (push["latency_p50"], push["latency_p95"]) == pytest.approx((100.0, 145.0))
+    assert (push["cost_per_analysis"], later["cost_per_analysis"]) == (0.004, None)
+    assert together["cost_per_analysis"] == pytest.approx(0.003)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["push", "churn"]), st.floats(0, 1)), min_size=1, max_size=40)
+)
+def test_every_answer_is_in_its_task_and_in_all_and_every_mean_in_its_interval(
+    drawn: list[tuple[int, str, float]],
+) -> None:
+    daily = daily_figures(table(*((day(on), task, reward, None, True, 1, 1.0, None) for on, task, reward in drawn)))
+    together = pl.col("task") == "all"
+    assert daily.filter(together)["answers"].sum() == daily.filter(~together)["answers"].sum() == len(drawn)
+    assert daily.select(
+        ((pl.col("low") <= pl.col("mean") + 1e-9) & (pl.col("mean") <= pl.col("high") + 1e-9)).all()
+    ).item()
+
+
+def test_more_answers_narrow_the_interval() -> None:
+    few, many = (
+        daily_figures(table(*((day(0), "push", reward, None, True, 1, 1.0, None) for reward in [0.2, 0.8] * half)))
+        for half in (5, 500)
+    )
+    assert many["low"][0] > few["low"][0]
+    assert many["high"][0] < few["high"][0]
+
+
+DAY = date(2026, 3, 1)
+KINDS = ("positive 5", "positive 4", "negative 1", "neutral 3", "negative 2")
+
+
+def varied_by_kind(number: int) -> str:
+    return KINDS[number * 7 % 5]
+
+
+def answers(days: int, each: int, said: Callable[[int], str], prompts: int = 1_000_000) -> pl.DataFrame:
+    rows = [
+        (DAY + timedelta(day), "sentiment", f"Avaliação {(day * each + number) % prompts}", said(number))
+        for day in range(days)
+        for number in range(each)
+    ]
+    return pl.DataFrame(rows, ["day", "task", "prompt", "completion"], orient="row")
+
+
+TESTED = answers(1, 60, varied_by_kind).drop("day")
+
+
+def variety(logged: pl.DataFrame) -> DriftSeries:
+    """Return the evidence of a collapse, beside rewards that show none."""
+    compared = compared_variety(logged, TESTED)
+    assert compared is not None
+    perfect = count_rewards(logged.with_columns(reward=pl.lit(1.0)), ["sentiment"])
+    drift = find_drift(perfect, {}, MonitorConfig(), beside={"varied": compared})
+    (series,) = drift.series
+    return series
+
+
+def test_one_answer_to_every_prompt_is_an_alarm() -> None:
+    series = variety(pl.concat([answers(5, 120, varied_by_kind), answers(10, 120, lambda _: "Neutral  3")]))
+    assert series.alarm is not None
+    assert series.alarm > DAY + timedelta(5)
+    assert series.measure == "varied"
+    assert "the same far more often" in series.loss_in_words
+
+
+def test_answers_that_differ_in_form_alone_are_the_same() -> None:
+    forms = ('{"A": "b"}', ' {"a":"B",}', "a b")
+    compared = compared_variety(answers(1, 40, lambda number: forms[number % 3]), TESTED)
+    assert compared is not None
+    assert compared.counts.total.sum() == 0
+
+
+def test_mostly_happy_reviews_are_none() -> None:
+    logged = answers(30, 120, lambda number: KINDS[0] if number % 5 else varied_by_kind(number // 5))
+    assert variety(logged).alarm is None
+
+
+def test_a_prompt_that_is_asked_often_counts_once_a_day() -> None:
+    compared = compared_variety(answers(1, 500, lambda _: "positive 5", prompts=3), TESTED)
+    assert compared is not None
+    assert compared.counts.answers.sum() == 1
+
+
+def test_only_a_quarter_of_the_evaluations_variety_is_promised() -> None:
+    compared = compared_variety(answers(1, 40, varied_by_kind), TESTED)
+    assert compared is not None
+    promised = compared.baselines["sentiment"]
+    assert promised.prompts == 30
+    assert 0.5 * LEAST < promised.mean < LEAST
+
+
+def test_a_task_that_is_asked_one_prompt_a_day_is_not_compared() -> None:
+    assert compared_variety(answers(9, 1, varied_by_kind), TESTED) is None
+
+
+def test_a_champion_that_always_gave_one_answer_has_no_variety_to_lose() -> None:
+    constant = TESTED.with_columns(completion=pl.lit("positive 5"))
+    compared = compared_variety(answers(9, 40, lambda _: "positive 5"), constant)
+    assert compared is not None
+    assert compared.baselines["sentiment"].mean == 0
+
+
+def logged(*costs: float | None) -> pl.DataFrame:
+    """Two days of answers, as many on each."""
+    return pl.DataFrame(
+        [(day(number % 2), cost) for number, cost in enumerate(costs)],
+        schema={"day": pl.Date, "cost": pl.Float64},
+        orient="row",
+    )
+
+
+def test_without_logged_costs_the_machine_is_paid_all_day() -> None:
+    cost = serving_cost(logged(*[None] * 200), CostConfig(price_per_hour=0.5, api_price_per_analysis=0.01))
+    assert (cost.source, cost.answers_a_day, cost.costed_share) == ("machine", 100.0, 0.0)
+    assert cost.cost_per_analysis == pytest.approx(0.12)
+    assert cost.saved_a_day == pytest.approx(1.0 - 12.0)
+    assert cost.break_even == pytest.approx(1200)
+
+
+def test_logged_costs_count_where_there_are_any_and_their_share_is_reported() -> None:
+    cost = serving_cost(logged(0.002, 0.004, None, None), CostConfig(api_price_per_analysis=0.01))
+    assert (cost.source, cost.costed_share) == ("logged", 0.5)
+    assert cost.cost_per_analysis == pytest.approx(0.003)
+    assert cost.saved_a_day == pytest.approx(2 * 0.007)
+
+
+def test_at_the_break_even_the_machine_costs_what_the_api_costs() -> None:
+    prices = CostConfig(price_per_hour=0.05, api_price_per_analysis=0.01)
+    assert prices.break_even == pytest.approx(120)
+    cost = serving_cost(logged(*[None] * 240), prices)
+    assert cost.cost_per_analysis == pytest.approx(cost.api_price_per_analysis)
+    assert cost.saved_a_day == pytest.approx(0.0)
+
+
+def test_an_api_that_costs_nothing_is_never_beaten() -> None:
+    assert serving_cost(logged(None, None), CostConfig(api_price_per_analysis=0.0)).break_even is None
