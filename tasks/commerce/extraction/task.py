@@ -114,7 +114,7 @@ def serve(completion: str, prompt: str) -> Served:
 
     A prompt without the line of a review is one: nobody else would have written it.
     """
-    served = serve_object(completion, READABLE | {"churn_risk": _is_share})
+    served = serve_object(completion, {**READABLE, "churn_risk": _is_share})
     if served.text is None or not isinstance(served.parsed, dict):
         return served
     fault = fault_of(served.parsed[COMPLAINT], review_of(prompt) or prompt)

@@ -13,7 +13,7 @@ from tasks.commerce.push.phrases import (
     read_phrases,
     suiting,
 )
-from tasks.commerce.regulated import has_bad_sign, law_against
+from tasks.commerce.push.products import has_bad_sign, law_against
 
 LONGEST: Final = 120
 """Graphemes that a phone shows."""
@@ -105,9 +105,7 @@ def fault_of(template: str, campaign: PushCampaign) -> str | None:
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
 def _campaign_fault(campaign: PushCampaign) -> str | None:
     """Return why no push of this product and offer may be sent: a name that no customer may read, or a law."""
-    if not all(_NAME.fullmatch(name) and not _NOT_OF_A_NAME.search(name) for name in campaign):
-        return PushFault.NAME
-    if any(map(has_bad_sign, campaign)):
+    if not all(_NAME.fullmatch(name) and not (_NOT_OF_A_NAME.search(name) or has_bad_sign(name)) for name in campaign):
         return PushFault.NAME
     if amounts_of(campaign.offer) is None:
         return PushFault.NUMBER
@@ -129,10 +127,7 @@ def repeats(parts: PushParts) -> bool:
 
 
 def fill(template: str, campaign: PushCampaign) -> str:
-    """Return what a customer reads: names in place of fields, and a capital letter where a sentence begins.
-
-    `em o` is `no`, and an offer inside a sentence has a small first letter, but for a word of capitals.
-    """
+    """Return what a customer reads: names in place of fields, a capital where a sentence begins, `no` for `em o`."""
     offer, article = campaign.offer, _ARTICLE.match(campaign.product)
     if offer[1:2].islower():
         offer = offer[:1].lower() + offer[1:]

@@ -125,7 +125,10 @@ def _offences() -> Sequence[str]:
     """Return the offences of one or two words, each of which ends where its stem does."""
     texts = [(_ROOT / file).read_text(encoding="utf-8") for file in DATA_FILES[5:]]
     lines = [line for text in texts for line in text.splitlines() if line and not line.startswith("#")]
-    plain = [regex.sub(r"\p{M}", "", unicodedata.normalize("NFKD", line.casefold())).split() for line in lines]
+    plain = [
+        regex.sub(r"\p{M}", "", unicodedata.normalize("NFKD", line.casefold())).replace("-", " ").split()
+        for line in lines
+    ]
     return [" ".join(f"{word}." for word in each) for each in plain if len(each) < SHORTEST_WORD]
 
 
