@@ -19,11 +19,11 @@ from schemas.digests import file_sha256
 from schemas.errors import InputError
 from schemas.scratch import scratch_folder
 from schemas.shown_text import as_shown
-from tasks.evaluate.compare import REPORT_FILE, Comparison, write_report
+from tasks.evaluate.compare import REPORT_FILE, REPORT_TEXT, Comparison, write_report
 from tasks.evaluate.compare import compare as compare_scores
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.figures import draw
-from tasks.evaluate.report.page import REPORT_PAGE, REPORT_TEXT, write_report_files
+from tasks.evaluate.report.page import REPORT_PAGE, write_report_files
 from tasks.evaluate.report.sentences import headline
 from tasks.evaluate.stats.pairing import read_scores
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, plan, read_comparison

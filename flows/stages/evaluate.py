@@ -24,14 +24,14 @@ from schemas.progress import Progress
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.commerce.registry import joint_version
-from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, TUNED, read_report
+from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, REPORT_TEXT, TUNED, read_report
 from tasks.evaluate.completions.page import PAGE_FILE, unpacked
 from tasks.evaluate.judge.insights import JudgeReport, judge_insights
 from tasks.evaluate.judge.question import AnsweredPrompt
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
 from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.report.metrics import metrics_of_report
-from tasks.evaluate.report.page import REPORT_PAGE, REPORT_TEXT
+from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.stage import PUBLISHED, TUNED_NF4, Evaluation, ShownModel
 from tasks.evaluate.stage import run as run_evaluation
 from tasks.evaluate.stats.statistics import is_wide

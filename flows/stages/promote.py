@@ -17,10 +17,9 @@ from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
 from schemas.tables.dataset_summary import DatasetSummary
-from tasks.evaluate.compare import read_report
+from tasks.evaluate.compare import REPORT_TEXT, read_report
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.model_card import CardFacts, model_card
-from tasks.evaluate.report.page import REPORT_TEXT
 from tasks.lineage.graph.models import DECISION_FILE
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.mlflow.registry import PolicyVersion

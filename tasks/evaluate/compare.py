@@ -19,7 +19,8 @@ from tasks.evaluate.stats.sample_size import SMALLEST_EFFECT
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, correct, measure
 from tasks.evaluate.stats.variance import Components, Numbers, components
 
-REPORT_FILE = "report.json"
+REPORT_FILE: Final = "report.json"
+REPORT_TEXT: Final = "report.md"
 BASE: Final = "base"
 TUNED: Final = "tuned"
 CHAMPION: Final = "champion"

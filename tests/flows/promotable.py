@@ -11,8 +11,7 @@ from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config, StateConfig
 from schemas.config.profiles import load_config
 from schemas.tables.prompts import TEST_FILE, TRAIN_FILE, VALIDATION_FILE
-from tasks.evaluate.compare import write_report
-from tasks.evaluate.report.page import REPORT_TEXT
+from tasks.evaluate.compare import REPORT_TEXT, write_report
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactStore

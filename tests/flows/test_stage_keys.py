@@ -144,7 +144,7 @@ def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
         (
             "data/lexicons/refusals.txt",
             STAGES.keys() - WITHOUT_REWARDS | {"synthesize"},
-            {"extraction", "sql_qa", "sentiment"},
+            {"extraction", "sql_qa", "insights", "sentiment"},
         ),
         ("constraints/laptop.txt", {"synthesize", "curate"}, set()),
         ("tasks/evaluate/report/report.html.j2", {"evaluate"}, set()),

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from schemas.config.evaluate import BASELINES
 from schemas.tasks import TaskName
-from tasks.evaluate.compare import Comparison
+from tasks.evaluate.compare import REPORT_TEXT, Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.markdown import markdown_template
@@ -37,7 +37,6 @@ from tasks.report.page import page_template
 from tasks.report.wording import worded
 
 REPORT_PAGE: Final = "report.html"
-REPORT_TEXT: Final = "report.md"
 DATA_FILES: Final = ("tasks/evaluate/report/report.html.j2", "tasks/evaluate/report/report.md.j2")
 
 _ROOM: Final = Path(__file__).parent
