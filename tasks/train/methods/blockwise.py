@@ -25,8 +25,8 @@ from torch import Tensor
 
 from schemas.documents import ScoredRollout
 from schemas.errors import InputError
-from tasks.commerce.extraction.quotation import review_of
-from tasks.commerce.extraction.scorer import COMPLAINT, READABLE, RISK_TOLERANCE, complaint_agreement
+from tasks.commerce.extraction.quotation import COMPLAINT, review_of
+from tasks.commerce.extraction.scorer import READABLE, RISK_TOLERANCE, complaint_agreement
 from tasks.commerce.text.json_fields import read_share
 from tasks.commerce.text.parser import MAX_BRACKETS, MAX_CHARACTERS, MAX_COMPLETION, MAX_STARTS
 from tasks.commerce.text.text_form import fluency, ramp, words
