@@ -3,11 +3,13 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
-from tasks.policy.stand_in import shipped
+
+if TYPE_CHECKING:
+    # The check of a GPU reads shapes where pydantic is not installed.
+    from schemas.config.policy import PolicyConfig
 
 Kind = Literal["llama", "qwen2", "qwen3"]
 BFLOAT16_BYTES: Final = 2
@@ -88,12 +90,15 @@ KNOWN_SHAPES: Final = {
 """Models whose shape is known without their files."""
 
 
-def read_shape(policy: PolicyConfig) -> DecoderShape | None:
+def read_shape(policy: "PolicyConfig") -> DecoderShape | None:
     """Return the shape of a policy (stand-in, folder, downloaded or known model), or None.
 
     Raises:
         InputError: The name is a path without a model, or its config.json cannot be read.
     """
+    # Imports pydantic.
+    from tasks.policy.stand_in import shipped
+
     file = shipped() / "config.json" if policy.stand_in else _config_file(policy.name, policy.revision)
     return KNOWN_SHAPES.get(policy.name) if file is None else _shape_in(file)
 
