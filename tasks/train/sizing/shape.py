@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from schemas.errors import InputError
 
 if TYPE_CHECKING:
-    # The check of a GPU reads shapes where pydantic is not installed.
     from schemas.config.policy import PolicyConfig
 
 Kind = Literal["llama", "qwen2", "qwen3"]
@@ -96,8 +95,7 @@ def read_shape(policy: "PolicyConfig") -> DecoderShape | None:
     Raises:
         InputError: The name is a path without a model, or its config.json cannot be read.
     """
-    # Imports pydantic.
-    from tasks.policy.stand_in import shipped
+    from tasks.policy.stand_in import shipped  # imports pydantic, which the check of a GPU goes without
 
     file = shipped() / "config.json" if policy.stand_in else _config_file(policy.name, policy.revision)
     return KNOWN_SHAPES.get(policy.name) if file is None else _shape_in(file)
