@@ -196,12 +196,12 @@ WRONG = FIELDS | {
     "sentiment_score": 1,
     "churn_risk": 0.9,
     "delivery_issue": True,
-    "main_complaint": "Adorei",  # A word of the review: another one is seen without a reference.
+    "main_complaint": "A entrega",  # Words of the review, no praise: others are seen without a reference.
     "complaint_category": "delivery",
     "repeat_intent": False,
     "would_recommend": False,
 }
-REVIEW = "Analise.\nNota: 5\nAvaliação: Adorei"
+REVIEW = "Analise.\nNota: 5\nAvaliação: A entrega chegou hoje. Adorei"
 
 
 def extracting(folder: Path, fields: Sequence[dict[str, Any] | None]) -> ServingChampion:
