@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
 from schemas.tables.person import Person
-from tasks.lineage.graph.descriptions import split_file
 from tasks.lineage.graph.models import ModelVersion, read_versions
 from tasks.lineage.store.inventory import Inventory, short
 
@@ -29,7 +28,7 @@ PEOPLE: Final = get_args(IdentifierKind)
 PROMPTS: Final = ("prompt_id", "parent_id")
 SUFFIXES: Final = frozenset({".parquet", ".csv", ".jsonl"})
 
-TRAIN_FILE: Final = split_file("train")
+TRAIN_FILE: Final = "data/train.parquet"
 WARM_START_FILE: Final = "warm_start.json"
 LEARNS_BY: Final[Mapping[ArtifactKind, Collection[str]]] = {
     "base": (),

@@ -45,7 +45,7 @@ DIVIDED = {
     "guided": "forms",
     "loss": "dapo",
     "entropy_advantages": True,
-    "guided_correction": {"share": 0.5},
+    "guided_correction": {"share": 0.5, "threshold": 0.9},
     # The groups of an attempt are seldom a multiple of the processes.
     "dynamic_sampling": {"extra_groups": 3},
     "task_weights": {"applies_to": "loss", "every": 1},
