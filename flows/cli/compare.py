@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 
-from flows.cli.evaluation import Evaluation, decided, evaluation_of, report_parts
+from flows.cli.evaluation import KeptEvaluation, decided, evaluation_of, report_parts
 from flows.cli.result import Table, plural, show
 from flows.cli.tucano import UNDONE, Json
 from flows.runtime.console import say
@@ -114,7 +114,7 @@ def _refuse_one_file(base: Path, tuned: Path) -> None:
 
 
 def _compare(
-    base: Path, tuned: Path, report: Path | None, evaluation: Evaluation | None, settings: Mapping[str, Any]
+    base: Path, tuned: Path, report: Path | None, evaluation: KeptEvaluation | None, settings: Mapping[str, Any]
 ) -> tuple[Comparison, str]:
     """Compare two files, and write the report; return with the comparison what was examined beside the scores."""
 

@@ -24,7 +24,7 @@ BESIDE: Final = "floors, baselines, variety, general instructions, champion and 
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class KeptEvaluation:
     """The evaluation that two files of scores are of."""
 
     record: ArtifactRecord
@@ -46,7 +46,7 @@ class Evaluation:
         return language_of(report.get("language"), synthesize.get("source", "simulated"))
 
 
-def evaluation_of(base: Path, tuned: Path) -> Evaluation | None:
+def evaluation_of(base: Path, tuned: Path) -> KeptEvaluation | None:
     """Return the evaluation in whose artifact both files are; None where they are in none."""
     folder = base.resolve().parent
     if tuned.resolve().parent != folder or not (folder.parent / RECORD_FILE).is_file():
@@ -58,7 +58,7 @@ def evaluation_of(base: Path, tuned: Path) -> Evaluation | None:
         return None
     if record.kind != "evaluation" or not record.config:
         return None
-    return Evaluation(record, folder, [base.name, tuned.name] == [scores_file(BASE), scores_file(TUNED)])
+    return KeptEvaluation(record, folder, [base.name, tuned.name] == [scores_file(BASE), scores_file(TUNED)])
 
 
 def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
@@ -95,7 +95,7 @@ def _scores(title: str, blocks: Mapping[str, Any]) -> Table:
 
 
 def decided(
-    evaluation: Evaluation | None,
+    evaluation: KeptEvaluation | None,
     base: Sequence[PairedScore],
     tuned: Sequence[PairedScore],
     margin: float,

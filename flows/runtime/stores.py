@@ -1,4 +1,4 @@
-"""What a state folder holds: artifacts, MLflow's runs and model registry, and the logs of a served model."""
+"""Stores of a state folder: artifacts, MLflow's runs and model registry, and the logs of a served model."""
 
 from contextlib import suppress
 from pathlib import Path

@@ -23,10 +23,10 @@ from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
 from tasks.audit.new_sheet import make_sheet
+from tasks.audit.past_versions import as_it_is_now, versions_of
 from tasks.audit.rollouts import RolloutRequest
 from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
 from tasks.audit.stage import SHEET_FILE, STORE_FOLDER, AuditFiles, files_of, shipped_files
-from tasks.commerce.past_versions import as_it_is_now, versions_of
 from tasks.commerce.registry import joint_version, reward_version, reward_versions
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import ArtifactDamaged

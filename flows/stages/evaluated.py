@@ -1,4 +1,4 @@
-"""What an evaluation compares with and shows besides answers: the champion, trainings, and a sample for MLflow."""
+"""Material of an evaluation besides answers: the champion, trainings, and a sample for MLflow."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

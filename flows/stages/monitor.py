@@ -20,7 +20,7 @@ from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress
 from schemas.tables.log_file import LogFiles, require_rows
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
-from tasks.commerce.past_versions import as_it_is_now, versions_of
+from tasks.audit.past_versions import as_it_is_now, versions_of
 from tasks.curate.processes import in_processes
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.evaluate.compare import read_report

@@ -24,7 +24,7 @@ from tasks.commerce.push.phrases import (
     content_words,
     read_phrases,
 )
-from tasks.commerce.push.products import law_against
+from tasks.commerce.regulated import law_against
 from tasks.commerce.text.text_form import Phrases, fold, words
 
 DATA_FILES: Final = (

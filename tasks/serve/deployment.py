@@ -21,7 +21,7 @@ from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import as_messages
-from tasks.serve.engines.client import Engine, EngineQuestion, EngineRefused, EngineUnavailable
+from tasks.serve.engines.client import AnswerEngine, EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.engines.vllm import EngineProcess
 from tasks.serve.served_model import ServedModel
 
@@ -32,7 +32,7 @@ SECONDS_TO_ANSWER: Final = 600.0
 class DeployedVersion:
     """A version that answers requests."""
 
-    def __init__(self, model: ServedModel, client: Engine, process: EngineProcess | None) -> None:
+    def __init__(self, model: ServedModel, client: AnswerEngine, process: EngineProcess | None) -> None:
         """Describe a deployment; its engine is started by the caller.
 
         Args:

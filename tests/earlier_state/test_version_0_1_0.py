@@ -17,10 +17,10 @@ from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.tables.prompts import read_prompts
+from tasks.audit.past_versions import versions_of
 from tasks.audit.stage import run as run_audit
 from tasks.audit.stage import shipped_files
 from tasks.checkpoints.address import open_mirror, trainings
-from tasks.commerce.past_versions import versions_of
 from tasks.evaluate.answers.files import read_answers, read_timing
 from tasks.evaluate.compare import read_report
 from tasks.policy.adapters import ADAPTER_FOLDER

@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import Final
 
 from tasks.commerce.insights.phrases import OTHER, EvidencePhrases, FigureColumn, read_phrases
-from tasks.commerce.push.products import law_on
+from tasks.commerce.regulated import law_on
 
 Cell = tuple[str, str]
 """A row and a column, as they are printed."""

@@ -13,7 +13,7 @@ from tasks.commerce.push.phrases import (
     read_phrases,
     suiting,
 )
-from tasks.commerce.push.products import has_bad_sign, law_against
+from tasks.commerce.regulated import has_bad_sign, law_against
 
 LONGEST: Final = 120
 """Graphemes that a phone shows."""

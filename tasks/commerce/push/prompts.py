@@ -9,7 +9,8 @@ from pydantic import Field
 from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.inputs import Name, TaskInputs
-from tasks.commerce.push.products import law_against, things_of
+from tasks.commerce.push.products import things_of
+from tasks.commerce.regulated import law_against
 from tasks.commerce.text.lexicons import read_data, read_wording
 from tasks.commerce.text.portuguese import StateCode
 

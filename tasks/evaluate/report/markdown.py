@@ -28,10 +28,10 @@ def markdown_template(file: Path, **filters: Callable[..., str]) -> "Template":
         filters: Its filters, by name.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
+    from jinja2.filters import do_mark_safe
 
-    def literal(value: Any) -> Markup:
-        return value if isinstance(value, Markup) else Markup(escaped(str(value)))  # noqa: S704 - it is escaped
+    def literal(value: Any) -> Any:
+        return value if hasattr(value, "__html__") else do_mark_safe(escaped(str(value)))
 
     environment = Environment(
         loader=FileSystemLoader(file.parent),

@@ -63,7 +63,7 @@ class EngineAnswer:
     finish_reason: FinishReason
 
 
-class Engine(Protocol):
+class AnswerEngine(Protocol):
     """Engine that answers questions: a server, or a thread of this process."""
 
     @property

@@ -45,7 +45,7 @@ class _LoadedModel:
 
 
 @dataclass(eq=False)
-class _Asked:
+class _Waiting:
     """Question whose answer is drawn; it is given up once its answer is cancelled."""
 
     question: EngineQuestion
@@ -82,9 +82,9 @@ class LocalEngine:
             raise InputError(f"an adapter is named {CHAMPION!r}, as the weights themselves are; give it another name")
         self._weights, self._folders = weights, {CHAMPION: None, **adapters}
         self._rows, self._max_tokens = rows, max_tokens
-        self._inbox: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
-        self._waiting: deque[_Asked] = deque()
-        self._drawn: dict[DrawnRow, tuple[_Asked, ContinuousEngine]] = {}
+        self._inbox: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._waiting: deque[_Waiting] = deque()
+        self._drawn: dict[DrawnRow, tuple[_Waiting, ContinuousEngine]] = {}
         self._models: dict[str, _LoadedModel] = {}
         self._tokenizer: Any = None
         self._longest = 0
@@ -115,7 +115,7 @@ class LocalEngine:
             EngineUnavailable: The engine failed meanwhile; the question can be asked again.
             EngineRefused: It refused the question.
         """
-        asked = _Asked(question)
+        asked = _Waiting(question)
         self._inbox.put(asked)
         return await asyncio.wrap_future(asked.answer)
 
@@ -215,7 +215,7 @@ class LocalEngine:
                 asked.settle(EngineUnavailable("the engine failed"))
                 raise
 
-    def _begin(self, asked: _Asked) -> int:
+    def _begin(self, asked: _Waiting) -> int:
         """Begin an answer, and return the tokens that were computed."""
         from tasks.policy.continuous import DrawnRow
         from tasks.policy.guidance import GuidedLogits, Sampled, grammars_of, keys_of

@@ -17,7 +17,7 @@ from tasks.commerce.registry import SERVED, grammar_of, score_rollout
 from tasks.policy.generate import as_messages
 from tasks.serve.deployment import DeployedVersion
 from tasks.serve.engines.client import (
-    Engine,
+    AnswerEngine,
     EngineClient,
     EngineQuestion,
     EngineRefused,
@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 class _Routed:
     """Where a question goes."""
 
-    client: Engine
+    client: AnswerEngine
     question: EngineQuestion
     role: Role
     version: str
@@ -92,7 +92,7 @@ class AnswerService:
         )
         self._form_due = 0.0
         self._says_unlogged = False
-        self._away: set[Engine] = set()
+        self._away: set[AnswerEngine] = set()
         """Engines that did not answer last; one line says so, however many tries there are."""
 
     @property

@@ -25,9 +25,10 @@ from schemas.errors import Interrupted
 from schemas.source import source_digest
 from schemas.tables.rollout_tables import read_rollouts
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.audit import past_versions
 from tasks.audit.sheet import is_scored, read_rows, read_scored_sheet, write_rows
 from tasks.audit.stage import files_of
-from tasks.commerce import past_versions, registry
+from tasks.commerce import registry
 from tasks.commerce.registry import reward_versions
 from tests.small_pipeline import PROFILE
 

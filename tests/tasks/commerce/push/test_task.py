@@ -19,9 +19,9 @@ from tasks.commerce.push.checker import (
     repeats,
 )
 from tasks.commerce.push.phrases import read_phrases
-from tasks.commerce.push.products import law_against
 from tasks.commerce.push.scorer import OF_GENERAL_OPENER
 from tasks.commerce.registry import TASKS, score_rollout
+from tasks.commerce.regulated import law_against
 from tasks.commerce.shortcuts import effective_number
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.push.campaigns import OF_MANY_KINDS, prompt_of, sayable
