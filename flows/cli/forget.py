@@ -34,7 +34,7 @@ def forget(
     ] = False,
     kind: Annotated[
         AskedKind | None,
-        typer.Option("--kind", help="What ID is of, where a customer, an order or a review of others has it too."),
+        typer.Option("--kind", help="Kind of the ID, where a customer, an order or a review of others has it too."),
     ] = None,
     verify: Annotated[
         Path | None, typer.Option("--verify", metavar="REPORT", help="Check the signature of a report.")
