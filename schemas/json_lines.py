@@ -23,11 +23,6 @@ _LONGEST = 64_000_000
 def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Document, ...]:
     """Return the documents of a file in its order.
 
-    Args:
-        path: The file, in UTF-8.
-        model: Model of each line.
-        what: Name of the content for error messages, such as `rollouts`.
-
     Raises:
         InputError: The file cannot be read or is empty, or lines do not fit the model.
     """

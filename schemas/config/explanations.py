@@ -22,12 +22,7 @@ _QUOTED: Final = re.compile(r"'([^']*)'")
 
 
 def explain(failure: Any, section: type[Section]) -> str:
-    """Explain one of pydantic's failures.
-
-    Args:
-        failure: The failure.
-        section: The section that was validated.
-    """
+    """Explain one of pydantic's failures."""
     kind, location, value = failure["type"], failure["loc"], failure["input"]
     named = location[-1] if kind == "extra_forbidden" else value
     if kind in {"extra_forbidden", "literal_error"} and isinstance(named, str) and named in REMOVED:

@@ -162,15 +162,7 @@ def reference_fields(task: TaskName) -> tuple[str, ...]:
 
 
 def refuse_answers_in_prompts(columns: Columns, reference: Columns) -> None:
-    """Refuse a column that is mapped twice for one task, or whose answer would stand in its own prompt.
-
-    Args:
-        columns: Columns of identities, and of the inputs of one task.
-        reference: Columns of its reference.
-
-    Raises:
-        ValueError: Names the column.
-    """
+    """Refuse a column that is mapped twice for one task, or whose answer would stand in its own prompt."""
     inputs = {ours: name for ours, name in columns.items() if ours not in IDENTITIES}
     named = {name: ours for ours, name in inputs.items()}
     for field, name in reference.items():

@@ -36,11 +36,7 @@ def shown_column(name: str) -> str:
 
 
 def first_fault(path: Path) -> str | None:
-    """Find the first malformed row of a CSV file, and describe its fault; None where all rows are well-formed.
-
-    Raises:
-        OSError: The file cannot be read.
-    """
+    """Find the first malformed row of a CSV file, and describe its fault; None where all rows are well-formed."""
     # Invalid UTF-8 becomes a lone surrogate, which no valid text has.
     text = path.read_bytes().decode("utf-8-sig", errors="surrogateescape")
     broken_at = match.start() if (match := _NOT_UTF8.search(text)) else len(text)

@@ -86,11 +86,6 @@ def _whole(folder: Path) -> Path:
 def read_table(path: Path, table: str, *, complete: bool = False) -> pl.DataFrame:
     """Read one CSV file and check it against the model of the table.
 
-    Args:
-        path: The file.
-        table: Name of the table.
-        complete: Whether it must have rows, and values wherever Olist has them.
-
     Raises:
         InputError: The file cannot be read, is empty, or breaks its schema.
     """

@@ -21,12 +21,6 @@ _OF_NO_ROW: Final = {
 def validate_table(table: pl.DataFrame, model: "type[DataFrameModel]", what: str, first_row: int = 1) -> pl.DataFrame:
     """Return the table where it fits its schema.
 
-    Args:
-        table: The table.
-        model: The table's schema.
-        what: Name of the table for error messages, such as `scores run/scores.jsonl`.
-        first_row: Number of the table's first row in its file.
-
     Raises:
         InputError: It does not; names every check that failed, how often and in which first rows, and no value.
     """
@@ -37,13 +31,7 @@ def validate_table(table: pl.DataFrame, model: "type[DataFrameModel]", what: str
 
 
 def table_faults(table: pl.DataFrame, model: "type[DataFrameModel]", numbers: Sequence[int]) -> list[str]:
-    """Return a sentence for each check that the table does not pass.
-
-    Args:
-        table: The table.
-        model: The table's schema.
-        numbers: The number of each row in its file.
-    """
+    """Return a sentence for each check that the table does not pass."""
     from pandera.errors import SchemaErrors
 
     try:
@@ -65,12 +53,7 @@ def table_faults(table: pl.DataFrame, model: "type[DataFrameModel]", numbers: Se
 
 
 def as_table(documents: Iterable[object], model: "type[DataFrameModel]") -> pl.DataFrame:
-    """Return documents as the table that a model describes; an object in a document becomes its JSON.
-
-    Args:
-        documents: Objects with an attribute for each column.
-        model: The table's schema.
-    """
+    """Return documents as the table that a model describes; an object in a document becomes its JSON."""
     import json
 
     schema = {name: column.dtype.type for name, column in model.to_schema().columns.items()}

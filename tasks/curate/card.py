@@ -46,12 +46,7 @@ GENERAL_CONFIG: Final = f"""\
 
 
 def data_card(summary: DatasetSummary, folder: Path) -> str:
-    """Describe a dataset: its sizes, sources and licences, the dropped rows with reasons, and its file sizes.
-
-    Args:
-        summary: Its summary.
-        folder: Folder with the written splits, under `data/`.
-    """
+    """Describe a dataset: its sizes, sources and licences, the dropped rows with reasons, and its file sizes."""
     header = HEADER + (GENERAL_CONFIG if summary.general else "") + "---\n"
     sections = [
         f"{header}# Tucano2-Commerce prompts",

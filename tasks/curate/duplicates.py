@@ -17,13 +17,7 @@ KEPT: Final = -1
 
 
 def find_copies(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray[np.int64]:
-    """Return, for each prompt, the row of its kept original, or `KEPT`.
-
-    Args:
-        index: Fingerprints, with `held_out`, and `family`, the prompt that each is a paraphrase of or is itself.
-        words: The prompts' words.
-        bands: The bands of the prompts' sketches.
-    """
+    """Return, for each prompt, the row of its kept original, or `KEPT`."""
     preferred = index.select(pl.arg_sort_by("known", "held_out", descending=True, maintain_order=True))
     order = preferred.to_series().to_numpy().astype(np.int64)
     ranked = index.select("task", "words_hash")[order].with_row_index("rank")

@@ -46,14 +46,7 @@ def split_file(folder: Path, split: str) -> Path:
 
 
 def write_splits(shards: Sequence[Shard], decisions: pl.DataFrame, renamed: Mapping[str, str], folder: Path) -> Counts:
-    """Write `data/*.parquet` and `quarantine.parquet`; equal prompts and decisions give equal bytes.
-
-    Args:
-        shards: The workers' outputs, in order.
-        decisions: One row for each row that they kept: `split`, `reason` and `detail`.
-        renamed: The ids that scrubbing changed, which paraphrases may still name.
-        folder: An empty folder.
-    """
+    """Write `data/*.parquet` and `quarantine.parquet`; equal prompts and decisions give equal bytes."""
     counts = Counts(Counter(), Counter(), Counter(), Counter())
     (folder / "data").mkdir(parents=True)
     first = 0

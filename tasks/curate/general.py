@@ -61,23 +61,7 @@ def take_general(
     most_tokens: int,
     held_out: list[str],
 ) -> tuple[pl.DataFrame, GeneralCounts]:
-    """Read, scrub and choose the general instructions; only the chosen ones are in memory.
-
-    Args:
-        config: The file, and the share of its instructions in all training rows.
-        training_rows: Rows of the training split.
-        seed: Key of the choice.
-        lengths: Measures the prompts.
-        most_tokens: Instructions with longer prompts are left out.
-        held_out: The words of each prompt of validation and test; instructions that contain one are left out.
-
-    Returns:
-        A table of `schemas.tables.instructions.COLUMNS`, in the order of the keyed hash, with one row at least, and the
-        counts. Where they are too few for the share, all of them repeat in that order.
-
-    Raises:
-        InputError: The file cannot be read, lines in it are no instructions, or none can be used.
-    """
+    """Read, scrub and choose the general instructions; only the chosen ones are in memory."""
     wanted = max(1, round(config.share / (1 - config.share) * training_rows))
     first = _First(wanted, seed)
     read, too_long, known = 0, 0, 0
@@ -104,19 +88,7 @@ def take_general(
 def write_general(
     config: GeneralConfig, training_rows: int, seed: int, lengths: PromptLengths, most_tokens: int, folder: Path
 ) -> GeneralSummary:
-    """Write the chosen instructions into a dataset's folder, and return their part of its summary.
-
-    Args:
-        config: The file, and the share of its instructions in all training rows.
-        training_rows: Rows of the training split.
-        seed: Key of the choice.
-        lengths: Measures the prompts.
-        most_tokens: Instructions with longer prompts are left out.
-        folder: The dataset's folder, with its splits in it.
-
-    Raises:
-        InputError: The file cannot be read, lines in it are no instructions, or none can be used.
-    """
+    """Write the chosen instructions into a dataset's folder, and return their part of its summary."""
     table, counts = take_general(config, training_rows, seed, lengths, most_tokens, _held_out(folder))
     with open_parquet(folder / GENERAL_FILE, COLUMNS) as file:
         file.add(table)

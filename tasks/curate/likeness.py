@@ -37,14 +37,7 @@ class PromptFingerprints:
 
 
 def alike(one: PromptFingerprints, rows: Rows, other: PromptFingerprints, other_rows: Rows) -> Mask:
-    """Return which pairs, of one task and with the same numbers, are near-duplicates or have the same words.
-
-    Args:
-        one: Prompts.
-        rows: Row in `one` of each pair's one side.
-        other: Prompts, the same or others.
-        other_rows: Row in `other` of each pair's other side.
-    """
+    """Return which pairs, of one task and with the same numbers, are near-duplicates or have the same words."""
     counts, other_counts = one.words.counts[rows], other.words.counts[other_rows]
     room = np.zeros(len(rows), np.int64)
     for width, other_width in np.unique(np.stack([counts, other_counts], axis=1), axis=0):

@@ -23,18 +23,7 @@ PAIRS_AT_ONCE: Final = 500_000
 
 
 def near_duplicates(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray[np.int64]:
-    """Find the pairs of near-duplicates.
-
-    Args:
-        index: Fingerprints, in the order of preference, no two of a task with the same words, with `family`, the prompt
-            that each is a paraphrase of or is itself.
-        words: The prompts' words.
-        bands: The bands of the prompts' sketches.
-
-    Returns:
-        Two columns of row numbers, the first smaller than the second, sorted, each pair once. Paraphrases of one prompt
-        are no duplicates of each other.
-    """
+    """Find the pairs of near-duplicates."""
     question = index.select(pl.struct("task", "numbers_hash").rank("dense")).to_series().to_numpy().astype(np.uint64)
     complete = index["complete"].to_numpy()
     whole = np.flatnonzero(complete)

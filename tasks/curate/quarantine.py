@@ -49,12 +49,7 @@ def quarantined(rows: pl.DataFrame, reason: str, details: list[str]) -> pl.DataF
 
 
 def drop_keys_given_twice(table: pl.DataFrame, rows: AbstractSet[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split off the rows whose JSON gave a key twice: a reader would take one of the values, and drop the other.
-
-    Args:
-        table: Rows with their number in the original file.
-        rows: Numbers of the rows whose line of JSON gave a key twice.
-    """
+    """Split off the rows whose JSON gave a key twice: a reader would take one of the values, and drop the other."""
     references = table["reference"]
     doubled = {text for text in references.unique() if text is not None and gives_a_key_twice(text)}
     is_doubled = references.is_in([*doubled]).fill_null(value=False) | table["row"].is_in([*rows])
@@ -125,9 +120,6 @@ def find_too_long(table: pl.DataFrame, lengths: PromptLengths, most_tokens: int)
 
     TRL truncates no prompt itself, so prompts longer than the policy's context must not reach it. The rows stay in the
     table until the splits are decided: the groups that they link stay the same if the budget changes.
-
-    Returns:
-        The sentences, null if a row fits.
     """
     rows = lengths.too_long(table, most_tokens).arg_true()
     details = [f"{tokens} tokens, {most_tokens} allowed" for tokens in lengths.tokens(table[rows])]

@@ -11,12 +11,7 @@ _VALUES_OF_AN_EXTRACTION: Final = 1 + len(ExtractionFields.model_fields)
 
 
 def count_known(task: str, reference: str) -> tuple[int, bool]:
-    """Return the number of values that a reference knows, and whether it is complete.
-
-    Args:
-        task: The prompt's task.
-        reference: A JSON object; null, or a missing field of an extraction, is unknown.
-    """
+    """Return the number of values that a reference knows, and whether it is complete."""
     leaves = [value for _, value in _leaves(json.loads(reference), ())]
     known = sum(value is not None for value in leaves)
     return known, known == len(leaves) and (task != "extraction" or known >= _VALUES_OF_AN_EXTRACTION)

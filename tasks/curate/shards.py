@@ -76,11 +76,7 @@ class ShardResult:
 
 
 def curate_shard(shard: Shard) -> ShardResult:
-    """Check, scrub and fingerprint a shard's rows; see `Shard` for the output.
-
-    Raises:
-        InputError: The rows cannot be read.
-    """
+    """Check, scrub and fingerprint a shard's rows; see `Shard` for the output."""
     single, doubled = drop_keys_given_twice(_read(shard), shard.given_twice)
     fitting, broken = drop_schema_failures(single)
     clean = scrub_prompts(fitting)

@@ -64,9 +64,6 @@ def run(
         progress: Called with the prompts now and then.
         map_shards: Runs the shards.
 
-    Returns:
-        The content of `summary.json`.
-
     Raises:
         InputError: The prompts cannot be read, too few of a task are left to split, or people's references cannot be
             joined.

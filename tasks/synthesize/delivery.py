@@ -40,15 +40,7 @@ class Delivery:
 def draw_delivery(
     purchased: datetime, destination: State, care: float, *, by_boleto: bool, generator: random.Random
 ) -> Delivery:
-    """Draw the times of an order.
-
-    Args:
-        purchased: Time of the purchase.
-        destination: Destination: far states take longer and go wrong more often.
-        care: The seller's, from 0 to 1: careless ones ship late.
-        by_boleto: A bank slip takes days to clear.
-        generator: Draws every delay.
-    """
+    """Draw the times of an order."""
     approved = purchased + (_days(generator.uniform(0.8, 3)) if by_boleto else _days(generator.uniform(0.01, 0.3)))
     slack = destination.promised_days * generator.uniform(0.75, 1.25)
     promised = datetime.combine(purchased + _days(slack), time.min)

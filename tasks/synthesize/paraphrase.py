@@ -60,11 +60,7 @@ class Tally:
 
 @contextmanager
 def open_paraphraser(config: ParaphraseConfig, seed: int, cache_folder: Path) -> Iterator["Paraphraser"]:
-    """Open the cache and the endpoint; nothing is sent yet.
-
-    Raises:
-        InputError: The key's environment variable is not set, or the cache cannot be used.
-    """
+    """Open the cache and the endpoint; nothing is sent yet."""
     with (
         open_cache(cache_folder / FILE, "the cache of paraphrases") as cache,
         Endpoint(
@@ -93,11 +89,7 @@ class Paraphraser:
         self._wordings: dict[Sentence, list[str]] = {}
 
     def follow(self, rows: Iterable[PromptRow]) -> Iterator[PromptRow]:
-        """Yield every row, each followed by its paraphrases.
-
-        Raises:
-            EndpointError: The endpoint failed, and the configuration needs it.
-        """
+        """Yield every row, each followed by its paraphrases."""
         remaining = iter(rows)
         while batch := list(islice(remaining, BATCH)):
             chosen = {row.prompt_id: find_sentence(row) for row in batch if self._is_chosen(row)}

@@ -13,16 +13,7 @@ FILE: Final = "answers.sqlite3"
 
 
 def question_key(model: str, temperature: float, instruction: str, text: str, variant: int, ask: int) -> str:
-    """Return the sha256 of everything that decides an answer.
-
-    Args:
-        model: The model's name.
-        temperature: Its sampling temperature.
-        instruction: The instruction to the model.
-        text: The sentence.
-        variant: Number of this paraphrase among several of the sentence.
-        ask: Number of earlier requests that were rejected.
-    """
+    """Return the sha256 of everything that decides an answer."""
     question = {
         "model": model,
         "temperature": temperature,

@@ -32,12 +32,7 @@ _KINDS: Final = (("credit_card", "voucher", "debit_card"), (94.5, 3.5, 2))
 
 
 def simulate_store(orders: int, generator: random.Random) -> Store:
-    """Simulate a store with exactly so many orders; equal generators give equal stores.
-
-    Args:
-        orders: Total orders, 1 or more.
-        generator: Source of every draw.
-    """
+    """Simulate a store with exactly so many orders; equal generators give equal stores."""
     catalogue = draw_catalogue(orders, generator)
     batches = Batches()
     for shopper in _draw_shoppers(orders, catalogue, generator):

@@ -49,13 +49,7 @@ def identity_of(file: LookedFile, names: ColumnNames) -> ColumnChoice | None:
 
 
 def choose(file: LookedFile, wanted: Mapping[str, Ranked], names: ColumnNames) -> dict[str, ColumnChoice]:
-    """Return the choice for each of our columns that the file seems to have.
-
-    Args:
-        file: The file; its columns with personal data are not chosen.
-        wanted: Known names of each column of ours.
-        names: All known names.
-    """
+    """Return the choice for each of our columns that the file seems to have."""
     open_columns = [column for column in file.cells.columns if column not in file.personal]
     named = [
         (_is_empty(file.cells[column]), rank, _judged(ours, column, file.cells[column], names))
@@ -121,13 +115,7 @@ def proposed(value: str, known: Mapping[str, str]) -> str:
 
 
 def more_statuses(file: LookedFile, chosen: Mapping[str, ColumnChoice], names: ColumnNames) -> Iterator[ColumnChoice]:
-    """Yield further columns that tell of canceled orders, by their names or values, one for each status that is left.
-
-    Args:
-        file: The file.
-        chosen: The choices for the table of orders.
-        names: All known names.
-    """
+    """Yield further columns that tell of canceled orders, by their names or values, one for each status that is left."""
     left = [ours for ours in ("order_status", *OTHER_STATUSES) if ours not in chosen]
     taken = {choice.theirs for choice in chosen.values()}
     for column in file.cells.columns:

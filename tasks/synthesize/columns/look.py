@@ -75,11 +75,7 @@ def find_files(paths: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def look_at(path: Path) -> LookedFile:
-    """Read a file.
-
-    Raises:
-        InputError: It cannot be read.
-    """
+    """Read a file."""
     file = _read(path)
     return replace(file, cells=file.cells.select(pl.all().map_batches(without_nothing)))
 

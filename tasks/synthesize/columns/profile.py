@@ -82,13 +82,7 @@ def plan(recognized: Recognized, local: Config) -> ShopPlan:
 
 
 def profile_text(planned: ShopPlan, confirmed: ShopPlan, column_map: Path) -> str:
-    """Return the profile.
-
-    Args:
-        planned: The counts and sizes now.
-        confirmed: Those once every column that is to be confirmed is.
-        column_map: Path of the column map, as the commands will be given it.
-    """
+    """Return the profile."""
     more = confirmed.trained != planned.trained
     sizes = confirmed if more else planned
     lines = [

@@ -167,11 +167,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _text(value: Any) -> str | None:
-    """Return a value of JSON as text.
-
-    Raises:
-        ValueError: It is an object, or a list of lists or objects, or half a surrogate pair.
-    """
+    """Return a value of JSON as text."""
     if value is None or value == "":
         return None
     if isinstance(value, bool):
