@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -21,11 +22,7 @@ _LONGEST = 64_000_000
 
 
 def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Document, ...]:
-    """Return the documents of a file in its order.
-
-    Raises:
-        InputError: The file cannot be read or is empty, or lines do not fit the model.
-    """
+    """Return the documents of a file in its order; errors as of `stream_lines`."""
     return tuple(stream_json_lines(path, model, what))
 
 
@@ -52,7 +49,8 @@ def stream_lines(
             do not fit the model.
     """
     number, line = 0, b""
-    faults = _Faults()
+    first: dict[str, int] = {}
+    count: Counter[str] = Counter()
     try:
         # Read as bytes, because only a line feed ends a JSON line: text mode would also split at a carriage return.
         with path.open("rb") as lines:
@@ -68,38 +66,23 @@ def stream_lines(
                 try:
                     yield text, _read(text, model)
                 except ValueError as error:
-                    faults.add(number, _explain(error, model))
+                    fault = _explain(error, model)
+                    # A whole file may have the same fault.
+                    fault = fault if fault in first or len(first) < _MOST_NAMED else ""
+                    first.setdefault(fault, number)
+                    count[fault] += 1
     except OSError as error:
         raise InputError(f"{what} {path} cannot be read: {error.strerror}") from None
     if number <= 1 and not line.removeprefix(_BYTE_ORDER_MARK).strip():
         raise InputError(f"{what} {path} is empty; it needs one JSON object a line")
-    if faults:
-        raise InputError(f"{what} {path}: {faults}")
-
-
-class _Faults:
-    """Faulty lines, each fault named once: a whole file may have the same one."""
-
-    def __init__(self) -> None:
-        self._lines: dict[str, tuple[int, int]] = {}
-        self._others = 0
-
-    def add(self, line: int, fault: str) -> None:
-        if fault in self._lines or len(self._lines) < _MOST_NAMED:
-            first, count = self._lines.get(fault, (line, 0))
-            self._lines[fault] = first, count + 1
-        else:
-            self._others += 1
-
-    def __bool__(self) -> bool:
-        return bool(self._lines)
-
-    def __str__(self) -> str:
+    if first:
         named = [
-            f"line {first}{f' and {count - 1:,} more' if count > 1 else ''}: {fault}"
-            for fault, (first, count) in self._lines.items()
+            f"line {at}{f' and {count[fault] - 1:,} more' if count[fault] > 1 else ''}: {fault}"
+            for fault, at in first.items()
+            if fault
         ]
-        return "; ".join([*named, *([f"and {self._others:,} more lines"] if self._others else [])])
+        others = [f"and {count['']:,} more lines"] if count[""] else []
+        raise InputError(f"{what} {path}: {'; '.join([*named, *others])}")
 
 
 def _read(line: bytes, model: type[Document]) -> Document:
@@ -129,21 +112,16 @@ def _beginning(lines: BinaryIO, size: int | None) -> Iterator[bytes]:
 
 def gives_a_key_twice(text: str | bytes) -> bool:
     """Return whether an object of a JSON text has a key twice; a text that is no JSON has none."""
+    found = False
+
+    def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal found
+        keys = dict(pairs)
+        found |= len(keys) < len(pairs)
+        return keys
+
     try:
-        json.loads(text, object_pairs_hook=_with_single_keys)
-    except _KeyGivenTwice:
-        return True
+        json.loads(text, object_pairs_hook=look)
     except (ValueError, RecursionError):
         return False
-    return False
-
-
-class _KeyGivenTwice(Exception):
-    """Ends the reading of a text of JSON."""
-
-
-def _with_single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise _KeyGivenTwice
     return found

@@ -1,17 +1,21 @@
 """Validation of a table against its schema, with all faults in one report."""
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.store.faults import shown_column
 
 if TYPE_CHECKING:
     from pandera.polars import DataFrameModel
 
+FIRST_ROW: Final = 2
+"""Number of the row below the header, as a spreadsheet counts."""
 _MOST_ROWS: Final = 5
+_COLUMN: Final = re.compile(r"[a-z0-9_]{1,60}")
 _OF_NO_ROW: Final = {
     "column_in_dataframe": "it lacks the column {}",
     "column_in_schema": "it has an unknown column {}",
@@ -54,8 +58,6 @@ def table_faults(table: pl.DataFrame, model: "type[DataFrameModel]", numbers: Se
 
 def as_table(documents: Iterable[object], model: "type[DataFrameModel]") -> pl.DataFrame:
     """Return documents as the table that a model describes; an object in a document becomes its JSON."""
-    import json
-
     schema = {name: column.dtype.type for name, column in model.to_schema().columns.items()}
     columns: dict[str, list[Any]] = {name: [] for name in schema}
     for document in documents:
@@ -63,6 +65,11 @@ def as_table(documents: Iterable[object], model: "type[DataFrameModel]") -> pl.D
             value = getattr(document, name)
             column.append(json.dumps(value, sort_keys=True) if isinstance(value, dict) else value)
     return pl.DataFrame(columns, schema=schema)
+
+
+def shown_column(name: str) -> str:
+    """Return a column's name for a message; where the header is missing, it is a cell of the first row."""
+    return name if _COLUMN.fullmatch(name) else f"with a name of {len(name):,} characters"
 
 
 def _of_no_row(case: dict[str, Any]) -> str:

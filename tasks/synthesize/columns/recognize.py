@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from schemas.store.column_map import reference_fields
-from schemas.store.mapped_tables import MAPPED_TABLES, TableName
+from schemas.store.mapped_tables import NEEDED, TableName
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
 from tasks.synthesize.columns.choices import ColumnChoice, choose, guessed, identity_of, more_statuses, tells_canceled
@@ -121,7 +121,7 @@ def required_inputs(task: TaskName) -> tuple[str, ...]:
 
 def _shipped_sections(file: LookedFile, shipped: ShippedMap) -> Iterator[MapSection]:
     for table, choices in shipped.tables.items():
-        yield MapSection(table, True, file, MAPPED_TABLES[table].needed, choices, shipped=shipped.name)
+        yield MapSection(table, True, file, NEEDED[table], choices, shipped=shipped.name)
 
 
 def _table_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection]:
@@ -129,7 +129,7 @@ def _table_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection
     for table, known in names.tables.items():
         wanted = with_short(known, names.short.get(table, {})) if table == named else known
         chosen = choose(file, wanted, names)
-        needed = MAPPED_TABLES[table].needed
+        needed = NEEDED[table]
         missing = [name for name in needed if name not in chosen]
         if missing and len(missing) < len(needed):
             taken = {choice.theirs for choice in chosen.values()}
@@ -157,7 +157,7 @@ def _one_file_each(found: Sequence[MapSection]) -> tuple[MapSection, ...]:
     for table in NAMED_BY_OTHERS:
         if table in best and not _says_more_than_its_key(best[table]):
             del best[table]
-    return tuple(best[table] for table in MAPPED_TABLES if table in best)
+    return tuple(best[table] for table in NEEDED if table in best)
 
 
 def _says_more_than_its_key(section: MapSection) -> bool:
@@ -190,7 +190,7 @@ def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[
         return
     yield replace(orders, columns=(*(c for c in orders.columns if c.ours != "customer_id"), own))
     columns = (own, *persons, *places.values())
-    yield MapSection("customers", True, orders.file, MAPPED_TABLES["customers"].needed, columns)
+    yield MapSection("customers", True, orders.file, NEEDED["customers"], columns)
 
 
 def _prompt_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from schemas.store.column_map import ColumnMap, read_column_map
-from schemas.store.mapped_tables import MAPPED_TABLES, TELL_CANCELED, TableName
+from schemas.store.mapped_tables import NEEDED, TELL_CANCELED, TableName
 from tasks.synthesize.columns.choices import ColumnChoice, choose, more_statuses, proposed
 from tasks.synthesize.columns.kinds import expected, looks_like
 from tasks.synthesize.columns.look import LookedFile
@@ -40,7 +40,7 @@ def _fitted(name: str, document: ColumnMap, file: LookedFile, names: ColumnNames
     tables = {}
     for table in document.tables:
         present = {ours: spelled[folded(column)] for ours, column in table.columns.items() if folded(column) in spelled}
-        if any(needed not in present for needed in MAPPED_TABLES[table.table].needed):
+        if any(needed not in present for needed in NEEDED[table.table]):
             return None
         listed = {choice.ours: choice for choice in _choices(name, present, table.values, file, names)}
         tables[table.table] = tuple(_with_others(table.table, listed, file, names).values())
