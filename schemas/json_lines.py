@@ -48,9 +48,8 @@ def stream_lines(
         InputError: The file cannot be read or is empty, a line is longer than 64 MB, or, once all lines were read, some
             do not fit the model.
     """
-    number, line = 0, b""
-    first: dict[str, int] = {}
-    count: Counter[str] = Counter()
+    faults = _Faults()
+    number, blank = 0, 0
     try:
         # Read as bytes, because only a line feed ends a JSON line: text mode would also split at a carriage return.
         with path.open("rb") as lines:
@@ -63,33 +62,44 @@ def stream_lines(
                 if number == 1 and (wide := wide_encoding(line)):
                     raise InputError(f"{what} {path} is {wide}; save it as UTF-8")
                 text = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+                if not text.strip():
+                    # Blank lines at the end are no fault.
+                    blank += 1
+                    continue
+                for at in range(number - blank, number):
+                    faults.add(at, "nothing is there; remove the line")
+                blank = 0
                 try:
-                    yield text, _read(text, model)
+                    yield text, model.model_validate_json(text.decode("utf-8").rstrip("\n"), strict=True)
                 except ValueError as error:
-                    fault = _explain(error, model)
-                    # A whole file may have the same fault.
-                    fault = fault if fault in first or len(first) < _MOST_NAMED else ""
-                    first.setdefault(fault, number)
-                    count[fault] += 1
+                    faults.add(number, _explain(error, model))
     except OSError as error:
         raise InputError(f"{what} {path} cannot be read: {error.strerror}") from None
-    if number <= 1 and not line.removeprefix(_BYTE_ORDER_MARK).strip():
+    if number == blank:
         raise InputError(f"{what} {path} is empty; it needs one JSON object a line")
-    if first:
-        named = [
-            f"line {at}{f' and {count[fault] - 1:,} more' if count[fault] > 1 else ''}: {fault}"
-            for fault, at in first.items()
-            if fault
-        ]
-        others = [f"and {count['']:,} more lines"] if count[""] else []
-        raise InputError(f"{what} {path}: {'; '.join([*named, *others])}")
+    if faults.first:
+        raise InputError(f"{what} {path}: {faults}")
 
 
-def _read(line: bytes, model: type[Document]) -> Document:
-    text = line.decode("utf-8").rstrip("\n")
-    if not text.strip():
-        raise ValueError("nothing is there; remove the line")
-    return model.model_validate_json(text, strict=True)
+class _Faults:
+    """Faulty lines, each fault named once: a whole file may have the same one."""
+
+    def __init__(self) -> None:
+        self.first: dict[str, int] = {}
+        self._count: Counter[str] = Counter()
+
+    def add(self, line: int, fault: str) -> None:
+        named = fault if fault in self.first or len(self.first) < _MOST_NAMED else ""
+        self.first.setdefault(named, line)
+        self._count[named] += 1
+
+    def __str__(self) -> str:
+        named = []
+        for fault, line in self.first.items():
+            count = self._count[fault]
+            more = f" and {count - 1:,} more" if count > 1 else ""
+            named.append(f"line {line}{more}: {fault}" if fault else f"and {count:,} more lines")
+        return "; ".join(named)
 
 
 def _explain(error: ValueError, model: type[BaseModel]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from schemas import source
-from schemas.source import ATTEMPTS, NOT_IN_KEY, PACKAGES, REPOSITORY, source_digest, source_files
+from schemas.source import ATTEMPTS, PACKAGES, REPOSITORY, source_digest, source_files
 
 Position = tuple[int, int]
 
@@ -118,21 +118,6 @@ def test_the_digest_changes_with_nothing_else(repository: Path, changed: str) ->
     assert source_digest("tasks.curate.stage") == before
 
 
-def test_a_new_file_of_a_declared_folder_and_a_new_name_of_a_module_count(repository: Path) -> None:
-    digests = [source_digest("tasks.curate.stage")]
-    write(repository, "data/lists/three.txt", "3")
-    digests.append(source_digest("tasks.curate.stage"))
-    write(repository, "tasks/curate/renamed.py", FILES["tasks/curate/words.py"])
-    write(repository, "tasks/curate/stage.py", FILES["tasks/curate/stage.py"].replace("words", "renamed"))
-    digests.append(source_digest("tasks.curate.stage"))
-    assert len(set(digests)) == 3
-
-
-def test_order_and_repetition_of_entries_do_not_count(repository: Path) -> None:
-    first, other = "tasks.curate.words", "tasks.curate.split"
-    assert source_digest(first, other) == source_digest(other, first, first)
-
-
 def test_two_threads_never_parse_at_once(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CPython 3.11 ended one of two concurrent trainings: "AST constructor recursion depth mismatch"."""
     parse, busy, met = ast.parse, threading.Lock(), []
@@ -190,56 +175,6 @@ def test_what_cannot_be_read_is_named(repository: Path, name: str, text: str, wo
     write(repository, name, text)
     with pytest.raises(ValueError, match=words):
         source_digest("tasks.curate.stage")
-
-
-def test_a_module_that_is_left_out_counts_where_it_is_named(repository: Path) -> None:
-    write(repository, "schemas/__init__.py", "")
-    write(repository, "schemas/errors.py", "import schemas.other\n")
-    write(repository, "schemas/other.py", "")
-    write(repository, "tasks/curate/words.py", "import schemas.errors\n")
-    assert not {"schemas.errors", "schemas.other"} & source_files("tasks.curate.stage").keys()
-    assert {"schemas.errors", "schemas.other"} <= source_files("tasks.curate.stage", "schemas.errors").keys()
-
-
-def test_what_is_left_out_is_there_and_says_why() -> None:
-    assert len(NOT_IN_KEY) <= 6
-    for name, reason in NOT_IN_KEY.items():
-        assert source.module_file(REPOSITORY, name), name
-        assert len(reason.split()) > 3
-
-
-SAID = '''"""A module."""
-
-import re  # for patterns
-
-
-# A comment.
-class A:
-    r"""A class."""
-
-    x: int = 1
-    """An attribute
-    in two lines."""
-
-    def f(self):
-        """A function."""; y = "# no comment"
-        return f"""{y}
-
-        kept   
-        """  # a comment
-'''  # noqa: W291 - blanks of a string
-
-
-def test_comments_docstrings_and_blank_lines_are_no_code(repository: Path) -> None:
-    code = [
-        "import re",
-        "class A:",
-        "    x: int = 1",
-        "    def f(self):",
-        '        ; y = "# no comment"',
-        '        return f"""{y}\0\0        kept   \0        """',
-    ]
-    assert code_digest(repository, SAID) == sha256("\n".join(code).encode()).hexdigest()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Choice of a file's column for one of ours: by its name, and by what its cells look like."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -13,8 +13,6 @@ from tasks.synthesize.columns.names import ColumnNames, Ranked, folded
 
 MOST_VALUES: Final = 40
 """Different values of a status, beyond which it is none."""
-MOST_DIFFERENT: Final = 0.5
-"""Share of a column's texts that differ, below which they are a list of products or of statuses."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ def proposed(value: str, known: Mapping[str, str]) -> str:
 
 
 def more_statuses(file: LookedFile, chosen: Mapping[str, ColumnChoice], names: ColumnNames) -> Iterator[ColumnChoice]:
-    """Yield further columns that tell of canceled orders, by their names or values, one for each status that is left."""
+    """Yield further columns that tell of canceled orders by name or values, one for each status that is left."""
     left = [ours for ours in ("order_status", *OTHER_STATUSES) if ours not in chosen]
     taken = {choice.theirs for choice in chosen.values()}
     for column in file.cells.columns:
@@ -142,29 +140,3 @@ def _is_of_orders(file: LookedFile, order_id: str, column: str) -> bool:
     """Return whether all rows of an order say the same in a column: one of items may be canceled by itself."""
     said = file.cells.group_by(order_id).agg(pl.col(column).drop_nulls().n_unique().alias("said"))["said"]
     return not (said > 1).any()
-
-
-def guessed(
-    file: LookedFile, wanted: Collection[str], unused: Collection[str], names: ColumnNames
-) -> Iterator[ColumnChoice]:
-    """Yield columns whose cells alone look like ours, where one column does; none of them is sure."""
-    named = {name for columns in names.tables.values() for ranks in columns.values() for name in ranks}
-    for ours in wanted:
-        kind = expected(ours)
-        if kind in {"dates", "stars from 1 to 5", "texts"}:
-            open_columns = [name for name in unused if name not in file.personal and folded(name) not in named]
-            alike = [name for name in open_columns if looks_like(file.cells[name], kind)]
-            if kind != "dates":
-                no_review = names.no_review[kind.split()[0]]
-                alike = [name for name in alike if no_review.isdisjoint(folded(name).split())]
-            if kind == "texts":
-                alike = [name for name in alike if _may_be_reviews(file.cells[name])]
-            if len(alike) == 1:
-                why = f"the only column whose cells are {kind}, and its name tells nothing"
-                yield ColumnChoice(ours, alike[0], why, sure=False)
-
-
-def _may_be_reviews(cells: pl.Series) -> bool:
-    """Return whether texts may be what people write of what they bought: sentences that differ."""
-    some = cells.drop_nulls()
-    return some.n_unique() >= MOST_DIFFERENT * some.len() and looks_like(some, "opinions")

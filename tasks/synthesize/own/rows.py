@@ -117,8 +117,8 @@ def _read_json_lines(path: Path, columns: Collection[str] | None) -> FileRows:
             broken = next((number for (number, _), value in zip(batch, values, strict=True) if not _is_plain(value)), 0)
             if broken and columns is not None:
                 raise InputError(
-                    f"{path}: column {name!r}, line {broken} is an object or a nested list, and not a text or a number; "
-                    "correct it"
+                    f"{path}: column {name!r}, line {broken} is an object or a nested list, and not a text or a "
+                    "number; correct it"
                 )
             if broken:
                 nested[name] = None

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.config.config import SynthesizeConfig
-from schemas.config.profiles import PROFILES_FOLDER, load_config, synthesize_config
+from schemas.config.profiles import PROFILES_FOLDER, load_config
 from schemas.config.train import TrainConfig
 from schemas.config.train_sections import LoraSection
 from schemas.errors import InputError
@@ -111,20 +110,7 @@ def test_training_goes_on_with_an_adapter_of_its_own_size_only() -> None:
         load_config("l4", [*settings, 'evaluate.rungs=["sft"]'])
 
 
-def test_a_chat_template_is_named_or_a_file() -> None:
-    assert load_config("l4", ["policy.chat_template=chatml"]).policy.chat_template == "chatml"
-    assert load_config("l4", ["policy.chat_template=own.jinja"]).policy.chat_template == Path("own.jinja")
-    kwargs = load_config("l4", ["policy.chat_template_kwargs.enable_thinking=false"]).policy.chat_template_kwargs
-    assert kwargs == {"enable_thinking": False}
-
-
 ENDPOINT = ["synthesize.paraphrase.url=http://127.0.0.1:8000/v1/", "synthesize.paraphrase.model=tucano"]
-
-
-def test_an_endpoint_is_an_address_and_a_model() -> None:
-    paraphrase = load_config("local", ENDPOINT).synthesize.paraphrase
-    assert paraphrase is not None
-    assert (paraphrase.url, paraphrase.model) == ("http://127.0.0.1:8000/v1", "tucano")
 
 
 @pytest.mark.parametrize(
@@ -149,33 +135,6 @@ def test_a_secret_in_the_wrong_place_is_refused_unsaid(override: str) -> None:
         load_config("local", [*ENDPOINT, override])
     assert override.partition("=")[0] in str(caught.value)
     assert "secret" not in str(caught.value).lower()
-
-
-@pytest.mark.parametrize("override", ["synthesize.paraphrase.api_key=sk-secret", "paraphrase.api_key=sk-secret"])
-def test_what_stands_beside_what_is_missing_is_unsaid(override: str) -> None:
-    with pytest.raises(InputError) as caught:
-        load_config("local", [override])
-    assert "secret" not in str(caught.value)
-    with pytest.raises(InputError) as caught:
-        synthesize_config({"counts": {"push": 3}}, [override])
-    assert "secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("count", "orders"), [(1, 1_500), (1_500, 1_500), (5_000, 5_000), (100_000, 100_000), (1_000_000, 100_000)]
-)
-def test_a_simulated_store_grows_with_the_prompts_within_bounds(count: int, orders: int) -> None:
-    assert SynthesizeConfig(counts={"push": count - count // 2, "sql_qa": count // 2}).orders_to_simulate == orders
-    assert SynthesizeConfig(counts={"push": count}, orders=77).orders_to_simulate == 77
-
-
-def test_one_section_alone_is_read_with_its_overrides() -> None:
-    config = synthesize_config({"counts": {"push": 3}}, ["synthesize.minority_floor=2", "synthesize.counts.churn=1"])
-    assert (config.minority_floor, config.counts) == (2, {"push": 3, "churn": 1})
-    with pytest.raises(InputError, match=r"'train\.max_steps' is of another section"):
-        synthesize_config({"counts": {"push": 3}}, ["train.max_steps=1"])
-    with pytest.raises(InputError, match="synthesize: size: unknown key"):
-        synthesize_config({"counts": {"push": 3}}, ["synthesize.size=1"])
 
 
 def test_an_unknown_profile_names_the_known_ones() -> None:

@@ -48,7 +48,3 @@ def test_a_copy_of_a_copy_is_named_after_what_is_kept() -> None:
 def test_what_is_one_word_from_a_dropped_copy_may_stay() -> None:
     texts = [REVIEW, REVIEW.replace("prazo", "dia"), REVIEW.replace("prazo", "dia").replace("bem", "mal")]
     assert copies(*(prompt_row("extraction", text, BETTER) for text in texts)) == [KEPT, 0, KEPT]
-
-
-def test_two_tasks_may_ask_with_the_same_words() -> None:
-    assert copies(prompt_row("sentiment", "Ótimo"), prompt_row("extraction", "Ótimo")) == [KEPT, KEPT]

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from schemas.tables.prompts import PromptRow, canonical_json
 from tasks.curate import near_duplicates as module
-from tasks.curate.minhash import rows_per_band
 from tasks.curate.near_duplicates import near_duplicates
 from tasks.curate.reference_values import contradict, count_known
 from tests.tasks.curate.prompt_rows import indexed, prompt_row
@@ -41,28 +40,6 @@ def asked(text: str, **reference: object) -> PromptRow:
 def test_one_word_replaced_added_or_left_out_is_found(other: str) -> None:
     assert pairs(asked(REVIEW), asked(other)) == [(0, 1)]
     assert pairs(asked(other), asked(REVIEW)) == [(0, 1)]
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        REVIEW.replace("antes do prazo", "depois do combinado"),
-        REVIEW.replace("produto chegou", "presente veio"),
-        REVIEW + " mesmo assim",
-    ],
-)
-def test_two_words_make_another_prompt(other: str) -> None:
-    assert pairs(asked(REVIEW), asked(other)) == []
-
-
-def test_a_number_is_a_fact_and_no_word_like_others() -> None:
-    text = "Quantos pedidos de {} dias houve em cada uma das categorias da loja no mês passado"
-    assert pairs(*(prompt_row("churn", text.format(days)) for days in ("30", "31"))) == []
-
-
-def test_another_known_answer_is_another_question() -> None:
-    text = "Consulte a base e diga quantos pedidos vieram de clientes de {} no ano que passou"
-    assert pairs(*(prompt_row("sql_qa", text.format(state)) for state in ("MG", "SP"))) == []
 
 
 def test_what_a_reference_does_not_know_contradicts_nothing() -> None:
@@ -137,11 +114,6 @@ def test_a_complete_reference_is_compared_with_an_incomplete_one() -> None:
     assert near == [True, False, True, False, False, True]
 
 
-def test_another_task_is_another_question() -> None:
-    other = prompt_row("sentiment", REVIEW.replace("prazo", "dia"))
-    assert pairs(asked(REVIEW), other) == []
-
-
 def test_paraphrases_of_one_prompt_are_no_duplicates() -> None:
     parent = asked(REVIEW)
     child, sibling = (
@@ -205,26 +177,9 @@ def test_what_is_found_is_what_comparing_all_pairs_finds() -> None:
     assert len(found) >= 0.97 * len(true)
 
 
-def test_short_texts_before_a_long_instruction_are_no_crowd() -> None:
-    tail = (
-        "avalie o que o cliente disse e responda só com um objeto como está escrito na instrução que você recebeu antes"
-    )
-    generator = random.Random(2)
-    words = ["".join(generator.choices("abcdefghij", k=6)) for _ in range(9000)]
-    rows = [asked(f"{' '.join(words[3 * number : 3 * number + 3])} {tail}") for number in range(3000)]
-    assert pairs(*rows) == []
-
-
 def test_a_crowd_of_near_duplicates_is_no_quadratic_work(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [asked(f"{REVIEW} {''.join(random.Random(number).choices('abcdefghij', k=8))}") for number in range(600)]
     monkeypatch.setattr(module, "MOST_NEIGHBOURS", 40)
     found = pairs(*rows)
     assert len(found) < 600 * 200
     assert {row for pair in found for row in pair} == set(range(600))
-
-
-@pytest.mark.parametrize(("threshold", "rows"), [(0.5, 3), (0.7, 6), (0.9, 14)])
-def test_a_higher_threshold_makes_longer_bands(threshold: float, rows: int) -> None:
-    found = rows_per_band(threshold)
-    assert found == rows
-    assert 1 - (1 - threshold**found) ** (126 // found) >= 0.9

@@ -1,12 +1,9 @@
-import itertools
 import random
 from datetime import datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.store.tables import STATES as CODES
 from tasks.synthesize.delivery import draw_delivery
 from tasks.synthesize.market import STATES, State
 
@@ -44,20 +41,3 @@ def test_careless_sellers_are_late_more_often() -> None:
         )
 
     assert late(0.0) > 1.5 * late(1.0)
-
-
-@pytest.mark.parametrize("state", STATES, ids=lambda state: state.code)
-def test_each_state_is_late_about_as_often_as_it_says(state: State) -> None:
-    generator = random.Random(2)
-    moment = datetime.fromisoformat("2017-05-05 10:00:00")
-    # The care of the average seller.
-    draws = [draw_delivery(moment, state, 0.73, by_boleto=False, generator=generator) for _ in range(1500)]
-    late = sum(delivery.days_late > 0 for delivery in draws) / len(draws)
-    assert abs(late - state.disruption) < 0.05
-
-
-def test_all_states_are_there_once_and_no_post_code_is_in_two() -> None:
-    assert {state.code for state in STATES} == set(CODES)
-    ranges = sorted(state.zip_prefixes for state in STATES)
-    assert all(first <= last for first, last in ranges)
-    assert all(before[1] < after[0] for before, after in itertools.pairwise(ranges))

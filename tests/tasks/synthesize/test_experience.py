@@ -16,22 +16,6 @@ def test_only_who_has_no_complaint_gives_five_stars(went_wrong: list[str], lenie
     assert score in (range(1, 5) if went_wrong else range(1, 6))
 
 
-def test_few_are_displeased_without_a_reason() -> None:
-    scores = [judge([], 0, random.Random(seed)).score for seed in range(3000)]
-    assert 0 < sum(score < 3 for score in scores) < 90
-    assert sum(score == 5 for score in scores) > 0.6 * len(scores)
-
-
-def test_the_longer_the_delay_the_fewer_the_stars() -> None:
-    def mean(days_late: int) -> float:
-        return sum(judge(["late"], 0, random.Random(seed), days_late).score for seed in range(300)) / 300
-
-    assert mean(1) > mean(5) > mean(14)
-    assert mean(14) == mean(60)
-    on_time = judge(["broken"], 0, random.Random(1), days_late=9)
-    assert on_time == judge(["broken"], 0, random.Random(1))
-
-
 @given(issues, st.integers())
 def test_the_worst_comes_first_and_gives_the_complaint(went_wrong: list[str], seed: int) -> None:
     experience = judge(went_wrong, 0, random.Random(seed))
@@ -40,14 +24,6 @@ def test_the_worst_comes_first_and_gives_the_complaint(went_wrong: list[str], se
     assert sorted(experience.issues) == sorted(went_wrong)
     causes = experience.causes()
     assert causes["main_complaint"] == (ISSUES[experience.issues[0]].complaint if went_wrong else "")
-
-
-def test_worse_orders_get_fewer_stars() -> None:
-    def mean(went_wrong: list[str]) -> float:
-        return sum(judge(went_wrong, 0, random.Random(seed)).score for seed in range(200)) / 200
-
-    assert mean([]) > mean(["freight"]) > mean(["late"]) > mean(["lost"])
-    assert mean(["late"]) > mean(["late", "silent"])
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,6 @@ def test_the_reports_mix(count: int, parts: list[int]) -> None:
     assert list(split_count(count, REPORT).values()) == parts
 
 
-def test_weights_need_sum_to_nothing_and_may_have_decimals() -> None:
-    assert split_count(30, read_mix("push=.5, churn=1.0,sql_qa=0")) == {"push": 10, "churn": 20, "sql_qa": 0}
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

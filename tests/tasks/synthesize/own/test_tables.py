@@ -8,13 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from schemas.store.files import TIMESTAMP_FORMAT, read_store, write_store
-from schemas.store.mapped_tables import MAPPED_TABLES
+from schemas.store.files import TIMESTAMP_FORMAT
 from schemas.store.store import FILE_NAMES, Store
-from schemas.store.tables import TABLES
 from tasks.synthesize.own.identities import pseudonym
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
-from tasks.synthesize.own.tables import KINDS_OF_NO_STORE, own_store
+from tasks.synthesize.own.tables import own_store
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.synthesize.own.task_inputs import INPUTS
 
@@ -144,12 +142,6 @@ def test_tables_that_others_name_are_there_and_those_that_nobody_names_are_empty
     assert store.review_causes is store.customer_hazards is None
 
 
-def test_what_is_written_of_it_is_read_again(tmp_path: Path) -> None:
-    store = store_of(tmp_path, ORDERS, pedidos_csv=PEDIDOS)
-    write_store(store, tmp_path / "store")
-    assert read_store(tmp_path / "store").orders.equals(store.orders)
-
-
 def test_a_person_is_an_id_with_orders_and_a_state_may_be_a_name(tmp_path: Path) -> None:
     store = store_of(tmp_path, ORDERS + CUSTOMERS, pedidos_csv=PEDIDOS)
     assert store.customers.select("customer_unique_id", "customer_state").rows() == [("7", "SP"), ("7", "RJ")]
@@ -173,11 +165,6 @@ def test_personal_ids_are_pseudonyms_that_still_join(tmp_path: Path) -> None:
     assert store.orders["customer_id"].is_in(store.customers["customer_id"].implode()).all()
 
 
-def test_a_continued_order_is_one_order(tmp_path: Path) -> None:
-    store = store_of(tmp_path, ORDERS, pedidos_csv="numero,data\n1,2024-01-05\n1,\n1,2024-01-05\n2,2024-01-06\n")
-    assert store.orders["order_id"].to_list() == ["1", "2"]
-
-
 def test_a_delivery_on_the_day_of_the_purchase_needs_no_time(tmp_path: Path) -> None:
     toml = ORDERS + 'order_delivered_customer_date = "entregue"\norder_status = "situacao"\n'
     toml += '[tables.values.order_status]\nENTREGUE = "delivered"\n'
@@ -191,12 +178,6 @@ def test_moments_with_an_offset_are_told_by_the_clock_of_the_store(tmp_path: Pat
     text = "numero,data\n1,2024-01-05T12:00:00Z\n2,2024-01-05 12:00:00 -0300\n"
     moments = store_of(tmp_path, ORDERS, pedidos_csv=text).orders["order_purchase_timestamp"]
     assert moments.dt.hour().to_list() == [9, 12]
-
-
-def test_an_order_without_a_review_in_a_flat_file_is_no_review(tmp_path: Path) -> None:
-    lines = '{"pedido": 1, "nota": 5, "texto": "Ótimo"}\n{"pedido": "2"}\n'
-    store = store_of(tmp_path, ORDERS + REVIEWS, pedidos_csv=PEDIDOS, notas_jsonl=lines)
-    assert store.reviews.select("review_id", "review_score").rows() == [("1", 5)]
 
 
 @pytest.mark.parametrize(
@@ -266,12 +247,6 @@ def test_a_file_that_is_not_there_is_named_before_any_is_read(tmp_path: Path) ->
         opened(written(tmp_path, ORDERS + ITEMS, pedidos_csv="no table"))
 
 
-def test_all_columns_of_the_tables_may_be_mapped() -> None:
-    for table, model in TABLES.items():
-        columns = set(MAPPED_TABLES[table].columns) - {*KINDS_OF_NO_STORE}  # type: ignore[index]
-        assert columns == set(model.to_schema().columns), table
-
-
 STATUSES = (
     ORDERS
     + """order_status = "entrega"
@@ -334,13 +309,6 @@ payment_value = "valor"
 """
 
 
-def test_another_status_than_ours_is_refused(tmp_path: Path) -> None:
-    message = message_of(tmp_path, STATUSES, pedidos_csv=HEADER + "1;2024-01-05;enviado;Talvez;;1,00;\n")
-    assert "column 'pagamento': row 2 is not one of created, " in message
-    assert "[tables.values.payment_status]" in message
-    assert "Talvez" not in message
-
-
 @pytest.mark.parametrize("person", ["7", "ana@loja.com.br"])
 def test_an_order_without_a_person_is_of_a_person_of_its_own(tmp_path: Path, person: str) -> None:
     """Neither of somebody who has its number as an id, nor of another order without a person."""
@@ -365,12 +333,3 @@ def test_an_order_that_names_no_customer_of_another_file_gets_one(tmp_path: Path
     )
     assert store.orders["customer_id"].is_in(store.customers["customer_id"].implode()).all()
     assert store.customers["customer_unique_id"].n_unique() == 3
-
-
-def test_a_flat_file_keyed_by_its_customers_may_have_orders_without_one(tmp_path: Path) -> None:
-    orders = ORDERS + 'customer_id = "cliente"\n'
-    customers = CUSTOMERS.replace('customer_id = "numero"\ncustomer_unique_id', "customer_id")
-    store = store_of(
-        tmp_path, orders + customers, pedidos_csv="numero;data;cliente;uf\n1;2024-01-05;a;SP\n2;2024-01-06;;RJ\n"
-    )
-    assert store.orders["customer_id"].n_unique() == store.customers["customer_unique_id"].n_unique() == 2
