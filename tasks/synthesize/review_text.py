@@ -3,10 +3,10 @@
 import random
 from typing import Final
 
-from tasks.synthesize.experience import Experience
 from tasks.synthesize.keyboard import Span, Style, type_out
 from tasks.synthesize.market import Thing
 from tasks.synthesize.sentences import Teller, continued
+from tasks.synthesize.shopping import Experience
 
 CHANCE_OF_IRONY: Final = 0.03
 """Probability of irony in a review with one or two stars and a complaint."""

@@ -50,7 +50,7 @@ def choose(file: LookedFile, wanted: Mapping[str, Ranked], names: ColumnNames) -
     """Return the choice for each of our columns that the file seems to have."""
     open_columns = [column for column in file.cells.columns if column not in file.personal]
     named = [
-        (_is_empty(file.cells[column]), rank, _judged(ours, column, file.cells[column], names))
+        (_is_empty(file.cells[column]), rank, judged(ours, column, file.cells[column], names))
         for ours, ranks in wanted.items()
         for column in open_columns
         if (rank := ranks.get(folded(column))) is not None and not _is_other(ours, column, file.cells[column], names)
@@ -79,21 +79,23 @@ def _is_other(ours: str, column: str, cells: pl.Series, names: ColumnNames) -> b
     return is_status == (expected(ours) == "states")
 
 
-def _judged(ours: str, column: str, cells: pl.Series, names: ColumnNames) -> ColumnChoice:
+def judged(
+    ours: str, column: str, cells: pl.Series, names: ColumnNames, more: Mapping[str, str] | None = None
+) -> ColumnChoice:
+    """Return the choice of a column by its cells; `more` are further known values of ours, by the file's folded."""
     kind = expected(ours)
     if _is_empty(cells):
         # A later export of the same form may have a canceled order.
         return ColumnChoice(ours, column, "by its name, but every cell is empty", sure=ours in TELL_CANCELED)
     if ours in names.values:
-        return _translated(ColumnChoice(ours, column, "by its name"), cells, names)
+        return _translated(ColumnChoice(ours, column, "by its name"), cells, {**names.values[ours], **(more or {})})
     if kind is not None and not looks_like(cells, kind):
         return ColumnChoice(ours, column, f"by its name, but its cells are not {kind}", sure=False)
     return ColumnChoice(ours, column, f"by its name, and its cells are {kind}" if kind else "by its name")
 
 
-def _translated(choice: ColumnChoice, cells: pl.Series, names: ColumnNames) -> ColumnChoice:
+def _translated(choice: ColumnChoice, cells: pl.Series, known: Mapping[str, str]) -> ColumnChoice:
     """Return a choice with our value for each of the file's, or not sure where one is unknown."""
-    known = names.values[choice.ours]
     found = cells.drop_nulls().unique().sort().to_list()
     if len(found) > MOST_VALUES:
         return replace(choice, why=f"by its name, but it has {len(found):,} different values", sure=False)
@@ -121,7 +123,7 @@ def more_statuses(file: LookedFile, chosen: Mapping[str, ColumnChoice], names: C
         if not left or column in taken or column in file.personal or _is_empty(cells):
             continue
         if tells_canceled(column, cells, names) and _is_of_orders(file, chosen["order_id"].theirs, column):
-            yield _judged(left.pop(0), column, cells, names)
+            yield judged(left.pop(0), column, cells, names)
 
 
 def tells_canceled(column: str, cells: pl.Series, names: ColumnNames) -> bool:

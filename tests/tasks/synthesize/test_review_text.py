@@ -8,7 +8,6 @@ from itertools import chain
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.synthesize.experience import Experience
 from tasks.synthesize.keyboard import Style
 from tasks.synthesize.market import ISSUES, MACHINE, SIZED, USED_UP, Thing
 from tasks.synthesize.review_text import write_message
@@ -22,6 +21,7 @@ from tasks.synthesize.sentences import (
     sentences,
     words_of,
 )
+from tasks.synthesize.shopping import Experience
 
 PLAIN = Style()
 WOMAN = Style(feminine=True)
