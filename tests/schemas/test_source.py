@@ -88,22 +88,6 @@ def test_a_closure_has_all_that_is_imported_and_declared(repository: Path) -> No
     assert list(source_files("tasks.curate.words")) == ["tasks", "tasks.curate", "tasks.curate.words"]
 
 
-def test_modules_that_are_found_by_name_are_in_the_closure_with_what_they_import(repository: Path) -> None:
-    for package in ("tasks/named", "tasks/named/one", "tasks/named/other"):
-        write(repository, f"{package}/__init__.py", "")
-    assert list(source_files("tasks.curate.by_name")) == [
-        "tasks",
-        "tasks.curate",
-        "tasks.curate.by_name",
-        "tasks.curate.words",
-        "tasks.named",
-        "tasks.named.one",
-        "tasks.named.one.rule",
-        "tasks.named.other",
-        "tasks.named.other.rule",
-    ]
-
-
 @pytest.mark.parametrize("changed", ["tasks/curate/late.py", "tasks/curate/__init__.py", "data/one.txt"])
 def test_the_digest_changes_with_each_part(repository: Path, changed: str) -> None:
     before = source_digest("tasks.curate.stage")
@@ -177,21 +161,6 @@ def test_what_cannot_be_read_is_named(repository: Path, name: str, text: str, wo
         source_digest("tasks.curate.stage")
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ('x = "a  b"', 'x = "a b"'),
-        ('x = """a\n\nb"""', 'x = """a\nb"""'),
-        ('x = """a \nb"""', 'x = """a\nb"""'),
-        ("x = '#a'", "x = '#b'"),
-        ("if x:\n    y()\nz()", "if x:\n    y()\n    z()"),
-        ('x = 1\n"""said"""', 'x = 1\nx = """said"""'),
-    ],
-)
-def test_what_a_program_does_is_code(repository: Path, one: str, other: str) -> None:
-    assert code_digest(repository, one) != code_digest(repository, other)
-
-
 def test_a_file_that_the_environment_names_is_in_the_key_by_its_content_and_only_while_it_is_named(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,13 +174,6 @@ def test_a_file_that_the_environment_names_is_in_the_key_by_its_content_and_only
         digests.append(source_digest("tasks.curate.words"))
     assert digests[1] == digests[2]
     assert len(set(digests)) == 3
-
-
-def code_digest(repository: Path, text: str) -> str:
-    """Return the digest that a module of this text has in a key, under a name that no other text has."""
-    name = f"m{sha256(text.encode()).hexdigest()[:16]}"
-    write(repository, f"tasks/{name}.py", text)
-    return source_files(f"tasks.{name}")[f"tasks.{name}"]
 
 
 def test_the_code_of_every_module_is_what_the_tokenizer_finds_without_its_words() -> None:

@@ -1,6 +1,5 @@
 """One outcome each for a SQLite file that is missing, in use, half written, closed to us, damaged or foreign."""
 
-import errno
 import os
 import signal
 import sqlite3
@@ -15,7 +14,7 @@ import pytest
 
 from schemas import sqlite_file
 from schemas.errors import InputError, Interrupted
-from schemas.sqlite_file import InUse, Schema, SqliteFile
+from schemas.sqlite_file import Schema, SqliteFile
 
 ROWS = "SELECT count(*) FROM things"
 KILLED_IN_A_WRITE = """
@@ -78,13 +77,6 @@ def test_a_file_in_use_is_neither_damaged_nor_empty(file: SqliteFile) -> None:
     assert count(file) == 500
 
 
-def test_a_writer_waits_for_a_reader_s_end(file: SqliteFile) -> None:
-    with held(file.path, "IMMEDIATE"):
-        assert count(file) == 500
-        with pytest.raises(InUse), file.opened(write=True) as database:
-            database.execute("DELETE FROM things")
-
-
 @pytest.mark.parametrize("write", [False, True])
 def test_a_signal_ends_the_wait_at_once(file: SqliteFile, monkeypatch: pytest.MonkeyPatch, *, write: bool) -> None:
     def leave(*_: object) -> None:
@@ -145,20 +137,6 @@ def test_a_file_that_cannot_be_written_is_refused(file: SqliteFile, journal: str
     assert "correct the permissions" in asked.stdout, asked
     assert file.path.read_bytes() == before
     file.prove_writable()
-
-
-def test_a_folder_that_may_not_be_read_is_no_missing_file(file: SqliteFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-    monkeypatch.setattr(Path, "stat", refuse)
-    with pytest.raises(InputError, match="Permission denied"):
-        file.is_made()
-
-
-def test_a_table_that_is_not_there_is_said(file: SqliteFile) -> None:
-    with pytest.raises(InputError, match="no such table: others"), file.opened() as database:
-        database.execute("SELECT * FROM others")
 
 
 def of_schema(path: Path, schema: Schema, *revisions: str) -> SqliteFile:

@@ -9,7 +9,6 @@ import pytest
 
 from schemas.config.profiles import PROFILES_FOLDER, load_config
 from schemas.config.train import TrainConfig
-from schemas.config.train_sections import LoraSection
 from schemas.errors import InputError
 
 
@@ -74,40 +73,11 @@ def test_training_elsewhere_is_refused_where_the_other_machine_would_lose_or_mis
         load_config("local", ["workers.training=training/train", *settings])
 
 
-def test_what_needs_weights_goes_where_training_goes_and_elsewhere_only_where_it_is_named() -> None:
-    handing = "state.artifacts=/place"
-    for settings, deployment in (
-        ([], None),
-        (["workers.training=training/train"], "inference/inference"),
-        (["workers.training=training/train", "workers.inference=inference/l4"], "inference/l4"),
-        (["workers.inference=inference/l4"], "inference/l4"),
-    ):
-        assert load_config("local", [handing, *settings]).workers.for_inference == deployment
-    with pytest.raises(InputError, match=r"workers\.inference is 'inference/l4', and state\.artifacts does not say"):
-        load_config("local", ["workers.inference=inference/l4"])
-
-
 @pytest.mark.parametrize("address", ["http://ana:segredo@host:5000", "ftp://host", "segredo"])
 def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str) -> None:
     with pytest.raises(InputError) as caught:
         load_config("local", [f"state.mlflow={address}"])
     assert "segredo" not in str(caught.value)
-
-
-def test_training_goes_on_with_an_adapter_of_its_own_size_only() -> None:
-    for name, value in LoraSection().model_dump().items():
-        with pytest.raises(InputError, match=r"set both alike, or warm_start\.result='merged'"):
-            changed = f"warm_start.lora.{name}={2 * value}"
-            load_config("l4", ["warm_start.steps=10", "warm_start.result=adapter", "evaluate.rungs=[]", changed])
-    settings = ["warm_start.steps=10", "warm_start.result=adapter", "warm_start.lora.rank=8", "evaluate.rungs=[]"]
-    with pytest.raises(InputError, match="rank 8 and alpha 32"):
-        load_config("l4", settings)
-    assert load_config("l4", [*settings, "train.lora.rank=8"]).warm_start.result == "adapter"
-    assert load_config("l4", [*settings, "warm_start.result=merged"]).warm_start.lora.rank == 8
-    with pytest.raises(InputError, match=r"set warm_start\.result='merged'"):
-        load_config("l4", [*settings, "train.lora.rank=8", "train.beta=0.04"])
-    with pytest.raises(InputError, match="leave sft out of evaluate"):
-        load_config("l4", [*settings, 'evaluate.rungs=["sft"]'])
 
 
 ENDPOINT = ["synthesize.paraphrase.url=http://127.0.0.1:8000/v1/", "synthesize.paraphrase.model=tucano"]
@@ -197,17 +167,6 @@ def test_the_path_of_a_profile_that_is_extended_is_relative_to_the_one_that_name
 def test_a_parent_that_is_none_is_refused(parent: str, complaint: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=complaint):
         load_config(_write(tmp_path, mine=f"extends = {parent}"))
-
-
-def test_general_instructions_of_ones_own_have_terms_of_their_own() -> None:
-    own = ["curate.general.path=own.jsonl", "curate.general.name=Ours"]
-    with pytest.raises(
-        InputError, match=r"general: path is own\.jsonl, and the data card would state name and licence"
-    ):
-        load_config("local", own)
-    general = load_config("local", [*own, "curate.general.licence=CC0"]).curate.general
-    assert general is not None
-    assert (general.file, general.share) == (Path("own.jsonl"), 0.05)
 
 
 SAID_ALL_THE_SAME = {

@@ -17,18 +17,6 @@ def test_the_file_is_what_the_configuration_says(tmp_path: Path) -> None:
     )
 
 
-def test_every_field_is_described() -> None:
-    schema = config_schema()
-    sections = {"Config": schema, **schema["$defs"]}
-    bare = [
-        f"{section}.{field}"
-        for section, declared in sections.items()
-        for field, described in declared.get("properties", {}).items()
-        if not described.get("description")
-    ]
-    assert bare == []
-
-
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.stem)
 def test_an_editor_finds_the_schema_and_nothing_wrong_with_a_profile(profile: Path) -> None:
     first, rest = profile.read_text(encoding="utf-8").split("\n", 1)

@@ -46,14 +46,6 @@ def message_of_reading(folder: Path) -> str:
     return str(caught.value)
 
 
-def test_what_is_written_is_read_again_with_its_types(store: Store, folder: Path) -> None:
-    again = read_store(folder)
-    assert same(store, again)
-    assert again.orders.schema["order_purchase_timestamp"] == pl.Datetime("us")
-    assert again.review_causes is not None
-    assert again.review_causes.schema["delivery_issue"] == pl.Boolean
-
-
 def test_an_older_store_that_knows_no_words_of_complaints_is_a_store(store: Store, folder: Path) -> None:
     path = folder / FILE_NAMES["review_causes"]
     pl.read_csv(path).drop("complaint_words").write_csv(path)
@@ -71,13 +63,6 @@ def test_quoted_line_ends_commas_and_a_byte_order_mark_are_read(folder: Path) ->
     first = read_table(path, "reviews").row(0, named=True)
     assert first["review_comment_title"] == 'Título, "bom"'
     assert first["review_comment_message"] == "linha um\r\nlinha dois"
-
-
-def test_a_missing_table_is_named(folder: Path) -> None:
-    (folder / PAYMENTS).unlink()
-    message = message_of_reading(folder)
-    assert PAYMENTS in message
-    assert ORDERS not in message
 
 
 def after_header(line: bytes) -> Callable[[bytes], bytes]:

@@ -39,12 +39,6 @@ def test_a_source_is_a_plain_name(source: str) -> None:
     assert failures(Prompts, table_of("Quantos?", source=source)) == {("str_matches", 0)}
 
 
-def test_no_prompt_is_its_own_parent() -> None:
-    table = table_of("Quantos?", "Quais?")
-    first = table["prompt_id"][0]
-    assert failures(Prompts, table.with_columns(parent_id=pl.lit(first))) == {("parent_is_another_prompt", 0)}
-
-
 def test_a_prompt_may_come_twice_but_is_once_in_a_dataset() -> None:
     table = table_of("Quantos?", "Quais?", "Quantos?")
     assert Prompts.validate(table, lazy=True).equals(table)

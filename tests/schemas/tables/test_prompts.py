@@ -4,7 +4,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import strategies as st
 
 from schemas.errors import InputError
 from schemas.tables.parquet import ROWS_PER_GROUP
@@ -17,12 +16,6 @@ from schemas.tables.prompts import (
     scan_prompt_table,
 )
 from tests.prompt_tables import damage, prompt_table, write_prompts
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
 
 
 def row(prompt: str = "Quantos pedidos?", **reference: Any) -> PromptRow:

@@ -64,12 +64,6 @@ def test_a_reward_that_cannot_be_is_named(changes: dict[str, Any], words: str) -
     assert words in faults(scored(), scored(**changes))
 
 
-def test_text_in_place_of_components_is_a_fault_and_no_crash() -> None:
-    table = as_table([scored()], ScoredRollouts).with_columns(components=pl.lit("{"))
-    with pytest.raises(InputError, match="components fails"):
-        validate_table(table, ScoredRollouts, "scored")
-
-
 TRAINED: dict[str, Any] = {
     "prompt_id": "a" * 64,
     "task": "push",

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 
 from schemas.config.policy import PolicyConfig
 from schemas.tables.prompts import SPLITS, PromptRow, read_prompt_table
@@ -43,10 +42,6 @@ def decisions(*decided: Decision) -> pl.DataFrame:
     return pl.DataFrame(decided, {"split": pl.String, "reason": pl.String, "detail": pl.String}, orient="row")
 
 
-def written(folder: Path, split: str) -> list[str]:
-    return read_prompt_table(split_file(folder, split))["prompt"].to_list()
-
-
 ROWS = [*independent_rows(push=4, churn=3)]
 DECIDED = decisions(
     ("train", None, None),
@@ -64,12 +59,6 @@ def test_the_bytes_do_not_depend_on_the_shards(tmp_path: Path) -> None:
     files = [*(split_file(Path(), split) for split in SPLITS), Path("quarantine.parquet")]
     for file in files:
         assert len({(tmp_path / f"out{size}" / file).read_bytes() for size in (1, 3, 100)}) == 1
-
-
-@pytest.mark.parametrize("task", [None, "Ana de Souza"])
-def test_a_row_without_a_task_is_counted_without_what_stands_there(tmp_path: Path, task: str | None) -> None:
-    counts = write_splits(shards(tmp_path / "work", ROWS, {3}, 100, task=task), DECIDED, {}, tmp_path / "out")
-    assert counts.reasons == {("schema", "unknown"): 1, ("held out", "churn"): 1}
 
 
 def test_paraphrases_follow_their_renamed_parents_into_splits_and_quarantine(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from schemas.config.general import GeneralConfig
 from schemas.config.policy import PolicyConfig
-from schemas.errors import InputError
 from tasks.curate.general import GeneralCounts, take_general, write_general
 from tasks.policy.length import PromptLengths
 
@@ -58,13 +57,6 @@ def test_a_new_line_displaces_one_at_most(file: Path) -> None:
     assert len(set(before["prompt"]) - set(after["prompt"])) <= 1
 
 
-def test_a_larger_dataset_keeps_what_it_had(file: Path) -> None:
-    small, _ = _take(file, MANY, training_rows=30)
-    large, _ = _take(file, MANY, training_rows=90)
-    assert large.head(small.height).equals(small)
-    assert large.height == 30
-
-
 def test_prompts_over_the_budget_are_left_out_and_long_answers_are_not(file: Path) -> None:
     long = [{**line, "prompt": line["prompt"] + " Por favor." * 60} for line in MANY[:25]]
     answers = [{**line, "completion": line["completion"] * 90} for line in MANY[25:]]
@@ -83,11 +75,6 @@ def test_personal_data_is_replaced_before_copies_are_reported(file: Path) -> Non
     assert counts.copies == 1
     assert counts.scrubbed.total() == 2
     assert "exemplo.com" not in str(table.rows())
-
-
-def test_a_file_of_which_none_can_be_used_is_refused(file: Path) -> None:
-    with pytest.raises(InputError, match=r"no instruction of .*general\.jsonl can be used; bring others"):
-        _take(file, MANY, most_tokens=1)
 
 
 def test_equal_files_give_equal_bytes_and_a_summary(tmp_path: Path, file: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.curate.known_prompts import read_known, words_hashes
-from tasks.personal_data.scrub import scrub
 
 PROMPTS = ["Quantos pedidos há em SP?", "Qual é a nota média?"]
 
@@ -18,12 +17,6 @@ def test_texts_count_by_their_words(tmp_path: Path) -> None:
     lines = [{"prompt": "QUANTOS pedidos  há em SP"}, {"prompt": PROMPTS[1], "answer": "4,2"}]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert read_known(file).tolist() == words_hashes(PROMPTS).tolist()
-
-
-def test_personal_data_counts_as_it_does_in_a_dataset() -> None:
-    """Curation hashes what is left of a prompt, and a base was often trained on the prompt as it came."""
-    told = "Meu CPF é 529.982.247-25, cadê o pedido?"
-    assert words_hashes([told]).tolist() == words_hashes([scrub(told)[0]]).tolist()
 
 
 def test_a_parquet_file_without_hashes_is_refused(tmp_path: Path) -> None:

@@ -3,13 +3,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from schemas.tables.prompts import PromptRow, canonical_json
 from tasks.curate import near_duplicates as module
 from tasks.curate.near_duplicates import near_duplicates
-from tasks.curate.reference_values import contradict, count_known
+from tasks.curate.reference_values import count_known
 from tests.tasks.curate.prompt_rows import indexed, prompt_row
 
 REVIEW = (
@@ -73,37 +71,6 @@ REFERENCES: tuple[dict[str, Any], ...] = (
     {"rating": None, "fields": None},
 )
 """Two complete references of an extraction, and what less may be known."""
-NEAR_TEXTS = tuple(REVIEW.replace("prazo", word) for word in ("prazo", "dia", "2", "tempo"))
-NOTHING_KNOWN: dict[str, dict[str, Any]] = {
-    "extraction": {"rating": None, "fields": None},
-    "churn": {"churn": None},
-}
-
-
-@settings(max_examples=30)
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(NEAR_TEXTS),
-            st.one_of(
-                st.tuples(st.just("extraction"), st.sampled_from(REFERENCES)),
-                st.tuples(st.just("churn"), st.sampled_from([{"churn": True}, {"churn": False}, {"churn": None}])),
-            ),
-        ),
-        min_size=2,
-        unique_by=lambda drawn: (drawn[0], drawn[1][0]),
-    )
-)
-def test_the_reference_excludes_only_pairs_that_contradict(drawn: list[tuple[str, tuple[Any, dict[str, Any]]]]) -> None:
-    """Complete references, incomplete ones, and one of each: pairs are those of unknown references that agree."""
-    rows = [prompt_row(task, text, reference) for text, (task, reference) in drawn]
-    without = [prompt_row(task, text, NOTHING_KNOWN[task]) for text, (task, _) in drawn]
-    agreeing = [
-        (one, other)
-        for one, other in pairs(*without)
-        if not contradict(canonical_json(rows[one].reference), canonical_json(rows[other].reference))
-    ]
-    assert pairs(*rows) == agreeing
 
 
 def test_a_complete_reference_is_compared_with_an_incomplete_one() -> None:

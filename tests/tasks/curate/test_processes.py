@@ -7,10 +7,6 @@ from schemas.errors import InputError, Interrupted
 from tasks.curate.processes import in_processes
 
 
-def own_process(number: int) -> tuple[int, int]:
-    return number, os.getpid()
-
-
 def refuse(number: int) -> int:
     raise InputError(f"number {number} cannot be; use another")
 

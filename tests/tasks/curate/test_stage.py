@@ -8,11 +8,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from datasets import load_dataset
 
 from schemas.config.config import CurateConfig
 from schemas.config.policy import PolicyConfig
-from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import PromptRow, read_prompts
@@ -33,7 +31,6 @@ SETTINGS: Mapping[str, Any] = {
 POLICY = PolicyConfig(stand_in=True)
 LONG = "x1" * 100
 CPF = "529.982.247-25"
-REVIEW = "Classifique a avaliação: o produto chegou antes do prazo e veio bem"
 
 
 def curate(
@@ -145,26 +142,6 @@ def test_paraphrases_follow_a_prompt_that_scrubbing_renamed(tmp_path: Path) -> N
     assert summary.scrubbed["CPF"] == 60
 
 
-def test_an_old_test_row_is_not_trained_on_when_rows_are_added(tmp_path: Path) -> None:
-    rows = list(independent_rows(push=400))
-    old = {row.prompt_id for row in splits_of(curate(tmp_path, rows[:100], "old")[0])["test"]}
-    new = {row.prompt_id for row in splits_of(curate(tmp_path, rows, "new")[0])["train"]}
-    assert old
-    assert not old & new
-
-
-def test_no_id_is_left_of_a_parent_with_personal_data(tmp_path: Path) -> None:
-    broken = replace(prompt_row("churn", f"quebrada: {CPF}"), source="LOJA X")
-    parents = [prompt_row("churn", f"cliente {number}: {CPF}") for number in range(4)]
-    children = [
-        replace(prompt_row("churn", f"{LONG} {number}"), parent_id=row.prompt_id) for number, row in enumerate(parents)
-    ]
-    orphan = replace(prompt_row("churn", "filha"), parent_id=broken.prompt_id)
-    dataset, _ = curate(tmp_path, [*independent_rows(churn=60), broken, *parents, *children, orphan])
-    tables = [pl.read_parquet(path).write_csv() for path in dataset.rglob("*.parquet")]
-    assert not any(row.prompt_id in table for row in (broken, *parents) for table in tables)
-
-
 @pytest.mark.parametrize(
     "note",
     [
@@ -204,33 +181,6 @@ def test_the_paraphrase_of_a_dropped_copy_is_not_trained_on_where_the_copy_is_te
     assert not splits["test"] & trained
 
 
-def test_everything_quarantined_names_counts_and_first_rows(tmp_path: Path) -> None:
-    rows = [prompt_row("push", f"{number} {LONG}") for number in range(9)]
-    with pytest.raises(
-        InputError,
-        match=r"not one of 9 prompts can be used \(too long 9\): row 1: \d+ tokens, 150 allowed; row 2",
-    ):
-        curate(tmp_path, rows)
-
-
-def test_general_instructions_are_a_configuration_of_their_own(tmp_path: Path) -> None:
-    lines = [json.dumps({"prompt": f"Explique {number}", "completion": f"Pois é, {CPF}"}) for number in range(60)]
-    (tmp_path / "general.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    general = {"path": tmp_path / "general.jsonl", "share": 0.2, "name": "Instruções", "licence": "CC BY 4.0"}
-    dataset, summary = curate(tmp_path, independent_rows(push=100), general=general)
-    wanted = round(0.25 * summary.train)
-    assert summary.general is not None
-    assert summary.general.rows == wanted
-    card = (dataset / "README.md").read_text()
-    assert "CC BY 4.0" in card
-    assert f"Of 60 general instructions {wanted} were drawn. 0 were too long" in card
-    assert f"`[CPF]` {wanted}" in card
-    loaded = load_dataset(str(dataset), "general", cache_dir=str(tmp_path / "cache"))
-    assert len(loaded["train"]) == wanted
-    assert set(loaded["train"]["completion"]) == {"Pois é, [CPF]"}
-    assert len(load_dataset(str(dataset), cache_dir=str(tmp_path / "cache"))["train"]) == summary.train
-
-
 def test_a_prompt_that_the_base_knows_tests_nothing_and_may_be_trained_on(tmp_path: Path) -> None:
     rows = [*independent_rows(push=60)]
     before, _ = curate(tmp_path, rows, "before")
@@ -246,32 +196,3 @@ def test_a_prompt_that_the_base_knows_tests_nothing_and_may_be_trained_on(tmp_pa
     assert {split: len(kept) for split, kept in others.items()} == {split: len(kept) for split, kept in splits.items()}
     assert others["train"] == splits["train"]
     assert "| known to base | 2 | push 2 |" in (after / "README.md").read_text(encoding="utf-8")
-
-
-def test_people_give_references_and_the_split_stays_the_same(tmp_path: Path) -> None:
-    unknown = {"polarity": None, "score": None}
-    rows = [prompt_row("sentiment", f"avaliação {number}: chegou {number} vezes", unknown) for number in range(60)]
-    before, summary = curate(tmp_path, rows, "before")
-    assert summary.without_reference["sentiment"]["test"] == 3
-    tested = splits_of(before)["test"]
-    given = tmp_path / "references.jsonl"
-    lines = [
-        {"prompt_id": row.prompt_id, "task": "sentiment", "reference": {"score": 2}, "rater": "ana"} for row in tested
-    ]
-    given.write_text("".join(json.dumps({**line}) + "\n" for line in [*lines[:2], {**lines[2], "prompt_id": "0" * 64}]))
-    after, summary = curate(tmp_path, rows, "after", references=given)
-    assert [(row.prompt_id, row.reference["score"]) for row in splits_of(after)["test"]] == [
-        (row.prompt_id, score) for row, score in zip(tested, (2, 2, None), strict=True)
-    ]
-    assert summary.without_reference["sentiment"]["test"] == 1
-    assert summary.references_by_people == {"sentiment": {"validation": 0, "test": 2}}
-    assert summary.references_left_out == 1
-    assert "curate.references names 1 prompts" in summary.warnings[-1]
-    card = (after / "README.md").read_text(encoding="utf-8")
-    assert "## References given by people" in card
-    assert "| sentiment | 0 | 2 |" in card
-    assert {file for file, content in contents(after).items() if contents(before)[file] != content} == {
-        "data/test.parquet",
-        "summary.json",
-        "README.md",
-    }

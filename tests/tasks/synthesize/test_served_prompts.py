@@ -7,7 +7,6 @@ from typing import Any
 from schemas.tables.prompts import PromptRow, content_id, read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
-from tasks.commerce.sql_qa.shown_schema import shown_system
 from tasks.synthesize.served_prompts import SOURCE, write_served_prompts
 from tests.tasks.monitor.logged import PUSH_PROMPT, answer, write_log
 
@@ -51,12 +50,6 @@ def test_a_prompt_that_was_asked_twice_counts_once_with_its_newest_reference(tmp
     assert [row.reference for row in served(tmp_path, [new, old])] == [reference()]
 
 
-def test_of_a_task_the_newest_are_taken(tmp_path: Path) -> None:
-    answers = [answer(prompt=f"{PUSH_PROMPT} {number}", days_ago=number, reference=reference()) for number in (2, 0, 1)]
-    assert {row.prompt[-1] for row in served(tmp_path, answers, push=2)} == {"0", "1"}
-    assert served(tmp_path, answers, push=0) == []
-
-
 def test_what_was_asked_with_another_system_prompt_is_left_out(tmp_path: Path) -> None:
     def asked(system: str) -> dict[str, Any]:
         return answer(prompt_id=content_id("push", system, PUSH_PROMPT, {}), reference=reference())
@@ -73,17 +66,6 @@ def test_a_prompt_whose_reference_is_corrected_stays_in_its_split(tmp_path: Path
 
     assert asked(1).prompt_id != asked(2).prompt_id
     assert asked(1).review_id == asked(2).review_id is not None
-
-
-def test_a_question_keeps_the_schema_that_it_was_shown(tmp_path: Path) -> None:
-    prompt, known = "Quantos pedidos foram pagos com boleto?", {"sql": "SELECT COUNT(*) FROM payments"}
-    systems = {TASKS["sql_qa"].system, shown_system(prompt)}
-    assert len(systems) == 2
-    for system in systems:
-        asked = answer(
-            task="sql_qa", prompt=prompt, prompt_id=content_id("sql_qa", system, prompt, {}), reference=known
-        )
-        assert [row.system for row in served(tmp_path, [asked])] == [system]
 
 
 def test_equal_logs_give_equal_bytes_however_their_lines_are_ordered(tmp_path: Path) -> None:

@@ -22,12 +22,6 @@ def store() -> Store:
 
 
 @pytest.fixture(scope="module")
-def large() -> Store:
-    """Enough reviews to count what is rare in them."""
-    return simulate_store(6000, random.Random(11))
-
-
-@pytest.fixture(scope="module")
 def reviews(store: Store) -> pl.DataFrame:
     """Every review beside its order and its causes."""
     assert store.review_causes is not None
@@ -73,29 +67,6 @@ def test_times_follow_each_other_and_none_is_in_the_future(store: Store) -> None
         assert store.orders.filter(pl.col(earlier).is_null(), pl.col(later).is_not_null()).is_empty()
     assert store.orders.select(pl.max_horizontal(pl.col(steps).max())).item() < CLOSING
     assert store.reviews["review_answer_timestamp"].max() < CLOSING  # type: ignore[operator]
-
-
-def test_bad_experiences_make_shoppers_leave(store: Store, reviews: pl.DataFrame) -> None:
-    assert store.customer_hazards is not None
-    hazards = dict(store.customer_hazards.group_by("churned").agg(pl.col("hazard").mean()).rows())
-    assert hazards[True] > hazards[False] + 0.1
-    risks = dict(reviews.group_by("sentiment").agg(pl.col("churn_risk").mean()).rows())
-    assert risks["positive"] < risks["neutral"] < risks["negative"]
-
-
-def test_churn_shows_in_the_history_but_not_wholly(large: Store) -> None:
-    assert large.customer_hazards is not None
-    history = (
-        large.orders.join(large.customers, on="customer_id")
-        .join(large.reviews, on="order_id")
-        .sort("order_purchase_timestamp")
-        .group_by("customer_unique_id")
-        .agg(pl.last("review_score"))
-        .join(large.customer_hazards, on="customer_unique_id")
-    )
-    churned = dict(history.group_by("review_score").agg(pl.col("churned").mean()).rows())
-    assert churned[1] > churned[5] + 0.2
-    assert all(0.1 < rate < 0.95 for rate in churned.values())
 
 
 def test_the_same_seed_gives_the_same_bytes_in_every_process(tmp_path: Path) -> None:

@@ -56,12 +56,6 @@ def test_what_the_files_lack_is_simulated_only_where_asked(tmp_path: Path) -> No
     assert not any(row.review_id for row in rows)
 
 
-def test_prompts_without_a_reference_are_counted_and_told(tmp_path: Path) -> None:
-    summary = synthesize(tmp_path, counts={"sentiment": 9})
-    assert summary.without_reference == {"sentiment": 1}
-    assert any("1 prompts of sentiment have no reference" in warning for warning in summary.warnings)
-
-
 def test_queries_are_not_simulated_beside_the_shops_own_tables(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="simulate names sql_qa, whose queries run on one store"):
         synthesize(tmp_path, MAP + ORDERS, counts={"sql_qa": 5}, simulate=["sql_qa"])

@@ -7,7 +7,7 @@ from schemas.config.config import SynthesizeConfig
 from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.store.files import read_store
-from schemas.tables.prompts import content_id, read_prompt_table, read_prompts
+from schemas.tables.prompts import read_prompt_table, read_prompts
 from schemas.tables.prompts_summary import PromptsSummary
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import drop_schema_failures
@@ -39,16 +39,6 @@ def test_every_prompt_fits_the_schema_and_none_is_there_twice(made: Path) -> Non
     kept, broken = drop_schema_failures(table)
     assert broken["detail"].to_list() == []
     assert kept.select("task", "prompt").n_unique() == table.height == sum(COUNTS.values())
-
-
-def test_the_identity_is_that_of_the_content(made: Path) -> None:
-    for row in read_prompts(made / "prompts.parquet"):
-        assert row.prompt_id == content_id(row.task, row.system, row.prompt, row.reference)
-
-
-def test_no_identifier_of_a_person_is_in_a_prompt(made: Path) -> None:
-    for row in read_prompts(made / "prompts.parquet"):
-        assert row.customer_id is None or row.customer_id not in row.prompt
 
 
 def test_equal_inputs_give_equal_bytes_and_another_seed_others(made: Path, tmp_path: Path) -> None:
@@ -117,11 +107,3 @@ def test_real_reviews_become_prompts(tmp_path: Path) -> None:
         if row.task == "extraction":
             assert row.reference["rating"] == scores[row.review_id]
     assert not (output / "store" / "review_causes.csv").exists()
-
-
-def test_sql_prompts_show_what_their_questions_need_if_that_is_set(made: Path, tmp_path: Path) -> None:
-    needed = read_prompts(synthesize(tmp_path / "needed", sql_schema="needed") / "prompts.parquet")
-    whole = read_prompts(made / "prompts.parquet")
-    assert [row.prompt for row in needed] == [row.prompt for row in whole]
-    for short, long in zip(needed, whole, strict=True):
-        assert (len(short.system) < len(long.system)) == (short.task == "sql_qa")

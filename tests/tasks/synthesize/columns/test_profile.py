@@ -7,7 +7,7 @@ import pytest
 from schemas.config.profiles import load_config
 from tasks.synthesize.columns.profile import ShopPlan, plan, profile_text
 from tasks.synthesize.columns.recognize import Recognized, recognize
-from tests.tasks.synthesize.columns.shop import ITEMS, ORDERS, looked
+from tests.tasks.synthesize.columns.shop import looked
 
 LOCAL = load_config("local")
 
@@ -62,11 +62,3 @@ def test_rows_without_a_right_answer_train_nothing() -> None:
     # A push is compared with its own product and offer.
     push = {"produto": texts(500), "oferta": ["10% de desconto"] * 500, "segmento": ["novos clientes"] * 500}
     assert counts(plan(recognize([looked(push)]), LOCAL)) == {"push": 500}
-
-
-def test_tables_give_prompts_as_many_as_are_asked_for_and_say_what_they_lack() -> None:
-    planned = plan(recognize([looked(ORDERS), looked(ITEMS)]), LOCAL)
-    assert counts(planned) == {"sql_qa": 3 * 540, "insights": 3 * 540}
-    missing = {each.task: each.missing for each in planned.tasks}
-    assert missing["push"] == "needs table products (product_category_name); or rows with product, offer, segment"
-    assert missing["sentiment"] == "needs table reviews (review_score, review_comment_message); or rows with review"

@@ -35,14 +35,6 @@ def test_files_of_tables_are_recognised_and_joined() -> None:
     assert unsure(found) == {}
 
 
-def test_a_flat_file_makes_several_tables_and_identifies_its_persons() -> None:
-    found = recognize([looked(FLAT)])
-    assert [section.name for section in found.sections] == ["orders", "items", "customers"]
-    # An order's own id stands for its customer, for one person may have bought from two states.
-    assert mapped(found, "orders")["customer_id"] == "Pedido"
-    assert mapped(found, "customers") == {"customer_id": "Pedido", "customer_unique_id": "CPF", "customer_state": "UF"}
-
-
 def test_personal_columns_are_never_mapped_but_as_an_identity() -> None:
     found = recognize([looked(FLAT), looked({**REVIEWS, "contato": FLAT["E-mail"]})])
     for section in found.sections:
@@ -65,13 +57,6 @@ def test_a_name_that_could_be_two_columns_goes_where_its_cells_fit() -> None:
     assert mapped(recognize([looked(ORDERS), looked(cells)]), "reviews")["review_score"] == "Avaliação"
 
 
-def test_cells_that_contradict_the_name_are_to_be_confirmed() -> None:
-    found = recognize([looked(ORDERS), looked({**REVIEWS, "Nota": ["9", "10", "7"]})])
-    assert unsure(found) == {"review_score": "by its name, but its cells are not stars from 1 to 5"}
-    assert found.table("reviews") is None
-    assert found.confirmed.table("reviews") is not None
-
-
 def test_an_unknown_status_is_proposed_to_mean_what_the_longest_known_part_of_it_does() -> None:
     found = recognize([looked({**ORDERS, "Situação": ["Venda cancelada. Não envie", "A ENVIAR YAPAY", "Entregue"]})])
     (choice,) = [c for c in found.sections[0].choices if c.ours == "order_status"]
@@ -86,14 +71,6 @@ def test_a_name_of_a_status_and_of_a_state_is_what_its_cells_are() -> None:
     assert [(c.ours, c.theirs) for s in statuses.sections for c in s.choices if c.theirs == "Estado"] == [
         ("order_status", "Estado")
     ]
-
-
-def test_customers_that_no_order_names_are_left_out() -> None:
-    orders = {name: cells for name, cells in ORDERS.items() if name != "Código do Cliente"}
-    customers = {"Código do Cliente": ["7", "8", "9"], "UF": ["SP", "RJ", "SP"]}
-    found = recognize([looked(orders), looked(customers)])
-    assert [section.name for section in found.sections] == ["orders"]
-    assert found.unused(found.files[1]) == ("Código do Cliente", "UF")
 
 
 def test_names_of_people_are_no_ids_of_customers() -> None:

@@ -109,15 +109,6 @@ product_id = "sku"
 price = "preco"
 quantity = "qtd"
 """
-REVIEWS = """
-[[tables]]
-path = "notas.jsonl"
-table = "reviews"
-[tables.columns]
-order_id = "pedido"
-review_score = "nota"
-review_comment_message = "texto"
-"""
 CUSTOMERS = """
 [[tables]]
 path = "pedidos.csv"
@@ -206,20 +197,6 @@ def test_a_wrong_table_is_one_sentence(tmp_path: Path, pedidos: str, words: str)
     assert words in message_of(tmp_path, ORDERS, pedidos_csv=pedidos)
 
 
-@pytest.mark.parametrize(
-    ("itens", "words"),
-    [
-        ("pedido;sku;preco;qtd\n9;a;1;1\n", "the order_id of row 2 is in no row of table orders"),
-        ("pedido;sku;preco;qtd\n1;a;1.234;1\n", "thousands or a decimal"),
-        ("pedido;sku;preco;qtd\n1;a;caro;1\n", "row 2 is no number"),
-        ("pedido;sku;preco;qtd\n1;a;1;-1\n", "row 2 is not a number of pieces"),
-        ("pedido;sku;preco;qtd\n1;;1;1\n", "product_id is empty"),
-    ],
-)
-def test_a_wrong_item_is_one_sentence(tmp_path: Path, itens: str, words: str) -> None:
-    assert words in message_of(tmp_path, ORDERS + ITEMS, pedidos_csv=PEDIDOS, itens_csv=itens)
-
-
 def test_no_message_repeats_a_cell(tmp_path: Path) -> None:
     toml = ORDERS + 'order_status = "situacao"\n'
     message = message_of(tmp_path, toml, pedidos_csv="numero,data,situacao\n1,2024-01-05,Ana Lima\n")
@@ -240,11 +217,6 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
     (tmp_path / "pedidos.csv").write_text(PEDIDOS + "3;18/02/2024;8;SP\n")
     with pytest.raises(InputError, match=r"pedidos\.csv changed while it was read"):
         own_store(own)
-
-
-def test_a_file_that_is_not_there_is_named_before_any_is_read(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"itens\.csv cannot be read \(No such file"):
-        opened(written(tmp_path, ORDERS + ITEMS, pedidos_csv="no table"))
 
 
 STATUSES = (
@@ -320,16 +292,3 @@ def test_an_order_without_a_person_is_of_a_person_of_its_own(tmp_path: Path, per
         assert persons[0] == pseudonym(KEY, person)
     assert persons[0] == persons[-1]
     assert len({*persons}) == 3
-
-
-def test_an_order_that_names_no_customer_of_another_file_gets_one(tmp_path: Path) -> None:
-    orders = ORDERS + 'customer_id = "cliente"\n'
-    customers = CUSTOMERS.replace("pedidos.csv", "clientes.csv")
-    store = store_of(
-        tmp_path,
-        orders + customers,
-        pedidos_csv="numero;data;cliente\n1;2024-01-05;a\n2;2024-01-06;\n",
-        clientes_csv="numero;cliente;uf\na;a;SP\nb;b;RJ\n",
-    )
-    assert store.orders["customer_id"].is_in(store.customers["customer_id"].implode()).all()
-    assert store.customers["customer_unique_id"].n_unique() == 3
