@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Literal, Self
+from typing import Final, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
@@ -186,22 +186,6 @@ class EvaluateConfig(Section):
             if unknown := sorted(metrics.keys() - FLOORS[task].keys()):
                 raise ValueError(f"{task} has no floor of {', '.join(unknown)}; it has {', '.join(FLOORS[task])}")
         return {**FLOORS, **floors}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _language_is_of_all_reports(cls, values: Any) -> Any:
-        if isinstance(values, Mapping) and "language" in values:
-            raise ValueError("language is that of all reports now; set report.language instead")
-        return values
-
-    @model_validator(mode="before")
-    @classmethod
-    def _rivals_are_a_list(cls, values: Any) -> Any:
-        if isinstance(values, Mapping) and "rival" in values:
-            raise ValueError(
-                "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields"
-            )
-        return values
 
     @field_validator("rivals")
     @classmethod

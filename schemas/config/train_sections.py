@@ -1,6 +1,6 @@
 """Sections of the training configuration: adapter, optimizer, optional methods, vLLM, alarms and limits."""
 
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -8,7 +8,6 @@ from schemas.config.endpoint import address_without_secrets
 from schemas.config.section import Section
 
 AlarmName = Literal["entropy_collapse", "ceiling", "zero_variance", "reward_hacking", "one_answer", "non_finite"]
-ALARM_NAMES: tuple[AlarmName, ...] = get_args(AlarmName)
 
 
 class LoraSection(Section):

@@ -8,9 +8,10 @@ from typing import Final
 import polars as pl
 
 from schemas.json_lines import gives_a_key_twice
+from schemas.store.store import Store
 from schemas.tables.prompts import COLUMNS, KNOWN_TO_BASE
+from tasks.commerce.sql_qa.sandbox import Database, Refusal
 from tasks.curate.kinship import SOURCES
-from tasks.curate.reference_queries import queries_that_fail
 from tasks.personal_data.scrub import personal_identifiers
 from tasks.policy.length import PromptLengths
 
@@ -39,6 +40,11 @@ REASONS: Final = (
     KNOWN_TO_BASE,
 )
 """Reasons of exclusion, in the order of the stage's checks."""
+_FAULTS: Final = {
+    Refusal.INVALID: "it is no single query that runs on the tables of a store",
+    Refusal.FORBIDDEN: "it does more than read, or its result changes from run to run",
+    Refusal.TOO_MUCH: "it is too long, or takes too much even without rows",
+}
 _READABLE: Final = r"[^\s\p{C}\p{Z}\p{M}\x{115f}\x{1160}\x{2800}\x{3164}\x{ffa0}]"
 """A sign that shows: blanks that Unicode counts as letters or symbols are left out."""
 
@@ -67,10 +73,15 @@ def drop_blank(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def drop_sql_that_fails(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Split off the rows whose reference is a query that cannot be run; an unknown one stays."""
+    from schemas.store.tables import TABLES
+
     asked = zip(table["task"], table["reference"], strict=True)
     queries = [json.loads(reference)["sql"] if task == "sql_qa" else None for task, reference in asked]
     sql = pl.Series(queries, dtype=pl.String)
-    failing = queries_that_fail(sql.drop_nulls())
+    # Tried on empty tables: a query that no store can run teaches nothing.
+    database = Database(Store(**{name: table.empty() for name, table in TABLES.items()}))
+    tried = {query: database.execute(query).refusal for query in sql.drop_nulls().unique(maintain_order=True)}
+    failing = {query: _FAULTS[refusal] for query, refusal in tried.items() if refusal is not None}
     fails = sql.is_in([*failing]).fill_null(value=False)
     dropped = table.filter(fails)
     details = [f"the reference's query fails: {failing[query]}" for query in sql.filter(fails)]

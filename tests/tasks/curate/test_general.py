@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from schemas.config.general import GeneralConfig
 from schemas.config.policy import PolicyConfig
-from tasks.curate.general import GeneralCounts, take_general, write_general
+from schemas.tables.dataset_summary import GeneralSummary
+from tasks.curate.general import take_general, write_general
 from tasks.policy.length import PromptLengths
 
 LENGTHS = PromptLengths.of(PolicyConfig(stand_in=True))
@@ -27,7 +28,7 @@ def _config(file: Path, lines: Sequence[dict[str, str]], share: float = 0.25) ->
 
 def _take(
     file: Path, lines: Sequence[dict[str, str]], training_rows: int = 60, seed: int = 1, **changes: Any
-) -> tuple[pl.DataFrame, GeneralCounts]:
+) -> tuple[pl.DataFrame, GeneralSummary]:
     options = {"lengths": LENGTHS, "most_tokens": 100, "held_out": [], **changes}
     return take_general(_config(file, lines), training_rows, seed, **options)
 

@@ -6,8 +6,8 @@ import pytest
 
 from schemas.tables.prompts import PromptRow, canonical_json
 from tasks.curate import near_duplicates as module
+from tasks.curate.likeness import count_known
 from tasks.curate.near_duplicates import near_duplicates
-from tasks.curate.reference_values import count_known
 from tests.tasks.curate.prompt_rows import indexed, prompt_row
 
 REVIEW = (
