@@ -42,9 +42,9 @@ def assign(index: pl.DataFrame, config: CurateConfig) -> pl.Series:
     for row, side in drawn.items():
         splits[row] = side
     result = pl.Series("split", splits, pl.String)
+    _refuse_untrained(index, result, config)
     if missing:
         _refuse_short(index, missing, _fitting(order, present, config), config)
-    _refuse_untrained(index, result, config)
     return result
 
 

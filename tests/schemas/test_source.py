@@ -1,23 +1,17 @@
 """A key changes with the code and the data that decide, and with no word that is said of them."""
 
 import ast
-import io
 import threading
 import time
-import tokenize
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from schemas import source
-from schemas.source import ATTEMPTS, PACKAGES, REPOSITORY, source_digest, source_files
-
-Position = tuple[int, int]
+from schemas.source import ATTEMPTS, source_digest, source_files
 
 FILES = {
     "tasks/__init__.py": "",
@@ -176,51 +170,57 @@ def test_a_file_that_the_environment_names_is_in_the_key_by_its_content_and_only
     assert len(set(digests)) == 3
 
 
-def test_the_code_of_every_module_is_what_the_tokenizer_finds_without_its_words() -> None:
-    files = {name_of(file): file for package in PACKAGES for file in (REPOSITORY / package).rglob("*.py")}
-    digests = source_files(*files)
-    for name, file in files.items():
-        assert digests[name] == sha256(without_words(file.read_text(encoding="utf-8"))).hexdigest(), file
+def code_digest(repository: Path, text: str) -> str:
+    """Return the digest that a module of this text has in a key, under a name that no other text has."""
+    name = f"m{sha256(text.encode()).hexdigest()[:16]}"
+    write(repository, f"tasks/{name}.py", text)
+    return source_files(f"tasks.{name}")[f"tasks.{name}"]
 
 
-def name_of(file: Path) -> str:
-    """Return a module's dotted name."""
-    return ".".join(file.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__")
+SAID = '''"""A module."""
+
+import re  # for patterns
 
 
-def without_words(text: str) -> bytes:
-    """Return a source without comments, strings that are statements and blank lines, by Python's own tokenizer."""
-    tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type != tokenize.NL]
-    code = [token for token in tokens if token.type != tokenize.COMMENT]
-    ends = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-    words = {
-        token.start
-        for before, token, after in zip([None, *code], code, code[1:], strict=False)
-        if token.type == tokenize.STRING and (before is None or before.type in ends) and after.type in ends
-    }
-    starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
-    kept: list[str] = []
-    end = 0
-    for start, stop, is_word in (
-        (starts[first[0] - 1] + first[1], starts[last[0] - 1] + last[1], kind == tokenize.COMMENT or first in words)
-        for kind, first, last in strings_and_comments(tokens)
-    ):
-        kept += [text[end:start], "" if is_word else text[start:stop].replace("\n", "\0")]
-        end = stop
-    lines = (line.rstrip() for line in "".join([*kept, text[end:]]).split("\n"))
-    return "\n".join(line for line in lines if line).encode()
+# A comment.
+class A:
+    r"""A class."""
+
+    x: int = 1
+    """An attribute
+    in two lines."""
+
+    def f(self):
+        """A function."""; y = "# no comment"
+        return f"""{y}
+
+        kept   
+        """  # a comment
+'''  # noqa: W291 - blanks of a string
 
 
-def strings_and_comments(tokens: list[tokenize.TokenInfo]) -> Iterator[tuple[int, Position, Position]]:
-    """Yield kind, start and end of each; from Python 3.12 on an f-string is several tokens, others inside of it."""
-    opening, closing = getattr(tokenize, "FSTRING_START", None), getattr(tokenize, "FSTRING_END", None)
-    opened: list[Position] = []
-    for token in tokens:
-        if token.type == opening:
-            opened.append(token.start)
-        elif token.type == closing:
-            first = opened.pop()
-            if not opened:
-                yield tokenize.STRING, first, token.end
-        elif token.type in {tokenize.STRING, tokenize.COMMENT} and not opened:
-            yield token.type, token.start, token.end
+def test_comments_docstrings_and_blank_lines_are_no_code(repository: Path) -> None:
+    code = [
+        "import re",
+        "class A:",
+        "    x: int = 1",
+        "    def f(self):",
+        '        ; y = "# no comment"',
+        '        return f"""{y}\0\0        kept   \0        """',
+    ]
+    assert code_digest(repository, SAID) == sha256("\n".join(code).encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('x = "a  b"', 'x = "a b"'),
+        ('x = """a\n\nb"""', 'x = """a\nb"""'),
+        ('x = """a \nb"""', 'x = """a\nb"""'),
+        ("x = '#a'", "x = '#b'"),
+        ("if x:\n    y()\nz()", "if x:\n    y()\n    z()"),
+        ('x = 1\n"""said"""', 'x = 1\nx = """said"""'),
+    ],
+)
+def test_what_a_program_does_is_code(repository: Path, one: str, other: str) -> None:
+    assert code_digest(repository, one) != code_digest(repository, other)
