@@ -100,6 +100,7 @@ def after_header(line: bytes) -> Callable[[bytes], bytes]:
             after_header(b"r,o,5,,,17-01-01 00:00:00,2018-01-02 00:00:00"),
             "column review_creation_date, row 2 is not a time such as 2018-01-31 23:59:59",
         ),
+        (REVIEWS, after_header(b"r,o,5,,,,2018-01-02 00:00:00"), "column review_creation_date, row 2 is empty, and it"),
         (REVIEWS, after_header(b"r,o,6,,,2018-01-01 00:00:00,2018-01-02 00:00:00"), "row 2: review_score fails"),
     ],
 )
