@@ -204,7 +204,7 @@ def test_a_shipped_profile_sets_what_differs(profile: Path, tmp_path: Path) -> N
         ("curate.general=3", "curate.general: must be a valid dictionary or instance of GeneralConfig (it is 3)"),
     ],
 )
-def test_what_was_meant_is_said(override: str, said: str) -> None:
+def test_a_misspelt_key_gets_a_question(override: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         load_config("local", [override])
     assert said in str(caught.value)

@@ -126,7 +126,7 @@ def test_a_file_that_reads_in_two_ways_asks_for_the_line_that_decides_it(tmp_pat
         (b"\xef\xbb\xbfa;b\n1;\xe9\n", ": line 2 is not UTF-8 as the rest of it is; save it as CSV UTF-8 again"),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_line(tmp_path: Path, content: bytes, sentence: str) -> None:
+def test_unreadable_content_is_refused_by_line(tmp_path: Path, content: bytes, sentence: str) -> None:
     assert refusal(tmp_path, content).startswith(sentence)
 
 

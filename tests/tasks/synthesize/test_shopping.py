@@ -14,7 +14,7 @@ moments = st.datetimes(datetime.fromisoformat("2017-01-01"), datetime.fromisofor
 
 
 @given(moments, st.sampled_from(STATES), st.floats(0, 1), st.booleans(), st.integers())
-def test_what_happens_happens_in_order(moment: datetime, state: State, care: float, boleto: bool, seed: int) -> None:
+def test_the_times_of_a_delivery_are_in_order(moment: datetime, state: State, care: float, boleto: bool, seed: int) -> None:
     generator = random.Random(seed)
     delivery = draw_delivery(moment, state, care, by_boleto=boleto, generator=generator)
     known = [time for time in (delivery.approved, delivery.shipped, delivery.delivered) if time is not None]
