@@ -226,11 +226,7 @@ class Feedback(BaseModel):
 
 
 def check_logged_reference(task: TaskName, reference: dict[str, Any]) -> None:
-    """Refuse a reference that does not have the shape of its task, or that cannot be written as JSON again.
-
-    Raises:
-        ValueError: It has another shape, is nested too deeply, or a number in it is not finite, or too large.
-    """
+    """Refuse a reference that does not have the shape of its task, or that cannot be written as JSON again."""
     _check_reference(task, reference)
     if _is_deep(reference):
         raise ValueError(f"reference of {task}: nested more than {_DEEPEST} deep; leave out what no reward reads")

@@ -68,11 +68,7 @@ class SqliteFile:
     """The library's schema, if a library made the tables."""
 
     def is_made(self) -> bool:
-        """Return whether there is anything in the file.
-
-        Raises:
-            InputError: Its folder cannot be read.
-        """
+        """Return whether there is anything in the file."""
         try:
             return self.path.stat().st_size > 0
         except (FileNotFoundError, NotADirectoryError):

@@ -76,11 +76,7 @@ class DelimitedText:
         return Dialect(delimiter, self.encoding, end[0] if end else "\r\n")
 
     def header(self, known: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-        """Return the delimiter under which the header has most of some known columns, and the header.
-
-        Raises:
-            ValueError: The header is malformed with every delimiter.
-        """
+        """Return the delimiter under which the header has most of some known columns, and the header."""
         headers: dict[str, tuple[str, ...]] = {}
         fault = ValueError("line 1 is no header")
         for delimiter in DELIMITERS:
@@ -94,11 +90,7 @@ class DelimitedText:
         return best, headers[best]
 
     def rows(self, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-        """Yield each row's line and cells; a blank line has no cells, and those at the end are left out.
-
-        Raises:
-            ValueError: A row is no CSV or too long; names its line.
-        """
+        """Yield each row's line and cells; a blank line has no cells, and those at the end are left out."""
         reader = csv.reader(_bounded(io.StringIO(self.text, newline="")), delimiter=delimiter, strict=True)
         blank: list[int] = []
         while True:
@@ -268,11 +260,7 @@ def _header_width(source: DelimitedText, delimiter: str) -> int:
 
 
 def _read(source: DelimitedText, delimiter: str) -> pl.DataFrame:
-    """Read the text with one delimiter.
-
-    Raises:
-        ValueError: It does not fit, or names of columns are missing or repeated; names the line.
-    """
+    """Read the text with one delimiter."""
     rows = source.rows(delimiter)
     line, header = next(rows)
     even = _even_rows(rows, len(header))

@@ -69,10 +69,6 @@ def read_production_logs(path: Path, size: int | None = None) -> pl.DataFrame:
 
     A parquet file has columns of the same names; its times have a zone, and its references are JSON.
 
-    Args:
-        path: The file.
-        size: Bytes to read of JSON Lines; all where None.
-
     Raises:
         InputError: The file cannot be read or is empty, rows are not logged answers, or one `prompt_id` has several
             prompts.

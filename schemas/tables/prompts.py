@@ -66,12 +66,7 @@ class PromptRow:
     """The `prompt_id` of the prompt that this one is a paraphrase of."""
 
     def answered(self, completion: str, **drawn: Any) -> Rollout:
-        """Return the rollout of a completion, with the prompt's reference where it has one.
-
-        Args:
-            completion: The answer.
-            drawn: Further keys, such as how it was drawn.
-        """
+        """Return the rollout of a completion, with the prompt's reference where it has one."""
         return Rollout(
             prompt_id=self.prompt_id,
             task=self.task,
@@ -89,11 +84,7 @@ def content_id(task: str, system: str, prompt: str, reference: Mapping[str, Any]
 
 
 def canonical_json(value: Mapping[str, Any]) -> str:
-    """Write JSON in canonical form: sorted keys, no spaces, letters unescaped.
-
-    Raises:
-        ValueError: A number is not finite.
-    """
+    """Write JSON in canonical form: sorted keys, no spaces, letters unescaped."""
     return _CANONICAL.encode(value)
 
 
@@ -178,9 +169,6 @@ class PromptTableWriter:
 @contextmanager
 def open_prompt_table(path: Path) -> Iterator[PromptTableWriter]:
     """Write a prompt table row by row; equal rows in equal order give equal bytes.
-
-    Args:
-        path: The parquet file, in a folder that exists.
 
     Raises:
         OSError: The disk is full, or the file cannot be written.

@@ -78,12 +78,7 @@ _CEP_PREFIX: Final = 5
 
 
 def own_store(own: OwnFiles) -> Store:
-    """Return the store of a shop's files; tables that are not mapped are empty, but for rows that others name.
-
-    Raises:
-        InputError: A file cannot be read, a cell is not what its column holds, rows of one key differ, or a row names
-            another that is not there.
-    """
+    """Return the store of a shop's files; tables that are not mapped are empty, but for rows that others name."""
     files: dict[str, MappedTableFile] = {file.table: file for file in own.column_map.tables}
     tables = _with_named_rows(_with_persons({name: _read_table(own, file) for name, file in files.items()}))
     for name, file in files.items():
@@ -235,11 +230,7 @@ def _numbered_items(read: pl.DataFrame) -> pl.DataFrame:
 
 
 def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    """Return one row a key, with what any of its rows says.
-
-    Raises:
-        InputError: Two rows of a key say different things.
-    """
+    """Return one row a key, with what any of its rows says."""
     if not read.select(key).is_duplicated().any():
         return read
     others = [name for name in read.columns if name not in {ROW, *key}]

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.config.config import SynthesizeConfig
-from schemas.config.profiles import PROFILES_FOLDER, load_config, synthesize_config
+from schemas.config.profiles import PROFILES_FOLDER, load_config
 from schemas.config.train import TrainConfig
-from schemas.config.train_sections import LoraSection
 from schemas.errors import InputError
 
 
@@ -75,19 +73,6 @@ def test_training_elsewhere_is_refused_where_the_other_machine_would_lose_or_mis
         load_config("local", ["workers.training=training/train", *settings])
 
 
-def test_what_needs_weights_goes_where_training_goes_and_elsewhere_only_where_it_is_named() -> None:
-    handing = "state.artifacts=/place"
-    for settings, deployment in (
-        ([], None),
-        (["workers.training=training/train"], "inference/inference"),
-        (["workers.training=training/train", "workers.inference=inference/l4"], "inference/l4"),
-        (["workers.inference=inference/l4"], "inference/l4"),
-    ):
-        assert load_config("local", [handing, *settings]).workers.for_inference == deployment
-    with pytest.raises(InputError, match=r"workers\.inference is 'inference/l4', and state\.artifacts does not say"):
-        load_config("local", ["workers.inference=inference/l4"])
-
-
 @pytest.mark.parametrize("address", ["http://ana:segredo@host:5000", "ftp://host", "segredo"])
 def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str) -> None:
     with pytest.raises(InputError) as caught:
@@ -95,36 +80,7 @@ def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str
     assert "segredo" not in str(caught.value)
 
 
-def test_training_goes_on_with_an_adapter_of_its_own_size_only() -> None:
-    for name, value in LoraSection().model_dump().items():
-        with pytest.raises(InputError, match=r"set both alike, or warm_start\.result='merged'"):
-            changed = f"warm_start.lora.{name}={2 * value}"
-            load_config("l4", ["warm_start.steps=10", "warm_start.result=adapter", "evaluate.rungs=[]", changed])
-    settings = ["warm_start.steps=10", "warm_start.result=adapter", "warm_start.lora.rank=8", "evaluate.rungs=[]"]
-    with pytest.raises(InputError, match="rank 8 and alpha 32"):
-        load_config("l4", settings)
-    assert load_config("l4", [*settings, "train.lora.rank=8"]).warm_start.result == "adapter"
-    assert load_config("l4", [*settings, "warm_start.result=merged"]).warm_start.lora.rank == 8
-    with pytest.raises(InputError, match=r"set warm_start\.result='merged'"):
-        load_config("l4", [*settings, "train.lora.rank=8", "train.beta=0.04"])
-    with pytest.raises(InputError, match="leave sft out of evaluate"):
-        load_config("l4", [*settings, 'evaluate.rungs=["sft"]'])
-
-
-def test_a_chat_template_is_named_or_a_file() -> None:
-    assert load_config("l4", ["policy.chat_template=chatml"]).policy.chat_template == "chatml"
-    assert load_config("l4", ["policy.chat_template=own.jinja"]).policy.chat_template == Path("own.jinja")
-    kwargs = load_config("l4", ["policy.chat_template_kwargs.enable_thinking=false"]).policy.chat_template_kwargs
-    assert kwargs == {"enable_thinking": False}
-
-
 ENDPOINT = ["synthesize.paraphrase.url=http://127.0.0.1:8000/v1/", "synthesize.paraphrase.model=tucano"]
-
-
-def test_an_endpoint_is_an_address_and_a_model() -> None:
-    paraphrase = load_config("local", ENDPOINT).synthesize.paraphrase
-    assert paraphrase is not None
-    assert (paraphrase.url, paraphrase.model) == ("http://127.0.0.1:8000/v1", "tucano")
 
 
 @pytest.mark.parametrize(
@@ -149,33 +105,6 @@ def test_a_secret_in_the_wrong_place_is_refused_unsaid(override: str) -> None:
         load_config("local", [*ENDPOINT, override])
     assert override.partition("=")[0] in str(caught.value)
     assert "secret" not in str(caught.value).lower()
-
-
-@pytest.mark.parametrize("override", ["synthesize.paraphrase.api_key=sk-secret", "paraphrase.api_key=sk-secret"])
-def test_what_stands_beside_what_is_missing_is_unsaid(override: str) -> None:
-    with pytest.raises(InputError) as caught:
-        load_config("local", [override])
-    assert "secret" not in str(caught.value)
-    with pytest.raises(InputError) as caught:
-        synthesize_config({"counts": {"push": 3}}, [override])
-    assert "secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("count", "orders"), [(1, 1_500), (1_500, 1_500), (5_000, 5_000), (100_000, 100_000), (1_000_000, 100_000)]
-)
-def test_a_simulated_store_grows_with_the_prompts_within_bounds(count: int, orders: int) -> None:
-    assert SynthesizeConfig(counts={"push": count - count // 2, "sql_qa": count // 2}).orders_to_simulate == orders
-    assert SynthesizeConfig(counts={"push": count}, orders=77).orders_to_simulate == 77
-
-
-def test_one_section_alone_is_read_with_its_overrides() -> None:
-    config = synthesize_config({"counts": {"push": 3}}, ["synthesize.minority_floor=2", "synthesize.counts.churn=1"])
-    assert (config.minority_floor, config.counts) == (2, {"push": 3, "churn": 1})
-    with pytest.raises(InputError, match=r"'train\.max_steps' is of another section"):
-        synthesize_config({"counts": {"push": 3}}, ["train.max_steps=1"])
-    with pytest.raises(InputError, match="synthesize: size: unknown key"):
-        synthesize_config({"counts": {"push": 3}}, ["synthesize.size=1"])
 
 
 def test_an_unknown_profile_names_the_known_ones() -> None:
@@ -238,17 +167,6 @@ def test_the_path_of_a_profile_that_is_extended_is_relative_to_the_one_that_name
 def test_a_parent_that_is_none_is_refused(parent: str, complaint: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=complaint):
         load_config(_write(tmp_path, mine=f"extends = {parent}"))
-
-
-def test_general_instructions_of_ones_own_have_terms_of_their_own() -> None:
-    own = ["curate.general.path=own.jsonl", "curate.general.name=Ours"]
-    with pytest.raises(
-        InputError, match=r"general: path is own\.jsonl, and the data card would state name and licence"
-    ):
-        load_config("local", own)
-    general = load_config("local", [*own, "curate.general.licence=CC0"]).curate.general
-    assert general is not None
-    assert (general.file, general.share) == (Path("own.jsonl"), 0.05)
 
 
 SAID_ALL_THE_SAME = {

@@ -24,11 +24,6 @@ def refused(text: str) -> str:
     return first_fault(caught.value)
 
 
-def test_three_keys_are_enough() -> None:
-    left_out = dict.fromkeys(("system", "customer_id", "order_id", "review_id", "parent_id", "prompt_id"))
-    assert read(json.dumps(LINE)).model_dump() == {**LINE, **left_out, "source": "own"}
-
-
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -59,8 +54,3 @@ def test_each_rule_is_reported_without_the_words_of_the_line(values: dict[str, A
 def test_a_reference_that_has_no_identity_is_refused(reference: str) -> None:
     reported = refused(f'{{"task": "churn", "prompt": "Vai voltar?", "reference": {reference}}}')
     assert reported.startswith(("reference: must be JSON with finite numbers and whole characters", "Invalid JSON"))
-
-
-def test_what_is_no_object_is_refused() -> None:
-    assert refused('["Vai voltar?"]').startswith("Input should be an object")
-    assert "Vai voltar" not in refused('{"task": "churn", "prompt": "Vai voltar?"')

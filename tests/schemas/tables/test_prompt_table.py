@@ -34,31 +34,12 @@ def failures(model: Any, table: pl.DataFrame) -> set[tuple[str, int]]:
     return set(zip(cases["check"].str.extract(r"^(\w+)"), cases["index"], strict=True))
 
 
-@pytest.mark.parametrize("source", ["simulated", "olist", "loja_2", "a-b", "x" * 40])
-def test_a_shop_names_its_own_source(source: str) -> None:
-    table = table_of("Quantos?", source=source)
-    assert Prompts.validate(table, lazy=True).equals(table)
-
-
 @pytest.mark.parametrize("source", ["", "Loja", "loja 2", "lójá", "x" * 41, "loja\n"])
 def test_a_source_is_a_plain_name(source: str) -> None:
     assert failures(Prompts, table_of("Quantos?", source=source)) == {("str_matches", 0)}
-
-
-def test_no_prompt_is_its_own_parent() -> None:
-    table = table_of("Quantos?", "Quais?")
-    first = table["prompt_id"][0]
-    assert failures(Prompts, table.with_columns(parent_id=pl.lit(first))) == {("parent_is_another_prompt", 0)}
 
 
 def test_a_prompt_may_come_twice_but_is_once_in_a_dataset() -> None:
     table = table_of("Quantos?", "Quais?", "Quantos?")
     assert Prompts.validate(table, lazy=True).equals(table)
     assert failures(Dataset, table) == {("field_uniqueness", 0), ("field_uniqueness", 2)}
-
-
-@pytest.mark.parametrize("model", [Prompts, Dataset])
-def test_all_failures_are_in_one_report(model: Any) -> None:
-    table = table_of("Quantos?", "Quais?", source="Loja", system="")
-    checks = {"str_matches", "str_length", "prompt_id_is_its_content"}
-    assert failures(model, table) == {(check, row) for check in checks for row in (0, 1)}

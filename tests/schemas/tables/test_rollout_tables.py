@@ -4,7 +4,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from schemas.config.config import AUDIT_FOLDER
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.errors import InputError
 from schemas.tables.rollout_tables import PairedScores, ScoredRollouts, TrainingRollouts, read_rollouts
@@ -25,20 +24,11 @@ def write(path: Path, *documents: Any) -> Path:
     return path
 
 
-def test_a_prompt_may_be_answered_twice_and_alike(tmp_path: Path) -> None:
-    rollouts = (rollout(), rollout(), rollout(completion="Olá"))
-    assert read_rollouts(write(tmp_path / "rollouts.jsonl", *rollouts)) == rollouts
-
-
 @pytest.mark.parametrize("changes", [{"prompt": "Outro"}, {"task": "insights"}])
 def test_one_identity_of_two_prompts_is_named(tmp_path: Path, changes: dict[str, str]) -> None:
     path = write(tmp_path / "rollouts.jsonl", rollout(), rollout(prompt_id="p2"), rollout(**changes))
     with pytest.raises(InputError, match=r"rollouts\.jsonl: row 3: not true: one prompt for each prompt id"):
         read_rollouts(path)
-
-
-def test_the_committed_rollouts_are_rollouts() -> None:
-    assert read_rollouts(AUDIT_FOLDER / "rollouts.jsonl")
 
 
 def test_scores_of_several_seeds_and_samples_are_one_table() -> None:
@@ -52,22 +42,10 @@ def test_scores_of_several_seeds_and_samples_are_one_table() -> None:
         validate_table(as_table([*scores, scores[0]], PairedScores), PairedScores, "scores")
 
 
-def test_a_line_of_latin_1_is_named(tmp_path: Path) -> None:
-    path = write(tmp_path / "rollouts.jsonl", rollout(), rollout(prompt_id="p2", completion="promoção"))
-    path.write_bytes(path.read_bytes().replace("ç".encode(), "ç".encode("latin-1")))
-    with pytest.raises(InputError, match=r"line 2: byte \d+ is not UTF-8"):
-        read_rollouts(path)
-
-
 def faults(*documents: ScoredRollout) -> str:
     with pytest.raises(InputError) as caught:
         validate_table(as_table(documents, ScoredRollouts), ScoredRollouts, "scored")
     return str(caught.value)
-
-
-def test_what_a_reward_made_is_a_table_of_scored_rollouts() -> None:
-    table = as_table([scored(), scored(reward=1, components={}, parsed={"a": [1]})], ScoredRollouts)
-    assert validate_table(table, ScoredRollouts, "scored").height == 2
 
 
 @pytest.mark.parametrize(
@@ -84,17 +62,6 @@ def test_what_a_reward_made_is_a_table_of_scored_rollouts() -> None:
 )
 def test_a_reward_that_cannot_be_is_named(changes: dict[str, Any], words: str) -> None:
     assert words in faults(scored(), scored(**changes))
-
-
-def test_each_task_has_a_reward_version_of_its_own() -> None:
-    other = scored(prompt_id="q", task="churn", reference=None, reward_version="of churn")
-    assert validate_table(as_table([scored(), other], ScoredRollouts), ScoredRollouts, "scored").height == 2
-
-
-def test_text_in_place_of_components_is_a_fault_and_no_crash() -> None:
-    table = as_table([scored()], ScoredRollouts).with_columns(components=pl.lit("{"))
-    with pytest.raises(InputError, match="components fails"):
-        validate_table(table, ScoredRollouts, "scored")
 
 
 TRAINED: dict[str, Any] = {
@@ -115,10 +82,6 @@ TRAINED: dict[str, Any] = {
 def _check_trained(**changed: Any) -> None:
     table = pl.DataFrame([TRAINED, {**TRAINED, **changed}])
     validate_table(table, TrainingRollouts, "rollouts")
-
-
-def test_a_group_of_completions_of_a_training_fits() -> None:
-    _check_trained(completion="outra", stop_reason="end_of_turn", reward=1.0, advantage=0.25)
 
 
 @pytest.mark.parametrize(

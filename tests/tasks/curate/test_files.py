@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 
 from schemas.config.policy import PolicyConfig
-from schemas.tables.prompts import COLUMNS, SPLITS, PromptRow, read_prompt_table
-from tasks.curate.files import Counts, split_file, write_splits
+from schemas.tables.prompts import SPLITS, PromptRow, read_prompt_table
+from tasks.curate.files import split_file, write_splits
 from tasks.curate.quarantine import HELD_OUT, SCHEMA, quarantined
 from tasks.curate.shards import Shard
 from tasks.policy.length import PromptLengths
@@ -43,10 +42,6 @@ def decisions(*decided: Decision) -> pl.DataFrame:
     return pl.DataFrame(decided, {"split": pl.String, "reason": pl.String, "detail": pl.String}, orient="row")
 
 
-def written(folder: Path, split: str) -> list[str]:
-    return read_prompt_table(split_file(folder, split))["prompt"].to_list()
-
-
 ROWS = [*independent_rows(push=4, churn=3)]
 DECIDED = decisions(
     ("train", None, None),
@@ -58,54 +53,12 @@ DECIDED = decisions(
 )
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 100])
-def test_each_row_is_where_it_was_sent_in_the_order_of_the_prompts(tmp_path: Path, size: int) -> None:
-    counts = write_splits(shards(tmp_path / "work", ROWS, {3}, size), DECIDED, {}, tmp_path / "out")
-    prompts = [row.prompt for row in ROWS]
-    assert written(tmp_path / "out", "train") == [prompts[0], prompts[3], prompts[6]]
-    assert written(tmp_path / "out", "test") == [prompts[1]]
-    assert written(tmp_path / "out", "validation") == [prompts[4]]
-    quarantine = pl.read_parquet(tmp_path / "out" / "quarantine.parquet")
-    assert quarantine.select("row", "reason", "detail").rows() == [
-        (3, "schema", "prompt: str_length"),
-        (6, "held out", "of no use"),
-    ]
-    assert quarantine["prompt"].to_list() == [prompts[2], prompts[5]]
-    assert counts == Counts(
-        splits=Counter({("train", "push"): 2, ("test", "push"): 1, ("train", "churn"): 1, ("validation", "churn"): 1}),
-        reasons=Counter({("schema", "push"): 1, ("held out", "churn"): 1}),
-        sources=Counter({"simulated": 5}),
-        untold=Counter(),
-    )
-    assert [counts.rows(split) for split in SPLITS] == [3, 1, 1]
-
-
 def test_the_bytes_do_not_depend_on_the_shards(tmp_path: Path) -> None:
     for size in (1, 3, 100):
         write_splits(shards(tmp_path / f"work{size}", ROWS, {3}, size), DECIDED, {}, tmp_path / f"out{size}")
     files = [*(split_file(Path(), split) for split in SPLITS), Path("quarantine.parquet")]
     for file in files:
         assert len({(tmp_path / f"out{size}" / file).read_bytes() for size in (1, 3, 100)}) == 1
-
-
-def test_the_quarantine_says_the_row_the_reason_and_more(tmp_path: Path) -> None:
-    write_splits(shards(tmp_path / "work", ROWS, {3}, 3), DECIDED, {}, tmp_path / "out")
-    schema = pl.read_parquet(tmp_path / "out" / "quarantine.parquet").schema
-    assert dict(schema) == {**COLUMNS, "row": pl.UInt32, "reason": pl.String, "detail": pl.String}
-
-
-def test_a_split_and_a_quarantine_without_rows_are_tables_too(tmp_path: Path) -> None:
-    whole = decisions(*[("train", None, None)] * 7)
-    counts = write_splits(shards(tmp_path / "work", ROWS, set(), 4), whole, {}, tmp_path / "out")
-    assert written(tmp_path / "out", "test") == written(tmp_path / "out", "validation") == []
-    assert pl.read_parquet(tmp_path / "out" / "quarantine.parquet").height == counts.reasons.total() == 0
-    assert counts.rows("train") == 7
-
-
-@pytest.mark.parametrize("task", [None, "Ana de Souza"])
-def test_a_row_without_a_task_is_counted_without_what_stands_there(tmp_path: Path, task: str | None) -> None:
-    counts = write_splits(shards(tmp_path / "work", ROWS, {3}, 100, task=task), DECIDED, {}, tmp_path / "out")
-    assert counts.reasons == {("schema", "unknown"): 1, ("held out", "churn"): 1}
 
 
 def test_paraphrases_follow_their_renamed_parents_into_splits_and_quarantine(tmp_path: Path) -> None:
