@@ -58,8 +58,8 @@ Key = TypeVar("Key")
 def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--only", choices=list(PARTS), action="append", help="run this part instead of all")
-    parser.add_argument("--simulations", type=int, default=1_000, help="of each scenario")
-    parser.add_argument("--evaluations", type=int, default=600, help="of constants and of form; a third of nothing")
+    parser.add_argument("--simulations", type=int, default=500, help="of each scenario")
+    parser.add_argument("--evaluations", type=int, default=200, help="of constants and of form; a third of nothing")
     parser.add_argument("--processes", type=int, default=PROCESSES, help="at once")
 
 
@@ -135,9 +135,7 @@ def _planted(report: Report, options: Namespace) -> None:
     rows = []
     for name, count in counts.items():
         jobs = [(name, planted.SEED + number) for number in range(count)]
-        outcomes = list(
-            map_in_processes(planted.evaluate, jobs, f"gate: {name}", chunk=5, processes=options.processes)
-        )
+        outcomes = list(map_in_processes(planted.evaluate, jobs, f"gate: {name}", chunk=5, processes=options.processes))
         promoted = sum(outcome.promoted for outcome in outcomes) / count
         called = sum(bool(outcome.better) for outcome in outcomes) / count
         rows.append((name, count, promoted, called))
