@@ -259,17 +259,7 @@ def policy_trainer(
     named: Mapping[str, Any],
     **others: Any,
 ) -> Any:
-    """Return our trainer.
-
-    Args:
-        recipe: The recipe.
-        rows: The training prompts.
-        databases: Copies of the store that sql_qa's questions are about.
-        seed: Seed of the training.
-        work: Folder of its files.
-        named: Model, tokenizer and adapter, as for every trainer.
-        **others: Further arguments of `CommerceGRPOTrainer`.
-    """
+    """Return our trainer."""
     from trl import GRPOConfig
 
     from tasks.train.grpo.recipe import grpo_arguments
@@ -303,15 +293,6 @@ def stock_trainer(
     """Return TRL's own trainer with its own defaults, and the total reward as its one reward function.
 
     Of the recipe it has the shapes alone: steps, prompts and completions a step, and the longest completion.
-
-    Args:
-        recipe: The recipe.
-        rows: The training prompts.
-        databases: Copies of the store that sql_qa's questions are about.
-        seed: Seed of the training.
-        work: Folder of its files.
-        named: Model, tokenizer and adapter, as for every trainer.
-        **changes: Settings other than TRL's defaults.
     """
     from datasets import Dataset
     from trl import GRPOConfig

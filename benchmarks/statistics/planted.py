@@ -1,4 +1,4 @@
-"""Promotion gate on planted models: what is called better, and what is promoted.
+"""Planted models through the whole gate.
 
 Each evaluation draws forty simulated prompts of each task, a base that knows some of the answers, and a tuned model:
 
@@ -9,20 +9,14 @@ Each evaluation draws forty simulated prompts of each task, a base that knows so
 
 Form and content are judged with `promote.over_rungs = require`, beside a rung that costs no more to serve: another draw
 of what the base knows, in the right form.
-
-Limits: of the constants at most 5 % of evaluations call any task better, and none is promoted; of what learned nothing,
-or form alone, at most 5 % are promoted; content is promoted in each.
 """
 
 import random
-import sys
-from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
-from benchmarks.harness import Report, map_in_processes, run_benchmark
 from schemas.config.evaluate import EvaluateConfig
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.tables.prompts import PromptRow
@@ -32,14 +26,7 @@ from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.baselines import baselines
 from tasks.evaluate.compare import Comparison, compare
-from tasks.evaluate.decision import (
-    Evaluated,
-    GateConditions,
-    RungStanding,
-    ScoredBaseline,
-    claims_of,
-    matched,
-)
+from tasks.evaluate.decision import Evaluated, GateConditions, RungStanding, ScoredBaseline, claims_of, matched
 from tasks.evaluate.ground_truth import metrics_of, truth_of
 from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
@@ -55,8 +42,6 @@ RESAMPLES: Final = 1_000
 KNOWN_BY_BASE: Final = 0.5
 """Share of the base's answers that are nearly right; the others are those to other prompts."""
 KNOWN_BY_TUNED: Final = 0.9
-PROCESSES: Final = 2
-MAX_FALSE: Final = 0.05
 MARGIN: Final = 0.10
 """The profile's."""
 
@@ -68,60 +53,16 @@ class Outcome(NamedTuple):
 
     promoted: bool
     better: tuple[TaskName, ...]
-    reasons: tuple[str, ...]
 
 
-class Pools(NamedTuple):
-    """Prompts, and the copies of the store that they are about."""
-
+class _Pools(NamedTuple):
     databases: Databases
     training: Sequence[PromptRow]
     prompts: Mapping[TaskName, Sequence[PromptRow]]
 
 
-def arguments(parser: ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("--evaluations", type=int, default=2_000, help="of constants and of form; a tenth of nothing")
-    parser.add_argument("--processes", type=int, default=PROCESSES, help="at once")
-
-
-def measure(report: Report, options: Namespace) -> None:
-    """Evaluate each planted model many times."""
-    counts: Mapping[Planted, int] = {
-        "constant": options.evaluations,
-        "nothing": max(20, options.evaluations // 10),
-        "form": options.evaluations,
-        "content": 20,
-    }
-    rows, example = [], ""
-    for planted, count in counts.items():
-        jobs = [(planted, SEED + number) for number in range(count)]
-        outcomes = list(map_in_processes(evaluate, jobs, options.processes, f"evaluations: {planted}"))
-        promoted = sum(outcome.promoted for outcome in outcomes) / count
-        called = sum(bool(outcome.better) for outcome in outcomes) / count
-        by_task = [sum(task in outcome.better for outcome in outcomes) / count for task in TASK_NAMES]
-        rows.append((planted, count, promoted, called, *by_task))
-        if planted == "constant":
-            example = "\n".join(f"- {reason}" for reason in outcomes[0].reasons)
-            report.limit(promoted == 0, f"{promoted:.1%} of constants are promoted, limit none")
-            report.limit(called <= MAX_FALSE, f"{called:.1%} of constants are called better, limit {MAX_FALSE:.0%}")
-        elif planted != "content":
-            report.limit(
-                promoted <= MAX_FALSE, f"{promoted:.1%} that learned {planted} are promoted, limit {MAX_FALSE:.0%}"
-            )
-        else:
-            report.limit(promoted == 1, f"{promoted:.1%} that learned content are promoted, limit all")
-    columns = {"tuned model": "", "evaluations": ",", "promoted": ".1%", "any better": ".1%"}
-    report.table(
-        f"What the gate says of planted models, {PROMPTS} prompts a task",
-        {**columns, **dict.fromkeys(TASK_NAMES, ".0%")},
-        rows,
-    )
-    report.line(f"The first constant's reasons:\n{example}")
-
-
 def evaluate(job: tuple[Planted, int]) -> Outcome:
-    """Evaluate one planted model."""
+    """Evaluate one planted model, drawn from a seed."""
     planted, seed = job
     pools, generator = _pools(), random.Random(f"{SEED}:{seed}")
     config = EvaluateConfig(margin=MARGIN, resamples=RESAMPLES)
@@ -146,34 +87,34 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
     measured = [ScoredBaseline(each.name, each.says, _evaluated(each.rollouts, seed).pairs) for each in found]
     conditions = GateConditions(claims_of(config, before, tuned, tuned.pairs, measured, against), seed)
     if planted in ("form", "content"):
-        mended = _evaluated([row.answered(answers["form"](row), sample=0) for row in asked], seed).pairs
-        rung = RungStanding("base-guided", "", matched(mended, tuned.pairs, against))
+        guided = _evaluated([row.answered(answers["form"](row), sample=0) for row in asked], seed).pairs
+        rung = RungStanding("base-guided", "", matched(guided, tuned.pairs, against))
         conditions = replace(conditions, ladder=[rung], over_rungs="require")
     decided = conditions.decide(matched(before.pairs, tuned.pairs, against), config.margin, against)
     better = tuple(task for task, block in decided.tasks.items() if block.verdict == "better")
-    return Outcome(decided.gate.verdict == "promote", better, decided.gate.reasons)
+    return Outcome(decided.gate.verdict == "promote", better)
 
 
 @cache
-def _pools() -> Pools:
+def _pools() -> _Pools:
     store = simulate_store(ORDERS, random.Random(SEED))
     rows = {
         task: list(map(as_prompt_row, EXAMPLE_MAKERS[task](store, random.Random(SEED), POOL + TRAINING)))
         for task in TASK_NAMES
     }
-    return Pools(
+    return _Pools(
         Databases.from_store(store),
         [row for of_task in rows.values() for row in of_task[:TRAINING]],
         {task: of_task[TRAINING:] for task, of_task in rows.items()},
     )
 
 
-def _base(row: PromptRow, pools: Pools, generator: random.Random) -> str:
+def _base(row: PromptRow, pools: _Pools, generator: random.Random) -> str:
     """Return what the base says: a nearly right answer, to this prompt or to another one."""
     return TASKS[row.task].faults(_right(_about(row, pools, generator)), generator)
 
 
-def _about(row: PromptRow, pools: Pools, generator: random.Random) -> PromptRow:
+def _about(row: PromptRow, pools: _Pools, generator: random.Random) -> PromptRow:
     """Return the prompt that the base answers: this one where it knows what to say."""
     return row if generator.random() < KNOWN_BY_BASE else generator.choice(pools.prompts[row.task])
 
@@ -201,7 +142,3 @@ def _evaluated(rollouts: Sequence[Rollout], seed: int) -> Evaluated:
         for each, truth in known
     ]
     return Evaluated([each for each, _ in known], pairs, metrics_of(rollouts, _pools().databases))
-
-
-if __name__ == "__main__":
-    sys.exit(run_benchmark(__package__, __doc__, measure, arguments))

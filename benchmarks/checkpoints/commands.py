@@ -1,4 +1,4 @@
-"""`tucano retrain` that is struck from outside: signals at every change of stage, kills, and helpers that fail."""
+"""`tucano retrain` that is struck from outside: signals, kills, and helpers that fail."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -40,6 +40,7 @@ TIMED: Final = frozenset(
 COLUMNS: Final = ("signal", "under way", "s", "exit code", "said", "as it has to")
 
 Helper = Literal["server", "fork server", "child"]
+TERM, CTRL_C, KILL, STOP = signal.SIGTERM, signal.SIGINT, signal.SIGKILL, signal.SIGSTOP
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,62 @@ class Blow:
     """What of the run is struck; None for the command itself."""
     then: signal.Signals | None = None
     """Signal to the command, a second later."""
+    ends: bool = True
+    """Whether the run has to end; otherwise it has to go on."""
+
+
+SIGNALS: Final = (
+    Blow("retraining with profile", 0.5, TERM),
+    Blow("retraining with profile", 6.0, CTRL_C),
+    Blow("synthesize: begins", 0.1, TERM),
+    Blow("curate: begins", 0.0, CTRL_C),
+    Blow("audit: begins", 0.5, TERM),
+    Blow("audit: begins", 2.0, CTRL_C),
+    Blow("audit: audit .* in ", 0.0, TERM),
+    Blow("base: begins", 0.0, TERM),
+    Blow("base: begins", 1.0, CTRL_C),
+    Blow("base: ./", 1.0, TERM),
+    Blow("train: begins", 0.0, CTRL_C),
+    Blow("train: .*preflight", 1.0, TERM),
+    Blow("train: [1-9]/", 0.5, TERM),
+    Blow("merge-tuned: begins", 0.2, TERM),
+    Blow("answer-base: begins", 2.0, TERM),
+    Blow("answer-tuned: begins", 4.0, CTRL_C),
+    Blow("evaluate: begins", 0.3, TERM),
+    Blow("promote: begins", 0.2, TERM),
+    Blow("curate: skipped", 0.0, KILL, "server", then=TERM),
+    Blow("curate: skipped", 0.0, STOP, "server", then=CTRL_C),
+)
+"""At each change of stage, in each child, and while the server is dead or stopped."""
+KILLS: Final = (
+    Blow("train: [1-9]/", 0.3, KILL),
+    Blow("train: [1-9]/", 3.0, KILL),
+    Blow("train: [2-9]/", 1.0, KILL),
+    Blow("train: begins", 20.0, KILL),
+    Blow("merge-tuned: begins", 1.0, KILL),
+    Blow("answer-base: begins", 3.0, KILL),
+    Blow("answer-tuned: begins", 2.0, KILL),
+    Blow("answer-tuned: begins", 6.0, KILL),
+    Blow("evaluate: begins", 0.1, KILL),
+    Blow("evaluate: begins", 1.0, KILL),
+    Blow("promote: begins", 0.05, KILL),
+    Blow("promote: begins", 0.5, KILL),
+)
+"""All processes, in training, answers, evaluation and promotion."""
+_MOMENTS: Final = ("synthesize: begins", "audit: begins", "base: ./", "train: begins")
+HELPERS: Final = (
+    *(Blow(moment, 0.5, KILL, "server") for moment in _MOMENTS),
+    *(Blow(moment, 0.5, STOP, "server", ends=False) for moment in _MOMENTS),
+    *(Blow("curate: begins", 0.5, number, "fork server", ends=False) for number in (KILL, STOP)),
+    *(Blow(moment, 0.5, KILL, "child") for moment in _MOMENTS[2:]),
+    *(Blow(moment, 0.5, STOP, "child", ends=False) for moment in _MOMENTS[2:]),
+)
 
 
 @dataclass(frozen=True)
 class Struck:
     """A run that was struck."""
 
-    blow: Blow
     under_way: str
     """The stage that had begun and not ended, and its last report."""
     seconds: float
@@ -75,13 +125,13 @@ class Struck:
 class Command:
     """A `tucano retrain` in a state folder."""
 
-    def __init__(self, root: Path, overrides: Sequence[str]) -> None:
+    def __init__(self, root: Path) -> None:
         """Start it."""
         # A shell's job in the background ignores Ctrl-C, and so would what it starts.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        settings = [part for override in (f"state.root={root}", *overrides) for part in ("--set", override)]
+        command = [sys.executable, "-P", "-m", "flows", "retrain", "--profile", PROFILE, "--set", f"state.root={root}"]
         self._process = psutil.Popen(
-            [sys.executable, "-P", "-m", "flows", "retrain", "--profile", PROFILE, *settings],
+            command,
             stderr=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             text=True,
@@ -111,15 +161,16 @@ class Command:
 
     def comes_to(self, pattern: str) -> bool:
         """Wait for a line; return whether it came before the run ended."""
-        with self._news:
-            self._news.wait_for(lambda: self._has(pattern) or not self._reader.is_alive(), SECONDS_OF_A_RUN)
-            return self._has(pattern)
 
-    def _has(self, pattern: str) -> bool:
-        return any(re.search(pattern, line) for line in self.lines)
+        def has_come() -> bool:
+            return any(re.search(pattern, line) for line in self.lines)
+
+        with self._news:
+            self._news.wait_for(lambda: has_come() or not self._reader.is_alive(), SECONDS_OF_A_RUN)
+            return has_come()
 
     def under_way(self) -> str:
-        """Return the stages that have begun and not ended, and the last report."""
+        """Return the stages that have begun and not ended, or the last report of one."""
         begun = [found[1] for line in self.lines if (found := BEGINS.search(line))]
         ended = {found[1] for line in self.lines if (found := ENDED.search(line))}
         stages = [name for name in begun if name not in ended] or ["between stages" if begun else "starting"]
@@ -128,20 +179,20 @@ class Command:
 
     def strike(self, blow: Blow) -> None:
         """Send the signals."""
-        whom = self._process if blow.helper is None else self._helper(blow.helper)
-        if blow.number is signal.SIGKILL and blow.helper is None:
-            # One that has ended has none.
-            for each in [
-                self._process,
-                *(self._process.children(recursive=True) if self._process.is_running() else ()),
-            ]:
-                with suppress(psutil.NoSuchProcess):
-                    each.kill()
+        if blow.number is KILL and blow.helper is None:
+            self.kill()
         else:
-            whom.send_signal(blow.number)
+            (self._process if blow.helper is None else self._helper(blow.helper)).send_signal(blow.number)
         if blow.then is not None:
             time.sleep(1)
             self._process.send_signal(blow.then)
+
+    def kill(self) -> None:
+        """Kill the command and all that it started."""
+        with suppress(psutil.NoSuchProcess):
+            for each in [*self._process.children(recursive=True), self._process]:
+                with suppress(psutil.NoSuchProcess):
+                    each.kill()
 
     def _helper(self, helper: Helper) -> psutil.Process:
         deadline = time.monotonic() + 60
@@ -167,63 +218,52 @@ class Command:
         self._reader.join(5)
         return code
 
-    def next_line(self, known: int, seconds: float) -> None:
+    def next_line(self, known: int) -> None:
         """Wait for a line beyond those known, or the end."""
         with self._news:
-            self._news.wait_for(lambda: len(self.lines) > known or not self._reader.is_alive(), seconds)
+            self._news.wait_for(lambda: len(self.lines) > known or not self._reader.is_alive(), SECONDS_OF_A_RUN)
 
 
-def strike(root: Path, overrides: Sequence[str], blow: Blow, *, ends: bool) -> Struck | None:
-    """Run until the moment, strike, and wait: for the end, or for the next line; None where it ended before.
+def strike(root: Path, blow: Blow) -> Struck | None:
+    """Run in a state folder until the moment, strike, and wait: for the end, or for the next line.
 
-    A run that goes on is then killed.
-
-    Args:
-        root: The state folder.
-        overrides: Settings.
-        blow: The blow.
-        ends: Whether it has to end.
+    A run that goes on is then killed. None where the run ended before its moment.
     """
-    command = Command(root, overrides)
+    command = Command(root)
     if not command.comes_to(blow.after):
         return None
     time.sleep(blow.seconds)
     under_way, known = command.under_way(), len(command.lines)
     began = time.monotonic()
     command.strike(blow)
-    if not ends:
-        command.next_line(known, SECONDS_OF_A_RUN)
+    if not blow.ends:
+        command.next_line(known)
     # Longer than is allowed, to see how long.
-    code = command.ends(4 * SECONDS_TO_LEAVE if ends else 1.0)
+    code = command.ends(4 * SECONDS_TO_LEAVE if blow.ends else 1.0)
     seconds = time.monotonic() - began
     said = command.lines[known:]
     if code is None:
-        command.strike(Blow("", 0.0, signal.SIGKILL))
+        command.kill()
     last = said[-1 if code is not None else 0] if said else ""
     # These lines alone tell why a blow was not obeyed.
     root.parent.mkdir(parents=True, exist_ok=True)
     with root.with_name(f"{root.name}.log").open("a", encoding="utf-8") as log:
         log.writelines(f"{line}\n" for line in (f"== {blow}", *said))
     shown = [line for before, line in pairwise(["", *said]) if not OF_PREFECT.match(before)]
-    return Struck(blow, under_way, seconds, code, last, any("Traceback" in line for line in shown))
+    return Struck(under_way, seconds, code, last, any("Traceback" in line for line in shown))
 
 
-def finish(root: Path, overrides: Sequence[str]) -> Mapping[str, str]:
-    """Run to the end, and return its `digests`.
+def finish(root: Path) -> Mapping[str, str]:
+    """Run to the end; return the digest of each stage's files but those with times, and the registry's versions.
 
     Raises:
         SystemExit: It failed.
     """
-    command = Command(root, overrides)
+    command = Command(root)
     code = command.ends(SECONDS_OF_A_RUN)
     if code not in DONE:
-        command.strike(Blow("", 0.0, signal.SIGKILL))
+        command.kill()
         raise SystemExit(f"the run ended with {code}: {command.lines[-5:]}")
-    return digests(root)
-
-
-def digests(root: Path) -> Mapping[str, str]:
-    """Return the digest of each stage's files but those that hold times, and the registry's versions and aliases."""
     records = map(json.loads, (file.read_bytes() for file in (root / "artifacts").glob("*/*/record.json")))
     files = (((record["stage"], name), digest) for record in records for name, digest in record["files"].items())
     found = {"/".join(file): str(digest) for file, digest in files if file not in TIMED}
@@ -233,81 +273,22 @@ def digests(root: Path) -> Mapping[str, str]:
     return {**found, "versions": str(versions), "aliases": str(aliases)}
 
 
-def signals() -> list[Blow]:
-    """Return twenty signals: at each change of stage, in each child, and while the server is dead or stopped."""
-    term, ctrl_c = signal.SIGTERM, signal.SIGINT
-    return [
-        Blow("retraining with profile", 0.5, term),
-        Blow("retraining with profile", 6.0, ctrl_c),
-        Blow("synthesize: begins", 0.1, term),
-        Blow("curate: begins", 0.0, ctrl_c),
-        Blow("audit: begins", 0.5, term),
-        Blow("audit: begins", 2.0, ctrl_c),
-        Blow("audit: audit .* in ", 0.0, term),
-        Blow("base: begins", 0.0, term),
-        Blow("base: begins", 1.0, ctrl_c),
-        Blow("base: ./", 1.0, term),
-        Blow("train: begins", 0.0, ctrl_c),
-        Blow("train: .*preflight", 1.0, term),
-        Blow("train: [1-9]/", 0.5, term),
-        Blow("merge-tuned: begins", 0.2, term),
-        Blow("answer-base: begins", 2.0, term),
-        Blow("answer-tuned: begins", 4.0, ctrl_c),
-        Blow("evaluate: begins", 0.3, term),
-        Blow("promote: begins", 0.2, term),
-        Blow("curate: skipped", 0.0, signal.SIGKILL, "server", then=term),
-        Blow("curate: skipped", 0.0, signal.SIGSTOP, "server", then=ctrl_c),
-    ]
-
-
-def kills() -> list[Blow]:
-    """Return twelve SIGKILLs of all processes: in training, answers, evaluation and promotion."""
-    kill = signal.SIGKILL
-    return [
-        Blow("train: [1-9]/", 0.3, kill),
-        Blow("train: [1-9]/", 3.0, kill),
-        Blow("train: [2-9]/", 1.0, kill),
-        Blow("train: begins", 20.0, kill),
-        Blow("merge-tuned: begins", 1.0, kill),
-        Blow("answer-base: begins", 3.0, kill),
-        Blow("answer-tuned: begins", 2.0, kill),
-        Blow("answer-tuned: begins", 6.0, kill),
-        Blow("evaluate: begins", 0.1, kill),
-        Blow("evaluate: begins", 1.0, kill),
-        Blow("promote: begins", 0.05, kill),
-        Blow("promote: begins", 0.5, kill),
-    ]
-
-
-def failures() -> list[tuple[Blow, bool]]:
-    """Return helpers that are killed or stopped, and whether the run has to end for it."""
-    kill, stop = signal.SIGKILL, signal.SIGSTOP
-    moments = ("synthesize: begins", "audit: begins", "base: ./", "train: begins")
-    found = [(Blow(moment, 0.5, kill, "server"), True) for moment in moments]
-    found += [(Blow(moment, 0.5, stop, "server"), False) for moment in moments]
-    found += [(Blow("curate: begins", 0.5, kill, "fork server"), False)]
-    found += [(Blow("curate: begins", 0.5, stop, "fork server"), False)]
-    found += [(Blow(moment, 0.5, kill, "child"), True) for moment in ("base: ./", "train: begins")]
-    found += [(Blow(moment, 0.5, stop, "child"), False) for moment in ("base: ./", "train: begins")]
-    return found
-
-
 def as_row(blow: Blow, struck: Struck | None) -> tuple[str, ...]:
-    """Return a row of `COLUMNS` but the last."""
+    """Return a row of `COLUMNS`."""
     how = f"{blow.number.name} {blow.helper or ''}".strip() + (f", {blow.then.name}" if blow.then else "")
     if struck is None:
-        return how, f"{blow.after} +{blow.seconds:g} s", "-", "-", "the run ended before"
+        return how, f"{blow.after} +{blow.seconds:g} s", "-", "-", "the run ended before", "no"
     code = "goes on" if struck.exit_code is None else str(struck.exit_code)
-    return how, struck.under_way, f"{struck.seconds:.1f}", code, struck.sentence[:80]
+    return how, struck.under_way, f"{struck.seconds:.1f}", code, struck.sentence[:80], verdict(blow, struck)
 
 
-def verdict(blow: Blow, struck: Struck | None, *, ends: bool) -> str:
+def verdict(blow: Blow, struck: Struck | None) -> str:
     """Return yes where a run ended as it has to, in time, with one sentence and exit code 4; or where it goes on."""
     if struck is None or struck.traceback or struck.seconds > SECONDS_TO_LEAVE:
         return "no"
-    if (blow.number, blow.helper) == (signal.SIGKILL, None):
-        return "yes" if struck.exit_code == -signal.SIGKILL else "no"
-    if not ends:
+    if (blow.number, blow.helper) == (KILL, None):
+        return "yes" if struck.exit_code == -KILL else "no"
+    if not blow.ends:
         return "yes" if struck.exit_code is None else "no"
     is_told = "run the same command again" in struck.sentence
     return "yes" if struck.exit_code == Interrupted.exit_code and is_told else "no"

@@ -8,8 +8,8 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import Final
 
-from benchmarks.faults.course import Course, Event
-from benchmarks.faults.worker import KEPT, TRAINING
+from benchmarks.checkpoints.course import Course, Event
+from benchmarks.checkpoints.worker import KEPT, TRAINING
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS
 from tasks.checkpoints.manifest import Manifest, is_live, parse_name
 from tasks.checkpoints.segments import FOLDER as SEGMENTS

@@ -5,15 +5,15 @@ import os
 import shutil
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from benchmarks.preemption.child import BEGINS, LONG_STEPS_FILE
-from benchmarks.preemption.runs import Life, Moment, kill, live
+from benchmarks.checkpoints.child import BEGINS, LONG_STEPS_FILE
+from benchmarks.checkpoints.trainings import Life, Moment, kill, live
 from schemas.config.train import TrainConfig
 from schemas.errors import Interrupted
 from tasks.checkpoints.address import open_mirror
@@ -23,14 +23,11 @@ from tasks.train.request import TrainRequest
 from tests.storage_server import StorageServer
 
 SECONDS_TO_LEAVE: Final = 25.0
-SECONDS_TO_RESUME: Final = 15.0
 UPLOAD_RATE: Final = 20e6
 RANK: Final = 384
 """Rank of the adapter: on the stand-in's six layers that is 41 MB, and twice as much of optimizer."""
 LONG_STEP: Final = 4
 RESUMES: Final = 3
-LAPTOP: Final = "laptop"
-LARGE: Final = "42 MB"
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,8 @@ class Scenario:
     step_seconds: float
     """Duration of the current step."""
     moment: Moment
-    by: Literal["SIGTERM", "metadata"] = "SIGTERM"
+    by_metadata: bool = False
+    """Whether the metadata server gives the notice, and not SIGTERM."""
     save_every: int = 100
 
 
@@ -51,8 +49,8 @@ SCENARIOS: Final = (
     Scenario("SIGTERM", 8.0, IN_THE_STEP),
     # The step before is being mirrored, after the best one before it.
     Scenario("SIGTERM, in an upload", 20.0, Moment(0.5, "upload", 2), save_every=3),
-    Scenario("metadata server", 60.0, IN_THE_STEP, by="metadata"),
-    Scenario("metadata server", 8.0, IN_THE_STEP, by="metadata"),
+    Scenario("metadata server", 60.0, IN_THE_STEP, by_metadata=True),
+    Scenario("metadata server", 8.0, IN_THE_STEP, by_metadata=True),
 )
 
 
@@ -63,10 +61,7 @@ class Leaving:
     scenario: Scenario
     seconds: float
     """From the notice to the exit."""
-    exit_code: int
-    sentence: str
-    finished: int | None
-    """The last finished step."""
+    life: Life
     mirrored: int | None
     """The newest step in the mirror whose every byte verifies."""
     megabytes: float
@@ -76,18 +71,14 @@ class Leaving:
     ended: str | None
     """Reason of the segment's end, from the mirror."""
 
-    @property
-    def fate(self) -> str:
-        """Return the fate of the current step."""
-        return "finished" if self.finished == LONG_STEP else "abandoned"
-
     def misses(self) -> list[str]:
         """Return the broken promises."""
-        wanted = "preempted" if self.scenario.by == "metadata" else "interrupted"
+        wanted = "preempted" if self.scenario.by_metadata else "interrupted"
+        code, finished = self.life.exit_code, self.life.finished
         kept = {
             f"{self.seconds:.1f} s, limit {SECONDS_TO_LEAVE:.0f}": self.seconds < SECONDS_TO_LEAVE,
-            f"exit code {self.exit_code}, {self.sentence}": self.exit_code == Interrupted.exit_code,
-            f"step {self.finished} was finished and {self.mirrored} mirrored": self.finished == self.mirrored,
+            f"exit code {code}, {self.life.sentence}": code == Interrupted.exit_code,
+            f"step {finished} was finished and {self.mirrored} mirrored": finished == self.mirrored,
             "the lease is held": self.released,
             f"the segment ended {self.ended}, not {wanted}": self.ended == wanted,
         }
@@ -96,19 +87,19 @@ class Leaving:
 
 
 def notices(request: TrainRequest, folder: Path, server: StorageServer) -> list[Leaving]:
-    """Give notice in each scenario."""
+    """Give notice in each scenario, to a training with an adapter of 42 MB and a slow bucket."""
     server.upload_rate = UPLOAD_RATE
     found = []
     with _metadata_server() as (url, announce):
         for number, scenario in enumerate(SCENARIOS):
-            asked = _large(request, server, number, scenario.save_every, url if scenario.by == "metadata" else None)
+            asked = _large(request, server, number, scenario.save_every, url if scenario.by_metadata else None)
             here = folder / f"notice-{number}"
             here.mkdir(parents=True)
             (here / LONG_STEPS_FILE).write_text(json.dumps({str(LONG_STEP): scenario.step_seconds}), encoding="utf-8")
             announce.clear()
 
-            def act(child: ChildProcess, by: str = scenario.by) -> None:
-                if by == "metadata":
+            def act(child: ChildProcess, by_metadata: bool = scenario.by_metadata) -> None:
+                if by_metadata:
                     announce.set()
                 else:
                     os.killpg(child.pid, signal.SIGTERM)
@@ -116,7 +107,7 @@ def notices(request: TrainRequest, folder: Path, server: StorageServer) -> list[
             life = live(asked, here, scenario.moment, act)
             if life.struck_at is None:
                 raise SystemExit(f"{scenario.name}: the training ended before its notice: {life.sentence}")
-            found.append(_left(scenario, life, asked))
+            found.append(_left(scenario, life, life.struck_at, asked))
             shutil.rmtree(here)
     server.upload_rate = None
     return found
@@ -125,7 +116,6 @@ def notices(request: TrainRequest, folder: Path, server: StorageServer) -> list[
 def _large(
     request: TrainRequest, server: StorageServer, number: int, save_every: int = 100, url: str | None = None
 ) -> TrainRequest:
-    """Return the request with an adapter of 42 MB, and a mirror in the bucket."""
     settings: dict[str, Any] = {
         "lora": {"rank": RANK, "alpha": RANK},
         "learning_rate": 1e-4,
@@ -139,8 +129,7 @@ def _large(
     return request.model_copy(update={"config": config, "mirror": mirror, "training": f"notice-{number}"})
 
 
-def _left(scenario: Scenario, life: Life, request: TrainRequest) -> Leaving:
-    struck_at = life.struck_at or 0.0
+def _left(scenario: Scenario, life: Life, struck_at: float, request: TrainRequest) -> Leaving:
     mirror = open_mirror(request.mirror, request.training)
     newest = mirror.newest(request.base_sha256)
     segment = read_segments(mirror.store, mirror.root)[-1]
@@ -148,9 +137,7 @@ def _left(scenario: Scenario, life: Life, request: TrainRequest) -> Leaving:
     return Leaving(
         scenario=scenario,
         seconds=life.seconds - struck_at,
-        exit_code=life.exit_code,
-        sentence=life.sentence,
-        finished=life.finished,
+        life=life,
         mirrored=None if newest is None else newest.step,
         megabytes=0.0 if newest is None else sum(file.size for file in newest.files.values()) / 1e6,
         released=any(stored.key == released for stored in mirror.store.list(released)),
@@ -158,30 +145,17 @@ def _left(scenario: Scenario, life: Life, request: TrainRequest) -> Leaving:
     )
 
 
-@dataclass(frozen=True)
-class Resume:
-    """The time from the start of a process to the beginning of its first step."""
+def resumes(request: TrainRequest, folder: Path, server: StorageServer) -> dict[str, list[tuple[float, float]]]:
+    """Resume in an empty folder until killed at the start of the first step: at the laptop's size, and with 42 MB.
 
-    parts: Mapping[str, float]
-    """Seconds of each part but the download, in their order."""
-    download: float
-
-    @property
-    def seconds(self) -> float:
-        """Return all but the download."""
-        return sum(self.parts.values())
-
-
-def resumes(request: TrainRequest, folder: Path, server: StorageServer) -> dict[str, list[Resume]]:
-    """Resume in an empty folder until killed at the start of the first step: at the laptop's size, and with 42 MB."""
+    Each resume is its seconds from the start of Python, without the download, and those of the download.
+    """
     laptop = request.model_copy(update={"mirror": f"gs://{server.bucket}/laptop", "training": "resume"})
-    return {
-        size: _resumes(asked, folder / size)
-        for size, asked in {LAPTOP: laptop, LARGE: _large(request, server, len(SCENARIOS))}.items()
-    }
+    sizes = {"laptop": laptop, "42 MB adapter": _large(request, server, len(SCENARIOS))}
+    return {size: _resumes(asked, folder / size.split()[0]) for size, asked in sizes.items()}
 
 
-def _resumes(request: TrainRequest, folder: Path) -> list[Resume]:
+def _resumes(request: TrainRequest, folder: Path) -> list[tuple[float, float]]:
     # When the second upload begins, the first is complete.
     live(request, folder / "first", Moment(0.0, "upload", 2), kill)
     found = []
@@ -190,17 +164,11 @@ def _resumes(request: TrainRequest, folder: Path) -> list[Resume]:
         life = live(request, here, Moment(0.0, "step"), kill)
         if life.struck_at is None or not life.resumed_from:
             raise SystemExit(f"the training did not resume from its checkpoint: {life.sentence}")
-        found.append(_resumed(life))
+        first = next(seconds for seconds, text in life.events if text == f"step{BEGINS}")
+        download = sum(life.durations()["download"])
+        found.append((first - download, download))
         shutil.rmtree(here)
     return found
-
-
-def _resumed(life: Life) -> Resume:
-    first = next(seconds for seconds, text in life.events if text == f"step{BEGINS}")
-    parts = {"start Python": life.events[0][0]}
-    parts |= {part: sum(seconds) for part, seconds in life.durations().items()}
-    download = parts.pop("download")
-    return Resume({**parts, "all else": first - sum(parts.values()) - download}, download)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from benchmarks.faults.worker import TRAINING, Order, Place, Strike, live
+from benchmarks.checkpoints.worker import TRAINING, Order, Place, Strike, live
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS
 from tasks.checkpoints.manifest import Manifest
 from tests.storage_server import Faults, StorageServer, storage_server
@@ -75,16 +75,7 @@ class _Worker:
 
 
 def run_course(number: int, seed: int, folder: Path, faults: int, rate: float, seconds_of_delay: float) -> Course:
-    """Run workers one after the other until enough faults were injected, and then one without faults.
-
-    Args:
-        number: Number of the training in the run; the first has files that are sent in several parts.
-        seed: Decides every draw, together with the number.
-        folder: An empty folder.
-        faults: Number of faults.
-        rate: Share of the requests that fail.
-        seconds_of_delay: The longest delay of an answer.
-    """
+    """Run workers one after the other until enough faults were injected, and then one without faults."""
     started = time.monotonic()
     wanted = Faults(seed=seed * 1000 + number, rate=rate, seconds_of_delay=seconds_of_delay)
     with storage_server(wanted) as server:
@@ -118,7 +109,7 @@ class _Director:
         self._server = server
         self._generator = random.Random(f"{seed} {number}")
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["benchmarks.faults.worker"])
+        self._context.set_forkserver_preload(["benchmarks.checkpoints.worker"])
         self._lives = 0
         self._machines = 0
         self._awake: list[_Worker] = []

@@ -23,36 +23,23 @@ minute."""
 
 def main(request_file: Path, channel: Channel) -> None:
     """Train the request by GRPO, and report its parts."""
-    from tasks.checkpoints.lease import Lease
     from tasks.checkpoints.local import LocalCheckpoints
     from tasks.checkpoints.mirror import Mirror
     from tasks.train import stage
     from tasks.train.backend import trainable as backend
     from tasks.train.children import grpo
 
-    _report(channel, Lease, "acquire", "lease")
-    _report(channel, LocalCheckpoints, "newest", "verify")
     _report(channel, LocalCheckpoints, "write", "save")
     _report(channel, Mirror, "restore", "download")
     _report(channel, Mirror, "publish", "upload")
-    _report(channel, Mirror, "prune", "prune")
     load_trainable = backend.load_trainable
 
     def load(*arguments: Any, **named: Any) -> Any:
         # Torch is imported here, and TRL after it: neither may be imported before.
-        with _reported(channel, "import torch, transformers"):
-            import torch  # noqa: F401
-            from transformers import AutoModelForCausalLM, Trainer  # noqa: F401
-        with _reported(channel, "load the model"):
-            trainable = load_trainable(*arguments, **named)
-        with _reported(channel, "import TRL"):
-            from tasks.train.grpo import trainer  # noqa: F401
-            from tasks.train.preflight import run
-            from tasks.train.watch import validation
-            from tasks.train.watch.checkpointer import Checkpointer
-        _report(channel, Checkpointer, "restore", "restore the state")
+        trainable = load_trainable(*arguments, **named)
+        from tasks.train.watch import validation
+
         _report(channel, validation, "validate", "evaluation")
-        _report(channel, run, "preflight", "preflight")
         return trainable
 
     vars(backend)["load_trainable"] = load

@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from benchmarks.preemption.child import BEGINS, ENDS
+from benchmarks.checkpoints.child import BEGINS, ENDS
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError, TucanoError
@@ -26,7 +26,7 @@ from tasks.policy.child import ChildProcess, run_child
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
 
-CHILD: Final = "benchmarks.preemption.child"
+CHILD: Final = "benchmarks.checkpoints.child"
 RESUMED: Final = "resumed at step "
 RANDOM_FILE: Final = "random.json"
 HAS_TIMES: Final = "trainer_state.json"
@@ -51,6 +51,15 @@ class Moment:
     occurrence: int = 1
 
 
+@dataclass(frozen=True)
+class Strike:
+    """A kill, and what it leaves for the next process."""
+
+    moment: Moment
+    empties: bool
+    """Whether the folder with the local checkpoints is lost with the process."""
+
+
 @dataclass
 class Life:
     """A child from its start to its end."""
@@ -68,8 +77,6 @@ class Life:
     exit_code: int = 0
     sentence: str = ""
     """Reason of its failure."""
-    troubles: list[str] = field(default_factory=list)
-    """Its warnings."""
 
     @property
     def position(self) -> int | None:
@@ -78,19 +85,13 @@ class Life:
 
     def under_way(self) -> str:
         """Return the parts of its work that had begun and not ended at its last report."""
-        counts = Counter[str]()
-        for _, text in self.events:
-            if text.endswith(BEGINS):
-                counts[text.removesuffix(BEGINS)] += 1
-            elif text.endswith(ENDS):
-                counts[text.removesuffix(ENDS)] -= 1
+        texts = [text for _, text in self.events]
+        counts = Counter(text.removesuffix(BEGINS) for text in texts if text.endswith(BEGINS))
+        counts.subtract(text.removesuffix(ENDS) for text in texts if text.endswith(ENDS))
         parts = sorted(counts.elements())
-        has_begun = any(text == f"step{BEGINS}" for _, text in self.events)
-        if has_begun and "step" not in parts and "evaluation" not in parts:
-            parts.append("between steps")
-        if not has_begun:
-            parts = [f"loading ({', '.join(parts) or 'other'})"]
-        return ", ".join(parts)
+        if f"step{BEGINS}" not in texts:
+            return "loading"
+        return ", ".join(parts if {"step", "evaluation"} & set(parts) else [*parts, "between steps"])
 
     def durations(self) -> dict[str, list[float]]:
         """Return the seconds of each finished occurrence of each part."""
@@ -105,70 +106,42 @@ class Life:
         return found
 
 
-def live(request: TrainRequest, folder: Path, moment: Moment | None = None, act: Act = kill) -> Life:
-    """Run the child on a request, as the train stage does, and act on it at the moment.
+class _Watch:
+    """Observer of a child, which acts on it at the moment."""
 
-    Args:
-        request: The training.
-        folder: Folder of the request and the local checkpoints: an earlier child's, or an empty one.
-        moment: The moment to act; never where None.
-        act: Done to the child.
-    """
-    watcher = _Watcher(moment, act)
-    try:
-        run_child(
-            CHILD,
-            request,
-            folder,
-            interpreter=None,
-            progress=watcher.progress,
-            metrics=watcher.metrics,
-            alarm=watcher.alarm,
-            started=watcher.started,
-        )
-    except TucanoError as error:
-        watcher.life.sentence = str(error)
-    return watcher.end()
-
-
-class _Watcher:
     def __init__(self, moment: Moment | None, act: Act) -> None:
-        self.life = Life()
-        self._moment = moment
-        self._act = act
+        self.life, self.began = Life(), time.monotonic()
+        self.child: ChildProcess | None = None
+        self._moment, self._act = moment, act
         self._seen = Counter[str]()
         self._timer: threading.Timer | None = None
 
     def started(self, child: ChildProcess) -> None:
-        self._child = child
-        self._began = time.monotonic()
+        self.child = child
         if self._moment is not None and not self._moment.part:
             self._set_timer(self._moment.seconds)
 
     def progress(self, done: int, total: int, text: str) -> None:  # noqa: ARG002 - what `run_child` passes
-        self.life.events.append((time.monotonic() - self._began, text))
+        self.life.events.append((time.monotonic() - self.began, text))
         self._seen[text] += 1
         moment = self._moment
-        is_it = moment is not None and text == f"{moment.part}{BEGINS}" and self._seen[text] == moment.occurrence
-        if moment is not None and is_it:
+        if moment is not None and text == f"{moment.part}{BEGINS}" and self._seen[text] == moment.occurrence:
             self._set_timer(moment.seconds)
         if text.startswith(RESUMED):
             self.life.resumed_from = int(text.removeprefix(RESUMED))
         elif text == f"make the trainer{BEGINS}" and self.life.resumed_from is None:
             self.life.resumed_from = 0
 
-    def metrics(self, step: int, _values: Mapping[str, float]) -> None:
+    def metrics(self, step: int, _: Mapping[str, float]) -> None:
         self.life.finished = step
-
-    def alarm(self, name: str, step: int, text: str) -> None:
-        self.life.troubles.append(f"{name} at step {step}: {text}")
 
     def end(self) -> Life:
         if self._timer is not None:
             self._timer.cancel()
             self._timer.join()
-        self.life.seconds = time.monotonic() - self._began
-        self.life.exit_code = self._child.wait()
+        self.life.seconds = time.monotonic() - self.began
+        if self.child is not None:
+            self.life.exit_code = self.child.wait()
         return self.life
 
     def _set_timer(self, seconds: float) -> None:
@@ -177,8 +150,27 @@ class _Watcher:
         self._timer.start()
 
     def _strike(self) -> None:
-        self.life.struck_at = time.monotonic() - self._began
-        self._act(self._child)
+        self.life.struck_at = time.monotonic() - self.began
+        if self.child is not None:
+            self._act(self.child)
+
+
+def live(request: TrainRequest, folder: Path, moment: Moment | None = None, act: Act = kill) -> Life:
+    """Run the child on a request in a folder, as the train stage does, and act on it at the moment, if any."""
+    watch = _Watch(moment, act)
+    try:
+        run_child(
+            CHILD,
+            request,
+            folder,
+            interpreter=None,
+            progress=watch.progress,
+            metrics=watch.metrics,
+            started=watch.started,
+        )
+    except TucanoError as error:
+        watch.life.sentence = str(error)
+    return watch.end()
 
 
 @dataclass(frozen=True)
@@ -204,11 +196,7 @@ class Result:
 
 
 def result_of(request: TrainRequest, folder: Path) -> Result:
-    """Read the results of a finished training: its policy, and its last checkpoint in the mirror.
-
-    Args:
-        request: The request of the process that finished it.
-        folder: An empty folder for the checkpoint.
+    """Read a finished training's policy, and its last checkpoint from the mirror into an empty folder.
 
     Raises:
         InputError: The mirror has no whole checkpoint that is pinned as the final one.
@@ -265,24 +253,18 @@ class Run:
         later = [life.resumed_from for life in self.lives[place + 1 :] if life.resumed_from is not None]
         return None if position is None or not later else position - later[0]
 
-
-@dataclass(frozen=True)
-class Strike:
-    """A kill, and what it leaves for the next process."""
-
-    moment: Moment
-    empties: bool
-    """Whether the folder with the local checkpoints is lost with the process."""
+    def verdict(self, wanted: Result) -> str:
+        """Return yes where it was killed, and ended as the wanted training did."""
+        if self.result is None:
+            return f"no: exit code {self.lives[-1].exit_code}, {self.lives[-1].sentence}"
+        if not self.kills:
+            return "no: it was not killed"
+        changed = self.result.differences(wanted)
+        return f"no: {', '.join(changed)}" if changed else "yes"
 
 
 def run(request: TrainRequest, folder: Path, strikes: Callable[[Sequence[Life]], Strike | None]) -> Run:
-    """Train to the end, with kills on the way.
-
-    Args:
-        request: The training; its output is replaced.
-        folder: An empty folder for everything.
-        strikes: Returns the next kill, given the lives so far; None where the training may run to its end.
-    """
+    """Train to the end in an empty folder; `strikes` gives the next kill, None where it may run to its end."""
     lives: list[Life] = []
     emptied: list[bool] = []
     machine, is_empty = 1, True
@@ -301,15 +283,7 @@ def run(request: TrainRequest, folder: Path, strikes: Callable[[Sequence[Life]],
 
 
 def make_request(profile: str, settings: Sequence[str], state: Path, mirror: str, training: str) -> TrainRequest:
-    """Return the request that the train stage would make from the artifacts of earlier stages.
-
-    Args:
-        profile: The pipeline's profile.
-        settings: Overrides of it.
-        state: Folder of the pipeline's state; missing artifacts are made.
-        mirror: Mirror of the checkpoints.
-        training: Key of the training there.
-    """
+    """Return the request that the train stage would make; missing artifacts are made in the state folder."""
     command = [sys.executable, "-m", "flows", "train", "--profile", profile, "--json"]
     for setting in (*settings, f"state.root={state}", "train.max_steps=2"):
         command += ["--set", setting]
@@ -321,15 +295,7 @@ def make_request(profile: str, settings: Sequence[str], state: Path, mirror: str
 
 
 def request_again(config: Config, policy: str, state: Path, mirror: str, training: str) -> TrainRequest:
-    """Return the request of another training on the inputs of a finished one.
-
-    Args:
-        config: The configuration of the other training.
-        policy: The sha256 of the finished training's policy.
-        state: Folder of the pipeline's state.
-        mirror: Mirror of the checkpoints.
-        training: Key of the training there.
-    """
+    """Return the request of another training on the inputs of a finished one, named by its policy's sha256."""
     store = ArtifactStore(state / "artifacts")
     inputs = store.record(policy).inputs
     return TrainRequest(
@@ -351,14 +317,9 @@ def request_again(config: Config, policy: str, state: Path, mirror: str, trainin
 
 
 def draw_strike(generator: random.Random, part: str, calm: Life, done: float, empties: bool) -> Strike:
-    """Draw a moment inside a part of the work, or anywhere.
+    """Draw a moment inside a part of the work, or anywhere where it is empty, by an uninterrupted life's durations.
 
-    Args:
-        generator: Source of randomness.
-        part: A part of the work; anywhere from the start on where empty.
-        calm: The life of an uninterrupted training, for the durations of parts.
-        done: Share of the steps that is done already.
-        empties: Whether the folder is lost too.
+    `done` is the share of the steps that is done already.
     """
     durations = calm.durations()
     if not part:
