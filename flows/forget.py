@@ -41,18 +41,7 @@ class Forgotten:
 
 
 def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, remove_only: bool = False) -> Forgotten:
-    """Forget a person: in logs, data, weights, checkpoints and copies; then evaluate and gate the new model.
-
-    Args:
-        config: The configuration.
-        identifier: Whom to forget.
-        kind: What the identifier is of; None for all that it is.
-        remove_only: Whether registered versions may be removed with nothing in their place.
-
-    Raises:
-        InputError: Nothing has the identifier, versions would be removed and none made, or what is under way was begun
-            with another configuration.
-    """
+    """Forget a person: in logs, data, weights, checkpoints and copies; then evaluate and gate the new model."""
     root = config.state.root
     # A key that cannot be used is refused before anything is done.
     signed(root, {})

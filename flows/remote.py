@@ -26,13 +26,6 @@ def inference(config: Config, child: ChildRequest | None = None) -> None:
     """Run the child process of a stage of a retraining on another machine, and leave its output for it.
 
     Interrupted, it is scheduled again.
-
-    Args:
-        config: With what state it is run.
-        child: The retraining's request, by way of `state.artifacts`.
-
-    Raises:
-        InputError: There is no request, or this worker's code is another than that of the run which waits for it.
     """
     if child is None:
         raise InputError(
@@ -50,13 +43,6 @@ def training(config: Config, given: TrainingRequest | None = None) -> None:
     """Train what a retraining on another machine requests, and leave the policies for it.
 
     Interrupted, it is scheduled again, and resumes from its newest checkpoint where another worker takes it.
-
-    Args:
-        config: What to train, and with what state.
-        given: The retraining's request, by way of `state.artifacts`.
-
-    Raises:
-        InputError: There is no request, or this worker would train another thing than what is asked for.
     """
     if given is None:
         raise InputError(

@@ -108,9 +108,6 @@ def unchanged(config: Config, until: Until) -> Retraining | None:
     """Return the result of a run that would make nothing, without Prefect and MLflow; None where there is work.
 
     No run is recorded: nothing has happened.
-
-    Raises:
-        TucanoError: The run would fail before it made anything.
     """
     if is_recorded():
         # Prefect's own files may name a server, too; what goes there is a run.

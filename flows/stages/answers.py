@@ -150,11 +150,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
 
 
 def try_rivals(session: Session, dataset: StageResult) -> None:
-    """Ask each rival whose answers are not in the store a few prompts, before anything is trained.
-
-    Raises:
-        InputError: An endpoint cannot be used, or gives no answers.
-    """
+    """Ask each rival whose answers are not in the store a few prompts, before anything is trained."""
     config, code = session.config, source_digest(*RIVAL_SOURCES)
     answered = {(each.code_version, each.config_digest) for each in session.store.records("answers")}
     for rival in config.evaluate.rivals:
@@ -277,18 +273,7 @@ def answer_rungs(
     base: StageResult,
     made: Mapping[str, Made],
 ) -> Rungs:
-    """Let each rung answer; one that fails is said, and left out of the ladder.
-
-    Args:
-        session: The session, whose configuration names the rungs.
-        dataset: The splits.
-        plan: The plan of the evaluation.
-        base: The base.
-        made: What came of `rung_makers`.
-
-    Raises:
-        Interrupted: A child was killed, or the run was interrupted: the same command resumes.
-    """
+    """Let each rung answer; one that fails is said, and left out of the ladder."""
 
     def answers(who: Answering, made: Mapping[str, StageResult] = {}) -> RungAnswers:
         return RungAnswers(who.name, answer(session, dataset, plan, who), made)
@@ -318,11 +303,7 @@ def answer_rungs(
 
 
 def _try(make: Callable[[], Result]) -> Result | TucanoError:
-    """Return the result, or the error of a rung, which decides nothing.
-
-    Raises:
-        Interrupted: A child was killed, or the run was interrupted.
-    """
+    """Return the result, or the error of a rung, which decides nothing."""
     try:
         return make()
     except Interrupted:

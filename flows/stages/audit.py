@@ -25,11 +25,7 @@ REPORTS = (REPORT_PAGE, REPORT_FILE)
 
 @stage_flow("audit")
 def audit(session: Session, files: AuditFiles) -> StageResult:
-    """Audit the rewards; where this version was audited on this sheet before, that audit stands.
-
-    Raises:
-        GateRefused: The rewards do not agree with the scores well enough; the audit is kept all the same.
-    """
+    """Audit the rewards; where this version was audited on this sheet before, that audit stands."""
     config = session.config
     sheet, rollouts = (file_digests([file]) for file in (files.sheet, files.rollouts))
 

@@ -45,11 +45,7 @@ def scoring_folder(config: Config) -> Path:
 
 
 def known_scores(config: Config) -> AuditFiles | None:
-    """Return the scored sheet of these rewards; None where people have not scored all of one yet.
-
-    Raises:
-        InputError: The sheet that people were given cannot be read any more.
-    """
+    """Return the scored sheet of these rewards; None where people have not scored all of one yet."""
     if config.audit.sheet and config.audit.rollouts:
         store = config.audit.store or config.audit.rollouts.parent / STORE_FOLDER
         return AuditFiles(config.audit.sheet, config.audit.rollouts, store)
@@ -60,11 +56,7 @@ def known_scores(config: Config) -> AuditFiles | None:
 
 
 def people_scores(session: Session, prompts: StageResult, dataset: StageResult, base: StageResult) -> AuditFiles:
-    """Give people a sheet, unless they have one, and return it once it is fully scored.
-
-    Raises:
-        Interrupted: Waiting is impossible here; the same command resumes once the sheet is scored.
-    """
+    """Give people a sheet, unless they have one, and return it once it is fully scored."""
     begin_work("sheet")
     config = session.config
     folder = _folder_of_these_rewards(config)
@@ -245,13 +237,7 @@ def _drawn_from(folder: Path) -> list[str]:
 
 
 def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: Path) -> None:
-    """Put a sheet with all that its audit needs to where it may be written, by one rename.
-
-    Args:
-        drawn: The sheet of the tasks that people are asked for; None where there are none.
-        kept: The folders that the rows of the other tasks come from, with the scores that they have.
-        folder: Where people score.
-    """
+    """Put a sheet with all that its audit needs to where it may be written, by one rename."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = folder.with_name(f".{folder.name}.draft")
     # Of a run that was killed here: one at a time works in a state folder.

@@ -119,16 +119,6 @@ def merge(
     """Merge a policy's adapter into its base, which is not quantized, or reuse an earlier merge.
 
     The dataset's validation prompts check the merged model; they do not decide its weights.
-
-    Args:
-        session: The session.
-        base: The base that the policy was trained on.
-        policy: The policy.
-        dataset: Any dataset with prompts of the policy's tasks.
-        name: The stage's name, for people.
-
-    Returns:
-        None where each task has an adapter of its own: six copies of a base fit on no disk, so the adapters are served.
     """
     store = session.store
     adapter = store.path(policy.sha256) / ADAPTER_FOLDER
@@ -163,11 +153,7 @@ def merge(
 
 
 def policy_values(policy: PolicyConfig) -> dict[str, Any]:
-    """Return the settings that decide a policy; a chat template and the stand-in count by content, not by file.
-
-    Raises:
-        InputError: The chat template cannot be read, or the stand-in is missing or altered.
-    """
+    """Return the settings that decide a policy; a chat template and the stand-in count by content, not by file."""
     values = policy.model_dump(mode="json") | {"chat_template": given_template(policy)}
     return values | ({"stand_in_files": digests()} if policy.stand_in else {})
 

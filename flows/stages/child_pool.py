@@ -50,10 +50,6 @@ class ChildPool:
 
         All end before a failure is raised, an interruption first, otherwise in the order of the works: one training's
         results are kept though another failed.
-
-        Args:
-            works: The works by their names.
-            first_decides: A failure of the first one ends the others' children, and is raised.
         """
         if not is_recorded():
             return {name: work() for name, work in works.items()}
@@ -71,11 +67,7 @@ class ChildPool:
             return _results(dict(zip(works, futures, strict=True)))
 
     def run_child(self, module: str, request: BaseModel, folder: Path, **named: Any) -> str | None:
-        """Run a child once there is room for it, and return its device, as `tasks.policy.child.run_child` does.
-
-        Raises:
-            TucanoError: The child failed, was killed, or all were ended.
-        """
+        """Run a child once there is room for it, and return its device, as `tasks.policy.child.run_child` does."""
         with self._slots:
             try:
                 return run_child(module, request, folder, threads=self._threads, started=self._add, **named)

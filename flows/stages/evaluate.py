@@ -67,13 +67,6 @@ def evaluate(
     beside it where each task has an adapter of its own. What decides nothing answers too: after a training on an NF4
     base the policy that may be promoted beside that base; where the model had a warm start, that model before it;
     and the rivals.
-
-    Args:
-        session: The session, whose pool runs the children that answer.
-        given: What the training started from, by role: the prompts, whose store SQL is executed on; the dataset, whose
-            test split is answered; the base; and the audit, which has the people's scores for a judge.
-        policies: The trained policies, by training seed.
-        for_rungs: What was made for the rungs, by stage (`flows.stages.answers.rung_makers`).
     """
     config, store = session.config, session.store
     prompts, dataset, base, audit = (given[role] for role in ("prompts", "dataset", "base", "audit"))
@@ -271,12 +264,7 @@ def _plan(
 
 
 def wide_margins(margin: float, training: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each task of whose base's score the margin is more than half, before anything is answered.
-
-    Args:
-        margin: The margin, in score.
-        training: The summary of a training, which validated its policy before the first step.
-    """
+    """Return a sentence for each task of whose base's score the margin is more than half, before anything is answered."""
     return [
         f"evaluate.margin {margin:g} is more than half of what the base scores on {task}, {found['before']:.3f} on "
         "validation; a loss within it is no small one, and its exclusion is no reason to promote: set a smaller margin"

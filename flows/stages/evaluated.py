@@ -35,9 +35,6 @@ def champion_for(session: Session, challenger: ArtifactRecord) -> Champion | Non
 
     A challenger that became the champion is compared with its predecessor, if that still exists: a repeated command
     then gives the same result.
-
-    Raises:
-        InputError: The champion's artifacts are gone, so that nothing can be compared with it.
     """
     store, registry = session.store, session.registry
     names = session.config.promote
@@ -66,12 +63,7 @@ def champion_for(session: Session, challenger: ArtifactRecord) -> Champion | Non
 
 
 def logged_training(seed: int, policy: StageResult) -> LoggedTraining:
-    """Return a training's rollouts, validations and alarms; trainings of one task each count as one.
-
-    Args:
-        seed: The training's seed.
-        policy: What it made.
-    """
+    """Return a training's rollouts, validations and alarms; trainings of one task each count as one."""
     # Limits decide no policy, so the run's own may have changed since.
     recipe = TrainConfig.model_validate(policy.record.config.get("train", {}))
     alone = [file.parent for file in sorted((policy.path / TASKS_FOLDER).glob(f"*/{SUMMARY_FILE}"))]
@@ -89,11 +81,7 @@ def logged_training(seed: int, policy: StageResult) -> LoggedTraining:
 
 
 def traced_answers(rows: Mapping[str, Any]) -> Iterator[TracedAnswer]:
-    """Yield base and tuned's first answers to the sampled prompts, prompt by prompt.
-
-    Args:
-        rows: The document of the page of completions.
-    """
+    """Yield base and tuned's first answers to the sampled prompts, prompt by prompt."""
     prompts, answers, texts = rows["prompts"], rows["answers"], rows["texts"]["text"]
     first: dict[tuple[int, str], int] = {}
     for row, (prompt, model) in enumerate(zip(answers["prompt"], answers["model"], strict=True)):

@@ -56,18 +56,7 @@ _log = logging.getLogger(__name__)
 
 
 def run_gateway(config: Config, number: str | None, listening: socket.socket) -> None:
-    """Serve a version until SIGTERM or Ctrl-C.
-
-    Args:
-        config: The configuration, whose state folder has the artifacts.
-        number: The version's number, which is then served whatever the registry says; None for the champion, which is
-            followed.
-        listening: The socket that clients connect to.
-
-    Raises:
-        TucanoError: It cannot be served.
-        Interrupted: A signal came before it answered anybody.
-    """
+    """Serve a version until SIGTERM or Ctrl-C."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
         uvloop.run(_serve(config, number, listening))
@@ -154,11 +143,7 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
 
 
 async def _deploy(config: Config, sockets: Path, number: str | None) -> DeployedVersion:
-    """Start a version's engine, and compare its golden answers; the champion's where no number is given.
-
-    Raises:
-        TucanoError: There is no such version, or its engine does not answer, or otherwise than at the evaluation.
-    """
+    """Start a version's engine, and compare its golden answers; the champion's where no number is given."""
     serve, process = config.serve, None
     model, dataset = await asyncio.to_thread(find_served_model, config, number, base=False, answer_all=serve.answer_all)
     if serve.engine_url is not None:

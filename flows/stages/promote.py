@@ -50,15 +50,6 @@ def promote(
 
     On the gate's word the alias moves once for each policy: run again or evaluated again later, it undoes no rollback
     and no newer promotion.
-
-    Args:
-        session: The session.
-        policy: The trained policy.
-        evaluation: What was found of it.
-        base: The base that it was trained on.
-        dataset: The dataset, whose validation prompts a model that is still to be merged is checked on.
-        by_hand: A person asks for this version: it is promoted also where its policy was before.
-        forced: A person's reason to promote it though the gate said no; None: the gate's word counts.
     """
     config = session.config
     inputs = {"policy": policy, "evaluation": evaluation, "base": base, "dataset": dataset}

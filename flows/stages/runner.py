@@ -89,11 +89,7 @@ class WorkDue(Exception):
 
 @contextmanager
 def only_reuse() -> Iterator[None]:
-    """Make nothing during the block: what is not there yet ends it.
-
-    Raises:
-        WorkDue: There is something to make.
-    """
+    """Make nothing during the block: what is not there yet ends it."""
     token = _ONLY_REUSE.set(True)
     try:
         yield
@@ -102,11 +98,7 @@ def only_reuse() -> Iterator[None]:
 
 
 def begin_work(name: str) -> None:
-    """Refuse work inside `only_reuse`; call it before what costs time or changes anything.
-
-    Raises:
-        WorkDue: Nothing may be made now.
-    """
+    """Refuse work inside `only_reuse`; call it before what costs time or changes anything."""
     if _ONLY_REUSE.get():
         raise WorkDue(name)
 
@@ -242,17 +234,7 @@ def watched(name: str) -> Iterator[Progress]:
 
 
 def run_stage(stage: Stage, session: Session, *, again: bool = False) -> StageResult:
-    """Make a stage's artifact, or reuse the one of equal inputs.
-
-    Args:
-        stage: The stage.
-        session: The session. One that makes all again makes it though it exists, unless the same run did so before it
-            was interrupted.
-        again: Make it whatever exists.
-
-    Raises:
-        TucanoError: The stage failed in a way that its user can fix.
-    """
+    """Make a stage's artifact, or reuse the one of equal inputs."""
     refuse_if_interrupted()
     started = time.monotonic()
     if is_recorded():

@@ -16,12 +16,7 @@ SECONDS_TO_CONNECT: Final = 10
 
 
 def map_shards(config: CurateConfig) -> MapShards:
-    """Return the runner of shards that the configuration names.
-
-    Raises:
-        InputError: It names Dask, and `prefect-dask` is not installed or no scheduler answers at `dask_address`.
-        Interrupted: On use, where workers were killed, as the system does when memory runs out, or the scheduler was.
-    """
+    """Return the runner of shards that the configuration names."""
     if config.runner == "processes":
         return in_processes(config.workers)
     return _on_dask(config)

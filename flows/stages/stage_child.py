@@ -71,22 +71,7 @@ def run_stage_child(
     progress: Progress,
     metrics: Metrics | None = None,
 ) -> Origin:
-    """Run a stage's child process, among the others of the session's pool, and return its worker.
-
-    Args:
-        session: The session. One that makes all again takes no other machine's earlier result.
-        stage: The stage.
-        module: As of `run_child`.
-        request: As of `run_child`. Its paths lead into what the child reads, the output and the folder.
-        folder: As of `run_child`. What an interrupted child left there is used only on the machine that has it.
-        reads: The artifacts that the child reads.
-        output: Where the child writes what the stage keeps.
-        progress: As of `run_child`.
-        metrics: As of `run_child`; another machine's arrive when it has ended.
-
-    Raises:
-        TucanoError: The child failed, with its own sentence and exit code, or was killed; or no machine could run it.
-    """
+    """Run a stage's child process, among the others of the session's pool, and return its worker."""
     deployment = session.config.workers.for_inference
     if deployment is not None:
         return _run_elsewhere(session, deployment, stage, module, request, folder, reads, output, metrics)
@@ -154,9 +139,6 @@ def run_for_another(session: Session, child: ChildRequest, given: Mapping[str, S
     """Run a child process that another machine requests, and keep its output as an artifact.
 
     Finished batches are used again on the same disk; with a Spot machine's disk they are lost, and drawn once more.
-
-    Raises:
-        InputError: This machine's code is another than that of the run which waits.
     """
     if source_digest(*child.sources) != child.code_version:
         raise InputError(OTHER_CODE)
@@ -192,12 +174,7 @@ def work_for_another(session: Session, child: ChildRequest) -> Path:
 
 
 def as_portable(values: Any, places: Mapping[str, Path]) -> Any:
-    """Return a request's values with each path into a place as `{"place": NAME, "path": RELATIVE}`.
-
-    Args:
-        values: The values; paths are `Path`s.
-        places: Folders by name; names are the same on every machine, and no folder is inside another.
-    """
+    """Return a request's values with each path into a place as `{"place": NAME, "path": RELATIVE}`."""
     if isinstance(values, dict):
         return {key: as_portable(value, places) for key, value in values.items()}
     if isinstance(values, list | tuple):
@@ -211,11 +188,7 @@ def as_portable(values: Any, places: Mapping[str, Path]) -> Any:
 
 
 def as_local(values: Any, places: Mapping[str, Path]) -> Any:
-    """Return a request's values with this machine's paths: the inverse of `as_portable`.
-
-    Raises:
-        InputError: A place is unknown, or a path leads out of it.
-    """
+    """Return a request's values with this machine's paths: the inverse of `as_portable`."""
     if isinstance(values, list):
         return [as_local(value, places) for value in values]
     if not isinstance(values, dict):

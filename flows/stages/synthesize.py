@@ -43,14 +43,7 @@ def synthesize(session: Session) -> StageResult:
 
 
 def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, otherwise: Work | None = None) -> Stage:
-    """Return the stage.
-
-    Args:
-        config: The run's configuration.
-        served: The table of a served model's prompts; None for none.
-        own: The shop's own files; None for another source.
-        otherwise: Makes the prompts in another way under the same key; None: they are synthesized.
-    """
+    """Return the stage."""
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root, served, own)
@@ -100,11 +93,7 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 
 
 def served_prompts(session: Session) -> Path | None:
-    """Return the table of the prompts of `synthesize.logs`; None where no logs are configured.
-
-    Raises:
-        InputError: The logs cannot be read.
-    """
+    """Return the table of the prompts of `synthesize.logs`; None where no logs are configured."""
     synthesize = session.config.synthesize
     if synthesize.logs is None:
         return None

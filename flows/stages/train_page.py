@@ -57,15 +57,7 @@ class TrainingPage:
         always_zero: Collection[str] = (),
         seconds_between_writes: float = SECONDS_BETWEEN_WRITES,
     ) -> None:
-        """Show a training.
-
-        Args:
-            run: The stage's run in MLflow.
-            training: Its name for people.
-            artifact: The text on the run's page.
-            always_zero: Beginnings of the names of metrics that this training cannot move, which are left out.
-            seconds_between_writes: Interval between writes to MLflow.
-        """
+        """Show a training."""
         self._run = run
         self._training = training
         self._artifact = artifact

@@ -37,11 +37,7 @@ class FolderStore:
         self._root = root
 
     def put_new(self, key: str, content: Path | bytes) -> StoredObject | None:
-        """Create an object from a file or from bytes; return None if its name is taken.
-
-        Raises:
-            InputError: The folder cannot be written or its disk is full.
-        """
+        """Create an object from a file or from bytes; return None if its name is taken."""
         path = self._root / key
         with self._explained("written"):
             if path.exists():
@@ -61,7 +57,6 @@ class FolderStore:
 
         Raises:
             ObjectMissing: There is no such object.
-            InputError: It cannot be read.
         """
         with self._explained("read", key):
             return (self._root / key).read_bytes()
@@ -71,7 +66,6 @@ class FolderStore:
 
         Raises:
             ObjectMissing: There is no such object.
-            InputError: It cannot be read, or the file not written.
         """
         with self._explained("read", key):
             source = (self._root / key).open("rb")
@@ -79,11 +73,7 @@ class FolderStore:
             shutil.copyfileobj(source, target, CHUNK)
 
     def list(self, prefix: str) -> list[StoredObject]:
-        """Return the objects whose keys start with the prefix, sorted by key.
-
-        Raises:
-            InputError: The folder cannot be read.
-        """
+        """Return the objects whose keys start with the prefix, sorted by key."""
         found = []
         with self._explained("read"):
             for path in _files(self._root / prefix.rpartition("/")[0]):
@@ -96,19 +86,11 @@ class FolderStore:
         return sorted(found, key=lambda stored: stored.key)
 
     def erase(self, prefix: str) -> int:
-        """Delete the objects whose keys start with the prefix for good; return their number.
-
-        Raises:
-            InputError: The folder cannot be read or written.
-        """
+        """Delete the objects whose keys start with the prefix for good; return their number."""
         return sum(map(self.delete, self.list(prefix)))
 
     def delete(self, stored: StoredObject) -> bool:
-        """Delete exactly this object; return False if it is gone, or if another has its name now.
-
-        Raises:
-            InputError: The folder cannot be written.
-        """
+        """Delete exactly this object; return False if it is gone, or if another has its name now."""
         path = self._root / stored.key
         with self._explained("written"):
             try:

@@ -55,13 +55,7 @@ class Mirror:
     """Checkpoints of one training in a store; usable by several processes at once."""
 
     def __init__(self, store: ObjectStore, prefix: str, training: str) -> None:
-        """Use the part of a store that belongs to one training.
-
-        Args:
-            store: The object store.
-            prefix: Prefix of the keys of all trainings: empty, or `prefix/`.
-            training: Key of the training.
-        """
+        """Use the part of a store that belongs to one training."""
         self.store = store
         self.training = training
         self.root = f"{prefix}{training}/"
@@ -75,14 +69,6 @@ class Mirror:
 
         Only bytes missing from the mirror are sent. Publishing the same checkpoint again only replaces missing or
         damaged parts.
-
-        Args:
-            folder: The checkpoint, sealed with its manifest.
-            before_manifest: Called when all else is there; an exception prevents the checkpoint from appearing.
-
-        Raises:
-            InputError: The folder is no checkpoint of this training or was changed since it was sealed, the mirror is
-                of another base model or has another checkpoint of this name, or it cannot be written.
         """
         manifest = read_sealed(folder)
         # Listed before the manifests are read, as a concurrent pruning relies on; see `catalog.prune`.
@@ -112,7 +98,6 @@ class Mirror:
 
         Raises:
             ManifestTooNew: A newer version of this program wrote one.
-            InputError: One is of another training, or the mirror cannot be reached.
         """
         entries = self._catalog.read(again=True)
         for reason in entries.damaged.values():
@@ -127,7 +112,6 @@ class Mirror:
 
         Raises:
             ManifestTooNew: A newer version of this program wrote one.
-            InputError: One is of another training, or the mirror cannot be reached.
         """
         entries = self._catalog.read(again=True)
         segments = begun(self.store, self.root)
@@ -138,12 +122,8 @@ class Mirror:
 
         A checkpoint that does not verify is skipped, with the reason logged as a warning.
 
-        Args:
-            base: Required sha256 of the base policy; any if None.
-
         Raises:
             ManifestTooNew: A newer version of this program wrote one.
-            InputError: One is of another training or base model, or the mirror cannot be reached.
         """
         return self._newest(self.verify, base)
 
@@ -165,8 +145,6 @@ class Mirror:
 
         Raises:
             ManifestTooNew: A newer version of this program wrote one.
-            InputError: One is of another training or base model, a folder exists or cannot be written, or the mirror
-                cannot be reached.
         """
 
         def restore(manifest: Manifest) -> None:
@@ -179,7 +157,6 @@ class Mirror:
 
         Raises:
             CheckpointDamaged: A file is missing or altered; publishing a checkpoint that has it replaces it.
-            InputError: The mirror cannot be reached, or that folder not written.
         """
 
         def is_whole(_: str, file: ManifestFile) -> bool:
@@ -196,7 +173,6 @@ class Mirror:
 
         Raises:
             CheckpointDamaged: A file is missing or altered.
-            InputError: The folder exists or cannot be written, or the mirror cannot be reached.
         """
         if folder.exists():
             raise InputError(f"{folder} is there already; restore the checkpoint to a new folder")
@@ -220,9 +196,6 @@ class Mirror:
         """Pin a checkpoint under a name such as `best`, whatever its age, in place of the previous one.
 
         An existing pin of a higher fencing number stays: a worker that has taken over set it.
-
-        Raises:
-            InputError: The mirror does not have the checkpoint.
         """
         pinned = f"{self.root}{PINS}{name}/{manifest.name}"
         self.store.put_new(pinned, b"")
@@ -256,7 +229,6 @@ class Mirror:
 
         Raises:
             ManifestTooNew: A newer version of this program wrote a checkpoint; nothing is removed.
-            InputError: A checkpoint is of another training, and nothing is removed; or the mirror cannot be written.
         """
         return prune(self.store, self.root, self._catalog, keep_last, grace_seconds)
 
@@ -269,7 +241,6 @@ class Mirror:
 
         Raises:
             CheckpointDamaged: The file is missing.
-            InputError: The mirror cannot be reached.
         """
         try:
             return self.store.read(self._blob_key(manifest.files[name].sha256))
@@ -280,9 +251,6 @@ class Mirror:
         """Remove everything of the training for good, its leases and segments too; return the number of objects.
 
         Nobody may train it meanwhile.
-
-        Raises:
-            InputError: The mirror cannot be read or written.
         """
         return self.store.erase(self.root)
 
