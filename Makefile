@@ -50,7 +50,7 @@ $(READY): pyproject.toml constraints/laptop.txt
 
 comma := ,
 $(DEVELOPER): pyproject.toml constraints/laptop.txt
-	$(call install,.[dev$(comma)dask$(comma)server])
+	$(call install,.[dev$(comma)server])
 	touch $(READY) $@
 
 retrain: $(READY)  ## Retrain on this machine, end to end (SET="seed=2 train.max_steps=80" overrides).

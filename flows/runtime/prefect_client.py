@@ -122,7 +122,7 @@ def _is_to(address: str, failed: httpx.HTTPError) -> bool:
 
 @contextmanager
 def report_dropped_logs(unless: Callable[[], bool]) -> Iterator[None]:
-    """Warn in one sentence of log lines that the server does not take during the block, for which Prefect has several."""
+    """Warn in one sentence of log lines that the server does not take during the block; Prefect writes several."""
 
     async def send(worker: Any, lines: list[dict[str, Any]]) -> None:
         try:

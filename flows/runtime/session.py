@@ -79,7 +79,7 @@ def prefect_folder(root: Path) -> Path:
 
 @contextmanager
 def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
-    """Lock the state folder for one run and point Prefect at it; without a server, nothing records what is done there."""
+    """Lock the state folder for one run, and point Prefect at the server that runs go to, if there is one."""
     root = config.state.root
     with interruptible(INTERRUPTED), state_folder(config, bytes_needed=bytes_needed), ExitStack() as stack:
         configure_prefect(root)

@@ -264,7 +264,7 @@ def _plan(
 
 
 def wide_margins(margin: float, training: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each task of whose base's score the margin is more than half, before anything is answered."""
+    """Return a sentence for each task of whose base's validation score the margin is more than half."""
     return [
         f"evaluate.margin {margin:g} is more than half of what the base scores on {task}, {found['before']:.3f} on "
         "validation; a loss within it is no small one, and its exclusion is no reason to promote: set a smaller margin"

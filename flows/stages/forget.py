@@ -18,7 +18,6 @@ from flows.runtime.stores import open_recorder, open_store, served_logs
 from flows.stages.curate import dataset_stage
 from flows.stages.remote import open_shared
 from flows.stages.runner import Session, StageResult, run_stage
-from flows.stages.shard_runners import map_shards
 from flows.stages.synthesize import SERVED_PROMPTS_FOLDER, prompts_stage
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
@@ -38,6 +37,7 @@ from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
 from tasks.curate import stage as curate_stage
 from tasks.curate.files import split_file
+from tasks.curate.processes import in_processes
 from tasks.lineage.erase.find import AskedKind, Reached, reached
 from tasks.lineage.erase.log_lines import RemovedLines, holds_them, remove_lines, unreadable
 from tasks.lineage.erase.plan import Forgetting, identities_left, planned, to_remove
@@ -165,7 +165,9 @@ def _refuse_too_few(config: Config, before: Mapping[str, Path], person: Person, 
         dataset.mkdir()
         try:
             prompts_without(before["prompts"], person, state.key, without)
-            curate_stage.run(config.curate, config.policy, without, dataset, silent, map_shards(config.curate))
+            curate_stage.run(
+                config.curate, config.policy, without, dataset, silent, in_processes(config.curate.workers)
+            )
         except InputError as error:
             raise InputError(f"without these rows no dataset can be made: {error}") from None
         had, left = (Counter(read_prompt_table(each / TRAIN_FILE)["task"]) for each in (before["dataset"], dataset))

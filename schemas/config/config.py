@@ -183,12 +183,8 @@ class CurateConfig(Section):
     references: Path | None = None
     """References that people gave for validation and test prompts with `tucano audit references`, as JSON Lines: they
     complete what is unknown, and a contradiction to what is known is refused."""
-    runner: Literal["processes", "dask"] = "processes"
-    """Runner of the shards: processes of this machine, or Prefect's Dask task runner."""
     workers: int = Field(default=2, ge=1, le=256)
-    """Shards processed concurrently, on this machine or a Dask cluster of its own."""
-    dask_address: str | None = None
-    """Address of a Dask scheduler, such as `tcp://10.0.0.5:8786`; a cluster on this machine where not set."""
+    """Shards processed concurrently, each in a process of this machine."""
     shard_rows: int = Field(default=20_000, ge=1_000)
     """Rows that one worker has in memory at once."""
 
@@ -208,12 +204,6 @@ class CurateConfig(Section):
             missing = [] if isinstance(sizes, int) else [task for task in TASK_NAMES if task not in sizes]
             if missing:
                 raise ValueError(f"{name} says nothing of {', '.join(missing)}; give every task a number")
-        return self
-
-    @model_validator(mode="after")
-    def _an_address_is_of_dask(self) -> "CurateConfig":
-        if self.dask_address is not None and self.runner != "dask":
-            raise ValueError("dask_address is set but runner is 'processes'; add --set curate.runner=dask")
         return self
 
 
