@@ -17,8 +17,7 @@ from flows.runtime.prefect_run import is_recorded
 from flows.runtime.run_page import add_tags, profile_of_run, run_page
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages.answers import Made, rung_makers, try_rivals
-from flows.stages.audit import audit
-from flows.stages.audit_sheet import known_scores, people_scores
+from flows.stages.audit import audit, known_scores, people_scores
 from flows.stages.base import base
 from flows.stages.child_pool import do_all, pool_of
 from flows.stages.curate import curate

@@ -104,20 +104,6 @@ def test_bytes_that_a_pruning_may_be_about_to_remove_are_sent_again(minutes: int
     assert mirror.bytes_sent == len(b"shared") * (1 + sent)
 
 
-@pytest.mark.parametrize("offset", [timedelta(hours=-1), timedelta(hours=1), timedelta(days=-400)])
-def test_a_clock_of_this_machine_that_is_wrong_matters_nowhere(offset: timedelta) -> None:
-    memory = MemoryStore()
-    memory.clock = lambda: datetime.now(UTC) + offset
-    mirror = Mirror(memory, "", "train-1")
-    for step in (10, 20, 30):
-        publish(mirror, step, content_of(step))
-    mirror.prune(1)
-    assert steps_of(memory) == [(30, 1)]
-    assert len(blobs_of(memory)) == 6
-    publish(mirror, 40, content_of(10))
-    assert restored(mirror, mirror.newest()) == content_of(10)
-
-
 def test_branches_that_the_training_went_on_without_go_unless_pinned() -> None:
     memory, _ = aging_store()
     mirror = Mirror(memory, "", "train-1")
@@ -196,12 +182,7 @@ def test_a_foreign_manifest_is_left_alone_with_all_bytes() -> None:
     assert blobs_of(memory) == {b"10", b"20"}
 
 
-def test_a_mirror_is_never_pruned_to_nothing() -> None:
-    with pytest.raises(ValueError, match="keep_last is 0"):
-        Mirror(MemoryStore(), "", "train-1").prune(0)
-
-
-@pytest.mark.parametrize("other", ["train-11", "train", "train-1/deeper", "a"])
+@pytest.mark.parametrize("other", ["train-11", "train-1/deeper"])
 def test_pruning_and_clearing_never_touch_another_training(other: str) -> None:
     memory, clock = aging_store()
     for step in (10, 20, 30):

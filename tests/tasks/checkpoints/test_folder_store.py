@@ -65,17 +65,6 @@ def test_a_disk_that_is_full_on_the_way_back_is_reported_and_leaves_no_file(tmp_
     assert not (tmp_path / "back").is_symlink()
 
 
-def test_a_file_in_the_folders_place_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "mirror").write_text("in the way")
-    store = FolderStore(tmp_path / "mirror")
-    with pytest.raises(InputError, match="mirror cannot be written"):
-        store.put_new("a/b", b"x")
-    with pytest.raises(InputError, match="mirror cannot be read"):
-        store.list("")
-    with pytest.raises(InputError, match="mirror cannot be read"):
-        store.read("a/b")
-
-
 def test_a_folder_that_may_not_be_read_is_reported_and_not_taken_for_an_empty_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,7 +16,7 @@ import pytest
 from schemas.errors import InputError
 from tasks.checkpoints import gcs_store
 from tasks.checkpoints.gcs_store import GcsStore
-from tasks.checkpoints.object_store import ObjectMissing, StoredObject, create, store_time
+from tasks.checkpoints.object_store import ObjectMissing, StoredObject, create
 from tests.storage_server import FaultKind, Faults, StorageServer
 
 pytestmark = pytest.mark.integration
@@ -100,21 +100,6 @@ def test_nothing_is_asked_of_the_service_but_what_the_store_is_asked(service: St
     for _ in range(20):
         GcsStore(service.bucket, service.client()).list("")
     assert service.faults.injected == {"delay": 20}
-
-
-def test_the_stores_clock_counts_and_not_this_machines(service: StorageServer, store: GcsStore) -> None:
-    service.clock_ahead = timedelta(hours=1)
-    assert abs(store_time(store, "") - datetime.now(UTC) - timedelta(hours=1)) < timedelta(minutes=10)
-    early, late = store.put_new("a", b"x"), store.put_new("b", b"x")
-    assert early is not None
-    assert late is not None
-    assert early.created_at < late.created_at < store_time(store, "")
-
-
-def test_the_time_is_reported_though_the_answer_is_lost(service: StorageServer, store: GcsStore) -> None:
-    service.faults = Faults(rate=1, kinds=("reset-after",), limit=1)
-    assert abs(store_time(store, "t/") - datetime.now(UTC)) < timedelta(minutes=10)
-    assert service.keys() == []
 
 
 def _calls(store: GcsStore, folder: Path) -> list[Callable[[], object]]:

@@ -1,7 +1,6 @@
 """A mirror with damage in it, and one that is not this training's to use."""
 
 import errno
-import logging
 import os
 import tempfile
 from collections.abc import Callable
@@ -84,22 +83,6 @@ def test_a_blob_whose_listing_tells_the_damage_is_mended_by_the_next_publication
     assert restored(mirror, first) == OLD
 
 
-def test_why_a_checkpoint_is_passed_over_is_said(
-    mirror: Mirror, memory: MemoryStore, caplog: pytest.LogCaptureFixture
-) -> None:
-    publish(mirror, 10, OLD)
-    memory.objects[blob_key(publish(mirror, 20, NEW), "state.json")] = b"{}"
-    memory.objects.pop(blob_key(publish(mirror, 30, {**NEW, "state.json": b"30"}), "state.json"))
-    publish(mirror, 40, {**NEW, "state.json": b"40"})
-    memory.objects["train-1/manifests/00000040-00000001.json"] = b"{}"
-    with caplog.at_level(logging.WARNING):
-        assert newest_step(mirror) == 10
-    of_40, of_30, of_20 = (record.getMessage() for record in caplog.records)
-    assert "manifests/00000040-00000001.json was altered or is of an older version; passing it over" in of_40
-    assert "checkpoint 00000030-00000001 lacks state.json; trying the checkpoint before" in of_30
-    assert "checkpoint 00000020-00000001, state.json was altered; trying the checkpoint before" in of_20
-
-
 def test_a_mirror_that_cannot_be_read_is_no_damaged_checkpoint(memory: MemoryStore) -> None:
     class Unreachable(MemoryStore):
         def read(self, key: str) -> bytes:
@@ -150,14 +133,6 @@ def test_the_newest_that_verifies_is_restored_and_each_one_passed_over_is_report
     ]
     assert mirror.restore_newest(place_for, newer_than=(10, 1)) is None
     assert mirror.restore_newest(unwanted, newer_than=(30, 1)) is None
-
-
-def test_checkpoints_older_than_the_callers_are_not_read(mirror: Mirror) -> None:
-    publish(mirror, 10, OLD)
-    assert mirror.restore_newest(unwanted, base="c" * 64, newer_than=(10, 1)) is None
-    assert mirror.restore_newest(unwanted, newer_than=(10, 2)) is None
-    with pytest.raises(AssertionError, match="00000010-00000001 is restored"):
-        mirror.restore_newest(unwanted, newer_than=(9, 7))
 
 
 def test_a_disk_that_refuses_is_no_reason_to_take_an_older_checkpoint(mirror: Mirror, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tasks.checkpoints.gcs_store import GcsStore
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject, create, store_time
 from tests.storage_server import StorageServer
-from tests.tasks.checkpoints.conftest import MemoryStore, keys
+from tests.tasks.checkpoints.conftest import keys
 
 EVERY_BYTE = bytes(range(256)) * 40
 
@@ -36,15 +36,6 @@ def test_a_put_object_is_read_and_downloaded(store: ObjectStore, tmp_path: Path)
         assert store.read(key) == EVERY_BYTE
         store.download(key, tmp_path / "back")
         assert (tmp_path / "back").read_bytes() == EVERY_BYTE
-
-
-def test_an_empty_object_is_an_object(store: ObjectStore, tmp_path: Path) -> None:
-    stored = _put(store, "pins/best/00000010", b"")
-    assert (stored.size, stored.crc32c) == (0, _checksum(b""))
-    assert store.read("pins/best/00000010") == b""
-    store.download("pins/best/00000010", tmp_path / "back")
-    assert (tmp_path / "back").read_bytes() == b""
-    assert store.list("pins/") == [stored]
 
 
 def test_a_put_object_is_described_as_in_the_listing(store: ObjectStore, tmp_path: Path) -> None:
@@ -168,12 +159,6 @@ def test_the_stores_time_leaves_nothing_behind_and_goes_on(store: ObjectStore) -
     assert store_time(store, "training/") >= first - timedelta(seconds=1)
     assert abs(first - datetime.now(UTC)) < timedelta(minutes=10)
     assert keys(store) == []
-
-
-def test_the_stores_time_is_what_its_clock_says() -> None:
-    store = MemoryStore()
-    store.clock = lambda: datetime(2026, 1, 2, 3, tzinfo=UTC)
-    assert store_time(store, "") == datetime(2026, 1, 2, 3, tzinfo=UTC)
 
 
 def test_erasing_leaves_nothing_behind_and_its_neighbours_alone(store: ObjectStore) -> None:

@@ -8,7 +8,7 @@ import pytest
 from schemas.errors import InputError
 from tasks.checkpoints.gcs_store import GcsStore
 from tasks.checkpoints.object_store import ObjectStore, StoredObject
-from tasks.checkpoints.permissions import FOLDER, nearest_folder, probe, probe_address
+from tasks.checkpoints.permissions import FOLDER, probe, probe_address
 from tests.storage_server import Faults, StorageServer
 from tests.tasks.checkpoints.conftest import MemoryStore
 
@@ -69,16 +69,6 @@ def test_a_folder_that_does_not_exist_is_tried_and_not_made(tmp_path: Path) -> N
 def test_a_folder_that_cannot_be_written_is_named() -> None:
     with pytest.raises(InputError, match=r"^/proc cannot be written .*; free space or permissions there"):
         probe_address("/proc/mirror")
-
-
-def test_an_address_of_another_scheme_is_refused() -> None:
-    with pytest.raises(InputError, match="neither a folder nor gs://bucket/prefix"):
-        probe_address("s3://bucket")
-
-
-def test_the_nearest_folder_is_found(tmp_path: Path) -> None:
-    assert nearest_folder(tmp_path) == tmp_path
-    assert nearest_folder(tmp_path / "a" / "b") == tmp_path
 
 
 @pytest.mark.integration

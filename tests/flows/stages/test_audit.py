@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from flows.runtime.stores import open_store
-from flows.stages import audit_sheet
-from flows.stages.audit_sheet import (
+from flows.stages import audit
+from flows.stages.audit import (
     DRAWN_FROM_FILE,
     VERSIONS_FILE,
     drawn_sheets,
@@ -48,7 +48,7 @@ def _waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     def wait(_: Path, unscored: int, *__: object) -> None:
         raise Interrupted(f"{unscored} wait")
 
-    monkeypatch.setattr(audit_sheet, "wait_for_scores", wait)
+    monkeypatch.setattr(audit, "wait_for_scores", wait)
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def asked(config: Config, monkeypatch: pytest.MonkeyPatch) -> list[tuple[TaskNam
             record = store.commit(draft, kind="sheet", stage="sheet", code_version="c", config_digest="d", inputs={})
         return StageResult(record, store.path(record.sha256), 0.0, reused=False)
 
-    monkeypatch.setattr(audit_sheet, "sheet", draw)
+    monkeypatch.setattr(audit, "sheet", draw)
     return calls
 
 
