@@ -138,8 +138,6 @@ def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
 @pytest.mark.parametrize(
     ("file", "stages", "tasks"),
     [
-        ("data/questions/dates.toml", {"synthesize"}, set()),
-        ("data/lexicons/generic_pushes.txt", STAGES.keys() - WITHOUT_REWARDS, set()),
         ("data/evidence/push.toml", STAGES.keys() - WITHOUT_REWARDS, {"push"}),
         (
             "data/lexicons/refusals.txt",
@@ -147,9 +145,6 @@ def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
             {"extraction", "sql_qa", "insights", "sentiment"},
         ),
         ("constraints/laptop.txt", {"synthesize", "curate"}, set()),
-        ("tasks/evaluate/report/report.html.j2", {"evaluate"}, set()),
-        ("tasks/evaluate/completions/main.js", {"evaluate"}, set()),
-        ("tasks/report/page.html.j2", {"audit", "evaluate", "monitor"}, set()),
         ("tasks/report/report.css", {"audit", "evaluate", "monitor"}, set()),
         ("data/languages/pt/evaluation.toml", {"audit", "evaluate", "monitor", "plan", "promote"}, set()),
     ],

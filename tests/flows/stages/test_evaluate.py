@@ -173,13 +173,6 @@ def test_the_merged_policy_is_compared_with_the_base_as_published_and_nf4_is_sho
     assert "## Against tuned-nf4 (decides nothing)" in text
 
 
-def test_nothing_answers_in_nf4_that_was_not_trained_so(world: World, children: Children) -> None:
-    stages = world.evaluate(world.policy("whole"), "train.load_in_4bit=false")
-    assert [each.load_in_4bit for each in children.answered] == [False] * len(children.answered)
-    assert "answer-tuned-nf4" not in stages
-    assert report(stages)["others"] == {}
-
-
 def test_the_model_before_its_warm_start_answers_too_and_decides_nothing(world: World, children: Children) -> None:
     named = ("policy.stand_in=false", f"policy.name={world.base.path}", "train.load_in_4bit=false")
     stages = world.evaluate(world.policy("named"), *named, "warm_start.steps=2")

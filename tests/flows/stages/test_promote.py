@@ -1,18 +1,11 @@
 """The promote flow: who becomes the champion, when that is cached, taken back, lost or killed between."""
 
 import io
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import pytest
 
 from flows.runtime.session import EXPERIMENT, mlflow_store
@@ -23,8 +16,6 @@ from schemas.artifact import ArtifactRecord
 from schemas.config.config import StateConfig
 from schemas.errors import GateRefused, Interrupted
 from schemas.tasks import TASK_NAMES
-from tasks.evaluate.compare import read_report
-from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.policy.child import Channel
@@ -32,8 +23,7 @@ from tasks.policy.merge_child import MergeRequest, main
 from tasks.serve import package
 from tasks.serve.package import PackageRequest
 from tests.flows.prefect_state import prefect_state
-from tests.flows.promotable import REPORTED, WHY_HELD, Promotable, make_promotable, store_of
-from tests.house import free_port
+from tests.flows.promotable import WHY_HELD, Promotable, make_promotable, store_of
 
 pytestmark = pytest.mark.integration
 
@@ -181,41 +171,6 @@ def test_the_champion_is_a_model_that_mlflow_loads_and_asks_with_the_evaluated_d
     assert len(version.description) <= 5_000
 
 
-def test_mlflow_serves_the_champion(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
-    model.promote(policy, world.evaluation("promote"))
-    address, _ = mlflow_store(StateConfig(root=world.root))
-    port = free_port()
-    asked = ["--model-uri", f"models:/{model.name}@champion", "--port", str(port), "--env-manager", "local"]
-    # As in an activated environment: MLflow looks for its server there.
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    with subprocess.Popen(
-        ["mlflow", "models", "serve", *asked],
-        env={**os.environ, "PATH": path, "MLFLOW_TRACKING_URI": address, "MLFLOW_DISABLE_TELEMETRY": "true"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as server:
-        try:
-            question = {"messages": [{"role": "user", "content": "o pedido chegou"}], "max_tokens": 4}
-            answered = _answered(f"http://127.0.0.1:{port}/invocations", question, server)
-        finally:
-            os.killpg(server.pid, signal.SIGKILL)
-    assert answered["object"] == "chat.completion"
-    assert answered["usage"]["completion_tokens"] <= 4
-
-
-def _answered(address: str, question: dict[str, Any], server: "subprocess.Popen[bytes]") -> dict[str, Any]:
-    """Ask until the server listens."""
-    while server.poll() is None:
-        with suppress(httpx.ConnectError):
-            answer = httpx.post(address, json=question, timeout=60)
-            assert answer.status_code == 200, answer.text
-            (found,) = answer.json()
-            return dict(found)
-        time.sleep(0.2)
-    raise AssertionError(server.stderr.read().decode() if server.stderr else "no server")
-
-
 def test_a_held_version_is_registered_and_described_and_no_alias_moves(
     world: Promotable, model: Model, children: Children
 ) -> None:
@@ -232,17 +187,6 @@ def test_a_held_version_is_registered_and_described_and_no_alias_moves(
     assert "models:/NAME@ALIAS" in registered.description
     held = world.registry._client.get_model_version(model.name, "2")
     assert "This version is held" in held.description
-
-
-def test_run_again_it_is_skipped_and_nothing_moves(world: Promotable, model: Model, children: Children) -> None:
-    policy, newer, evaluation = world.policy(12), world.policy(13), world.evaluation("promote")
-    model.promote(policy, evaluation)
-    model.promote(newer, evaluation)
-    before = world.registry.holder(model.name, "champion")
-    assert model.promote(newer, evaluation).reused
-    assert world.registry.holder(model.name, "champion") == before
-    assert model.aliases == {"champion": "2", "previous": "1"}
-    assert children.runs == 2
 
 
 def test_a_rollback_is_not_undone_by_the_run_that_promoted_but_by_a_person(
@@ -336,14 +280,13 @@ def test_the_champion_evaluated_again_takes_its_own_place_and_a_rollback_still_g
         assert model.aliases == {"champion": "1"}
 
 
-@pytest.mark.parametrize("fresh", [False, True])
 def test_a_newer_champion_is_not_replaced_by_the_run_that_made_the_older_one(
-    world: Promotable, model: Model, policy: ArtifactRecord, newer: ArtifactRecord, fresh: bool
+    world: Promotable, model: Model, policy: ArtifactRecord, newer: ArtifactRecord
 ) -> None:
     evaluation = world.evaluation("promote")
     model.promote(policy, evaluation)
     model.promote(newer, evaluation)
-    model.promote(policy, evaluation, fresh=fresh)
+    assert model.promote(policy, evaluation).reused
     assert model.aliases == {"champion": "2", "previous": "1"}
 
 
@@ -357,16 +300,13 @@ def test_a_decision_is_carried_out_again_if_nobody_holds_the_alias(
     assert model.aliases == {"champion": "1"}
 
 
-@pytest.mark.parametrize(("verdict", "aliases"), [("promote", {"champion": "1"}), ("hold", {})])
-def test_a_registry_that_was_emptied_is_filled_again(
-    world: Promotable, model: Model, policy: ArtifactRecord, verdict: str, aliases: dict[str, str]
-) -> None:
-    evaluation = world.evaluation(verdict)
+def test_a_registry_that_was_emptied_is_filled_again(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
+    evaluation = world.evaluation("promote")
     model.promote(policy, evaluation)
     model.client.delete_registered_model(model.name)
     assert not model.promote(policy, evaluation).reused
     assert world.registry.version(model.name, None).evaluation == evaluation.sha256
-    assert model.aliases == aliases
+    assert model.aliases == {"champion": "1"}
 
 
 def test_a_kill_before_the_alias_moves_leaves_the_champion_and_the_same_command_finishes(
@@ -387,16 +327,13 @@ def test_a_kill_before_the_alias_moves_leaves_the_champion_and_the_same_command_
     assert children.runs == 2
 
 
-@pytest.mark.parametrize(
-    ("seed", "error"), [(16, Interrupted("killed")), (17, GateRefused("it answers with other words"))]
-)
 def test_a_model_that_was_not_merged_is_no_champion(
-    world: Promotable, model: Model, policy: ArtifactRecord, children: Children, seed: int, error: Exception
+    world: Promotable, model: Model, policy: ArtifactRecord, children: Children
 ) -> None:
-    newer, evaluation = world.policy(seed), world.evaluation("promote")
+    newer, evaluation = world.policy(17), world.evaluation("promote")
     model.promote(policy, evaluation)
-    children.error = error
-    with pytest.raises(type(error)):
+    children.error = GateRefused("it answers with other words")
+    with pytest.raises(GateRefused):
         model.promote(newer, evaluation)
     assert model.aliases == {"champion": "1"}
     children.error = None
@@ -440,18 +377,3 @@ def test_adapters_of_their_own_are_not_merged(world: Promotable, model: Model, c
     assert children.runs == 0
     assert flow.read_decision(result.path)["merged"] is None
     assert "Serve the base" in (result.path / "README.md").read_text(encoding="utf-8")
-
-
-def test_the_evaluations_own_report_is_in_the_card(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
-    result = model.promote(policy, world.evaluation("hold"))
-    assert f"## Evaluation\n\n{REPORTED}\n" in (result.path / "README.md").read_text(encoding="utf-8")
-
-
-def test_a_version_has_the_reports_numbers(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
-    evaluation = world.evaluation("hold")
-    model.promote(policy, evaluation)
-    version = model.client.get_model_version(model.name, "1")
-    logged = model.client.get_logged_model(version.source.removeprefix("models:/"))
-    found = {metric.key: metric.value for metric in logged.metrics}
-    assert found == metrics_of_report(read_report(store_of(world.root).path(evaluation.sha256)))
-    assert found["push.p_harm"] == 0.9996

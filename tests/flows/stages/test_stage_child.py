@@ -116,11 +116,10 @@ def test_an_earlier_inference_is_fetched_and_not_repeated_but_for_a_fresh_run(te
     assert team.ran == 2
 
 
-@pytest.mark.parametrize(("lost", "seed"), [("a file", 31), ("the record", 32), ("the note", 33)])
+@pytest.mark.parametrize(("lost", "seed"), [("the record", 32), ("the note", 33)])
 def test_an_incomplete_result_in_the_shared_store_is_requested_again(team: Team, lost: str, seed: int) -> None:
     first = team.ask(f"seed={seed}")
     home = {
-        "a file": team.place / "blobs" / "sha256" / first.record.files[ROLLOUTS_FILE],
         "the record": team.place / "records" / f"{first.record.sha256}.json",
         "the note": next((team.place / "notes").glob("*.json")),
     }[lost]
