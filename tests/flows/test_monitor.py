@@ -183,23 +183,6 @@ def test_an_event_that_the_server_does_not_take_is_sent_by_the_next_run(
     assert len(retraining.started(1)) == 1
 
 
-def test_an_event_for_which_no_automation_waits_is_sent_again(
-    world: World, tmp_path: Path, retraining: Retraining, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # As on the server of a session's own.
-    retraining.waits(enabled=False)
-    bad = write_log(tmp_path / "log.jsonl", lines(range(5), completion=f"{GARBAGE} Abraços."))
-    for _ in range(2):
-        run(world, bad)
-        assert "no automation of this run's Prefect server waits" in capsys.readouterr().err
-    retraining.waits(enabled=True)
-    run(world, bad)
-    assert "on-drift waits" in capsys.readouterr().err
-    assert len(retraining.started(1)) == 1
-    run(world, bad)
-    assert "sent before" in capsys.readouterr().err
-
-
 def test_silence_is_an_alarm_of_the_same_logs_and_of_none(
     world: World, tmp_path: Path, retraining: Retraining, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,7 +21,7 @@ from schemas.config.evaluate import RivalConfig
 from schemas.config.profiles import load_config
 from schemas.errors import Interrupted
 from tasks.evaluate.answers.answer import AnswerRequest, main
-from tasks.evaluate.answers.files import FINISHED_FILE, GENERAL_FOLDER, ROLLOUTS_FILE
+from tasks.evaluate.answers.files import FINISHED_FILE, ROLLOUTS_FILE
 from tasks.policy.child import Channel
 from tasks.policy.endpoint import EndpointError
 from tests.chat_server import in_turn, says, serve
@@ -288,16 +288,3 @@ def test_a_rival_proves_before_training_that_it_answers_until_its_answers_are_th
         other = config.evaluate.model_copy(update={"rivals": (rival.model_copy(update={"model": "larger"}),)})
         try_rivals(Session(config.model_copy(update={"evaluate": other})), world.dataset)
         assert len(server.requests) == asked + 2
-
-
-def test_answers_to_general_instructions_are_drawn_where_they_are_asked_and_leave_the_others_as_they_are(
-    world: World, children: _Children
-) -> None:
-    alone = ask(world, who=Answering("base", world.base, None))
-    both = ask(world, who=Answering("base", world.base, None, general=True))
-    assert children.requests[-1].general
-    assert not both.reused
-    assert rollouts(both) == rollouts(alone)
-    assert (both.path / GENERAL_FOLDER / ROLLOUTS_FILE).exists()
-    assert ask(world, who=Answering("champion", world.base, None, general=True)).reused
-    assert not left_behind(world.root)

@@ -131,15 +131,6 @@ def test_alarms_follow_the_limits_that_the_training_ran_under(tmp_path: Path, pa
     assert found.validation == {0: {"push": 0.5}, 2: {"push": 0.75}}
 
 
-def test_trainings_of_one_task_each_count_as_one(tmp_path: Path) -> None:
-    for task, zero_variance in (("push", 1.0), ("churn", 0.0)):
-        write_training(tmp_path / "tasks" / task, zero_variance)
-    (tmp_path / "training.json").write_text(json.dumps({"validation": VALIDATION}), encoding="utf-8")
-    found = logged_training(7, result(tmp_path, patience=1))
-    assert [log.parents[1].name for log in found.logs] == ["churn", "churn", "push", "push"]
-    assert [(alarm.step, alarm.name) for alarm in found.alarms] == [(1, "zero_variance")]
-
-
 def test_both_models_answers_to_the_first_prompts_of_each_task_are_taken() -> None:
     rows = [prompt_row("sentiment", f"Avaliação {number}") for number in range(MAX_TRACED_A_TASK + 3)]
     models = {

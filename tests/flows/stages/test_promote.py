@@ -17,7 +17,7 @@ from schemas.config.config import StateConfig
 from schemas.errors import GateRefused, Interrupted
 from schemas.tasks import TASK_NAMES
 from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.registry import Registry
+from tasks.lineage.mlflow.registry import PolicyVersion, Registry
 from tasks.policy.child import Channel
 from tasks.policy.merge_child import MergeRequest, main
 from tasks.serve import package
@@ -189,29 +189,6 @@ def test_a_held_version_is_registered_and_described_and_no_alias_moves(
     assert "This version is held" in held.description
 
 
-def test_a_rollback_is_not_undone_by_the_run_that_promoted_but_by_a_person(
-    world: Promotable,
-    model: Model,
-    policy: ArtifactRecord,
-    newer: ArtifactRecord,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    evaluation = world.evaluation("promote")
-    model.promote(policy, evaluation)
-    model.promote(newer, evaluation)
-    model.roll_back()
-    for fresh in (False, True):
-        model.promote(newer, evaluation, fresh=fresh)
-        assert model.aliases == {"champion": "1"}
-        assert "was rolled back at" in capsys.readouterr().err
-    model.client.delete_registered_model_alias(model.name, "champion")
-    model.promote(newer, evaluation)
-    assert model.aliases == {}
-    model.promote(policy, evaluation, by_hand=True)
-    model.promote(newer, evaluation, by_hand=True)
-    assert model.aliases == {"champion": "2", "previous": "1"}
-
-
 def test_a_rollback_is_not_undone_by_a_new_evaluation_of_the_same_policy_but_by_a_person(
     world: Promotable,
     model: Model,
@@ -236,58 +213,47 @@ def test_a_rollback_is_not_undone_by_a_new_evaluation_of_the_same_policy_but_by_
     assert model.aliases == {"champion": "4", "previous": "1"}
 
 
-def test_a_superseded_policy_does_not_come_back_by_a_new_evaluation(
-    world: Promotable,
-    model: Model,
-    policy: ArtifactRecord,
-    newer: ArtifactRecord,
-    capsys: pytest.CaptureFixture[str],
+def known(version: int, policy: str, promoted: str | None = None, rolled_back: str | None = None) -> PolicyVersion:
+    return PolicyVersion(
+        version=str(version),
+        policy=policy,
+        evaluation="e",
+        verdict="promote",
+        base_model=None,
+        load_in_4bit=False,
+        forced=None,
+        promoted_at=promoted,
+        rolled_back_at=rolled_back,
+    )
+
+
+FIRST, SECOND = known(1, "a", promoted="2026-01"), known(2, "b", promoted="2026-02")
+TAKEN_BACK = known(2, "b", rolled_back="2026-03")
+
+
+@pytest.mark.parametrize(
+    ("version", "champion", "others", "why"),
+    [
+        (known(3, "c"), SECOND, [FIRST], None),
+        (FIRST, None, [], None),
+        # Evaluated again, the champion takes its own place; an older version of it does not.
+        (known(3, "b"), SECOND, [FIRST], None),
+        (SECOND, known(3, "b", promoted="2026-04"), [FIRST], "is `champion` already, as version 3"),
+        (TAKEN_BACK, FIRST, [], "was rolled back at 2026-03"),
+        (known(3, "b"), FIRST, [TAKEN_BACK], "was rolled back at 2026-03"),
+        (TAKEN_BACK, None, [FIRST], "was rolled back at 2026-03"),
+        (FIRST, SECOND, [], "was `champion` already, and version 2 came after it"),
+        (known(3, "a"), SECOND, [FIRST], "was `champion` already, and version 2 came after it"),
+        # Also where nobody holds the alias since.
+        (known(3, "a"), None, [FIRST, SECOND], "was `champion` already, and version 2 came after it"),
+    ],
+)
+def test_the_gates_word_moves_the_alias_once_for_each_policy(
+    version: PolicyVersion, champion: PolicyVersion | None, others: list[PolicyVersion], why: str | None
 ) -> None:
-    first, again = (world.evaluation("promote", note) for note in ("first", "again"))
-    model.promote(policy, first)
-    model.promote(newer, first)
-    capsys.readouterr()
-    model.promote(policy, again)
-    assert model.aliases == {"champion": "2", "previous": "1"}
-    assert "is of a policy that was `champion` already, and version 2 came after it" in capsys.readouterr().err
-    model.client.delete_registered_model_alias(model.name, "champion")
-    model.promote(policy, again)
-    assert model.aliases == {"previous": "1"}
-    model.promote(newer, again)
-    assert model.aliases == {"champion": "4", "previous": "1"}
-
-
-def test_the_champion_evaluated_again_takes_its_own_place_and_a_rollback_still_goes_to_another_policy(
-    world: Promotable,
-    model: Model,
-    policy: ArtifactRecord,
-    newer: ArtifactRecord,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    first, again = (world.evaluation("promote", note) for note in ("first", "again"))
-    model.promote(policy, first)
-    model.promote(newer, first)
-    capsys.readouterr()
-    model.promote(newer, again)
-    assert model.aliases == {"champion": "3", "previous": "1"}
-    assert "is now `champion`, in place of version 2 of the same policy" in capsys.readouterr().err
-    model.promote(newer, first)
-    assert model.aliases == {"champion": "3", "previous": "1"}
-    assert "is of the policy that is `champion` already, as version 3" in capsys.readouterr().err
-    model.roll_back()
-    for evaluation in (first, again):
-        model.promote(newer, evaluation)
-        assert model.aliases == {"champion": "1"}
-
-
-def test_a_newer_champion_is_not_replaced_by_the_run_that_made_the_older_one(
-    world: Promotable, model: Model, policy: ArtifactRecord, newer: ArtifactRecord
-) -> None:
-    evaluation = world.evaluation("promote")
-    model.promote(policy, evaluation)
-    model.promote(newer, evaluation)
-    assert model.promote(policy, evaluation).reused
-    assert model.aliases == {"champion": "2", "previous": "1"}
+    versions = [*others, version, *([champion] if champion else [])]
+    found = flow._why_not(version, champion, versions, "champion")
+    assert (found is None) if why is None else why in str(found)
 
 
 def test_a_decision_is_carried_out_again_if_nobody_holds_the_alias(

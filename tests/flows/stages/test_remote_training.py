@@ -8,7 +8,6 @@ from uuid import uuid4
 import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.events.worker import EventsWorker
 from prefect.exceptions import TerminationSignal
 from prefect.logging.handlers import APILogWorker
@@ -26,7 +25,6 @@ from flows.stages.train import entry_modules, key_inputs
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
-from schemas.config.workers import WorkersConfig
 from schemas.errors import InputError, Interrupted
 from schemas.source import source_digest
 from tasks.lineage.mlflow.runs import artifacts_of_run
@@ -149,20 +147,6 @@ def test_policies_that_this_machine_still_has_need_no_note(config: Config, pipel
         train_remotely(Session(other, pipeline_run), given)
 
 
-def test_of_two_policies_of_one_recipe_the_newer_one_that_is_whole_counts(config: Config, pipeline_run: str) -> None:
-    given = all_given(config)
-    older, newer = (trained_here(config, given, text) for text in ("before", "again"))
-
-    def found() -> ArtifactRecord:
-        return train_remotely(Session(config, pipeline_run), given)[config.seed].record
-
-    assert found() == newer
-    file = open_store(config).path(newer.sha256) / "file"
-    file.chmod(0o644)
-    file.write_text("altered", encoding="utf-8")
-    assert found() == older
-
-
 def test_a_training_that_was_answered_before_is_not_done_again(config: Config, tmp_path: Path) -> None:
     given = all_given(config)
     there = elsewhere(config, tmp_path / "there")
@@ -223,17 +207,6 @@ def test_cancelling_a_retraining_cancels_its_training_and_an_interruption_does_n
         state = client.read_flow_run(trains).state
     assert state is not None
     assert state.is_cancelling() == cancelled
-
-
-def test_a_deployment_whose_pool_was_deleted_is_not_waited_for(config: Config, pipeline_run: str) -> None:
-    with get_client(sync_client=True) as client:
-        client.create_work_pool(WorkPoolCreate(name="gone", type="process"))
-        made_here = client.create_deployment(client.create_flow(empty), "nowhere", work_pool_name="gone")
-        client.delete_work_pool("gone")
-        without = config.model_copy(update={"workers": WorkersConfig(training=f"{empty.name}/nowhere")})
-        with pytest.raises(InputError, match="has no work pool any more; bring it back with `tucano infra apply`"):
-            train_remotely(Session(without, pipeline_run), all_given(config))
-        client.delete_deployment(made_here)
 
 
 @pytest.mark.parametrize("lost", ["policy", "torn note"])

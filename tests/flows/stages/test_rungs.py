@@ -17,7 +17,6 @@ from schemas.artifact import ArtifactKind
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
 from schemas.errors import Interrupted, TucanoError
-from tasks.commerce.registry import TASKS
 from tasks.evaluate.answers.answer import AnswerRequest, main
 from tasks.policy.child import Channel
 from tests.flows.prefect_state import prefect_state
@@ -149,17 +148,6 @@ def test_a_rung_that_fails_is_left_out_with_its_reason_and_the_others_answer(
         "sft": "unexpected ValueError; the traceback is in the state folder/work/sft/warm_start.log"
     }
     assert "the evaluation continues without sft" in capsys.readouterr().err
-
-
-def test_a_grammar_that_nothing_satisfies_costs_its_own_rung_alone(
-    world: World, children: _Children, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    impossible = dict.fromkeys(TASKS, "start: /a/ & /b/\n")
-    monkeypatch.setattr("flows.stages.answers.grammars_of", lambda guided: impossible if guided == "all" else {})
-    found = climb(world, "base-guided", seed=4)
-    assert not found.answered
-    assert set(found.left_out) == {"base-guided"}
-    assert "grammar" in found.left_out["base-guided"]
 
 
 @pytest.mark.parametrize("pool", [None, ChildPool(2)])

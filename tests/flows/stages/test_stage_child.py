@@ -116,25 +116,6 @@ def test_an_earlier_inference_is_fetched_and_not_repeated_but_for_a_fresh_run(te
     assert team.ran == 2
 
 
-@pytest.mark.parametrize(("lost", "seed"), [("the record", 32), ("the note", 33)])
-def test_an_incomplete_result_in_the_shared_store_is_requested_again(team: Team, lost: str, seed: int) -> None:
-    first = team.ask(f"seed={seed}")
-    home = {
-        "the record": team.place / "records" / f"{first.record.sha256}.json",
-        "the note": next((team.place / "notes").glob("*.json")),
-    }[lost]
-    home.unlink()
-    home.write_text("{", encoding="utf-8")
-    damaged = open_store(team.world.config()).path(first.record.sha256) / ROLLOUTS_FILE
-    damaged.chmod(0o644)
-    damaged.write_text("altered", encoding="utf-8")
-    again = team.ask(f"seed={seed}")
-    assert again.record.files[ROLLOUTS_FILE] == first.record.files[ROLLOUTS_FILE]
-    assert len(team.requests) == 2
-    # What the other machine still has it leaves once more.
-    assert team.ran == (2 if lost == "the note" else 1)
-
-
 def test_a_worker_with_other_code_refuses(team: Team) -> None:
     team.ask("seed=24")
     other = team.requests[0].model_copy(update={"code_version": "0" * 64})

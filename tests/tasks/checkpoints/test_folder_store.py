@@ -115,15 +115,6 @@ def test_a_put_file_is_read_once_and_has_the_checksum_of_the_copied_bytes(
         assert store.read(key) == content
 
 
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and cannot be read")
-def test_a_file_that_cannot_be_read_is_not_the_mirrors_fault(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
-    with pytest.raises(InputError, match=r"^/proc/self/mem cannot be read \(Input/output error\)"):
-        store.put_new("a", Path("/proc/self/mem"))
-    assert store.list("") == []
-    assert list((tmp_path / ".incoming").iterdir()) == []
-
-
 def test_a_file_that_was_written_to_is_another_object_with_another_checksum(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
     stored = store.put_new("a", b"one")

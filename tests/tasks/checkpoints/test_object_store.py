@@ -97,16 +97,6 @@ def test_objects_are_listed_by_prefix_in_order(store: ObjectStore) -> None:
     assert keys(store) == ["a/10", "a/2", "ab/1", "b/2"]
 
 
-def test_a_deleted_object_is_gone_and_can_be_put_again(store: ObjectStore) -> None:
-    old = _put(store, "a/1", b"old")
-    _put(store, "a/2", b"other")
-    assert store.delete(old)
-    assert not store.delete(old)
-    assert keys(store) == ["a/2"]
-    _put(store, "a/1", b"new")
-    assert store.read("a/1") == b"new"
-
-
 def test_an_object_that_took_the_name_of_a_deleted_one_is_not_deleted_for_it(store: ObjectStore) -> None:
     generations = set()
     for _ in range(20):  # as fast as it goes: faster than a file system's clock ticks
