@@ -81,13 +81,7 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
         challenger = await _challenger(config, deploy)
         metrics = Metrics()
         answering = AnswerService(
-            deployment,
-            serve,
-            challenger=challenger,
-            log=log,
-            scrub=_scrubbed,
-            metrics=metrics,
-            larger=larger,
+            deployment, serve, challenger=challenger, log=log, scrub=_scrubbed, metrics=metrics, larger=larger
         )
         app = build_app(
             answering,
@@ -219,11 +213,7 @@ async def _challenger(config: Config, deploy: Deploy) -> DeployedVersion | None:
 
 
 async def _follow(
-    config: Config,
-    number: str | None,
-    answering: AnswerService,
-    metrics: Metrics,
-    deploy: Deploy,
+    config: Config, number: str | None, answering: AnswerService, metrics: Metrics, deploy: Deploy
 ) -> None:
     """Follow the registry's champion, unless a version was named or somebody else runs the engine."""
     if number is not None or config.serve.engine_url is not None:
@@ -243,13 +233,7 @@ async def _follow(
         emit_switch(names.model_name, version, outcome, sentence)
 
     await follow(
-        answering,
-        answering.deployment.model.number,
-        find,
-        deploy,
-        report,
-        metrics,
-        seconds=config.serve.follow_seconds,
+        answering, answering.deployment.model.number, find, deploy, report, metrics, seconds=config.serve.follow_seconds
     )
 
 

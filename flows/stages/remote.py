@@ -156,11 +156,7 @@ def open_exchange(config: Config) -> Exchange:
 
 
 def run_remotely(
-    session: Session,
-    deployment: str,
-    request: RemoteRequest,
-    parameter: str,
-    fetch: Callable[[RemoteAnswer], Result],
+    session: Session, deployment: str, request: RemoteRequest, parameter: str, fetch: Callable[[RemoteAnswer], Result]
 ) -> tuple[Result, bool]:
     """Have a deployment do some work, or take its result of an equal request."""
     exchange = open_exchange(session.config)

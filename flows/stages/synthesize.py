@@ -63,13 +63,7 @@ def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, oth
 def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | None) -> dict[str, Any]:
     """Return the settings that decide the prompts: files by content, an endpoint without its address."""
     values = config.model_dump(
-        mode="json",
-        exclude={
-            "olist_dir": True,
-            "files": True,
-            "logs": True,
-            "paraphrase": set(HOW_IT_IS_REACHED),
-        },
+        mode="json", exclude={"olist_dir": True, "files": True, "logs": True, "paraphrase": set(HOW_IT_IS_REACHED)}
     )
     if own is not None:
         values["own_files"] = own.identity

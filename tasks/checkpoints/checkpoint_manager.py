@@ -115,12 +115,7 @@ class CheckpointManager:
     """Checkpoints of a running training."""
 
     def __init__(
-        self,
-        local: LocalCheckpoints,
-        mirror: Mirror,
-        lease: Lease,
-        keep_last: int,
-        trouble: Callable[[int, str], None],
+        self, local: LocalCheckpoints, mirror: Mirror, lease: Lease, keep_last: int, trouble: Callable[[int, str], None]
     ) -> None:
         """Start without checkpoints."""
         self._local = local

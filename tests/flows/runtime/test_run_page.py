@@ -8,13 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from flows.runtime import run_page as module
-from flows.runtime.run_page import (
-    PAGES_VARIABLE,
-    RunPage,
-    linked_to_mlflow,
-    mlflow_page,
-    profile_tag,
-)
+from flows.runtime.run_page import PAGES_VARIABLE, RunPage, linked_to_mlflow, mlflow_page, profile_tag
 from flows.runtime.session import OWN_SERVER_VARIABLE, Pages
 from schemas.artifact import ArtifactRecord
 from schemas.config.profiles import load_config

@@ -10,14 +10,7 @@ import pytest
 
 from flows.runtime.stores import open_store
 from flows.stages import audit
-from flows.stages.audit import (
-    DRAWN_FROM_FILE,
-    VERSIONS_FILE,
-    drawn_sheets,
-    known_scores,
-    people_scores,
-    scoring_folder,
-)
+from flows.stages.audit import DRAWN_FROM_FILE, VERSIONS_FILE, drawn_sheets, known_scores, people_scores, scoring_folder
 from flows.stages.runner import Session, StageResult
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
@@ -159,10 +152,7 @@ def test_people_are_asked_again_for_the_task_whose_reward_changed(
 
 
 def test_a_first_sheet_asks_for_all_tasks_and_a_reward_that_comes_back_for_none(
-    config: Config,
-    asked: list[tuple[TaskName, ...]],
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
+    config: Config, asked: list[tuple[TaskName, ...]], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(Interrupted, match="wait"):
         people_scores(Session(config, "run"), RESULT, RESULT, RESULT)

@@ -190,11 +190,7 @@ def test_a_held_version_is_registered_and_described_and_no_alias_moves(
 
 
 def test_a_rollback_is_not_undone_by_a_new_evaluation_of_the_same_policy_but_by_a_person(
-    world: Promotable,
-    model: Model,
-    policy: ArtifactRecord,
-    newer: ArtifactRecord,
-    capsys: pytest.CaptureFixture[str],
+    world: Promotable, model: Model, policy: ArtifactRecord, newer: ArtifactRecord, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, again, later = (world.evaluation("promote", note) for note in ("first", "again", "later"))
     model.promote(policy, first)

@@ -70,14 +70,7 @@ def made(config: Config, kind: ArtifactKind, text: str) -> StageResult:
     store = open_store(config)
     with store.draft() as draft:
         (draft / "file").write_text(text, encoding="utf-8")
-        record = store.commit(
-            draft,
-            kind=kind,
-            stage=kind,
-            code_version="c",
-            config_digest="d",
-            inputs={},
-        )
+        record = store.commit(draft, kind=kind, stage=kind, code_version="c", config_digest="d", inputs={})
     return StageResult(record, store.path(record.sha256), 0.0, reused=False)
 
 

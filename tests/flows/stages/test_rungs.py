@@ -97,11 +97,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> _Children:
 
 
 def climb(
-    world: World,
-    *rungs: str,
-    seed: int,
-    overrides: tuple[str, ...] = (),
-    pool: ChildPool | None = None,
+    world: World, *rungs: str, seed: int, overrides: tuple[str, ...] = (), pool: ChildPool | None = None
 ) -> Rungs:
     from prefect import flow
 
@@ -129,11 +125,7 @@ def climb(
 
 @pytest.mark.parametrize("pooled", [False, True])
 def test_a_rung_that_fails_is_left_out_with_its_reason_and_the_others_answer(
-    world: World,
-    children: _Children,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    pooled: bool,
+    world: World, children: _Children, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], pooled: bool
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise TucanoError(f"unexpected ValueError; the traceback is in {world.root}/work/sft/warm_start.log")

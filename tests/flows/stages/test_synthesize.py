@@ -6,12 +6,7 @@ import time
 from pathlib import Path
 
 from flows.stages.runner import Session
-from flows.stages.synthesize import (
-    SECONDS_KEPT,
-    _key_inputs,
-    release_served_prompts,
-    served_prompts,
-)
+from flows.stages.synthesize import SECONDS_KEPT, _key_inputs, release_served_prompts, served_prompts
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.profiles import load_config
 from schemas.tables.prompts import read_prompts

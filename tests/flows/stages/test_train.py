@@ -39,8 +39,7 @@ def test_settings_that_decide_nothing_make_no_new_policy(override: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "override",
-    ["train.max_steps=41", "train.adapter_per_task=true", "train.guided=none", "evaluate.temperature=0.2"],
+    "override", ["train.max_steps=41", "train.adapter_per_task=true", "train.guided=none", "evaluate.temperature=0.2"]
 )
 def test_settings_that_decide_something_make_a_new_one(override: str) -> None:
     assert key_inputs(load_config("local", [override]), 42) != key_inputs(load_config("local"), 42)

@@ -195,11 +195,7 @@ def test_remains_of_many_leases_and_beats_stay_small(store: ObjectStore) -> None
     assert len(store.list(ROOT)) == len(store.list(LEASES))
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"", b'{"seconds": 60}'],
-    ids=["empty", "half"],
-)
+@pytest.mark.parametrize("content", [b"", b'{"seconds": 60}'], ids=["empty", "half"])
 def test_a_damaged_lease_stops_with_one_sentence_and_is_not_deleted(store: ObjectStore, content: bytes) -> None:
     store.put_new(f"{LEASES}00000007/00000000.json", content)
     before = store.list(LEASES)
@@ -221,9 +217,7 @@ def test_one_damaged_beat_is_no_damaged_lease(store: ObjectStore) -> None:
         acquire(store)
 
 
-def test_something_else_among_the_leases_stops_with_one_sentence_and_is_not_deleted(
-    store: ObjectStore,
-) -> None:
+def test_something_else_among_the_leases_stops_with_one_sentence_and_is_not_deleted(store: ObjectStore) -> None:
     lease, name = acquire(store), "0-before-all-leases.txt"
     store.put_new(f"{LEASES}{name}", b"mine")
     with pytest.raises(InputError, match=rf"lease/{name} is no lease"):
