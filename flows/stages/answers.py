@@ -64,8 +64,6 @@ class Answering:
     """Tasks whose grammar guides their answers."""
     general: bool = False
     """Whether it answers the general instructions too."""
-    load_in_4bit: bool = False
-    """Whether the base's weights are quantized, as in the policy's training; what is served is not."""
 
     @property
     def weights(self) -> dict[str, ArtifactRecord]:
@@ -90,7 +88,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
         config.evaluate.samples,
         config.evaluate.batch_size,
         config.train.max_completion_tokens,
-        who.load_in_4bit,
+        False,  # What is served is not quantized.
         grammars,
         who.general,
         *filter(None, [of_prompts]),
@@ -101,7 +99,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
         request = AnswerRequest(
             base=store.path((who.merged or who.base).sha256),
             policy=store.path(who.policy.sha256) if who.policy and not who.merged else None,
-            load_in_4bit=who.load_in_4bit,
+            load_in_4bit=False,
             dataset=dataset.path,
             temperature=config.evaluate.temperature,
             max_tokens=config.train.max_completion_tokens,
@@ -114,16 +112,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
             output=output,
             general=who.general,
         )
-        return run_stage_child(
-            session,
-            stage,
-            "tasks.evaluate.answers.answer",
-            request,
-            folder,
-            reads=[*inputs.values(), dataset.record],
-            output=output,
-            progress=progress,
-        )
+        return run_stage_child(session, stage, request, folder, output, progress)
 
     stage = Stage(
         name=f"{STAGE}-{who.name}",

@@ -187,16 +187,7 @@ def sheet(
             seed=config.seed,
             output=files.rollouts,
         )
-        origin = run_stage_child(
-            session,
-            stage,
-            "tasks.audit.rollouts",
-            request,
-            session.folder("sheet"),
-            reads=[base.record, dataset.record],
-            output=output,
-            progress=progress,
-        )
+        origin = run_stage_child(session, stage, request, session.folder("sheet"), output, progress)
         sample = make_sheet(
             files.rollouts,
             config.rewards.spec,

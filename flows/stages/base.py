@@ -87,17 +87,8 @@ def _make(name: str, session: Session, dataset: StageResult, *, further: Artifac
             dataset=dataset.path,
             output=output,
         )
-        return run_stage_child(
-            session,
-            stage,
-            "tasks.train.sft.warm_start",
-            request,
-            session.folder(name),
-            reads=[*read.values()],
-            output=output,
-            progress=progress,
-            metrics=mlflow_run.log_step,
-        )
+        folder, log = session.folder(name), mlflow_run.log_step
+        return run_stage_child(session, stage, request, folder, output, progress, metrics=log)
 
     stage = Stage(
         name=name,
@@ -126,16 +117,9 @@ def merge(
         return None
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
-        return run_stage_child(
-            replace(session, pool=None),
-            stage,
-            MODULE,
-            MergeRequest(base=store.path(base.sha256), adapter=adapter, dataset=dataset.path, output=output),
-            session.folder(MERGE),
-            reads=[base, policy, dataset.record],
-            output=output,
-            progress=progress,
-        )
+        request = MergeRequest(base=store.path(base.sha256), adapter=adapter, dataset=dataset.path, output=output)
+        alone = replace(session, pool=None)
+        return run_stage_child(alone, stage, request, session.folder(MERGE), output, progress)
 
     stage = Stage(
         name=name,

@@ -36,7 +36,7 @@ from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_pl
 from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.page import REPORT_PAGE
-from tasks.evaluate.stage import PUBLISHED, TUNED_NF4, Evaluation, ShownModel
+from tasks.evaluate.stage import PUBLISHED, Evaluation, ShownModel
 from tasks.evaluate.stage import run as run_evaluation
 from tasks.evaluate.stats.statistics import is_wide
 from tasks.lineage.mlflow.judging import Judgement, record_judgements
@@ -59,7 +59,6 @@ AS_SERVED = (
 MAX_TRACED_A_TASK: Final = 5
 """Prompts of each task whose answers are traced: those with the first ids, which are digests, so a random sample."""
 OF_THE_PUBLISHED = "the model as it is published, before its warm start"
-BESIDE_NF4 = "its own adapter beside the NF4 base that it was trained on, which is not what is served"
 
 
 @dataclass(frozen=True)
@@ -113,9 +112,8 @@ def evaluate(
 
     All policies, by training seed, are compared with the base; the one that may be promoted with the champion too.
     These answer as they are or would be served, on weights that are not quantized: a policy merged into its base, or
-    beside it where each task has an adapter of its own. What decides nothing answers too: after a training on an NF4
-    base the policy that may be promoted beside that base; where the model had a warm start, that model before it;
-    and the rivals.
+    beside it where each task has an adapter of its own. What decides nothing answers too: where the model had a warm
+    start, that model before it; and the rivals.
     """
     config, store = session.config, session.store
     prompts, dataset, base, audit = (given[role] for role in ("prompts", "dataset", "base", "audit"))
@@ -138,8 +136,6 @@ def evaluate(
     answering += [as_served(names[seed], base.record, each.record) for seed, each in policies.items()]
     if champion is not None:
         answering.append(as_served(CHAMPION, champion.base, champion.policy))
-    if config.train.load_in_4bit:
-        answering.append(Answering(TUNED_NF4, base.record, policies[chosen].record, load_in_4bit=True))
     before = published(session, dataset, base)
     if before is not None:
         answering.append(Answering(PUBLISHED, before.record, None))
@@ -149,8 +145,7 @@ def evaluate(
     answers |= rungs.answered
     made = {name: each for name, each in for_rungs.items() if SFT in rungs.answered and isinstance(each, StageResult)}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
-    ours = {PUBLISHED: OF_THE_PUBLISHED, TUNED_NF4: BESIDE_NF4}
-    others = [ShownModel(name, answers[name].path, what) for name, what in ours.items() if name in answers]
+    others = [ShownModel(PUBLISHED, answers[PUBLISHED].path, OF_THE_PUBLISHED)] if before else []
     others += [ShownModel(rival.name, answers[f"rival-{rival.name}"].path, rival.model, rival) for rival in rivals]
     models = {BASE: base.record, **{f"policy-{names[seed]}": each.record for seed, each in policies.items()}}
     models |= {CHAMPION: champion.policy} if champion else {}

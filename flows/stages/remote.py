@@ -156,14 +156,14 @@ def open_exchange(config: Config) -> Exchange:
 
 
 def run_remotely(
-    session: Session, deployment: str, request: RemoteRequest, parameter: str, fetch: Callable[[RemoteAnswer], Result]
+    session: Session, deployment: str, request: RemoteRequest, fetch: Callable[[RemoteAnswer], Result]
 ) -> tuple[Result, bool]:
     """Have a deployment do some work, or take its result of an equal request."""
     exchange = open_exchange(session.config)
     if (found := exchange.read(request, fetch)) is not None:
         return found, False
     exchange.push(request.artifacts.values())
-    run_deployment_of(session.config, deployment, request, parameter)
+    run_deployment_of(session.config, deployment, request)
     if (found := exchange.read(request, fetch)) is not None:
         return found, True
     raise TucanoError(
@@ -172,7 +172,7 @@ def run_remotely(
     )
 
 
-def run_deployment_of(config: Config, deployment: str, request: RemoteRequest, parameter: str) -> None:
+def run_deployment_of(config: Config, deployment: str, request: RemoteRequest) -> None:
     """Run a deployment until it has done its work, or attach to its run for the same work."""
     _warn_of_no_worker(deployment, request)
     tag = f"{request.what}-{request.name[:16]}"
@@ -184,7 +184,7 @@ def run_deployment_of(config: Config, deployment: str, request: RemoteRequest, p
         deployment,
         parameters={
             "config": _remote_config(config).model_dump(mode="json"),
-            parameter: request.model_dump(mode="json"),
+            "request": request.model_dump(mode="json"),
         },
         # Two that request it at once get one run; after an ended run, a request is another attempt.
         idempotency_key=f"{request.name}-{earlier[0].id if earlier else 'first'}",

@@ -56,7 +56,7 @@ def train_remotely(session: Session, given: Mapping[str, StageResult]) -> dict[i
 
     policies = _trained_before(session, inputs) if session.fresh is None else None
     if policies is None:
-        made, is_new = run_remotely(session, str(config.workers.training), request, "given", fetch)
+        made, is_new = run_remotely(session, str(config.workers.training), request, fetch)
         seconds = time.monotonic() - started if is_new else 0.0
         policies = {seed: replace(policy, seconds=seconds, reused=not is_new) for seed, policy in made.items()}
     recorder = session.recorder

@@ -119,7 +119,7 @@ class LocalCheckpoints:
         return None
 
     def keep(self, last: int, but: Collection[Path] = ()) -> None:
-        """Remove all but the newest `last` checkpoints of this training and `but`, and leftovers of unfinished writes."""
+        """Remove all but the newest `last` checkpoints of this training and `but`, and what a killed write left."""
         if last < 1:
             raise ValueError(f"last is {last}; at least the newest checkpoint is kept")
         # By segment first: those of a discarded segment must not outlive the present one's.

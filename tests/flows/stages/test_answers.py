@@ -166,8 +166,8 @@ def left_behind(root: Path) -> Sequence[Path]:
 
 def test_a_model_answers_a_test_split_once_with_one_decoding(world: World, children: _Children) -> None:
     base, tuned = (
-        Answering("base", world.base, None, load_in_4bit=False),
-        Answering("tuned", world.base, world.policy, load_in_4bit=False),
+        Answering("base", world.base, None),
+        Answering("tuned", world.base, world.policy),
     )
     first = ask(world, who=base)
     assert first.record.kind == "answers"
@@ -196,9 +196,8 @@ def test_a_model_answers_a_test_split_once_with_one_decoding(world: World, child
     assert is_drawn(None, "train.max_completion_tokens=17")
     assert is_drawn(None, "seed=7")
     assert is_drawn(who=tuned)
-    assert is_drawn(who=Answering("base", world.base, None, load_in_4bit=True))
     # Who is the champion was a challenger once.
-    assert not is_drawn(who=Answering("champion", world.base, world.policy, load_in_4bit=False))
+    assert not is_drawn(who=Answering("champion", world.base, world.policy))
     assert left_behind(world.root) == []
 
 
@@ -220,14 +219,10 @@ def test_a_merged_policy_answers_alone_and_is_known_by_its_policy(world: World, 
     }
     alone = children.requests[-1]
     assert (alone.base, alone.policy) == (store.path(merged.sha256), None)
-    beside = ask(world, who=Answering("tuned-nf4", world.base, world.policy, load_in_4bit=True))
-    assert not beside.reused
-    assert children.requests[-1].policy == store.path(world.policy.sha256)
-    assert children.requests[-1].load_in_4bit
 
 
 def test_an_interrupted_drawing_goes_on_and_another_decoding_does_not(world: World, children: _Children) -> None:
-    base = Answering("base", world.base, None, load_in_4bit=False)
+    base = Answering("base", world.base, None)
     warm = ("seed=11", "evaluate.temperature=0.9")
     whole = rollouts(ask(world, *warm, who=base))
     children.batches_left = 2

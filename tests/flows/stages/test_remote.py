@@ -28,7 +28,7 @@ Request = Callable[[str], UUID]
 
 
 @flow
-def work(config: dict[str, Any], given: dict[str, Any]) -> None:
+def work(config: dict[str, Any], request: dict[str, Any]) -> None:
     """Do nothing."""
 
 
@@ -52,7 +52,7 @@ def request_run(prefect_server: str, config: Config, monkeypatch: pytest.MonkeyP
     def request(name: str) -> UUID:
         asked = TrainingRequest(stage="train", artifacts={}, key=name * 64, pipeline_run="0" * 32)
         with pytest.raises(Interrupted):
-            run_deployment_of(config, f"{work.name}/nowhere", asked, "given")
+            run_deployment_of(config, f"{work.name}/nowhere", asked)
         return waited_for[-1]
 
     with temporary_settings({PREFECT_API_URL: prefect_server}), get_client(sync_client=True) as client:

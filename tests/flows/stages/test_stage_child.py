@@ -58,9 +58,9 @@ class Team:
         main(file, Channel(io.StringIO()))
         return DEVICE
 
-    def run_deployment(self, config: Config, deployment: str, request: ChildRequest, parameter: str) -> None:
+    def run_deployment(self, config: Config, deployment: str, request: ChildRequest) -> None:
         """Run the deployment's flow with what it is given, as JSON, as a worker would."""
-        assert (request.what, deployment, parameter) == ("inference", "inference/inference", "child")
+        assert (request.what, deployment) == ("inference", "inference/inference")
         child = ChildRequest.model_validate_json(request.model_dump_json())
         self.requests.append(child)
         state = config.state.model_copy(update={"root": config.state.root / REMOTE_FOLDER})
@@ -72,7 +72,7 @@ class Team:
 
     @property
     def tuned(self) -> Answering:
-        return Answering("tuned", self.world.base, self.world.policy, load_in_4bit=False)
+        return Answering("tuned", self.world.base, self.world.policy)
 
 
 @pytest.fixture
