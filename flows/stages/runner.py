@@ -22,7 +22,7 @@ from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.prefect_run import is_recorded, run_log
 from flows.runtime.run_page import run_page
-from flows.runtime.session import BYTES_FOR_A_STAGE, prove_space, work_folder
+from flows.runtime.session import BYTES_FOR_A_STAGE, mirror_address, prove_space, work_folder
 from flows.runtime.signals import refuse_if_interrupted
 from flows.runtime.stores import open_recorder, open_store, read_registry
 from flows.stages.child_pool import ChildPool
@@ -73,6 +73,11 @@ class Session:
     def registry(self) -> RegistryReader:
         """The registered versions, to be read."""
         return read_registry(self.config)
+
+    @property
+    def mirror(self) -> str:
+        """The address of the checkpoints' mirror."""
+        return mirror_address(self.config)
 
     def folder(self, name: str) -> Path:
         """Return the folder in which a stage's child works."""

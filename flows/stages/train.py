@@ -12,7 +12,6 @@ from typing import Any
 
 from flows.runtime.console import say, warn
 from flows.runtime.prefect_run import stage_flow
-from flows.runtime.session import mirror_address
 from flows.stages.child_pool import ChildPool
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
 from flows.stages.stage_child import this_worker
@@ -105,7 +104,7 @@ def _seed_stage(
             dataset=given["dataset"].path,
             store=given["prompts"].path / "store",
             audit=given["audit"].path,
-            mirror=mirror_address(config),
+            mirror=session.mirror,
             training=training_name(config, seed, inputs),
             fresh=session.fresh,
             prices=config.workers.prices,

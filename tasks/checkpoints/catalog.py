@@ -50,11 +50,7 @@ class Catalog:
         self._read: Mapping[StoredObject, Manifest] = {}
 
     def read(self, *, again: bool = False) -> Entries:
-        """Read every manifest.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote one.
-        """
+        """Read every manifest."""
         manifests: dict[StoredObject, Manifest] = {}
         damaged: dict[StoredObject, str] = {}
         for stored in self.listed():

@@ -53,20 +53,12 @@ class FolderStore:
             return self._describe(key, incoming, checksum)
 
     def read(self, key: str) -> bytes:
-        """Return an object's bytes.
-
-        Raises:
-            ObjectMissing: There is no such object.
-        """
+        """Return an object's bytes."""
         with self._explained("read", key):
             return (self._root / key).read_bytes()
 
     def download(self, key: str, path: Path) -> None:
-        """Copy an object to a new file in an existing folder; on failure no file is left.
-
-        Raises:
-            ObjectMissing: There is no such object.
-        """
+        """Copy an object to a new file in an existing folder; on failure no file is left."""
         with self._explained("read", key):
             source = (self._root / key).open("rb")
         with source, written_whole(path) as target:

@@ -75,11 +75,7 @@ class GcsStore:
         return _describe(blob)
 
     def read(self, key: str) -> bytes:
-        """Return an object's bytes.
-
-        Raises:
-            ObjectMissing: There is no such object.
-        """
+        """Return an object's bytes."""
         with self._explained(key):
             # In one request and unchecked: the reader verifies them by its own digest.
             content = self._bucket.blob(key).download_as_bytes(
@@ -88,11 +84,7 @@ class GcsStore:
         return bytes(content)
 
     def download(self, key: str, path: Path) -> None:
-        """Write an object's bytes to a new file in an existing folder; on failure no file is left.
-
-        Raises:
-            ObjectMissing: There is no such object.
-        """
+        """Write an object's bytes to a new file in an existing folder; on failure no file is left."""
         with self._explained(key), written_whole(path) as target:
             self._bucket.blob(key).download_to_file(target, checksum=None, raw_download=True, **self._request)
 

@@ -100,9 +100,6 @@ class LocalCheckpoints:
         """Return the newest checkpoint, by step and fencing number, whose every file verifies; None without one.
 
         One that does not verify, or is of another training or base model, is skipped with a warning.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote one.
         """
         for folder in self._folders():
             manifest = self._read_or_warn(folder)
@@ -175,11 +172,7 @@ def _fencing(folder: Path) -> int:
 
 
 def read_sealed(folder: Path) -> Manifest:
-    """Return the manifest of a checkpoint's folder.
-
-    Raises:
-        ManifestTooNew: A newer version of this program wrote it.
-    """
+    """Return the manifest of a checkpoint's folder."""
     try:
         return Manifest.from_bytes((folder / MANIFEST_FILE).read_bytes())
     except ManifestTooNew as error:
@@ -197,11 +190,7 @@ def read_sealed(folder: Path) -> Manifest:
 
 
 def verify_sealed(folder: Path) -> Manifest:
-    """Hash every file of a checkpoint's folder, and return its manifest.
-
-    Raises:
-        ManifestTooNew: A newer version of this program wrote it.
-    """
+    """Hash every file of a checkpoint's folder, and return its manifest."""
     manifest = read_sealed(folder)
     for name, file in manifest.files.items():
         try:

@@ -42,17 +42,17 @@ class CheckpointDamaged(InputError):
     """A file of a mirrored checkpoint is missing or altered."""
 
 
-def nothing() -> None:
-    """Do nothing."""
-
-
 def warn(_: Manifest, sentence: str) -> None:
     """Log why a checkpoint is skipped."""
     logger.warning("%s; trying the checkpoint before", sentence)
 
 
 class Mirror:
-    """Checkpoints of one training in a store; usable by several processes at once."""
+    """Checkpoints of one training in a store; usable by several processes at once.
+
+    What reads checkpoints raises `ManifestTooNew` where a newer version of this program wrote one, and an `InputError`
+    where one is of another training or base model, or the store cannot be used; then nothing is removed.
+    """
 
     def __init__(self, store: ObjectStore, prefix: str, training: str) -> None:
         """Use the part of a store that belongs to one training."""
@@ -64,7 +64,7 @@ class Mirror:
         self.bytes_sent = 0
         """Bytes of files published here that the mirror did not have intact."""
 
-    def publish(self, folder: Path, *, before_manifest: Callable[[], None] = nothing) -> Manifest:
+    def publish(self, folder: Path, *, before_manifest: Callable[[], object] | None = None) -> Manifest:
         """Mirror a checkpoint; on return it can be restored.
 
         Only bytes missing from the mirror are sent. Publishing the same checkpoint again only replaces missing or
@@ -85,7 +85,8 @@ class Mirror:
 
         with ThreadPoolExecutor(REQUESTS) as pool:
             used = dict(zip(files, pool.map(put, files), strict=True))
-            before_manifest()
+            if before_manifest is not None:
+                before_manifest()
             self._put_manifest(manifest)
             at_risk = self._at_risk(manifest, entries, used)
             again = list(pool.map(lambda digest: self._put(*files[digest], used[digest]), at_risk))
@@ -94,11 +95,7 @@ class Mirror:
         return manifest
 
     def manifests(self) -> list[Manifest]:
-        """Return the checkpoints on the training's current branch, newest first.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote one.
-        """
+        """Return the checkpoints on the training's current branch, newest first."""
         entries = self._catalog.read(again=True)
         for reason in entries.damaged.values():
             logger.warning("%s; passing it over", reason)
@@ -109,9 +106,6 @@ class Mirror:
 
         Returns:
             The former, and a sentence for each of the latter, by step and fencing number.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote one.
         """
         entries = self._catalog.read(again=True)
         segments = begun(self.store, self.root)
@@ -121,9 +115,6 @@ class Mirror:
         """Return the newest checkpoint whose every byte verifies; None without one.
 
         A checkpoint that does not verify is skipped, with the reason logged as a warning.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote one.
         """
         return self._newest(self.verify, base)
 
@@ -142,9 +133,6 @@ class Mirror:
             base: Required sha256 of the base policy; any if None.
             newer_than: Step and fencing number of an existing checkpoint; only newer ones are restored.
             passed_over: Called with each checkpoint that does not verify, and the reason.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote one.
         """
 
         def restore(manifest: Manifest) -> None:
@@ -226,9 +214,6 @@ class Mirror:
             keep_last: Number of newest to keep; 1 or more.
             grace_seconds: Time for which unreferenced bytes are kept, by the store's clock; less than the default may
                 take them from a checkpoint that another process is publishing.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote a checkpoint; nothing is removed.
         """
         return prune(self.store, self.root, self._catalog, keep_last, grace_seconds)
 

@@ -1,4 +1,4 @@
-"""The main job, end to end: killed with SIGKILL in training, resumed, run again, held for people, damaged and mended.
+"""The main job, end to end: killed at three points, resumed, run again, held for people, damaged and mended.
 
 Whatever looks at the one pipeline is in this file, for a file's tests stay in one process, which runs it once.
 """
@@ -55,14 +55,18 @@ PEOPLE = [
 ]
 
 
-def test_a_kill_in_training_leaves_no_process_behind(pipeline: Pipeline) -> None:
+def test_a_kill_leaves_no_process_behind(pipeline: Pipeline) -> None:
     assert pipeline.survivors == []
 
 
-def test_the_resumed_run_skips_what_was_finished_and_resumes_from_the_checkpoint(pipeline: Pipeline) -> None:
+def test_each_resumed_run_skips_what_was_finished_and_training_resumes_from_its_checkpoint(pipeline: Pipeline) -> None:
     assert pipeline.resumed.exit_code in VERDICT_CODES, pipeline.resumed.said
-    assert skipped(pipeline.resumed.said) == [*STAGES[:4], *_merges_taken_again(pipeline)]
-    assert "resumed at step" in pipeline.resumed.said
+    assert skipped(pipeline.said[1]) == STAGES[:2]
+    assert skipped(pipeline.said[2]) == STAGES[:4]
+    assert "resumed at step" in pipeline.said[2]
+    again = skipped(pipeline.resumed.said)
+    assert again[:5] == STAGES[:5]
+    assert set(again[5:]) <= {"plan", "merge-tuned", *_merges_taken_again(pipeline)}
     assert list(pipeline.resumed.document["stages"]) == STAGES
 
 
@@ -240,7 +244,7 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
     stages = {run.data.tags["stage"]: run for run in runs if run.info.status == "FINISHED" and "stage" in run.data.tags}
     assert set(stages) == set(STAGES)
     killed = [run for run in runs if run.info.status == "KILLED"]
-    assert {run.data.tags.get("stage") for run in killed} == {None, "train"}
+    assert {run.data.tags.get("stage") for run in killed} >= {None, "train"}
     assert {each.dataset.name for each in stages["train"].inputs.dataset_inputs} == {
         "prompts",
         "dataset",
@@ -280,7 +284,7 @@ def test_prefect_shows_a_flow_a_stage_and_the_killed_runs_as_crashed(
         *("progress", "audit-gate", "training", "evaluation", "promotion", "retraining")
     }
     assert {name for name, _ in runs} == {"retrain", *FLOWS}
-    assert {name for name, state in runs if state == "Crashed"} == {"retrain", "train"}
+    assert {name for name, state in runs if state == "Crashed"} >= {"retrain", "train", "evaluate"}
     assert not [name for name, state in runs if state == "Running"]
 
 
