@@ -89,15 +89,6 @@ def test_a_crashed_run_is_attached_to_while_it_may_be_brought_back(
     assert request_run("b") != run
 
 
-def test_other_work_that_ends_moves_nobody_to_another_run(request_run: Request) -> None:
-    first, other = request_run("c"), request_run("d")
-    assert first != other
-    end(other, Failed())
-    assert request_run("c") == first
-    end(first, Failed())
-    assert request_run("c") not in {first, other}
-
-
 @pytest.mark.parametrize("deleted", [0, 1])
 def test_a_deleted_run_brings_no_ended_one_back(deleted: int, request_run: Request) -> None:
     """Some of those that had ended, or the one under way."""

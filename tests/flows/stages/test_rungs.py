@@ -132,7 +132,7 @@ def test_a_rung_that_fails_is_left_out_with_its_reason_and_the_others_answer(
 
     monkeypatch.setattr(answers, "tuned_on_references", fail)
     found = climb(world, "sft", "base-guided", seed=3 + 10 * pooled, pool=ChildPool(2) if pooled else None)
-    assert {rung: each.name for rung, each in found.answered.items()} == {"base-guided": "base-guided"}
+    assert {rung: each.record.stage for rung, each in found.answered.items()} == {"base-guided": "answer-base-guided"}
     (asked,) = children.requests
     assert (asked.policy, asked.general) == (None, False)
     assert asked.grammars

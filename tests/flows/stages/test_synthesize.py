@@ -64,10 +64,6 @@ def found(config: Config, *, fresh: bool = False) -> int:
     return len(read_prompts(table))
 
 
-def test_before_anything_was_served_there_is_nothing_to_learn_and_no_error(tmp_path: Path) -> None:
-    assert found(config_of(tmp_path)) == 0
-
-
 def test_a_resumed_run_learns_from_what_it_began_with(tmp_path: Path) -> None:
     config = config_of(tmp_path)
     log(tmp_path, 2)

@@ -170,18 +170,6 @@ def test_all_bytes_are_kept_while_a_manifest_that_is_kept_cannot_be_read(caplog:
     assert blobs_of(memory) == {b"30"}
 
 
-def test_a_foreign_manifest_is_left_alone_with_all_bytes() -> None:
-    memory, clock = aging_store()
-    mirror = Mirror(memory, "", "train-1")
-    for step in (10, 20):
-        publish(mirror, step, {"state": str(step).encode()})
-    memory.put_new("train-1/manifests/notes.txt", b"mine")
-    clock.now += LATER
-    mirror.prune(1)
-    assert memory.read("train-1/manifests/notes.txt") == b"mine"
-    assert blobs_of(memory) == {b"10", b"20"}
-
-
 @pytest.mark.parametrize("other", ["train-11", "train-1/deeper"])
 def test_pruning_and_clearing_never_touch_another_training(other: str) -> None:
     memory, clock = aging_store()

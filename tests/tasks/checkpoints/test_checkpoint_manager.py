@@ -226,12 +226,6 @@ def test_the_newest_mirrored_is_pinned_by_name(kept: Kept) -> None:
     assert kept.mirror.pins() == {"final": "00000002-00000001"}
 
 
-def test_closing_leaves_an_upload_behind_where_there_is_no_time(kept: Kept) -> None:
-    kept.keep_slowly(1)
-    kept.keeper.close(0.01)
-    assert kept.mirrored() == []
-
-
 @settings(deadline=None, max_examples=30)
 @given(jobs=st.lists(st.tuples(st.sampled_from(["newest", "best"]), st.integers(0, 99)), max_size=20))
 def test_the_last_of_every_kind_is_done_and_none_twice_and_each_kind_in_order(jobs: list[tuple[str, int]]) -> None:

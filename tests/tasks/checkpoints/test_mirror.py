@@ -223,32 +223,6 @@ def test_a_foreign_folder_is_not_published(mirror: Mirror, tmp_path: Path) -> No
     assert mirror.manifests() == []
 
 
-def test_a_checkpoint_that_a_later_segment_did_without_is_neither_listed_nor_newest(
-    mirror: Mirror, memory: MemoryStore
-) -> None:
-    segments.begin(memory, mirror.root, 1, 0)
-    for step in (140, 150):
-        publish(mirror, step, {"state": str(step).encode()})
-    segments.begin(memory, mirror.root, 2, 140)
-    assert [manifest.name for manifest in mirror.manifests()] == ["00000140-00000001"]
-    for step in (145, 150):
-        publish(mirror, step, {"state": str(step).encode(), "again": b""}, fencing=2)
-    assert [manifest.name for manifest in mirror.manifests()] == [
-        "00000150-00000002",
-        "00000145-00000002",
-        "00000140-00000001",
-    ]
-
-
-def test_a_pin_moves(mirror: Mirror) -> None:
-    first, second = (publish(mirror, step, {"state": str(step).encode()}) for step in (10, 20))
-    mirror.pin("best", first)
-    mirror.pin("best", second)
-    mirror.pin("best", second)
-    mirror.pin("final", second)
-    assert mirror.pins() == {"best": second.name, "final": second.name}
-
-
 def test_a_checkpoint_that_is_not_mirrored_is_not_pinned(mirror: Mirror) -> None:
     first, second = (publish(mirror, step, {"state": str(step).encode()}) for step in (10, 20))
     mirror.pin("best", second)

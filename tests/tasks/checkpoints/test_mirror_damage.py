@@ -157,20 +157,6 @@ def test_a_damaged_manifest_is_inspected_like_the_others_of_its_branch(mirror: M
     }
 
 
-def test_a_verification_holds_no_file_in_memory(memory: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    mirror = Mirror(memory, "", "train-1")
-    manifest = publish(mirror, 10, OLD)
-    read = memory.read
-
-    def read_small(key: str) -> bytes:
-        assert "/blobs/" not in key
-        return read(key)
-
-    monkeypatch.setattr(memory, "download", lambda key, path: path.write_bytes(read(key)))
-    monkeypatch.setattr(memory, "read", read_small)
-    mirror.verify(manifest)
-
-
 def test_a_verification_leaves_nothing_on_the_disk_and_says_where_that_is_full(
     mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
