@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from flows.runtime.console import say
 from flows.runtime.human_gate import wait_for_scores
-from flows.runtime.prefect_run import show_markdown, stage_flow
-from flows.runtime.run_page import linked_to_mlflow
+from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
 from flows.runtime.stores import open_store, past_audits
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from flows.stages.stage_child import run_stage_child

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
 
-from flows.runtime.prefect_run import is_recorded
+from flows.runtime.run_page import is_recorded
 from flows.runtime.signals import refuse_if_interrupted
 from schemas.config.config import Config
 from schemas.errors import Interrupted

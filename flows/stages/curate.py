@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import warn
-from flows.runtime.prefect_run import stage_flow
+from flows.runtime.run_page import stage_flow
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from flows.runtime.console import say, warn
-from flows.runtime.prefect_run import is_recorded, show_markdown, stage_flow
-from flows.runtime.run_page import linked_to_mlflow, mlflow_file
+from flows.runtime.run_page import is_recorded, linked_to_mlflow, mlflow_file, show_markdown, stage_flow
 from flows.runtime.session import mlflow_store
 from flows.stages.answers import SFT, Answering, Made, answer, answer_rival, answer_rungs
 from flows.stages.base import merge, published

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from flows.runtime.prefect_run import show_markdown, show_table
-from flows.runtime.run_page import linked_to_mlflow
+from flows.runtime.run_page import linked_to_mlflow, show_markdown, show_table
 from flows.stages.registered_version import answers_of
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord

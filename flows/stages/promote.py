@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import say
-from flows.runtime.prefect_run import show_markdown, stage_flow
-from flows.runtime.run_page import linked_to_mlflow
+from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
 from flows.runtime.stores import open_registry, read_registry
 from flows.stages.base import merge
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage

@@ -20,8 +20,7 @@ from prefect.serializers import JSONSerializer
 from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
 
 from flows.runtime.console import say, stage_progress, warn
-from flows.runtime.prefect_run import is_recorded, run_log
-from flows.runtime.run_page import run_page
+from flows.runtime.run_page import is_recorded, run_log, run_page
 from flows.runtime.session import BYTES_FOR_A_STAGE, mirror_address, prove_space, work_folder
 from flows.runtime.signals import refuse_if_interrupted
 from flows.runtime.stores import open_recorder, open_store, read_registry

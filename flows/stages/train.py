@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from flows.runtime.console import say, warn
-from flows.runtime.prefect_run import stage_flow
+from flows.runtime.run_page import stage_flow
 from flows.stages.child_pool import ChildPool
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
 from flows.stages.stage_child import this_worker

@@ -7,8 +7,7 @@ from typing import Final, Self
 from uuid import UUID
 
 from flows.runtime.console import warn
-from flows.runtime.prefect_run import run_log, show_markdown
-from flows.runtime.run_page import run_page
+from flows.runtime.run_page import run_log, run_page, show_markdown
 from tasks.lineage.mlflow.recorder import StageRun
 
 SECONDS_BETWEEN_WRITES: Final = 5.0
