@@ -12,14 +12,15 @@ from uuid import uuid4
 import pytest
 
 from flows.runtime.stores import open_recorder, open_store
-from flows.stages import stage_child
-from flows.stages.answers import Answering, answer, answer_rival, try_rivals
+from flows.stages import answers, child_pool, stage_child
+from flows.stages.answers import Answering, Rungs, answer, answer_rival, answer_rungs, rung_makers, try_rivals
+from flows.stages.child_pool import ChildPool, do_all
 from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.evaluate import RivalConfig
 from schemas.config.profiles import load_config
-from schemas.errors import Interrupted
+from schemas.errors import Interrupted, TucanoError
 from tasks.evaluate.answers.answer import AnswerRequest, main
 from tasks.evaluate.answers.files import FINISHED_FILE, ROLLOUTS_FILE
 from tasks.policy.child import Channel
@@ -59,10 +60,13 @@ class _Children:
     batches_left: int | None = None
     found: list[int] = field(default_factory=list)
     """Batches that each child found finished."""
+    fails: Exception | None = None
 
     def run(self, module: str, request: AnswerRequest, folder: Path, **_: Any) -> None:
         assert module == "tasks.evaluate.answers.answer"
         self.requests.append(request)
+        if self.fails:
+            raise self.fails
         folder.mkdir(parents=True, exist_ok=True)
         finished = request.work / FINISHED_FILE
         self.found.append(finished.read_bytes().count(b"\n") if finished.exists() else 0)
@@ -133,7 +137,8 @@ def _result(config: Config, kind: ArtifactKind, fill: Any) -> StageResult:
 @pytest.fixture
 def children(monkeypatch: pytest.MonkeyPatch) -> _Children:
     children = _Children()
-    monkeypatch.setattr(stage_child, "run_child", children.run)
+    for module in (stage_child, child_pool):
+        monkeypatch.setattr(module, "run_child", children.run)
     return children
 
 
@@ -283,3 +288,49 @@ def test_a_rival_proves_before_training_that_it_answers_until_its_answers_are_th
         other = config.evaluate.model_copy(update={"rivals": (rival.model_copy(update={"model": "larger"}),)})
         try_rivals(Session(config.model_copy(update={"evaluate": other})), world.dataset)
         assert len(server.requests) == asked + 2
+
+
+def climb(world: World, *rungs: str, seed: int, pool: ChildPool | None = None) -> Rungs:
+    from prefect import flow
+
+    names = ", ".join(f'"{rung}"' for rung in rungs)
+    config = world.config(f"evaluate.rungs=[{names}]", f"seed={seed}")
+
+    @flow(name="climbs", validate_parameters=False)
+    def climbs() -> Rungs:
+        with open_recorder(config).pipeline("climbs", {}) as run:
+            session = Session(config, run, pool=pool)
+            base = session.result(world.base)
+            made = do_all(pool, rung_makers(session, world.dataset, base))
+            return answer_rungs(session, world.dataset, world.plan, base, made)
+
+    return climbs()
+
+
+@pytest.mark.parametrize("pool", [None, ChildPool(2)], ids=["alone", "pooled"])
+def test_a_rung_that_fails_is_left_out_with_its_reason_and_the_others_answer(
+    world: World,
+    children: _Children,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    pool: ChildPool | None,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise TucanoError(f"unexpected ValueError; the traceback is in {world.root}/work/sft/warm_start.log")
+
+    monkeypatch.setattr(answers, "tuned_on_references", fail)
+    found = climb(world, "sft", "base-guided", seed=13 if pool else 3, pool=pool)
+    assert {rung: each.record.stage for rung, each in found.answered.items()} == {"base-guided": "answer-base-guided"}
+    (asked,) = children.requests
+    assert (asked.policy, asked.general) == (None, False)
+    assert asked.grammars
+    assert found.left_out == {
+        "sft": "unexpected ValueError; the traceback is in the state folder/work/sft/warm_start.log"
+    }
+    assert "the evaluation continues without sft" in capsys.readouterr().err
+
+
+def test_an_interruption_leaves_nothing_out_but_ends_the_evaluation(world: World, children: _Children) -> None:
+    children.fails = Interrupted("killed")
+    with pytest.raises(Interrupted):
+        climb(world, "base-guided", seed=6, pool=ChildPool(2))
