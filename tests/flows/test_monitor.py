@@ -22,7 +22,6 @@ from flows.stages.monitor import Monitored
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.lineage.store.artifacts import ArtifactStore
-from tasks.monitor import stage as monitor_stage
 from tests.flows.monitored import MODEL, World, shared_world
 from tests.flows.prefect_state import prefect_state
 from tests.tasks.monitor.logged import PUSH, answer, write_log
@@ -139,23 +138,6 @@ def test_drift_is_reported_once_for_each_alarm(
     run(world, bad)
     assert "on-drift waits" in capsys.readouterr().err
     assert len(retraining.started(2)) == 2
-
-
-def test_logs_that_are_changed_between_hashing_and_reading_are_not_kept(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    logs = write_log(tmp_path / "log.jsonl", lines(range(2)))
-    read = monitor_stage.run
-
-    def change_and_run(*arguments: Any, **options: Any) -> Any:
-        logs.write_bytes(logs.read_bytes().replace(b"800.0", b"900.0"))
-        return read(*arguments, **options)
-
-    before = {record.sha256 for record in ArtifactStore(world.root / "artifacts").records("monitoring")}
-    monkeypatch.setattr(monitor_stage, "run", change_and_run)
-    with pytest.raises(InputError, match="were changed while they were read"):
-        run(world, logs)
-    assert {record.sha256 for record in ArtifactStore(world.root / "artifacts").records("monitoring")} == before
 
 
 def test_an_event_that_the_server_does_not_take_is_sent_by_the_next_run(

@@ -63,14 +63,6 @@ def test_quiet_leaves_warnings_those_of_a_captured_block_too(
     ]
 
 
-def test_lines_come_no_more_often_than_every_ten_seconds(clock: Clock, said: list[str]) -> None:
-    with console.stage_progress("train") as report:
-        for step in range(100):
-            clock.now += 1
-            report(step, 100, "")
-    assert len(said) == 10
-
-
 def test_the_estimate_of_a_second_kind_of_unit_leaves_out_the_first(clock: Clock, said: list[str]) -> None:
     """Minutes of preflight once made the first steps look ten times as long as they were."""
     with console.stage_progress("train") as report:
@@ -123,11 +115,6 @@ def test_a_sentence_is_wrapped_between_words_and_no_path_is_broken(
     assert max(map(len, sentence)) <= widest
     assert all(line.startswith("  ") for line in sentence)
     assert " ".join(" ".join(sentence).split()) == " ".join(["one word after another"] * 10)
-
-
-def test_a_text_between_colons_is_no_emoji(capsys: pytest.CaptureFixture[str]) -> None:
-    console.show("read-only mount /data:x:ro")
-    assert "/data:x:ro" in capsys.readouterr().err
 
 
 def test_a_command_is_not_broken(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

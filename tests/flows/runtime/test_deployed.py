@@ -150,12 +150,6 @@ def test_a_cancelled_run_is_not_scheduled_again(server: Server) -> None:
 
 
 @pytest.mark.integration
-def test_without_a_deployment_the_interruption_is_the_commands(server: Server) -> None:
-    with pytest.raises(Interrupted, match="run the same command again"):
-        ends_by("Interrupted", "run the same command again")
-
-
-@pytest.mark.integration
 @pytest.mark.parametrize("asked", ["by a signal", "by the end of its supervisor"])
 def test_a_run_that_is_asked_to_end_saves_and_is_scheduled_at_once(server: Server, tmp_path: Path, asked: str) -> None:
     log = tmp_path / "log"

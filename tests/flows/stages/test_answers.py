@@ -2,7 +2,6 @@
 
 import io
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -204,26 +203,6 @@ def test_a_model_answers_a_test_split_once_with_one_decoding(world: World, child
     # Who is the champion was a challenger once.
     assert not is_drawn(who=Answering("champion", world.base, world.policy))
     assert left_behind(world.root) == []
-
-
-def test_a_merged_policy_answers_alone_and_is_known_by_its_policy(world: World, children: _Children) -> None:
-    store = open_store(world.config())
-    source = store.path(world.base.sha256)
-
-    def fill(folder: Path) -> None:
-        shutil.copytree(source, folder, dirs_exist_ok=True)
-        (folder / "merge.json").write_text("{}", encoding="utf-8")
-
-    merged = _result(world.config(), "merged", fill).record
-    served = ask(world, who=Answering("tuned", world.base, world.policy, merged))
-    assert served.record.inputs == {
-        "merged": merged.sha256,
-        "policy": world.policy.sha256,
-        "dataset": world.dataset.record.sha256,
-        "plan": world.plan.record.sha256,
-    }
-    alone = children.requests[-1]
-    assert (alone.base, alone.policy) == (store.path(merged.sha256), None)
 
 
 def test_an_interrupted_drawing_goes_on_and_another_decoding_does_not(world: World, children: _Children) -> None:

@@ -228,13 +228,3 @@ def test_another_language_makes_the_report_again_and_no_answer(world: World, chi
     assert "trained on the same words: 7 (sentiment 2, sql_qa 5)." in texts[0]
     assert "com as mesmas palavras: 7 (sentiment 2, sql_qa 5)." in texts[1]
     assert world.evaluate(policy, "train.load_in_4bit=false", 'report.language="pt"')["evaluate"].reused
-
-
-def test_a_model_unknown_to_the_engine_is_in_the_report(world: World, children: Children) -> None:
-    unknown = children.unknown_to_engine = "model_type: strange (StrangeForCausalLM)"
-    stages = world.evaluate(world.policy("strange", unknown_to_engine=unknown), "warm_start.steps=0", "seed=9")
-    assert report(stages)["unknown_to_engine"] == {unknown: ["rollouts", "base", "tuned"]}
-    sentence = f"does not know this model ({unknown}), so that"
-    page = (stages["evaluate"].path / "report.html").read_text(encoding="utf-8")
-    assert page.count(sentence) == 1
-    assert "rollouts, base, tuned." in page

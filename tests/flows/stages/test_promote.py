@@ -189,26 +189,6 @@ def test_a_held_version_is_registered_and_described_and_no_alias_moves(
     assert "This version is held" in held.description
 
 
-def test_a_rollback_is_not_undone_by_a_new_evaluation_of_the_same_policy_but_by_a_person(
-    world: Promotable, model: Model, policy: ArtifactRecord, newer: ArtifactRecord, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first, again, later = (world.evaluation("promote", note) for note in ("first", "again", "later"))
-    model.promote(policy, first)
-    model.promote(newer, first)
-    model.roll_back()
-    capsys.readouterr()
-    model.promote(newer, again)
-    assert model.aliases == {"champion": "1"}
-    reported = capsys.readouterr().err
-    assert "is of a policy that was rolled back at" in reported
-    assert "promote it again with `tucano promote 3`" in reported
-    model.promote(newer, again, by_hand=True)
-    assert model.aliases == {"champion": "3", "previous": "1"}
-    # It is no more a policy that was rolled back.
-    model.promote(newer, later)
-    assert model.aliases == {"champion": "4", "previous": "1"}
-
-
 def known(version: int, policy: str, promoted: str | None = None, rolled_back: str | None = None) -> PolicyVersion:
     return PolicyVersion(
         version=str(version),

@@ -74,14 +74,6 @@ def _page(run: Any, seconds: float, **named: Any) -> TrainingPage:
     return TrainingPage(run, "train-seed5", TrainingArtifact(), seconds_between_writes=seconds, **named)
 
 
-def test_metrics_are_written_while_it_trains() -> None:
-    run = Recording()
-    with _page(run, SOON) as page:
-        page.metrics(1, {"loss": 0.5})
-        assert run.tried.wait(10)
-    assert run.steps == [1]
-
-
 @pytest.mark.integration
 def test_the_child_does_not_wait_for_a_parent_whose_mlflow_is_slow(tmp_path: Path) -> None:
     """100 steps of 5 kB are eight times what the pipe holds: a parent that wrote before it read on would take 20 s."""

@@ -159,14 +159,6 @@ def test_a_local_checkpoint_never_displaces_one_that_is_to_be_mirrored(kept: Kep
     assert kept.on_disk() == [2, 4]
 
 
-def test_flushing_ends_with_its_time_and_tells_that_something_is_left(kept: Kept) -> None:
-    kept.keep_slowly(1)
-    assert not kept.keeper.flush(0.01)
-    assert not kept.keeper.flush(0.0)
-    kept.store.gate.set()
-    assert kept.keeper.flush(LONG)
-
-
 def test_a_mirror_that_fails_is_reported_and_the_next_is_tried_again(kept: Kept) -> None:
     kept.store.wrong = InputError("the store does not answer")
     kept.keep(1)

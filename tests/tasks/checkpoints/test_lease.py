@@ -218,14 +218,6 @@ def test_something_else_among_the_leases_stops_with_one_sentence_and_is_not_dele
     assert store.read(f"{LEASES}{name}") == b"mine"
 
 
-def test_a_holder_whose_lease_was_removed_by_hand_stops(store: ObjectStore) -> None:
-    lease = acquire(store)
-    for stored in store.list(LEASES):
-        store.delete(stored)
-    with pytest.raises(LeaseLost, match="removed"):
-        lease.require_held()
-
-
 CHILD = """
 import sys
 from pathlib import Path

@@ -53,14 +53,6 @@ def test_a_checkpoint_is_found_as_it_was_written(files: dict[str, bytes], step: 
         assert [path.name for path in Path(root).iterdir()] == [f"checkpoint-{step:08d}-00000004"]
 
 
-def test_the_newest_is_by_step_and_then_by_fencing_number(local: LocalCheckpoints) -> None:
-    for step, fencing in ((9, 3), (100, 1), (100, 2), (10, 5)):
-        local.write(step, fencing, {}, filling(FILES))
-    newest = newest_folder(local)
-    assert newest is not None
-    assert newest.name == "checkpoint-00000100-00000002"
-
-
 def test_a_checkpoint_that_a_later_segment_did_without_is_passed_over(local: LocalCheckpoints) -> None:
     kept = local.write(140, 1, {}, filling(FILES))
     local.write(150, 1, {}, filling(FILES))
@@ -100,14 +92,6 @@ def test_a_torn_or_altered_folder_is_never_taken(data: st.DataObject) -> None:
                 bit = 1 << data.draw(st.integers(0, 7))
                 victim.write_bytes(content[:position] + bytes([content[position] ^ bit]) + content[position + 1 :])
         assert newest_folder(local) == before
-
-
-@pytest.mark.parametrize("name", ["checkpoint-00000009-00000001", "checkpoint-9", ".draft-00000009-00000001-x"])
-def test_a_folder_without_a_manifest_or_of_another_name_is_never_taken(local: LocalCheckpoints, name: str) -> None:
-    folder = local.write(1, 1, {}, filling(FILES))
-    (folder.parent / name).mkdir()
-    (folder.parent / name / "state.json").write_bytes(b"{}")
-    assert newest_folder(local) == folder
 
 
 def test_a_copy_under_another_step_is_never_taken(local: LocalCheckpoints) -> None:
@@ -233,15 +217,6 @@ def test_the_newest_and_the_excepted_are_kept_and_nothing_else(steps: set[int], 
         local.keep(last, but=[folders[step] for step in excepted])
         kept = {*sorted(steps)[-last:], *excepted}
         assert sorted(path.name for path in Path(root).iterdir()) == sorted(folders[step].name for step in kept)
-
-
-def test_a_folder_that_is_no_checkpoint_is_named(tmp_path: Path) -> None:
-    for read in (read_sealed, verify_sealed):
-        with pytest.raises(InputError, match=r"nowhere is no checkpoint: .*No such file"):
-            read(tmp_path / "nowhere")
-    (tmp_path / MANIFEST_FILE).write_bytes(b"{}")
-    with pytest.raises(InputError, match="altered or is of an older version"):
-        read_sealed(tmp_path)
 
 
 def test_the_checksum_is_the_one_that_a_store_tells(local: LocalCheckpoints) -> None:

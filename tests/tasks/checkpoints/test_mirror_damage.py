@@ -1,8 +1,5 @@
 """A mirror with damage in it, and one that is not this training's to use."""
 
-import errno
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,14 +132,6 @@ def test_the_newest_that_verifies_is_restored_and_each_one_passed_over_is_report
     assert mirror.restore_newest(unwanted, newer_than=(30, 1)) is None
 
 
-def test_a_disk_that_refuses_is_no_reason_to_take_an_older_checkpoint(mirror: Mirror, tmp_path: Path) -> None:
-    for step, files in ((10, OLD), (20, NEW)):
-        publish(mirror, step, files)
-    (tmp_path / "taken").mkdir()
-    with pytest.raises(InputError, match="taken is there already"):
-        mirror.restore_newest(lambda _: tmp_path / "taken")
-
-
 def test_a_damaged_manifest_is_inspected_like_the_others_of_its_branch(mirror: Mirror, memory: MemoryStore) -> None:
     for step in (10, 20, 30):
         publish(mirror, step, OLD)
@@ -155,24 +144,6 @@ def test_a_damaged_manifest_is_inspected_like_the_others_of_its_branch(mirror: M
     assert damaged == {
         (20, 1): "the manifest train-1/manifests/00000020-00000001.json was altered or is of an older version"
     }
-
-
-def test_a_verification_leaves_nothing_on_the_disk_and_says_where_that_is_full(
-    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    manifest = publish(mirror, 10, OLD)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    mirror.verify(manifest)
-    assert list(tmp_path.iterdir()) == []
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "mkdir", full)
-    with pytest.raises(
-        InputError, match=r"the folder of temporary files cannot be written \(No space left on device\); free space"
-    ):
-        mirror.verify(manifest)
 
 
 def refusals(mirror: Mirror) -> list[Callable[[], object]]:

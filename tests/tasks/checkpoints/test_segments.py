@@ -84,16 +84,3 @@ def test_a_lost_or_damaged_beginning_is_left_out_and_nothing_is_deleted(store: O
     assert describe(read_segments(store, ROOT)) == f"0-20 on {machine_name()}, vanished; 21- on {machine_name()}"
     assert begun(store, ROOT) == {1: 0, 4: 20}
     assert store.list("") == before
-
-
-def test_a_lost_beginning_is_warned_of(store: ObjectStore, caplog: pytest.LogCaptureFixture) -> None:
-    begin(store, ROOT, 1, 0)
-    store.put_new(f"{ROOT}stretches/00000001-end.json", b"")
-    store.put_new(f"{ROOT}stretches/00000002-begin.json", b"")
-    read_segments(store, ROOT)
-    of_begin, of_end = (record.getMessage() for record in caplog.records)
-    assert of_begin.endswith(
-        "00000002-begin.json is lost or damaged; its segment is not shown, and checkpoints that it discarded are taken "
-        "for the training's again"
-    )
-    assert of_end.endswith("00000001-end.json is lost or damaged; its segment is shown without it")
