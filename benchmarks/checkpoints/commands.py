@@ -31,7 +31,7 @@ OF_PREFECT: Final = re.compile(r"[0-9:.]+ \| ")
 """Beginning of a line of Prefect's log, which no user sees: with each failure it has a traceback."""
 TIMED: Final = frozenset(
     {
-        *((f"answer-{name}", "timing.json") for name in ("base", "published", "tuned", "tuned-nf4")),
+        *((f"answer-{name}", "timing.json") for name in ("base", "published", "tuned")),
         *(("evaluate", f"report.{ending}") for ending in ("html", "json", "md")),
         ("promote", "README.md"),
     }

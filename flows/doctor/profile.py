@@ -1,11 +1,9 @@
 """Checks of what the profile names: base model, files, endpoints, and the source of preemption notices."""
 
 import os
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from huggingface_hub import constants, get_token, try_to_load_from_cache
 from huggingface_hub.errors import HFValidationError
@@ -57,15 +55,13 @@ def check_files(config: Config) -> CheckOutcome:
 
 
 def check_endpoints(config: Config) -> CheckOutcome:
-    """Call each model endpoint and Dask's scheduler that the profile names."""
+    """Call each model endpoint that the profile names."""
     findings: list[Finding] = []
     clocks: list[ClockReading] = []
     for setting, section, verdict in _endpoints(config):
         finding, seen = _ask_model(setting, section, verdict)
         findings.append(finding)
         clocks.extend(seen)
-    if (dask := config.curate.dask_address) is not None:
-        findings.append(_connect("curate.dask_address", dask, "fault", "start the scheduler, or correct the address"))
     return CheckOutcome(tuple(findings), tuple(clocks)) if findings else unused("endpoints", "the profile names none")
 
 
@@ -129,16 +125,6 @@ def _ask_model(setting: str, section: EndpointSection, verdict: Verdict) -> tupl
         found = f"{section.url} fails (HTTP {answer.status})"
         return Finding(setting, verdict, found, "look into the endpoint's own log"), answer.clocks
     return Finding(setting, "ok", f"{section.url} answers"), answer.clocks
-
-
-def _connect(setting: str, address: str, verdict: Verdict, remedy: str) -> Finding:
-    try:
-        parts = urlsplit(address)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        with socket.create_connection((parts.hostname or "", port), SECONDS_FOR_THE_METADATA):
-            return Finding(setting, "ok", f"{address} answers")
-    except (OSError, ValueError) as error:
-        return Finding(setting, verdict, f"nothing answers at {address} ({error})", remedy)
 
 
 def check_model(config: Config) -> CheckOutcome:

@@ -168,12 +168,8 @@ class CurateConfig(Section):
     """Prompts the base was trained on, which test nothing."""
     references: Path | None = None
     """People's references for validation and test prompts."""
-    runner: Literal["processes", "dask"] = "processes"
-    """Runner of the shards: this machine's processes, or Dask."""
     workers: int = Field(default=2, ge=1, le=256)
     """Shards processed at once."""
-    dask_address: str | None = None
-    """Address of a Dask scheduler; a local cluster."""
     shard_rows: int = Field(default=20_000, ge=1_000)
     """Rows that one worker has in memory."""
 
@@ -193,12 +189,6 @@ class CurateConfig(Section):
             missing = [] if isinstance(sizes, int) else [task for task in TASK_NAMES if task not in sizes]
             if missing:
                 raise ValueError(f"{name} says nothing of {', '.join(missing)}; give every task a number")
-        return self
-
-    @model_validator(mode="after")
-    def _an_address_is_of_dask(self) -> "CurateConfig":
-        if self.dask_address is not None and self.runner != "dask":
-            raise ValueError("dask_address is set but runner is 'processes'; add --set curate.runner=dask")
         return self
 
 

@@ -15,6 +15,8 @@ REMOVED: Final = {
     "base-prompt": "this rung was removed; leave it out, and search prompts with MLflow's optimize_prompts or GEPA",
     "cited": 'the rewards `cited` are `grounded` now; set rewards.spec = "grounded"',
     "sql_turns": "second turns of SQL were removed; leave it out: a rollout has one answer, as one that is served",
+    "runner": "Dask was removed; leave curate.runner out: curate.workers processes work on the shards",
+    "dask_address": "Dask was removed; leave curate.dask_address out: curate.workers processes work on the shards",
     "judge": "the judge of audit attack was removed; leave audit.judge out: evaluate.judge compares insights",
     "language": "language is that of all reports now; set report.language instead",
     "rival": "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields",

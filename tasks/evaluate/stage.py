@@ -48,7 +48,6 @@ from tasks.report.canvas import write_figures
 from tasks.report.wording import worded
 
 METRICS_FILE: Final = "ground_truth.json"
-TUNED_NF4: Final = "tuned-nf4"
 PUBLISHED: Final = "published"
 
 Judge = Callable[[Sequence[AnsweredPrompt]], JudgeReport | None]

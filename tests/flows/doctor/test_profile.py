@@ -180,11 +180,6 @@ def test_a_judge_of_insights_that_does_not_answer_is_a_fault() -> None:
         assert verdict(check_endpoints(local(f"evaluate.judge.url={server.url}/v1", "evaluate.judge.model=m"))) == "ok"
 
 
-def test_a_scheduler_that_does_not_listen_is_reported() -> None:
-    dask = local("curate.runner=dask", "curate.dask_address=tcp://127.0.0.1:9")
-    assert verdict(check_endpoints(dask)) == "fault"
-
-
 def test_the_announcer_of_a_machines_end_is_asked_as_google_wants_it() -> None:
     assert verdict(check_notice(local())) == "ok"
     with answering({"/preempted": (200, "FALSE"), "/gone": (500, "")}) as server:

@@ -9,15 +9,8 @@ from typing import Any
 import pytest
 
 from flows.runtime.stores import open_store
-from flows.stages import audit_sheet
-from flows.stages.audit_sheet import (
-    DRAWN_FROM_FILE,
-    VERSIONS_FILE,
-    drawn_sheets,
-    known_scores,
-    people_scores,
-    scoring_folder,
-)
+from flows.stages import audit
+from flows.stages.audit import DRAWN_FROM_FILE, VERSIONS_FILE, drawn_sheets, known_scores, people_scores, scoring_folder
 from flows.stages.runner import Session, StageResult
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
@@ -48,7 +41,7 @@ def _waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     def wait(_: Path, unscored: int, *__: object) -> None:
         raise Interrupted(f"{unscored} wait")
 
-    monkeypatch.setattr(audit_sheet, "wait_for_scores", wait)
+    monkeypatch.setattr(audit, "wait_for_scores", wait)
 
 
 @pytest.fixture
@@ -94,7 +87,7 @@ def asked(config: Config, monkeypatch: pytest.MonkeyPatch) -> list[tuple[TaskNam
             record = store.commit(draft, kind="sheet", stage="sheet", code_version="c", config_digest="d", inputs={})
         return StageResult(record, store.path(record.sha256), 0.0, reused=False)
 
-    monkeypatch.setattr(audit_sheet, "sheet", draw)
+    monkeypatch.setattr(audit, "sheet", draw)
     return calls
 
 
@@ -159,10 +152,7 @@ def test_people_are_asked_again_for_the_task_whose_reward_changed(
 
 
 def test_a_first_sheet_asks_for_all_tasks_and_a_reward_that_comes_back_for_none(
-    config: Config,
-    asked: list[tuple[TaskName, ...]],
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
+    config: Config, asked: list[tuple[TaskName, ...]], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(Interrupted, match="wait"):
         people_scores(Session(config, "run"), RESULT, RESULT, RESULT)
