@@ -44,9 +44,9 @@ def check_prefect(config: Config) -> list[Finding]:
         found = f"no server answers at {shown(address)}"
         return [Finding(check, "fault", found, "start it, or correct or unset PREFECT_API_URL")]
     # Both take a second to import, which a machine without a server need not wait for.
-    from prefect.exceptions import ObjectNotFound
+    from prefect.exceptions import ObjectNotFound  # noqa: PLC0415
 
-    from flows.runtime.prefect_client import connected, has_worker
+    from flows.runtime.prefect_client import connected, has_worker  # noqa: PLC0415
 
     with connected(address) as client:
         there = str(client.request("GET", "/admin/version").raise_for_status().json())
@@ -222,16 +222,21 @@ def check_model(config: Config) -> list[Finding]:
     except HFValidationError:
         found = f"policy.name {name!r} is neither a folder nor a hub name"
         return [Finding(check, "fault", found, "correct it with --set policy.name=...")]
+    return [_on_the_hub(name, revision or "main")]
+
+
+def _on_the_hub(name: str, revision: str) -> Finding:
+    check = "model"
     remedy = "reach the hub once, set HF_ENDPOINT to a mirror of it, or set policy.name to the folder of a download"
     if constants.HF_HUB_OFFLINE:
-        return [Finding(check, "fault", f"{name} is not downloaded, and HF_HUB_OFFLINE is set", remedy)]
-    address = f"{constants.ENDPOINT}/{name}/resolve/{revision or 'main'}/config.json"
+        return Finding(check, "fault", f"{name} is not downloaded, and HF_HUB_OFFLINE is set", remedy)
+    address = f"{constants.ENDPOINT}/{name}/resolve/{revision}/config.json"
     status = _status(address, _bearer(get_token()))
     if isinstance(status, str):
         found = f"{name} is not downloaded, and {constants.ENDPOINT} does not answer ({status})"
-        return [Finding(check, "fault", found, remedy)]
+        return Finding(check, "fault", found, remedy)
     if status != httpx.codes.OK:
-        found = f"{constants.ENDPOINT} does not give {name} at {revision or 'main'} (HTTP {status})"
+        found = f"{constants.ENDPOINT} does not give {name} at {revision} (HTTP {status})"
         remedy = "correct policy.name or policy.revision, or set HF_TOKEN to a token that may read it"
-        return [Finding(check, "fault", found, remedy)]
-    return [Finding(check, "ok", f"{name}, which the first run downloads")]
+        return Finding(check, "fault", found, remedy)
+    return Finding(check, "ok", f"{name}, which the first run downloads")

@@ -322,7 +322,7 @@ def test_an_earlier_base_of_the_same_model_replaces_the_hub(
 ) -> None:
     for check in ("check_gpu", "check_gpu_packages"):
         monkeypatch.setattr(machine, check, lambda _: [])
-    with pytest.raises(InputError, match="model: .* does not answer"):
+    with pytest.raises(InputError, match=r"model: .* does not answer"):
         require_ready(l4(), "l4")
     store = ArtifactStore(tmp_path / "state" / "artifacts")
     with store.draft() as draft:
