@@ -17,7 +17,7 @@ from tasks.audit import stage as audit_stage
 from tasks.audit.report import REPORT_PAGE
 from tasks.audit.stage import REPORT_FILE, AuditFiles
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.source import file_digests
+from tasks.lineage.store.content import file_digests
 from tasks.report.language import spoken
 
 REPORTS = (REPORT_PAGE, REPORT_FILE)

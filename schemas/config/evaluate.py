@@ -78,9 +78,6 @@ class JudgeConfig(EndpointSection):
 
     prompts: int = Field(default=40, ge=2)
     """Test prompts, drawn at random where there are more, whose answers it compares in both orders."""
-    checked_pairs: int = Field(default=40, ge=2)
-    """Pairs of the audit's completions with different scores, on which its agreement with people is measured."""
-
 
 class ReferenceTuningConfig(Section):
     """Supervised fine-tuning on the reference answers of the training split, by an adapter of the training's size."""

@@ -15,6 +15,8 @@ REMOVED: Final = {
     "base-prompt": "this rung was removed; leave it out, and search prompts with MLflow's optimize_prompts or GEPA",
     "cited": 'the rewards `cited` are `grounded` now; set rewards.spec = "grounded"',
     "sql_turns": "second turns of SQL were removed; leave it out: a rollout has one answer, as one that is served",
+    "checked_pairs": "the judge is no longer compared with people's scores; leave it out, and compare scores of any kind "
+    "with `tucano compare`",
     "judge": "the judge of audit attack was removed; leave audit.judge out: evaluate.judge compares insights",
 }
 """What is said of keys and names that earlier versions had."""

@@ -134,14 +134,6 @@ def compare(
 ) -> Comparison:
     """Pair the scores and compute the comparison; the same rows give the same numbers.
 
-    Args:
-        base: Scores of the base model.
-        tuned: Scores of the tuned model.
-        margin: Non-inferiority margin, in score, above 0 and below 1.
-        resamples: Bootstrap and permutation resamples, 1,000 to 1,000,000.
-        seed: Seed of the resampling, 0 or more.
-        truth_loss: Share of the base's ground truth on a task that may be lost.
-
     Raises:
         InputError: An argument is out of its range, or the rows cannot be compared (see `pair`).
     """

@@ -105,11 +105,6 @@ class GateConditions:
         """Return the comparison of base and tuned with the gate's decision, and verdicts after all that is examined.
 
         The tasks that count are those that base or tuned has learned.
-
-        Args:
-            match: Base and tuned.
-            margin: The largest acceptable loss of a task, in score.
-            compare: Compares the second scores with the first.
         """
         learned = [task for task, claim in self.claims.items() if claim.learned]
         if learned:
@@ -195,16 +190,7 @@ def claims_of(
     baselines: Sequence[ScoredBaseline],
     compare: Compare,
 ) -> dict[TaskName, TaskClaim]:
-    """Return what is known of each task beside base and tuned's scores.
-
-    Args:
-        config: Floors, and the least variety.
-        base: The base.
-        chosen: The policy that may be promoted, whose ground truth and variety count.
-        tuned: Scores of the policies of all seeds, which are compared with the baselines.
-        baselines: The baselines with their scores.
-        compare: Compares the second scores with the first.
-    """
+    """Return what is known of each task beside base and tuned's scores."""
     against = _against_baselines(baselines, tuned, compare)
     return {
         task: TaskClaim(
@@ -282,12 +268,7 @@ def missing_references(answers: Sequence[Rollout]) -> dict[TaskName, MissingRefe
 
 
 def hold_where_untested(gate: PromotionGate, missing: Mapping[TaskName, MissingReferences]) -> PromotionGate:
-    """Hold, whatever was decided, a model of which a task was not tested at all; say where some prompts count nothing.
-
-    Args:
-        gate: The verdict so far.
-        missing: Prompts without a reference, by task.
-    """
+    """Hold, whatever was decided, a model of which a task was not tested at all; say where some prompts count nothing."""
     untested = [
         worded("{task} is not tested: none of its {prompts} test prompts has a reference", task=task, prompts=n.prompts)
         for task, n in missing.items()
@@ -310,13 +291,6 @@ def read_conditions(
     folder: Path, base: Sequence[PairedScore], tuned: Sequence[PairedScore], over_rungs: OverRungs, compare: Compare
 ) -> GateConditions:
     """Read what an evaluation examined, and compare once more what it compared.
-
-    Args:
-        folder: The evaluation's files.
-        base: Its scores of the base.
-        tuned: Its scores of the policies of all seeds.
-        over_rungs: Its `promote.over_rungs`.
-        compare: Compares the second scores with the first.
 
     Raises:
         InputError: The evaluation is of a version that wrote something else.

@@ -64,14 +64,7 @@ class GainShares:
 def shares_of_gain(
     comparison: Comparison, rungs: Sequence["RungStanding"], *, resamples: int, seed: int
 ) -> dict[str, GainShares]:
-    """Return the shares, of `overall` and by task; nothing without rungs.
-
-    Args:
-        comparison: Base and tuned.
-        rungs: The rungs that were evaluated, on the same prompts.
-        resamples: Bootstrap resamples.
-        seed: Seed of the resampling.
-    """
+    """Return the shares, of `overall` and by task; nothing without rungs."""
     if not rungs:
         return {}
     scopes: list[tuple[str, PairedStats]] = [(OVERALL, comparison.overall), *comparison.tasks.items()]

@@ -37,8 +37,7 @@ from tasks.evaluate.decision import (
 )
 from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
-from tasks.evaluate.judge.insights import JudgeReport
-from tasks.evaluate.judge.question import AnsweredPrompt
+from tasks.evaluate.judge import AnswerPair, JudgeReport
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity, unknown_to_engine
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_report_files
@@ -51,7 +50,7 @@ METRICS_FILE: Final = "ground_truth.json"
 TUNED_NF4: Final = "tuned-nf4"
 PUBLISHED: Final = "published"
 
-Judge = Callable[[Sequence[AnsweredPrompt]], JudgeReport | None]
+Judge = Callable[[Sequence[AnswerPair]], JudgeReport | None]
 
 
 class ShownModel(NamedTuple):
@@ -123,12 +122,7 @@ class Evaluation:
 
 
 def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
-    """Score and compare the answers to the test split, and write scores, metrics, reports and figures.
-
-    Args:
-        evaluation: What is evaluated.
-        progress: Called with the models scored and the total.
-    """
+    """Score and compare the answers to the test split, and write scores, metrics, reports and figures."""
     config, spec, seed, chosen_seed = evaluation.config, evaluation.spec, evaluation.seed, evaluation.chosen_seed
     databases = open_databases(evaluation.store)
     folders = {BASE: evaluation.base, TUNED: evaluation.tuned[chosen_seed]}
@@ -204,7 +198,7 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
             serving(name, folder, config.cost, rivals.get(name), prices=evaluation.prices)
             for name, folder in (*folders.items(), *evaluation.rungs.items())
         ],
-        judge=evaluation.judge(_both_answers(base.rollouts, chosen.rollouts)) if evaluation.judge else None,
+        judge=evaluation.judge(_both_insights(base.rollouts, chosen.rollouts)) if evaluation.judge else None,
     )
     _write(comparison, background, conditions, evaluation.output)
     answers = {
@@ -265,13 +259,11 @@ def _side_by_side(
     return side_by_side(comparison.prompts, {name: models[name].rollouts for name in shown}, seed)
 
 
-def _both_answers(base: Sequence[Rollout], tuned: Sequence[Rollout]) -> list[AnsweredPrompt]:
-    """Return each prompt's first answers."""
-    first = {(after.task, after.prompt_id): after.completion for after in reversed(tuned)}
-    return [
-        AnsweredPrompt(before.task, before.prompt_id, before.prompt, before.completion, first[key])
-        for key, before in {(each.task, each.prompt_id): each for each in reversed(base)}.items()
-    ][::-1]
+def _both_insights(base: Sequence[Rollout], tuned: Sequence[Rollout]) -> list[AnswerPair]:
+    """Return the first answers to each prompt of insights."""
+    first = {after.prompt_id: after.completion for after in reversed(tuned) if after.task == "insights"}
+    before = {each.prompt_id: each for each in reversed(base) if each.task == "insights"}
+    return [AnswerPair(key, each.prompt, each.completion, first[key]) for key, each in before.items()]
 
 
 def _by_metric(

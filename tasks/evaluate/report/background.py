@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tasks.evaluate.answers.cost import Serving
     from tasks.evaluate.decision import RungStanding
     from tasks.evaluate.gain import GainShares
-    from tasks.evaluate.judge.insights import JudgeReport
+    from tasks.evaluate.judge import JudgeReport
     from tasks.evaluate.report.side_by_side import SideBySide
     from tasks.evaluate.retention import GeneralOutcome
 

@@ -65,11 +65,7 @@ class CardFacts:
 
 
 def model_card(facts: CardFacts) -> str:
-    """Describe a version of the model: its use, its training and test, and its prohibited uses.
-
-    Args:
-        facts: Records of the stages; the same facts give the same text.
-    """
+    """Describe a version of the model: its use, its training and test, and its prohibited uses."""
     training = facts.training
     by_task = (f"{task} at step {step}" for task, step in training.get("chosen_steps", {}).items())
     sources = facts.data_card.partition("## Sources and licences\n")[2].partition("\n## ")[0].strip()

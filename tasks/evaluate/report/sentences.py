@@ -77,11 +77,7 @@ def drawn_by_transformers(background: Background) -> list[str]:
 
 
 def known_to_base(known: Mapping[str, int]) -> str:
-    """State how many held-out prompts test nothing, since the base was trained on their words; empty if none is known.
-
-    Args:
-        known: Their number, by task.
-    """
+    """State how many held-out prompts test nothing, since the base was trained on their words; empty if none is known."""
     if not known:
         return ""
     return worded(

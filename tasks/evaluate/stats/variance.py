@@ -50,19 +50,7 @@ class MeanSquares:
 def components(
     differences: Numbers, sample_variance: Numbers, base_sample_variance: Numbers, n_samples: int
 ) -> Components:
-    """Split the variance of the differences into its components.
-
-    Args:
-        differences: Tuned minus base, shape (prompts, seeds), each the mean over the samples.
-        sample_variance: Variance between the samples in the same cell (with n - 1) that each seed has for itself;
-            ignored for one sample.
-        base_sample_variance: The same of a base scored once for all seeds, shape (prompts,); 0 if it was scored for
-            each.
-        n_samples: Samples per cell, 1 or more.
-
-    Returns:
-        The components; all 0 for one prompt, which is no basis for others.
-    """
+    """Split the variance of the differences into its components."""
     n_prompts, n_seeds = differences.shape
     if n_prompts < 2:
         return Components(0.0, 0.0, 0.0, 0.0, 0.0)

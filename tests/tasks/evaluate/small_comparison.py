@@ -12,7 +12,7 @@ from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.decision import Match, RungStanding
 from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.gate import decide
-from tasks.evaluate.judge.insights import JudgeReport
+from tasks.evaluate.judge import JudgeReport
 from tasks.evaluate.report.background import Background, LearningCurve, Looks, OtherModel
 from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
 
@@ -163,6 +163,6 @@ def background(text: str = HOSTILE) -> Background:
         ],
         known_to_base={"push": 3, "churn": 1},
         rollouts_unknown_to_engine="model_type: llama",
-        judge=JudgeReport(text, 40, 22, 8, 10, 6, 1, 25, 0.72, 0.52, 0.86, "human"),
+        judge=JudgeReport(text, 40, 22, 8, 10, 6, 1),
         looks=Looks(1, "2026-11-20T10:00:00+00:00", "2026-11-20T10:05:00+00:00", None),
     )

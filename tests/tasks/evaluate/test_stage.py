@@ -16,8 +16,7 @@ from tasks.evaluate import stage
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
 from tasks.evaluate.compare import Comparison, scores_file
 from tasks.evaluate.general.instructions import as_rows, instructions
-from tasks.evaluate.judge.insights import JudgeReport
-from tasks.evaluate.judge.question import AnsweredPrompt
+from tasks.evaluate.judge import AnswerPair, JudgeReport
 from tasks.evaluate.report.background import Background, LearningCurve, Looks
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.personal_data.scrub import scrub_column
@@ -283,16 +282,15 @@ def test_prompts_without_a_reference_are_in_no_score_and_the_gate_names_them(
     assert gate.reasons[-1] == "3 of 12 test prompts of sentiment have no reference and count for nothing"
 
 
-def test_the_judge_reads_each_prompts_first_answers_side_by_side(tmp_path: Path) -> None:
-    seen: list[AnsweredPrompt] = []
-
-    def judge(answers: Any) -> JudgeReport:
-        seen.extend(answers)
-        return JudgeReport("judge", 12, 6, 0, 6, 0, 0, 0, None, None, None, "", None)
-
-    run(tmp_path, {1: 6}, chosen=1, base=0, samples=2, judge=judge)
-    assert [answer.prompt_id for answer in seen] == [row.prompt_id for row in ROWS]
-    assert [(each.base_completion, each.tuned_completion) for each in seen[5:7]] == [(WRONG, RIGHT), (WRONG, WRONG)]
+def test_the_judge_reads_the_first_answers_to_insights_and_decides_nothing(tmp_path: Path) -> None:
+    row = prompt_row("insights", "Analise a tabela.")
+    base, tuned = ([row.answered(f"{model} {number}") for number in range(2)] for model in ("base", "tuned"))
+    others = [ROWS[0].answered(RIGHT)]
+    assert stage._both_insights([*base, *others], [*tuned, *others]) == [
+        AnswerPair(row.prompt_id, row.prompt, "base 0", "tuned 0")
+    ]
+    found = JudgeReport("judge", 12, 6, 0, 6, 0, 0)
+    run(tmp_path, {1: 6}, chosen=1, base=0, judge=lambda _: found)
     assert report(tmp_path)["judge"]["tuned_wins"] == 6
 
 

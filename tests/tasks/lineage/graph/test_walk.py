@@ -6,7 +6,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from schemas.errors import InputError
 from tasks.lineage.graph.walk import Lineage
 from tests.prompt_tables import write_prompts
 from tests.tasks.lineage.small_world import (
@@ -230,11 +229,3 @@ def test_a_lost_file_is_reported_at_its_artifact(own: World) -> None:
         walked = own.walk(reference)
         assert "--verify" in walked.graph.nodes[sha256].facts["unreadable"]
         assert VERSION in walked.graph.nodes
-
-
-def test_only_a_model_is_compared(world: World) -> None:
-    walker = world.walker()
-    assert walker.policy(walker.find("1")) == world.made["train"].sha256
-    assert walker.policy(walker.find(world.made["train"].sha256)) == world.made["train"].sha256
-    with pytest.raises(InputError, match="names no single model"):
-        walker.policy(walker.find(world.made["curate"].sha256))

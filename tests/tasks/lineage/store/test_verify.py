@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schemas.artifact import ArtifactRecord
 from schemas.progress import silent
 from tasks.lineage.store.artifacts import RECORD_DIGEST_FILE, RECORD_FILE, ArtifactStore
-from tasks.lineage.store.verify import ArtifactFault, verify
+from tasks.lineage.store.inventory import ArtifactFault, verify
 from tests.tasks.lineage.made import commit
 
 FILES = {"a.txt": b"um", "folder/b.txt": b"dois", "folder/c.txt": b"tres"}
