@@ -35,7 +35,6 @@ from tasks.evaluate.decision import (
     with_reference,
     without_decoding,
 )
-from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
 from tasks.evaluate.judge import AnswerPair, JudgeReport
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity, unknown_to_engine
@@ -192,7 +191,6 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
         champion=conditions.champion.found if conditions.champion else None,
         others=[_as_other(evaluation, other, shown[other.name], chosen) for other in evaluation.others],
         ladder=conditions.ladder,
-        gains=shares_of_gain(comparison, conditions.ladder, resamples=config.resamples, seed=seed),
         general=conditions.general,
         serving=[
             serving(name, folder, config.cost, rivals.get(name), prices=evaluation.prices)
@@ -287,7 +285,6 @@ def _write(comparison: Comparison, background: Background, conditions: GateCondi
         "general": background.general.report() if background.general else None,
         "identities": dict(background.identities),
         "champion": background.champion.report() if background.champion else None,
-        "gain": {scope: asdict(found) for scope, found in background.gains.items()},
         "ladder": {
             rung.name: {"description": rung.what, "draws": 1, **rung.match.found.report()} for rung in background.ladder
         },
