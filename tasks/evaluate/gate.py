@@ -49,7 +49,11 @@ def decide(
     ground_truth: Blocks | None,
     claims: Mapping[TaskName, TaskClaim] = NO_CLAIMS,
 ) -> PromotionGate:
-    """Promote only what is shown: better overall and on a task, harmful on none, for every seed, and in ground truth."""
+    """Promote only what is shown: better overall and on a task, harmful on none, for every seed, and in ground truth.
+
+    The blocks are over the prompts of the tasks that count; `claims` has those that do not count too. `margin` is the
+    largest acceptable loss of a task, in score; the ground truth's blocks were measured by margins of their own.
+    """
     tasks = judged(scores.tasks, claims)
     notes = [claims[task].note(task, block) for task, block in scores.tasks.items() if task in claims]
     idle = [*filter(None, notes), *not_learned(claims)]

@@ -40,7 +40,7 @@ from tasks.evaluate.judge import AnswerPair, JudgeReport
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity, unknown_to_engine
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_report_files
-from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
+from tasks.evaluate.report.side_by_side import side_by_side
 from tasks.evaluate.retention import GeneralOutcome, measure_general
 from tasks.report.canvas import write_figures
 from tasks.report.wording import worded
@@ -70,9 +70,7 @@ class Evaluation:
     """Everything that an evaluation reads, and where it writes."""
 
     config: EvaluateConfig
-    """Margin, resamples and the API's price."""
     spec: SpecName
-    """The reward specification that scores the answers."""
     seed: int
     """Seed of the resampling; models that were not trained here are scored under it."""
     store: Path
@@ -95,7 +93,6 @@ class Evaluation:
     champion: Path | None = None
     """Folder of the champion's answers; None without a champion."""
     others: Sequence[ShownModel] = ()
-    """Further models, without effect on the gate."""
     rungs: Mapping[Rung, Path] = field(default_factory=dict)
     """Folders of the answers of what costs less."""
     over_rungs: OverRungs = "report"
@@ -177,10 +174,12 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
     )
     rivals = {other.name: other.rival for other in evaluation.others if other.rival is not None}
     versions = registry.reward_versions(comparison.tasks, spec)
+    best = best_rung(conditions.ladder)
+    answered = {name: everything[name].rollouts for name in (BASE, *([best.name] if best else []), TUNED)}
     background = replace(
         evaluation.known,
         chosen_seed=chosen_seed,
-        answers=_side_by_side(comparison, conditions, everything, seed),
+        answers=side_by_side(comparison.prompts, answered, seed),
         ground_truth=_by_metric({name: each.metrics for name, each in everything.items()}),
         known_answers=Counter(pair.task for pair in chosen.pairs if pair.truth is not None),
         identities={
@@ -247,14 +246,6 @@ def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
 
     validate_table(as_table(scores, PairedScores), PairedScores, f"paired scores {file.name}")
     file.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
-
-
-def _side_by_side(
-    comparison: Comparison, conditions: GateConditions, models: Mapping[str, Evaluated], seed: int
-) -> tuple[SideBySide, ...]:
-    best = best_rung(conditions.ladder)
-    shown = (BASE, *([best.name] if best else []), TUNED)
-    return side_by_side(comparison.prompts, {name: models[name].rollouts for name in shown}, seed)
 
 
 def _both_insights(base: Sequence[Rollout], tuned: Sequence[Rollout]) -> list[AnswerPair]:

@@ -21,18 +21,17 @@ _DECIMALS_OF_A_MEAN = 12
 
 @dataclass(frozen=True)
 class Interval:
-    """Interval of the mean difference for new prompts and new trainings."""
+    """Two-sided 95 % interval of the mean difference, for new prompts and trainings, and its one-sided lower bound."""
 
     low: float
-    """Lower end of the two-sided 95 % interval."""
     high: float
-    """Upper end of the same interval."""
     noninferiority_low: float
-    """One-sided 95 % lower bound."""
 
 
 def mean_interval(differences: Numbers, resamples: int, rng: np.random.Generator) -> Interval | None:
-    """Return the BCa interval of the mean (Efron, 1987, "Better bootstrap confidence intervals").
+    """Return the BCa interval of the mean of (prompts, seeds) (Efron, 1987, "Better bootstrap confidence intervals").
+
+    It is a point if all differences are equal, and None for one prompt.
 
     Prompts are resampled and, if there are several, training seeds too, independently, because they are crossed (Owen,
     2007, "The pigeonhole bootstrap"). Samples are not resampled: lower levels enter as they are (Davison and Hinkley,

@@ -50,7 +50,11 @@ class MeanSquares:
 def components(
     differences: Numbers, sample_variance: Numbers, base_sample_variance: Numbers, n_samples: int
 ) -> Components:
-    """Split the variance of the differences into its components."""
+    """Split the variance of differences, of shape (prompts, seeds), into its components; all 0 for one prompt.
+
+    The sample variances are those within a cell (with n - 1): what each seed has for itself, and what a base has that
+    was scored once for all seeds.
+    """
     n_prompts, n_seeds = differences.shape
     if n_prompts < 2:
         return Components(0.0, 0.0, 0.0, 0.0, 0.0)
