@@ -106,15 +106,6 @@ def test_no_licence_and_no_base_are_made_up() -> None:
     )
 
 
-def test_every_identity_is_there_in_full() -> None:
-    text = section(model_card(FACTS), "Identities")
-    assert all(f"| {part} | {sha256} |" in text for part, sha256 in FACTS.identities.items())
-    training = section(model_card(FACTS), "Training")
-    assert "v" * 64 in training
-    assert "s" * 64 in training
-    assert "step 80" in training
-
-
 def test_the_evaluations_own_words_are_taken_one_heading_lower() -> None:
     report = "# Evaluation\n\n**It is better.**\n\n## Base against tuned\n\n| a |\n\n####### no heading\n#tag\n"
     text = model_card(replace(FACTS, report_text=report))
@@ -132,13 +123,6 @@ def test_a_forced_promotion_says_so_and_commands_no_markup() -> None:
     assert "said **hold**" in text
     assert "against the gate's word" in text
     assert r"campanha de \*natal\* \[aqui\](http://x) \<b\>" in text
-
-
-def test_a_held_version_is_not_to_be_served() -> None:
-    text = model_card(replace(FACTS, decision={**DECISION, "verdict": "hold"}, merged=None))
-    assert "This version is held: it is not `champion`." in section(text, "Promotion")
-    assert "It is not to be served" in section(text, "How to serve it")
-    assert "against the gate's word" not in text
 
 
 @pytest.mark.parametrize(

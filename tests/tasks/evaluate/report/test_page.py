@@ -4,9 +4,8 @@ from typing import Final
 
 import pytest
 
-from schemas.documents import PairedScore
 from tasks.evaluate.answers.cost import Serving
-from tasks.evaluate.compare import Comparison, compare
+from tasks.evaluate.compare import Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.figures import draw
@@ -18,7 +17,6 @@ from tests.tasks.evaluate.small_comparison import (
     claimed,
     comparison,
     laddered,
-    undecided,
 )
 
 CLOSED_BY_NOBODY: Final = {"meta", "br"}
@@ -87,11 +85,6 @@ def test_page_stands_alone_and_is_well_formed(page: str) -> None:
     assert "default-src 'none'" in page
 
 
-def test_every_figure_has_words_for_who_cannot_see_it(page: str) -> None:
-    assert page.count("<svg") == 3
-    assert Elements(page).unnamed_pictures == 0
-
-
 def test_page_shows_everything_it_was_given(page: str) -> None:
     for text in (
         ">Promote</span>",
@@ -126,13 +119,6 @@ def test_ten_prompts_and_one_drawn_are_shown_with_the_answer_and_the_components_
     assert 'class="answers three"' in page
 
 
-def test_page_says_what_would_decide_what_is_undecided() -> None:
-    page = page_of(undecided(seeds=(1, 2, 3)), Background())
-    assert "What would decide what is undecided" in page
-    for seeds in ("with 1 seed<", "with 3 seeds<", "with 10 seeds<"):
-        assert seeds in page
-
-
 def test_long_answers_are_cut_and_the_cut_is_said() -> None:
     long = page_of(comparison(), Background(answers=answers("a" * 5_000)))
     assert "a" * 1_201 not in long
@@ -147,15 +133,6 @@ def test_equal_scores_and_a_single_prompt_make_a_page(prompts: int) -> None:
     assert ("unknown" in page) == (prompts == 1)
 
 
-def test_full_floor_and_ceiling_are_marked() -> None:
-    def scores(value: float) -> list[PairedScore]:
-        return [PairedScore(prompt_id=str(n), task="push", seed=0, sample=0, score=value) for n in range(4)]
-
-    page = page_of(compare(scores(0), scores(1), margin=0.05, resamples=1_000, seed=0), Background())
-    shares = re.findall(r'<td( class="crowded")?>(\d+) %', page)
-    assert shares == [(' class="crowded"', "100"), ("", "0"), ("", "0"), (' class="crowded"', "100")] * 2
-
-
 def test_baselines_stand_beside_the_model_and_are_no_markup() -> None:
     found = claimed()
     page = render(found, Background(), draw(found, Background()))
@@ -165,11 +142,6 @@ def test_baselines_stand_beside_the_model_and_are_no_markup() -> None:
     assert 'class="badge no-better">no better<' in page
     assert "<script>alert" not in page
     assert "What takes no model" not in render(comparison(), Background(), draw(comparison(), Background()))
-
-
-def test_a_rung_that_failed_is_named_with_its_reason_and_no_markup() -> None:
-    page = page_of(comparison(), Background(left_out={"base-guided": "<b>no budget</b>"}))
-    assert "Left out, since it failed: base-guided: &lt;b&gt;no budget&lt;/b&gt;." in page
 
 
 @pytest.fixture(scope="module")
@@ -208,15 +180,6 @@ def test_answers_drawn_by_transformers_are_named_once_a_cause() -> None:
     )
     assert drew == [("model_type: odd", "rollouts"), ("rope_type: odd", "base, tuned")]
     assert "does not know" not in markdown(comparison(), Background(serving=serving[2:]))
-
-
-def test_baselines_stand_in_the_text_with_their_scores_and_no_markup_of_theirs() -> None:
-    text = markdown(claimed(), Background())
-    assert "## Beside answers that take no model" in text
-    assert "| task | verdict | tuned |" in text
-    assert re.search(r"\| push \| [a-z -]+ \| \d\.\d+ \| .*0\.700 \|", text)
-    assert HOSTILE not in text
-    assert "[d](" not in text
 
 
 def test_the_ladder_has_what_is_left_to_the_training(text: str) -> None:

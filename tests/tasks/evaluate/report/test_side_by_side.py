@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.compare import PromptScores
 from tasks.evaluate.report.side_by_side import SHOWN, choose_prompts, reference_text
-from tests.tasks.evaluate.small_comparison import answers
 
 
 def prompts(differences: Sequence[float], tasks: Sequence[TaskName] = TASK_NAMES) -> list[PromptScores]:
@@ -69,11 +68,3 @@ def test_one_prompt_of_each_task_is_drawn_by_the_seed_and_stands_first() -> None
 )
 def test_the_right_answer_is_what_the_reference_knows(reference: dict[str, object] | None, text: str) -> None:
     assert reference_text(reference) == text
-
-
-def test_each_model_shows_its_own_answer_with_what_it_earns() -> None:
-    first = next(each for each in answers("texto") if each.reason == "gain")
-    assert [each.model for each in first.answers] == ["base", "base-guided", "tuned"]
-    assert [each.completion for each in first.answers] == ["texto", "texto", "melhor 11"]
-    assert first.prompt == "pergunta 11"
-    assert first.answers[2].components == {"grounding": 0.25}
