@@ -73,8 +73,6 @@ class JudgeConfig(EndpointSection):
 
     prompts: int = Field(default=40, ge=2)
     """Test prompts whose answers it compares in both orders."""
-    checked_pairs: int = Field(default=40, ge=2)
-    """Audited pairs on which its agreement with people is measured."""
 
 
 class ReferenceTuningConfig(Section):

@@ -21,7 +21,6 @@ from tasks.audit.sampling import AT_RANDOM
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED
 from tasks.evaluate.completions.page import WORDS
-from tasks.evaluate.gain import CONTENT, FORM
 from tasks.evaluate.general.instructions import instructions
 from tasks.evaluate.report.background import ROLLOUTS
 from tasks.evaluate.report.sentences import PHRASES
@@ -68,7 +67,7 @@ def data() -> set[str]:
         *(text for each in (BASELINES, RUNGS) for text in each.values()),
         *BASELINES,
         *get_args(Verdict),
-        *("promote", "hold", "challenger", "by {lines}", CONTENT, ROLLOUTS, FORM),
+        *("promote", "hold", "challenger", "by {lines}", ROLLOUTS),
         *(BASE, TUNED, CHAMPION, PUBLISHED),
         *(AS_SERVED, OF_THE_PUBLISHED),
         *(each.kind for each in instructions()),
