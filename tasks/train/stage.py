@@ -109,18 +109,7 @@ class _Prepared:
 
 
 def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs], StartedTraining]) -> None:
-    """Train, resuming from the newest verified checkpoint, and write the chosen adapter.
-
-    Args:
-        request_file: A `TrainRequest` as JSON; temporary files go beside it.
-        channel: Where progress is reported.
-        start: Builds the algorithm's trainer.
-
-    Raises:
-        InputError: The request cannot be trained, does not fit into the memory, or was taken over.
-        GateRefused: There is no audit of these rewards, a preflight check failed, or an alarm stopped the training.
-        Interrupted: The machine is preempted; the work done is mirrored.
-    """
+    """Train, resuming from the newest verified checkpoint, and write the chosen adapter."""
     planned = _plan(request_file, channel)
     config = planned.request.config
     barrier(config)
@@ -299,11 +288,7 @@ def _check(planned: _Planned, trainable: "Trainable", rewards: "ComponentRewards
 
 
 def _finish(planned: _Planned, held: TrainingLease, prepared: _Prepared) -> None:
-    """Mirror the last checkpoint of a training that ended, and write its result.
-
-    Raises:
-        GateRefused: An alarm stopped it.
-    """
+    """Mirror the last checkpoint of a training that ended, and write its result."""
     from tasks.policy.unpacked import unknown_to_engine
     from tasks.train.resume.adapter_files import adapter_config
 

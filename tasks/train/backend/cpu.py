@@ -33,7 +33,6 @@ class CpuGRPOTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
     """TRL's GRPO on any device: its fused kernel for log-probabilities needs Triton, and so a GPU."""
 
     def __init__(self, **named: Any) -> None:
-        """Prepare to train; the arguments are TRL's."""
         super().__init__(**named)
         keep_adapter_in_float32(self.model)
         checkpoint_gradients(self)

@@ -15,9 +15,6 @@ def add_plain_head(model: torch.nn.Module) -> None:
     """Make a model with TRL's fused head handle `fused_lm_head=True` on a CPU as on a GPU.
 
     TRL's own losses, reference policy and metrics stay in use; only its kernel is replaced.
-
-    Args:
-        model: The causal language model itself, inside any adapter wrapper.
     """
     unfused = model.forward
 
@@ -41,12 +38,7 @@ def add_plain_head(model: torch.nn.Module) -> None:
 
 
 def token_figures(logits: torch.Tensor, tokens: torch.Tensor) -> dict[str, torch.Tensor]:
-    """Return what TRL's head says of each token, (tokens,).
-
-    Args:
-        logits: Of each token's distribution, (tokens, vocabulary).
-        tokens: The tokens, (tokens,).
-    """
+    """Return what TRL's head says of each token, (tokens,)."""
     by_token = torch.log_softmax(logits, dim=-1)
     figures = {"log_probs": by_token.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)}
     with torch.no_grad():

@@ -31,11 +31,7 @@ LIKELIEST: Final = {"prompt": PROBE, "max_tokens": 1, "temperature": 1.0, "top_k
 
 
 def unpinned(*packages: str) -> str | None:
-    """Return the pinned versions that this Python lacks, and what it has instead; None if it has all.
-
-    Args:
-        packages: Distribution names pinned by the trainer's dependency group.
-    """
+    """Return the pinned versions that this Python lacks, and what it has instead; None if it has all."""
     return " and ".join(filter(None, (differing(package, _installed(package)) for package in packages))) or None
 
 
@@ -57,11 +53,7 @@ def _installed(package: str) -> str | None:
 
 
 def refuse_small_card(config: TrainConfig) -> None:
-    """Refuse a GPU smaller than the recipe's, before weights are read.
-
-    Raises:
-        InputError: It is smaller.
-    """
+    """Refuse a GPU smaller than the recipe's, before weights are read."""
     import torch
 
     if config.device_memory_gb is None or not torch.cuda.is_available():
@@ -81,9 +73,6 @@ def refuse_unfit_machine(config: TrainConfig) -> None:
 
     The stages before training may run on it for hours: a warm start, the completions that people score. A machine
     without a GPU passes, since it only fetches what another machine trains.
-
-    Raises:
-        InputError: Its GPU is smaller than the recipe's, or a pinned package version is missing.
     """
     import torch
 
@@ -100,17 +89,7 @@ def refuse_unfit_machine(config: TrainConfig) -> None:
 
 
 def require_vllm(config: TrainConfig, tokenizer: "PreTrainedTokenizerBase", *, tokens: int) -> None:
-    """Refuse to start with a vLLM that could not sample for this training.
-
-    Args:
-        config: The recipe, with `vllm.enabled`.
-        tokenizer: The policy's.
-        tokens: The longest prompt and completion together.
-
-    Raises:
-        InputError: vLLM is missing here or is not the pinned one; or its server does not answer, is another version,
-            serves another model or shorter sequences, or does not run as TRL needs it.
-    """
+    """Refuse to start with a vLLM that could not sample for this training."""
     if lacking := unpinned("vllm"):
         raise InputError(
             f"train.vllm.enabled needs {lacking} in {sys.executable}; set train.interpreter to a Python with "

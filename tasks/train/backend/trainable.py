@@ -60,13 +60,6 @@ def load_trainable(base: Path, config: TrainConfig, *, seed: int, max_prompt_tok
     Importing Unsloth, which happens here, replaces TRL's trainers: call this before `tasks.train.grpo.trainer` or
     another trainer is imported.
 
-    Args:
-        base: Folder of the base model.
-        config: The recipe.
-        seed: Decides the initial weights of an adapter that the backend adds.
-        max_prompt_tokens: The longest prompt, in tokens with the chat template.
-        work: Folder for the backend's temporary files.
-
     Raises:
         InputError: The folder holds no model or tokenizer, or Unsloth or its GPU is missing, or Unsloth's version is
             not the pinned one.
@@ -100,14 +93,7 @@ def lora_config(lora: LoraSection) -> "LoraConfig":
 
 
 def unsloth_load_arguments(base: Path, config: TrainConfig, *, seed: int, max_prompt_tokens: int) -> dict[str, Any]:
-    """Return the arguments of `FastLanguageModel.from_pretrained`.
-
-    Args:
-        base: Folder of the base model.
-        config: The recipe.
-        seed: Seed of Unsloth's random draws.
-        max_prompt_tokens: The longest prompt, in tokens with the chat template.
-    """
+    """Return the arguments of `FastLanguageModel.from_pretrained`."""
     return {
         "model_name": str(base),
         "max_seq_length": max_prompt_tokens + config.max_completion_tokens,
@@ -129,12 +115,7 @@ def unsloth_load_arguments(base: Path, config: TrainConfig, *, seed: int, max_pr
 
 
 def unsloth_adapter_arguments(config: TrainConfig, *, seed: int) -> dict[str, Any]:
-    """Return the arguments of `FastLanguageModel.get_peft_model` beside the model.
-
-    Args:
-        config: The recipe.
-        seed: Decides the adapter's initial weights.
-    """
+    """Return the arguments of `FastLanguageModel.get_peft_model` beside the model."""
     return {
         "r": config.lora.rank,
         "lora_alpha": config.lora.alpha,
@@ -204,9 +185,6 @@ def refuse_shared_padding(tokenizer: "PreTrainedTokenizerBase", base: Path) -> N
     """Refuse a tokenizer whose padding token also ends a turn: Unsloth masks it everywhere.
 
     A distinct padding token that the policy samples is masked too, where TRL counts it as part of the completion.
-
-    Raises:
-        InputError: The two tokens are the same.
     """
     if tokenizer.pad_token_id == tokenizer.eos_token_id:
         raise InputError(
@@ -220,10 +198,6 @@ def without_drift(model: "PreTrainedModel", sync: Callable[[], None]) -> Callabl
 
     TRL merges the adapter into the base for vLLM, and subtracts it again. In bfloat16 that does not restore the
     original values, so over a thousand steps the supposedly frozen base would drift.
-
-    Args:
-        model: The model with its adapter, not quantized.
-        sync: TRL's `VLLMGeneration.sync_weights`.
     """
     from peft.tuners.lora import LoraLayer
 

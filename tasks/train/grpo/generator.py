@@ -27,13 +27,6 @@ class RolloutGenerator:
     """Whether completions are guided where the recipe says so; the preflight's longest ones are not."""
 
     def __init__(self, trainer: Any, recipe: TrainConfig, rewards: ComponentRewards) -> None:
-        """Start with nothing sampled.
-
-        Args:
-            trainer: TRL's GRPO trainer, which has the policy, the tokenizer and the engine.
-            recipe: The recipe.
-            rewards: Scores the completions.
-        """
         self._trainer = trainer
         self._tokenizer = trainer.processing_class
         self._recipe = recipe

@@ -35,11 +35,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def takes_packed_rows(model: Any) -> bool:
-    """Make a model's attention take packed rows, and return whether it does; where not, the reason is logged once.
-
-    Args:
-        model: The policy, with its adapter.
-    """
+    """Make a model's attention take packed rows, and return whether it does; where not, the reason is logged once."""
     base = model.get_base_model() if hasattr(model, "get_base_model") else model
     reason = unsupported_architecture(base, FAMILIES)
     if reason is None and base.config._attn_implementation not in ("sdpa", ATTENTION):  # noqa: SLF001 - no other way
@@ -134,14 +130,6 @@ class PackedRow:
     """Row of all tokens of some completions and of their prompts, and its attention."""
 
     def __init__(self, parts: Sequence[Parts], generations: int, device: torch.device) -> None:
-        """Pack completions; those without tokens are left out.
-
-        Args:
-            parts: Each completion's; no prompt is empty.
-            generations: Completions of a group: a prompt that is drawn again is another group's, so that no step takes
-                more memory than one of the longest prompt alone, which the preflight tries.
-            device: Device of the row.
-        """
         by_prompt: dict[tuple[tuple[int, ...], int], list[tuple[int, tuple[int, ...]]]] = {}
         met: Counter[tuple[int, ...]] = Counter()
         # In an order of their own: the same bytes however TRL has shuffled them.

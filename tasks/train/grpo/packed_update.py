@@ -15,12 +15,6 @@ class PackedUpdate:
     """Packed rows of a trainer."""
 
     def __init__(self, trainer: Any, *, wanted: bool) -> None:
-        """Make the policy's attention take packed rows, if wanted and possible.
-
-        Args:
-            trainer: TRL's GRPO trainer.
-            wanted: Whether the recipe leaves the update to us.
-        """
         self._trainer = trainer
         self.fused = trainer.accelerator.device.type != "cpu"
         """Whether TRL's fused head computes the log-probabilities."""
@@ -42,16 +36,6 @@ class PackedUpdate:
         """Return log-probabilities and entropies of completion tokens as TRL does; None if it is to compute them.
 
         Padding has 0.
-
-        Args:
-            model: The policy or its reference.
-            ids: Prompts, padded on the left, and completions, padded on the right, (completions, tokens).
-            mask: 1 for tokens, 0 for padding.
-            completion_tokens: Tokens of the completions' part.
-            batch_size: Completions at once; all where not given.
-            compute_entropy: Whether entropies are wanted.
-            allowed: Returns the tokens that may stand at each place of some completions, (completions, tokens,
-                vocabulary); all may where it is not given.
         """
         if not self.is_on:
             return None

@@ -30,15 +30,7 @@ def completion_limit(step: int, config: TrainConfig) -> int:
 
 
 def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, on_gpu: bool) -> dict[str, Any]:
-    """Return the arguments common to all TRL trainers: the optimizer, its schedule, the saves.
-
-    Args:
-        config: The recipe.
-        prompts: Training prompts, which the learning rate may depend on.
-        seed: Decides the adapter's initial weights and every sampled token.
-        work: Folder of the checkpoints.
-        on_gpu: Whether there is a GPU, and so bfloat16.
-    """
+    """Return the arguments common to all TRL trainers: the optimizer, its schedule, the saves."""
     return {
         "output_dir": str(work),
         "seed": seed,
@@ -102,17 +94,7 @@ def grpo_arguments(
     work: Path,
     on_gpu: bool,
 ) -> dict[str, Any]:
-    """Return the arguments of TRL's `GRPOConfig`: all of its own, and those of its parent that a recipe decides.
-
-    Args:
-        config: The recipe.
-        weights: Weight of each component of the reward.
-        prompts: Training prompts.
-        max_prompt_tokens: The longest prompt, in tokens with the chat template.
-        seed: Decides the adapter's initial weights and every sampled token.
-        work: Folder of the checkpoints.
-        on_gpu: Whether there is a GPU.
-    """
+    """Return the arguments of TRL's `GRPOConfig`: all of its own, and those of its parent that a recipe decides."""
     return {
         **optimizer_arguments(config, prompts=prompts, seed=seed, work=work, on_gpu=on_gpu),
         # Skipping draws no prompt, since the sampler does that; it only restores the random state.

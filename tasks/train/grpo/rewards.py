@@ -23,13 +23,6 @@ class ComponentRewards:
     """Scorer of completions that serves one batch's components to TRL's reward functions."""
 
     def __init__(self, databases: Databases, spec: SpecName, recipe: TrainConfig) -> None:
-        """Score by one specification.
-
-        Args:
-            databases: Copies of the store that sql_qa's questions are about.
-            spec: The reward specification.
-            recipe: The recipe, whose methods may change what components count.
-        """
         self.databases = databases
         """Copies of the store that queries are run on."""
         self.spec = spec

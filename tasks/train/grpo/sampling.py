@@ -36,14 +36,6 @@ class RolloutSampler:
         seed: int,
         generator: Generator,
     ) -> None:
-        """Start at the first prompt, with equal weights.
-
-        Args:
-            recipe: The recipe.
-            rows: The training prompts.
-            seed: Decides the prompts' order and which groups are corrected.
-            generator: Samples and scores the completions.
-        """
         self._generator = generator
         self._recipe = recipe
         self._methods = methods_of(recipe)
@@ -60,9 +52,6 @@ class RolloutSampler:
 
         Groups whose completions all earned the same are replaced by others of the same task (DAPO's dynamic sampling),
         within the budget of extra groups.
-
-        Args:
-            step: Finished optimizer steps.
         """
         unused: list[RolloutGroups] = []
         recipe = self._recipe
@@ -151,11 +140,7 @@ class RolloutSampler:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore `state`.
-
-        Raises:
-            InputError: It is of other prompts or tasks.
-        """
+        """Restore `state`."""
         self._source.load_state_dict(state["prompts"])
         self._weights.load_state_dict(state["task_weights"])
         self._resampled = state["resampled"]

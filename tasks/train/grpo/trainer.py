@@ -66,15 +66,6 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         on_rollouts: OnRollouts | None = None,
         **named: Any,
     ) -> None:
-        """Prepare to train.
-
-        Args:
-            recipe: The recipe; TRL's own part of it comes as `args`.
-            rows: The training prompts.
-            rewards: Scores the completions.
-            on_rollouts: Called with all rollouts, also those not trained on.
-            **named: TRL's arguments: `model`, `args`, `processing_class`, `peft_config`, `callbacks`.
-        """
         from datasets import Dataset
 
         # TRL uses its dataset only to count; the sampler draws the prompts.

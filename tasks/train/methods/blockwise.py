@@ -201,14 +201,6 @@ def blocks_by_token(
     completions are decoded without them. Tokens of byte-level BPE are bytes, and one character may span several, so
     bytes are decoded token by token in one pass: decoding growing prefixes would be quadratic, and tokenizing the text
     again would give other tokens than the sampled ones.
-
-    Args:
-        tokenizer: A byte-level BPE tokenizer, whose decoding does not clean up spaces.
-        token_ids: The completion's tokens, with or without padding.
-        blocks: The completion's blocks, in text order.
-
-    Raises:
-        InputError: The tokenizer is not byte-level.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     found = list[int]()
@@ -260,18 +252,6 @@ def blockwise_advantages(
     group. A missing block counts as a reward of 0 after all present blocks, so that writing the field at all has value.
 
     Advantages of blocks are differences of rewards, in (-1, 1), not divided by a deviation.
-
-    Args:
-        blocks: The blocks of each rollout in text order; length B.
-        block_of_token: Index of each token's block among its rollout's blocks, -1 for none; shape (B, T).
-        advantages: Advantage of each whole completion, used for tokens outside blocks; shape (B,).
-        generations: Rollouts of a group; divides B.
-
-    Returns:
-        Advantages of shape (B, T).
-
-    Raises:
-        ValueError: The rollouts are not whole groups, or the arguments differ in length.
     """
     if len(advantages) % generations:
         raise ValueError(f"{len(advantages)} rollouts are no whole groups of {generations}")

@@ -42,12 +42,6 @@ def gate_components(
     Several content components are averaged by weight. Content and penalties stay unchanged: gating a penalty away would
     reward it. `v4.2` uses no reference, so it scores form alone and stays unchanged. Where the reference is unknown,
     `fill_unknown` has set the content to the mean of the rest, so the form gates itself.
-
-    Args:
-        task: The rollout's task.
-        spec: The reward specification that scored it.
-        components: The rollout's components, in [0, 1].
-        threshold: Sufficient content, in [0, 1]; 0 gates nothing.
     """
     form, content = PARTS[spec][task]
     if not content:

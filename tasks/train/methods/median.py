@@ -25,16 +25,6 @@ def median_advantages(rewards: Tensor, generations: int) -> Tensor:
 
     If most rollouts earn the same, MAD is 0 and the paper's formula gives about a thousand. Such a group uses its
     standard deviation instead, so a single outlier gets the square root of `generations`.
-
-    Args:
-        rewards: Total rewards, finite; shape (B,).
-        generations: Rollouts of a group, an odd number >= 3; divides B.
-
-    Returns:
-        Advantages of shape (B,), in [-5, 5].
-
-    Raises:
-        ValueError: `generations` is even, or the rewards are not whole groups.
     """
     if generations < 3 or generations % 2 == 0:
         raise ValueError(f"the median of {generations} rollouts is none of them; use an odd number from 3 on")

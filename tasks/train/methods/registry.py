@@ -15,11 +15,7 @@ NO_METHODS: Final = frozenset({"method", "registry"})
 
 
 def all_methods() -> dict[str, Method]:
-    """Return every method by the name of its module, in the order in which they act.
-
-    Raises:
-        ValueError: Two have the same place.
-    """
+    """Return every method by the name of its module, in the order in which they act."""
     names = sorted({module.name for module in iter_modules([str(Path(__file__).parent)])} - NO_METHODS)
     found: dict[str, Method] = {name: import_module(f"tasks.train.methods.{name}").METHOD for name in names}
     by_order = {method.order: name for name, method in found.items()}

@@ -33,11 +33,7 @@ class Check:
 
 
 def refuse_if_failed(checks: Sequence[Check]) -> None:
-    """Refuse to train if a check failed.
-
-    Raises:
-        GateRefused: Some failed; the first few are reported with their remedies, the others by name.
-    """
+    """Refuse to train if a check failed."""
     failed = [check for check in checks if not check.passed]
     if not failed:
         return

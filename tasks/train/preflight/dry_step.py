@@ -63,16 +63,7 @@ class DryStep:
 
 
 def dry_run_step(trainer: Any, learning_rate: float, longest: PromptRow | None = None) -> DryStep:
-    """Take one optimizer step on the trainer's next batches, and restore everything.
-
-    Args:
-        trainer: A TRL trainer that has not begun to train.
-        learning_rate: Learning rate of the step, taken by a separate optimizer at the full rate: the first step of a
-            warm-up would move nothing.
-        longest: The longest prompt. If given, the step takes as much memory as any can: each of its prompts is this
-            one, and each completion has the recipe's maximum length. DPO, which has its completions already, takes its
-            longest pairs.
-    """
+    """Take one optimizer step on the trainer's next batches, and restore everything."""
     on_gpu = torch.cuda.is_available()
     passes = trainer.args.gradient_accumulation_steps
     model = trainer.model

@@ -30,13 +30,7 @@ TEMPLATE_REMEDY: Final = "use the chat template of an Instruct model of this bas
 
 
 def audit_faults(record: AuditRecord, spec: SpecName, tasks: Iterable[TaskName]) -> list[str]:
-    """Return the reasons why an audit does not permit a training; empty if it does.
-
-    Args:
-        record: The audit's record.
-        spec: The reward specification to train on.
-        tasks: The tasks to train.
-    """
+    """Return the reasons why an audit does not permit a training; empty if it does."""
     wanted = set(tasks)
     unaudited = sorted(wanted - record.tasks.keys())
     changed = sorted(
@@ -58,18 +52,7 @@ def audit_faults(record: AuditRecord, spec: SpecName, tasks: Iterable[TaskName])
 
 
 def require_audit(folder: Path, spec: SpecName, tasks: Iterable[TaskName]) -> AuditRecord:
-    """Return the record of the audit that permits a training.
-
-    Args:
-        folder: The audit's artifact.
-        spec: The reward specification to train on.
-        tasks: The tasks to train.
-
-    Raises:
-        InputError: The folder holds no audit.
-        GateRefused: The audit refused the rewards, or audited other rewards than this process would train on, or not
-            all of the tasks.
-    """
+    """Return the record of the audit that permits a training."""
     record = read_audit_record(folder)
     faults = audit_faults(record, spec, tasks)
     if faults:
@@ -206,15 +189,7 @@ def longest_prompt(tokenizer: Any, rows: Sequence[PromptRow]) -> PromptRow:
 def check_prompt_budget(
     tokenizer: Any, rows: Sequence[PromptRow], context: int, max_prompt_tokens: int, recipe: TrainConfig
 ) -> Check:
-    """Check that no prompt exceeds its limit, and that the longest completion fits behind it.
-
-    Args:
-        tokenizer: The policy's.
-        rows: The training prompts.
-        context: Tokens of the model's context.
-        max_prompt_tokens: Longest prompt that the dataset allows, chat template included.
-        recipe: The recipe, which has the longest completion.
-    """
+    """Check that no prompt exceeds its limit, and that the longest completion fits behind it."""
     most = min(max_prompt_tokens, context - recipe.max_completion_tokens)
     lengths = [_tokens_of(tokenizer, row) for row in rows]
     over = sum(length > most for length in lengths)

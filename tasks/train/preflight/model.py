@@ -51,11 +51,6 @@ def check_cache(trainer: Any, ids: torch.Tensor, limits: PreflightSection) -> Ch
 
     With a working cache the model reads one token a step; counting embedded tokens shows that even on a noisy machine,
     where timing does not. A cache that loses the context is as fast but answers differently.
-
-    Args:
-        trainer: The trainer of the model, which is checked as it generates in training.
-        ids: A prompt, (1, tokens).
-        limits: The allowed values.
     """
     model = trainer.model
     # As TRL samples: layers with gradient checkpointing use no cache.
@@ -127,14 +122,7 @@ def _least_seconds(model: Any, ids: torch.Tensor, *, use_cache: bool) -> float:
 def check_step(
     trainer: Any, learning_rate: float, limits: PreflightSection, longest: PromptRow | None = None
 ) -> list[Check]:
-    """Take a trial training step; check what it moved, that it is finite, and its memory.
-
-    Args:
-        trainer: The trainer that takes the step.
-        learning_rate: Learning rate of the step.
-        limits: The allowed values.
-        longest: The longest prompt, for a step of maximum size; None takes the next prompts.
-    """
+    """Take a trial training step; check what it moved, that it is finite, and its memory."""
     dry_step = dry_run_step(trainer, learning_rate, longest)
     total = torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else None
     return [
@@ -168,13 +156,7 @@ def _check_moved(dry_step: DryStep) -> Check:
 
 
 def check_memory(peak: int | None, total: int | None, limits: PreflightSection) -> Check:
-    """Check a step's peak memory against the GPU.
-
-    Args:
-        peak: Bytes at the peak; None without a GPU.
-        total: Bytes of the GPU; None without one.
-        limits: The allowed values.
-    """
+    """Check a step's peak memory against the GPU."""
     share = None if peak is None or total is None else peak / total
     return Check(
         name="memory",
@@ -189,15 +171,7 @@ def check_memory(peak: int | None, total: int | None, limits: PreflightSection) 
 
 
 def check_adapter(trainer: Any, base: Path, ids: torch.Tensor, limits: PreflightSection, seed: int) -> list[Check]:
-    """Save the adapter with non-trivial weights, load it onto the base, merge it and subtract it again.
-
-    Args:
-        trainer: The trainer of the adapter; its weights are restored.
-        base: Folder of the base, whose first layers are read in full precision: in NF4 each merge rounds once more.
-        ids: A prompt, (1, tokens), whose logits reveal drift.
-        limits: The allowed values.
-        seed: Decides the weights.
-    """
+    """Save the adapter with non-trivial weights, load it onto the base, merge it and subtract it again."""
     from peft import PeftModel, get_peft_model_state_dict
     from safetensors.torch import load_file
 
@@ -253,11 +227,7 @@ def _trial_weights(model: Any, seed: int) -> Iterator[None]:
 
 
 def _first_layers(base: Path, device: torch.device) -> tuple[Any, float]:
-    """Load the first decoder layers of a base in float32, with its embedding and its head.
-
-    Returns:
-        A model of these layers alone, and the ratio of the base's layers to them.
-    """
+    """Load the first decoder layers of a base in float32, with its embedding and its head."""
     from transformers import AutoConfig, AutoModelForCausalLM
     from transformers.utils import logging
 

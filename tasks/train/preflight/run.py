@@ -87,15 +87,7 @@ class _CheckGroup:
 
 
 def preflight(training: PlannedTraining, progress: Progress) -> tuple[Check, ...]:
-    """Check a training that has not begun.
-
-    Args:
-        training: The training; it is left unchanged.
-        progress: Called with the checks done and the total.
-
-    Returns:
-        Every check, in order; `refuse_if_failed` acts on them.
-    """
+    """Check a training that has not begun."""
     with unchanged(training.trainer):
         torch.manual_seed(training.seed)
         # In the modes in which it generates and learns while it trains.

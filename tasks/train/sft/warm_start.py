@@ -221,9 +221,6 @@ def _demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]]
     """Return the demonstrations, and the number of general instructions among them.
 
     A row without any reference is none: an answer made of it would teach one guess for all prompts.
-
-    Raises:
-        InputError: The training split is empty.
     """
     rows = [row if knows_anything(row.reference) else None for row in read_prompts(request.dataset / TRAIN_FILE)]
     if not any(rows):

@@ -174,10 +174,6 @@ def expected_prompts(config: Config) -> dict[TaskName, int]:
 def estimate_training(config: Config, prompts: Mapping[TaskName, int]) -> Estimate:
     """Estimate the training of a run.
 
-    Args:
-        config: The run's configuration.
-        prompts: Training prompts, by task.
-
     Raises:
         InputError: There are no prompts, or the policy's name is a path without a model.
     """
@@ -325,15 +321,7 @@ def training_seconds(config: Config, shape: DecoderShape) -> float | None:
 def sampling_seconds(
     shape: DecoderShape, sampler: Sampler, sequences: int, tokens: int, prompt_tokens: int = PROMPT_TOKENS
 ) -> float:
-    """Return the seconds that a batch of completions takes on an L4.
-
-    Args:
-        shape: The model.
-        sampler: The sampler.
-        sequences: Completions sampled at once.
-        tokens: Tokens of each.
-        prompt_tokens: Tokens of each prompt.
-    """
+    """Return the seconds that a batch of completions takes on an L4."""
     if sampler == "vllm":
         of_weights = shape.parameters * BFLOAT16_BYTES / VLLM_BANDWIDTH
         read = (prompt_tokens + tokens / 2) * cache_bytes(shape, BFLOAT16_BYTES)

@@ -17,13 +17,6 @@ class AlarmWatch(TrainerCallback):  # type: ignore[misc]
     """Callback that feeds the alarms, reports new ones to the parent, and stops the training if they ask for it."""
 
     def __init__(self, alarms: Alarms, selection: Selection, channel: Channel) -> None:
-        """Watch with the given alarms.
-
-        Args:
-            alarms: The alarm rules, some of which stop the training.
-            selection: The source of validations.
-            channel: Where alarms are reported.
-        """
         self._alarms = alarms
         self._selection = selection
         self._channel = channel
@@ -56,11 +49,6 @@ class StopTogether(TrainerCallback):  # type: ignore[misc]
     """Callback that makes all processes of a training save and stop at the same step."""
 
     def __init__(self, preemption: Preemption) -> None:
-        """Share the notice of any process with all.
-
-        Args:
-            preemption: Set here when any process was notified.
-        """
         self._preemption = preemption
 
     def on_log(
@@ -86,13 +74,6 @@ class StepReporter(TrainerCallback):  # type: ignore[misc]
     """Callback that reports every step to the parent."""
 
     def __init__(self, channel: Channel, steps: int, price_per_hour: float = 0.0) -> None:
-        """Report to a parent.
-
-        Args:
-            channel: The connection to the parent.
-            steps: Total optimizer steps.
-            price_per_hour: Machine price in US dollars; 0 reports no cost.
-        """
         self._channel = channel
         self._steps = steps
         self._price_per_hour = price_per_hour

@@ -45,17 +45,6 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
         save_every: int,
         snapshot_share: float,
     ) -> None:
-        """Start without a snapshot.
-
-        Args:
-            trainer: A `ResumableTrainer`.
-            parts: State that the trainer does not keep itself, by file name.
-            selection: Knows the best step so far; one of the parts.
-            keeper: Writes and mirrors; None in a process that leaves that to another.
-            preemption: Notice that the training must stop.
-            save_every: Steps between mirrored checkpoints.
-            snapshot_share: Share of the training time that snapshots on the local disk may cost.
-        """
         self._trainer = trainer
         self._parts = parts
         self._in_files = [part for part in parts.values() if isinstance(part, InFiles)]
@@ -129,18 +118,7 @@ def watch(
     config: TrainConfig,
     channel: Channel,
 ) -> Checkpointer:
-    """Add all callbacks to a trainer, and return the one that keeps its checkpoints.
-
-    Args:
-        trainer: A `ResumableTrainer`.
-        parts: The algorithm's own state, by file name.
-        selection: Chooses the checkpoint.
-        alarms: The alarm rules.
-        keeper: Writes and mirrors; None in a process that leaves that to another.
-        preemption: Notice that the training must stop.
-        config: The recipe.
-        channel: Where steps and alarms are reported.
-    """
+    """Add all callbacks to a trainer, and return the one that keeps its checkpoints."""
     checkpointer = Checkpointer(
         trainer,
         {"selection": selection, "alarms": alarms, **parts},

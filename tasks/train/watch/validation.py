@@ -39,23 +39,7 @@ def validate(
     stock: bool = False,
     guided: Guided = "none",
 ) -> Validation:
-    """Let the policy answer the validation split, and score the answers.
-
-    Args:
-        model: The policy.
-        tokenizer: Its tokenizer, padding on the left.
-        rows: The validation prompts; one or more.
-        databases: Copies of the store that sql_qa's questions are about.
-        spec: The reward specification.
-        step: Finished optimizer steps.
-        temperature: Sampling temperature, above 0.
-        max_tokens: Longest completion, in tokens.
-        batch_size: Prompts answered at once.
-        seed: With the step, decides every sampled token.
-        stock: Whether transformers' `generate` draws in any case.
-        guided: The tasks whose answers are guided, as their rollouts are: the checkpoint is chosen for the policy that
-            is trained.
-    """
+    """Let the policy answer the validation split, and score the answers."""
     training = model.training
     model.eval()
     completions = generate(
@@ -93,13 +77,6 @@ class Selection(TrainerCallback):  # type: ignore[misc]
     """
 
     def __init__(self, score: Scorer, every: int, patience: int) -> None:
-        """Start without any validation.
-
-        Args:
-            score: Validates the policy.
-            every: Steps between validations.
-            patience: Validations without improvement after which training stops.
-        """
         self._score = score
         self._every = every
         self._patience = patience
@@ -131,10 +108,6 @@ class Selection(TrainerCallback):  # type: ignore[misc]
 
     def write_best(self, folder: Path, config: Mapping[str, Any]) -> None:
         """Write the adapter with the best validation, its step and its scores.
-
-        Args:
-            folder: The destination.
-            config: Its PEFT configuration.
 
         Raises:
             ValueError: Nothing was validated.
