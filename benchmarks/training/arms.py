@@ -276,7 +276,7 @@ def policy_trainer(
     from tasks.train.grpo.rewards import ComponentRewards
     from tasks.train.grpo.trainer import CommerceGRPOTrainer
 
-    rewards = ComponentRewards(databases, "grounded", recipe)
+    rewards = ComponentRewards(databases, "grounded")
     arguments = grpo_arguments(
         recipe,
         weights=rewards.weights,
@@ -359,7 +359,7 @@ def _preference_trainer(
     from tasks.train.dpo.trainer import PreferenceTrainer
     from tasks.train.grpo.rewards import ComponentRewards
 
-    recipe, rewards = job.recipe, ComponentRewards(databases, "grounded", job.recipe)
+    recipe, rewards = job.recipe, ComponentRewards(databases, "grounded")
     chosen = preferred(recipe, rows, rewards, named["model"], named["processing_class"], job.seed)
     arguments = dpo_arguments(recipe, prompts=len(rows), seed=job.seed, work=work, on_gpu=False)
     return PreferenceTrainer(

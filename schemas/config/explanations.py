@@ -14,6 +14,13 @@ REMOVED: Final = {
     "prompt_search": "the search for prompts was removed; leave it out, and use MLflow's optimize_prompts or GEPA",
     "base-prompt": "this rung was removed; leave it out, and search prompts with MLflow's optimize_prompts or GEPA",
     "cited": 'the rewards `cited` are `grounded` now; set rewards.spec = "grounded"',
+    "curriculum": "shorter completions first were removed; leave it out: max_completion_tokens is of all steps",
+    "baseline": "the median of a group was removed; leave it out: a completion's reward is compared with the mean",
+    "block_advantages": "advantages by block were removed; leave it out: an answer has one advantage",
+    "content_threshold": "conditional rewards were removed; leave it out: form counts whatever the content is",
+    "server_url": "a vLLM server for rollouts was removed; leave it out: vllm.enabled samples on the trainer's GPU",
+    "max_cache_ratio": "this limit was removed; leave it out: the preflight counts the tokens that the cache saves",
+    "result": "an adapter kept beside the base was removed; leave it out: the warm start is merged into the base",
     "sql_turns": "second turns of SQL were removed; leave it out: a rollout has one answer, as one that is served",
     "judge": "the judge of audit attack was removed; leave audit.judge out: evaluate.judge compares insights",
 }

@@ -51,7 +51,7 @@ class PolicyConfig(Section):
 class WarmStartConfig(Section):
     """Supervised fine-tuning on the reference answers, before GRPO.
 
-    An adapter learns them, which is merged into the model, or kept next to it (`result`).
+    An adapter learns them, which is merged into the published weights in their own precision.
     """
 
     steps: int = Field(default=300, ge=0)
@@ -67,9 +67,6 @@ class WarmStartConfig(Section):
     load_in_4bit: bool = False
     """Quantize the model to NF4 while the adapter learns (QLoRA, 2305.14314); the adapter is merged into the
     published weights."""
-    result: Literal["merged", "adapter"] = "merged"
-    """Result: one model, the adapter merged into its published weights in their own precision; or those weights and a
-    separate adapter, which training continues from."""
 
     @model_validator(mode="after")
     def _parts_are_whole(self) -> "WarmStartConfig":

@@ -1,10 +1,9 @@
 """Sections of the training configuration: adapter, optimizer, optional methods, vLLM, alarms and limits."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from schemas.config.endpoint import address_without_secrets
 from schemas.config.section import Section
 
 AlarmName = Literal["entropy_collapse", "ceiling", "zero_variance", "reward_hacking", "one_answer", "non_finite"]
@@ -98,15 +97,6 @@ class GuidedCorrectionSection(Section):
     """Reward of a right answer."""
 
 
-class CurriculumStage(Section):
-    """A segment of training with shorter completions."""
-
-    until_step: int = Field(ge=1)
-    """Last step of the segment."""
-    max_completion_tokens: int = Field(ge=16)
-    """Longest completion in it, in tokens."""
-
-
 class PreferencesSection(Section):
     """DPO on preference pairs from the same rewards, as the alternative to GRPO."""
 
@@ -119,28 +109,27 @@ class PreferencesSection(Section):
 
 
 class VllmSection(Section):
-    """Rollouts by vLLM, on the same GPU or by a server on another."""
+    """Rollouts by vLLM, on the same GPU."""
 
     enabled: bool = False
     """Sample completions with vLLM instead of transformers."""
     memory_share: float = Field(default=0.3, gt=0, lt=1)
-    """Share of the GPU's memory that it takes; a server has a GPU of its own."""
+    """Share of the GPU's memory that it takes."""
     sleep: bool = False
     """Free that memory whenever nothing is sampled, so that it and a step's peak never add up; vLLM then receives all
     weights before each sampling, not only after a step."""
-    server_url: str | None = None
-    """Address of a `vllm serve` of the pinned version that samples instead, such as http://10.0.0.2:8000; the same GPU
-    where not set."""
 
     @property
     def share_of_card(self) -> float:
         """Return the share of the trainer's GPU that vLLM takes: during sampling if it sleeps, else all the time."""
-        return self.memory_share if self.enabled and self.server_url is None else 0.0
+        return self.memory_share if self.enabled else 0.0
 
-    @field_validator("server_url")
+    @model_validator(mode="before")
     @classmethod
-    def _server_url_is_an_address_without_secrets(cls, url: str | None) -> str | None:
-        return None if url is None else address_without_secrets(url, "http://10.0.0.2:8000")
+    def _without_removed(cls, values: Any) -> Any:
+        """Leave out the removed `server_url` where it names none: records of earlier policies have it."""
+        kept = ("server_url", None)
+        return {k: v for k, v in values.items() if (k, v) != kept} if isinstance(values, dict) else values
 
 
 class AlarmsSection(Section):
@@ -185,9 +174,6 @@ class PreflightSection(Section):
     max_cache_error: float = Field(default=0.1, gt=0)
     """Largest error of the logits with the key-value cache, as a share of their standard deviation; bfloat16 alone
     causes some hundredths."""
-    max_cache_ratio: float = Field(default=5.0, gt=0)
-    """Largest generation time with the key-value cache, as a multiple of the time without. Whether the cache saves work
-    is counted in tokens: on a small model, time does not show it."""
     max_merge_drift: float = Field(default=1e-2, gt=0)
     """Largest change of a logit by 50 cycles of merging and unmerging the adapter, in float32: measured on the base's
     first two layers, and extrapolated to all of them."""
@@ -195,6 +181,13 @@ class PreflightSection(Section):
     """Largest share of the GPU's memory at the peak of a training step."""
     min_prompts_per_task: int = Field(default=150, ge=1)
     """Fewest training prompts of a task: the V4.2 report's push learned nothing from some 150."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_removed(cls, values: Any) -> Any:
+        """Leave out the removed `max_cache_ratio` at its default: records of earlier policies have it."""
+        kept = ("max_cache_ratio", 5.0)
+        return {k: v for k, v in values.items() if (k, v) != kept} if isinstance(values, dict) else values
 
 
 class PreemptionSection(Section):

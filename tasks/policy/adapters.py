@@ -1,4 +1,4 @@
-"""Adapter folders of a policy, one for all tasks or one for each, and of a base."""
+"""Adapter folders of a policy, one for all tasks or one for each."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +11,6 @@ if TYPE_CHECKING:
 
 ADAPTER_FOLDER = "adapter"
 TASK_ADAPTERS_FOLDER = "adapters"
-
-
-def first_adapter(base: Path) -> Path | None:
-    """Return the folder of the adapter that supervised fine-tuning left beside a base's weights, if any."""
-    adapter = base / ADAPTER_FOLDER
-    return adapter if adapter.is_dir() else None
 
 
 def adapter_for(policy: Path, task: TaskName) -> Path:

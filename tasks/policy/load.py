@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.errors import InputError
-from tasks.policy.adapters import first_adapter
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -125,7 +124,6 @@ def load_policy(base: Path, adapter: Path | None, *, four_bit: bool) -> "PreTrai
         InputError: A folder cannot be read, or the adapter belongs to another base.
     """
     model = load_base(base, four_bit=four_bit)
-    adapter = adapter or first_adapter(base)
     if adapter is not None:
         from peft import PeftModel
 

@@ -225,7 +225,7 @@ def _load(planned: _Planned, checkpoint: Path | None) -> TrainingInputs:
     on_gpu = torch.cuda.is_available()
     # On a GPU it would also fill all fresh memory.
     torch.use_deterministic_algorithms(not on_gpu, warn_only=True)
-    rewards = ComponentRewards(open_databases(request.store), request.spec, config)
+    rewards = ComponentRewards(open_databases(request.store), request.spec)
     return TrainingInputs(request, planned.rows, trainable, rewards, work, on_gpu, checkpoint, planned.channel)
 
 

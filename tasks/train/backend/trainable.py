@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from schemas.config.train import GradientCheckpointing, TrainConfig
 from schemas.config.train_sections import LoraSection
 from schemas.errors import InputError
-from tasks.policy.adapters import first_adapter
 from tasks.train.backend.requirements import unpinned
-from tasks.train.resume.adapter_files import load_adapter_weights
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -55,7 +53,7 @@ class Trainable:
 
 
 def load_trainable(base: Path, config: TrainConfig, *, seed: int, max_prompt_tokens: int, work: Path) -> Trainable:
-    """Load the base with its adapter configuration; an adapter left by supervised fine-tuning is trained further.
+    """Load the base with its adapter configuration.
 
     Importing Unsloth, which happens here, replaces TRL's trainers: call this before `tasks.train.grpo.trainer` or
     another trainer is imported.
@@ -69,13 +67,7 @@ def load_trainable(base: Path, config: TrainConfig, *, seed: int, max_prompt_tok
     from tasks.policy.load import load_base, load_tokenizer
 
     tokenizer = load_tokenizer(base)
-    model = load_base(base, four_bit=config.load_in_4bit)
-    adapter = first_adapter(base)
-    if adapter is None:
-        return Trainable(model, tokenizer, lora_config(config.lora))
-    from peft import PeftModel
-
-    return Trainable(PeftModel.from_pretrained(model, adapter, is_trainable=True), tokenizer, lora=None)
+    return Trainable(load_base(base, four_bit=config.load_in_4bit), tokenizer, lora_config(config.lora))
 
 
 def lora_config(lora: LoraSection) -> "LoraConfig":
@@ -146,8 +138,6 @@ def _load_by_unsloth(base: Path, config: TrainConfig, *, seed: int, max_prompt_t
         ) from error
     reset_generation_config(model)
     adapted = fast_language_model.get_peft_model(model, **unsloth_adapter_arguments(config, seed=seed))
-    if (adapter := first_adapter(base)) is not None:
-        load_adapter_weights(adapted, adapter)
     return Trainable(adapted, tokenizer, lora=None)
 
 

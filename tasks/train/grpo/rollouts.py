@@ -141,15 +141,6 @@ def whole_batch(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: joined(name, value) for name, value in parts[0].items()}
 
 
-def by_rollout(output: Mapping[str, Any]) -> torch.Tensor:
-    """Return one advantage per rollout: the mean over its tokens if they have their own."""
-    advantages: torch.Tensor = output["advantages"]
-    mask: torch.Tensor = output["completion_mask"]
-    if advantages.dim() == 1:
-        return advantages
-    return (advantages * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
-
-
 def before_shuffle(batch: Mapping[str, Any]) -> dict[str, Any]:
     """Return a batch in the order that TRL's shuffle, by torch's next random numbers, turns into that of the batch."""
     with torch.random.fork_rng(devices=[]):

@@ -58,4 +58,4 @@ def _answers(sampled: SampledGroups) -> Mapping[int, str]:
     }
 
 
-METHOD: Final = Method(order=20, is_on=lambda recipe: recipe.guided_correction.share > 0, answers=_answers)
+METHOD: Final = Method(is_on=lambda recipe: recipe.guided_correction.share > 0, answers=_answers)

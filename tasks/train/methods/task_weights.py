@@ -4,11 +4,14 @@ from collections.abc import Mapping, Sequence
 from decimal import Context
 from math import fsum
 from statistics import fmean
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.train.methods.method import Advantages, Method, ScoredBatch
+from tasks.train.methods.method import Method, ScoredBatch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MOST_CORRECTION: Final = 5.0
 """Largest multiple of its share that a task's prompts may reach, to compensate for those without a gradient."""
@@ -146,9 +149,10 @@ class TaskWeights:
         self._window_zeros = {task: list(values) for task, values in state["window_zeros"].items()}
 
 
-def _advantages(batch: ScoredBatch, advantages: Advantages) -> Advantages:
-    weights = [batch.task_weights[rollout.task] for rollout in batch.scored]
-    return advantages.scaled_by(advantages.scale.new_tensor(weights))
+def _factors(batch: ScoredBatch) -> "Tensor":
+    import torch
+
+    return torch.tensor([batch.task_weights[task] for task in batch.tasks], device=batch.completion_mask.device)
 
 
-METHOD: Final = Method(order=50, is_on=lambda recipe: recipe.task_weights.applies_to == "loss", advantages=_advantages)
+METHOD: Final = Method(is_on=lambda recipe: recipe.task_weights.applies_to == "loss", factors=_factors)

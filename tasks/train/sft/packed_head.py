@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from trl.trainer.utils import FusedCausalLMOutput
 
-from tasks.train.backend.plain_head import IGNORED_LABEL, add_plain_head, token_figures
+from tasks.train.backend.cpu import IGNORED_LABEL, add_plain_head, token_figures
 from tasks.train.grpo.packed import ANY_MASK, PackedRow, Parts, takes_packed_rows
 
 

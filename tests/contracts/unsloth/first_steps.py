@@ -98,7 +98,7 @@ def _trainer(name: str, request: TrainRequest, settings: dict[str, Any], work: P
     from tasks.train.children.grpo import start
 
     rows: list[PromptRow] = prompt_rows()
-    rewards = ComponentRewards(Databases(()), request.spec, config)
+    rewards = ComponentRewards(Databases(()), request.spec)
     inputs = TrainingInputs(request, rows, trainable, rewards, work, False, None, Channel(io.StringIO()))
     return start(inputs).trainer
 
