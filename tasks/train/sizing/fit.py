@@ -1,16 +1,11 @@
-"""Memory that each stage needs on a GPU, by shape and recipe, and settings with which an unfit recipe would fit.
+"""Memory that each stage needs on a GPU, by shape and recipe, and a refusal of recipes that do not fit.
 
 Every sequence counts at its maximum length. A forward and a backward pass of the shipped shapes took 3 to 14 % less on
 a card (docs/l4.md). Imports nothing heavy; the preflight's own step measures what is estimated here.
 """
 
-from collections.abc import Mapping
-from functools import reduce
 from math import ceil, gcd
-from operator import getitem
-from typing import Any, Final
-
-from pydantic import ValidationError
+from typing import Final
 
 from schemas.config.config import Config
 from schemas.config.train import GradientCheckpointing, TrainConfig
@@ -30,6 +25,14 @@ HEAD_TOKENS, HEAD_ENTRIES = 4_096, 32_768
 """Tile of the logits that TRL's fused head holds at once, in tokens and in vocabulary entries."""
 GUIDED_COPIES: Final = 6
 """Copies of the whole logits with guided rollouts: 5.3 measured in float32, and half a copy more in bfloat16."""
+REMEDIES: Final = {
+    "training": "raise train.accumulation, set train.gradient_checkpointing='torch' (or 'unsloth' with that backend) or "
+    "train.load_in_4bit=true, lower train.max_completion_tokens or train.vllm.memory_share",
+    "SFT": "raise warm_start.accumulation, set train.gradient_checkpointing='torch' or warm_start.load_in_4bit=true",
+    "answering": "lower train.max_completion_tokens or curate.max_prompt_tokens",
+    "merging": "lower curate.max_prompt_tokens",
+}
+"""Settings by which a stage takes less memory, those that cost the least quality first."""
 CONTEXT_BYTES: Final = 0.5e9
 """CUDA's context with the kernels of torch and bitsandbytes, outside of all tensors; estimated."""
 FRAGMENTATION: Final = 0.05
@@ -190,68 +193,15 @@ def refuse_unfit(config: Config) -> None:
     Nothing is compared if no GPU is named, or if the model's shape is unknown on this machine.
 
     Raises:
-        InputError: A stage exceeds its share of the GPU; the message names settings that would make it fit.
+        InputError: A stage exceeds its share of the GPU; the message names settings by which it takes less.
     """
     shape = read_shape(config.policy)
     if shape is None or config.train.device_memory_gb is None or fits(config, shape):
         return
     stages = stage_memory(config, shape)
     largest = max(stages, key=lambda name: stages[name])
-    way = " and ".join(f"{name}={str(value).lower()}" for name, value in way_to_fit(config, shape).items())
     raise InputError(
         f"{largest} would take {stages[largest] / GIGABYTE:.1f} GB, and of train.device_memory_gb "
         f"{config.train.device_memory_gb:g} it may take {memory_limit(config) / GIGABYTE:.1f}; "
-        + (f"set {way}" if way else "train on a larger GPU, or a smaller model")
+        f"{REMEDIES[largest]}, train on a larger GPU, or train a smaller model"
     )
-
-
-def way_to_fit(config: Config, shape: DecoderShape) -> Mapping[str, Any]:
-    """Return smaller values with which a recipe fits, by dotted name; nothing where none are enough.
-
-    One setting is tried alone, then the settings together, those that cost the least quality first.
-    """
-    values = _smaller_values(config)
-    for name, smaller in values.items():
-        for value in smaller:
-            if _fits_with(config, shape, {name: value}):
-                return {name: value}
-    change: dict[str, Any] = {}
-    for name, smaller in values.items():
-        if smaller:
-            change[name] = smaller[-1]
-            if _fits_with(config, shape, change):
-                return change
-    return {}
-
-
-def _smaller_values(config: Config) -> Mapping[str, list[Any]]:
-    """Return smaller values of memory-relevant settings, those that cost the least quality first."""
-    recipe, start = config.train, config.warm_start
-
-    def parts(now: int, whole: int) -> list[int]:
-        return [n for n in range(now + 1, whole + 1) if whole % n == 0]
-
-    return {
-        "train.accumulation": parts(recipe.accumulation, recipe.completions_per_step),
-        "train.gradient_checkpointing": []
-        if recipe.gradient_checkpointing != "none"
-        else ["'unsloth'" if recipe.backend == "unsloth" else "'torch'"],
-        "train.load_in_4bit": [] if recipe.load_in_4bit else [True],
-        "warm_start.accumulation": parts(start.accumulation, start.batch_size),
-        "warm_start.load_in_4bit": [] if start.load_in_4bit else [True],
-        "train.max_completion_tokens": [n for n in (1024, 512, 384, 256, 192, 128) if n < recipe.max_completion_tokens],
-        "train.vllm.sleep": [True] if recipe.vllm.share_of_card and not recipe.vllm.sleep else [],
-        "curate.max_prompt_tokens": [n for n in (1024, 768, 512, 384, 256) if n < config.curate.max_prompt_tokens],
-    }
-
-
-def _fits_with(config: Config, shape: DecoderShape, change: Mapping[str, Any]) -> bool:
-    document = config.model_dump()
-    for name, value in change.items():
-        *sections, field = name.split(".")
-        reduce(getitem, sections, document)[field] = value.strip("'") if isinstance(value, str) else value
-    try:
-        return fits(Config.model_validate(document), shape)
-    except ValidationError:
-        # The values contradict other settings.
-        return False

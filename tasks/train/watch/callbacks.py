@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from accelerate.utils import gather_object
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import TrainerCallback
 
 from tasks.policy.child import Channel
 from tasks.train.resume.preemption import Preemption
@@ -21,14 +21,7 @@ class AlarmWatch(TrainerCallback):  # type: ignore[misc]
         self._selection = selection
         self._channel = channel
 
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: dict[str, Any] | None = None,
-        **named: Any,
-    ) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **named: Any) -> None:
         """Check a step and its validation, if any; runs before the Trainer saves the same step."""
         if not logs or "loss" not in logs:
             return
@@ -51,14 +44,7 @@ class StopTogether(TrainerCallback):  # type: ignore[misc]
     def __init__(self, preemption: Preemption) -> None:
         self._preemption = preemption
 
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: dict[str, Any] | None = None,
-        **named: Any,
-    ) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **named: Any) -> None:
         """Agree once a step, after the callbacks that may stop this process."""
         if not logs or "loss" not in logs:
             return
@@ -78,14 +64,7 @@ class StepReporter(TrainerCallback):  # type: ignore[misc]
         self._steps = steps
         self._price_per_hour = price_per_hour
 
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: dict[str, Any] | None = None,
-        **named: Any,
-    ) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **named: Any) -> None:
         """Report the step's metrics; non-numbers, such as the mean of no rows, are left out."""
         if not logs or "loss" not in logs:
             return

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import TrainerCallback
 
 from schemas.config.train import TrainConfig
 from tasks.checkpoints.checkpoint_manager import Checkpoint, CheckpointManager
@@ -66,13 +66,13 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
         for part in self._in_files:
             part.load_files(checkpoint)
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **named: Any) -> None:
         """Request `on_save`, which is called when the step is logged."""
         control.should_save = True
         if self._preemption.noticed.is_set():
             control.should_training_stop = True
 
-    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
+    def on_save(self, args: Any, state: Any, control: Any, **named: Any) -> None:
         """Copy the state, and write it where it is due or cheap enough."""
         started, step = time.monotonic(), state.global_step
         # A part may gather its state from all processes.

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any, Final
 
 import torch
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import TrainerCallback
 
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
@@ -117,14 +117,12 @@ class Selection(TrainerCallback):  # type: ignore[misc]
         write_adapter(folder, self._best_weights, config)
         (folder / CHOSEN_FILE).write_text(self.best.model_dump_json(indent=1), encoding="utf-8")
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any
-    ) -> None:
+    def on_train_begin(self, args: Any, state: Any, control: Any, **named: Any) -> None:
         """Validate the policy before its first step."""
         if not self.history:
             self.history.append(self._score(0))
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **named: Any) -> None:
         """Validate if the step is due; runs before the same step is saved."""
         step = state.global_step
         # Non-finite weights cannot be sampled from; the alarm for them comes with the step's log.
