@@ -39,7 +39,7 @@ def _log(unknown: str) -> None:
 
 
 def unknown_to_engine(model: Any, *, stock: bool = False) -> str | None:
-    """Return what keeps the engine from drawing on a CPU; None too where it is not to, since `generate` was asked for."""
+    """Return what keeps the engine from drawing on a CPU; None too where `generate` was asked for."""
     return None if stock or model.device.type != "cpu" else reason_against(model)
 
 

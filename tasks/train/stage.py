@@ -187,10 +187,7 @@ class _Training:
         started = start(inputs)
         selection = self._selection(inputs, started.trainer)
         alarms = Alarms(config.alarms, config.iterations)
-        # This machine's price: the Spot price if its end is announced.
-        spot = config.preemption.notice_url is not None
-        price = price_per_hour(request.prices, machine_device(), spot=spot, otherwise=config.price_per_hour)
-        priced = config.model_copy(update={"price_per_hour": price})
+        priced = config.model_copy(update={"price_per_hour": _price_per_hour(request)})
         keeper = held.keeper if held else None
         checkpointer = watch(
             started.trainer, started.parts, selection, alarms, keeper, process.preemption, priced, channel
@@ -296,6 +293,12 @@ class _Training:
         }
         # A resumed run reads its earlier entries from JSON, in another order.
         (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1, sort_keys=True), encoding="utf-8")
+
+
+def _price_per_hour(request: TrainRequest) -> float:
+    """Return this machine's price per hour: the Spot price if its end is announced."""
+    spot = request.config.preemption.notice_url is not None
+    return price_per_hour(request.prices, machine_device(), spot=spot, otherwise=request.config.price_per_hour)
 
 
 def _decided(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ HEAD_TOKENS, HEAD_ENTRIES = 4_096, 32_768
 GUIDED_COPIES: Final = 6
 """Copies of the whole logits with guided rollouts: 5.3 measured in float32, and half a copy more in bfloat16."""
 REMEDIES: Final = {
-    "training": "raise train.accumulation, set train.gradient_checkpointing='torch' (or 'unsloth' with that backend) or "
+    "training": "raise train.accumulation, set train.gradient_checkpointing='torch' ('unsloth' with that backend) or "
     "train.load_in_4bit=true, lower train.max_completion_tokens or train.vllm.memory_share",
     "SFT": "raise warm_start.accumulation, set train.gradient_checkpointing='torch' or warm_start.load_in_4bit=true",
     "answering": "lower train.max_completion_tokens or curate.max_prompt_tokens",

@@ -10,7 +10,6 @@ import pytest
 from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import PROFILES_FOLDER, load_config, synthesize_config
 from schemas.config.train import TrainConfig
-from schemas.config.train_sections import LoraSection
 from schemas.errors import InputError
 
 
@@ -93,22 +92,6 @@ def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str
     with pytest.raises(InputError) as caught:
         load_config("local", [f"state.mlflow={address}"])
     assert "segredo" not in str(caught.value)
-
-
-def test_training_goes_on_with_an_adapter_of_its_own_size_only() -> None:
-    for name, value in LoraSection().model_dump().items():
-        with pytest.raises(InputError, match=r"set both alike, or warm_start\.result='merged'"):
-            changed = f"warm_start.lora.{name}={2 * value}"
-            load_config("l4", ["warm_start.steps=10", "warm_start.result=adapter", "evaluate.rungs=[]", changed])
-    settings = ["warm_start.steps=10", "warm_start.result=adapter", "warm_start.lora.rank=8", "evaluate.rungs=[]"]
-    with pytest.raises(InputError, match="rank 8 and alpha 32"):
-        load_config("l4", settings)
-    assert load_config("l4", [*settings, "train.lora.rank=8"]).warm_start.result == "adapter"
-    assert load_config("l4", [*settings, "warm_start.result=merged"]).warm_start.lora.rank == 8
-    with pytest.raises(InputError, match=r"set warm_start\.result='merged'"):
-        load_config("l4", [*settings, "train.lora.rank=8", "train.beta=0.04"])
-    with pytest.raises(InputError, match="leave sft out of evaluate"):
-        load_config("l4", [*settings, 'evaluate.rungs=["sft"]'])
 
 
 def test_a_chat_template_is_named_or_a_file() -> None:
@@ -291,6 +274,8 @@ def test_a_shipped_profile_sets_what_differs(profile: Path, tmp_path: Path) -> N
         ("train.loss=dr_grop", "did you mean 'dr_grpo'? (it is 'dr_grop')"),
         ("lineage.openlineage=x", "lineage: OpenLineage events were removed; leave it out"),
         ("train.sql_turns=2", "train.sql_turns: second turns of SQL were removed; leave it out"),
+        ("train.baseline=median", "train.baseline: the median of a group was removed; leave it out"),
+        ("warm_start.result=adapter", "warm_start.result: an adapter kept beside the base was removed"),
         ("evaluate.prompt_search.budget=12", "use MLflow's optimize_prompts or GEPA"),
         ("evaluate.rungs=['base-prompt']", "evaluate.rungs.0: this rung was removed; leave it out"),
         ("curate.general=3", "curate.general: must be a valid dictionary or instance of GeneralConfig (it is 3)"),
@@ -304,7 +289,9 @@ def test_what_was_meant_is_said(override: str, said: str) -> None:
 
 
 def test_a_record_of_an_earlier_policy_is_read() -> None:
-    assert TrainConfig.model_validate({"sql_turns": 1}) == TrainConfig()
+    before = {"sql_turns": 1, "curriculum": [], "baseline": "mean", "content_threshold": 0.0}
+    before |= {"vllm": {"server_url": None}, "preflight": {"max_cache_ratio": 5.0}}
+    assert TrainConfig.model_validate(before) == TrainConfig()
 
 
 def test_a_key_that_is_like_no_other_has_no_suggestion() -> None:

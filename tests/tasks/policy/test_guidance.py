@@ -11,14 +11,13 @@ from transformers import TopKLogitsWarper, TopPLogitsWarper
 from schemas.errors import InputError
 from schemas.tasks import TaskName
 from tasks.commerce.extraction.scorer import READABLE
-from tasks.commerce.push.checker import parts_of
-from tasks.commerce.registry import TASKS, grammar_of, grammars
+from tasks.commerce.registry import TASKS, grammar_of
 from tasks.commerce.sentiment.scorer import CHECKS
 from tasks.commerce.sql_qa.query_text import candidates, form
 from tasks.commerce.text.json_fields import is_boolean, is_share
 from tasks.commerce.text.parser import parse_object
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
-from tasks.policy.guidance import STARTED, Grammars, GuidedLogits, Sampled, keys_of
+from tasks.policy.guidance import Grammars, GuidedLogits, Sampled, keys_of
 from tasks.stand_in.model import StandInShape, build_model, build_tokenizer
 
 SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=1, heads=2, key_value_heads=1, feed_forward_size=32)
@@ -71,12 +70,6 @@ def test_a_random_model_writes_well_formed_objects_alone(policy: tuple[Any, Any]
         assert fields.keys() == OF_FIELDS[task].keys()
 
 
-def test_a_random_model_writes_pushes_of_the_phrases(policy: tuple[Any, Any]) -> None:
-    for completion in answers(policy, [grammar_of("push", PROMPTS["push"], "all")] * 40, 400):
-        assert completion.stop_reason is StopReason.END_OF_TURN
-        assert parts_of(completion.text) is not None
-
-
 def test_a_random_model_writes_queries_that_can_be_prepared(policy: tuple[Any, Any]) -> None:
     store = sqlite3.connect(":memory:")
     for table, columns in TABLES.items():
@@ -87,23 +80,10 @@ def test_a_random_model_writes_queries_that_can_be_prepared(policy: tuple[Any, A
         store.execute(f"EXPLAIN {completion.text}")
 
 
-def test_an_answer_that_runs_out_of_length_is_cut_off(policy: tuple[Any, Any]) -> None:
-    (completion,) = answers(policy, [TASKS["sentiment"].grammar], 5)
-    assert completion.stop_reason is StopReason.TOKEN_LIMIT
-    assert '{"polarity":"positive","score":5}'[:5] == completion.text[:5]
-
-
 def test_a_batch_may_hold_guided_and_unguided_answers(policy: tuple[Any, Any]) -> None:
     grammar = TASKS["sentiment"].grammar
     mixed = answers(policy, [grammar, "", grammar], 60)
     assert [parse_object(each.text).cleanliness == 1.0 for each in mixed] == [True, False, True]
-
-
-def test_without_grammars_nothing_changes(policy: tuple[Any, Any]) -> None:
-    conversations = [as_messages("Responda.", "pedido")] * 3
-    settings: dict[str, Any] = {"temperature": 1.0, "max_tokens": 20, "batch_size": 3, "seed": 1}
-    unguided = generate(*policy, conversations, **settings)
-    assert generate(*policy, conversations, **settings, grammars=["", "", ""]) == unguided
 
 
 def test_allowed_tokens_keep_their_ratios_and_the_others_have_none(policy: tuple[Any, Any]) -> None:
@@ -172,25 +152,6 @@ def test_a_tokenizer_without_some_bytes_is_refused() -> None:
     tokenizer.decoder = decoders.ByteLevel()
     with pytest.raises(InputError, match="a token for every byte"):
         Grammars(PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>"), len(vocabulary))
-
-
-def test_grammars_of_strangers_are_not_kept_for_ever(policy: tuple[Any, Any]) -> None:
-    _, tokenizer = policy
-    grammars = Grammars(tokenizer, len(tokenizer))
-    first = grammars.allowed([grammars.start(AB)])
-    for number in range(2 * STARTED):
-        grammars.start(f"start: A\nA: /{'a' * number}b/")
-    assert len(grammars._started) == STARTED
-    assert torch.equal(grammars.allowed([grammars.start(AB)]), first)
-
-
-def test_a_grammar_is_of_a_task_or_of_its_prompt() -> None:
-    guided = {guided: list(grammars(guided)) for guided in ("none", "forms", "all")}
-    assert guided["none"] == []
-    assert guided["forms"] == ["sentiment"]
-    assert guided["all"] == ["sql_qa", "sentiment"]
-    assert all(grammar_of(task, PROMPTS[task], "forms") for task in PROMPTS)
-    assert [bool(grammar_of("sql_qa", "Quantos pedidos?", guided)) for guided in ("forms", "all")] == [False, True]
 
 
 DRAWS = 20_000

@@ -106,14 +106,6 @@ def test_variables_reach_whoever_renders_from_what_was_saved(tmp_path: Path) -> 
     assert PromptLengths.of(policy).tokens(table).to_list() == [len(ids)]
 
 
-def test_a_file_is_a_template(tmp_path: Path) -> None:
-    folder = _save(tmp_path / "base", template=None)
-    file = tmp_path / "own.jinja"
-    file.write_text("{% for m in messages %}{{ m['content'] }}<|im_end|>{% endfor %}<|im_start|>", encoding="utf-8")
-    tokenizer = _prepared(PolicyConfig(name=str(folder), chat_template=file), tmp_path / "out")
-    assert _opening(tokenizer) == "Seja breve.<|im_end|>Onde está meu pedido?<|im_end|><|im_start|>"
-
-
 @pytest.mark.parametrize(
     ("written", "variables", "complaint"),
     [
@@ -175,15 +167,6 @@ def test_a_name_that_the_hub_refuses_is_reported_in_one_line_with_what_to_do(
     assert "\n" not in str(refused.value)
 
 
-def test_a_hub_that_cannot_be_reached_is_reported(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    hub(lambda request: httpx.Response(500, request=request))
-    with pytest.raises(
-        InputError, match=r"the model hub cannot be reached, and policy\.name 'nobody/none' is not down"
-    ):
-        read_tokenizer(PolicyConfig(name="nobody/none"))
-
-
 def test_every_file_is_asked_for_at_the_revision(tmp_path: Path, hub: Hub) -> None:
     folder = _save(tmp_path / "published", template=THINKS.replace("<think>", ""))
     asked: list[str] = []
@@ -202,9 +185,3 @@ def test_every_file_is_asked_for_at_the_revision(tmp_path: Path, hub: Hub) -> No
     resolved = [path for path in asked if "/resolve/" in path]
     assert resolved
     assert all("/resolve/v2/" in path or f"/resolve/{COMMIT}/" in path for path in resolved)
-
-
-def test_a_folder_has_no_revision(tmp_path: Path) -> None:
-    folder = _save(tmp_path / "base", template=THINKS)
-    with pytest.raises(InputError, match=r"policy\.revision 'v2' is of a hub's repository"):
-        read_tokenizer(PolicyConfig(name=str(folder), revision="v2"))

@@ -9,7 +9,7 @@ from schemas.config.train import TrainConfig
 from schemas.errors import InputError, Interrupted
 from tasks.policy.child import RANK, WORLD_SIZE
 from tasks.train.grpo.rollouts import RolloutGroups
-from tasks.train.ranks import barrier, broadcast, ended_by_another, forward_exit, sampling_seed
+from tasks.train.ranks import barrier, ended_by_another, forward_exit, sampling_seed
 from tasks.train.resume.preemption import Preemption
 
 TWO = TrainConfig(processes=2)
@@ -24,13 +24,6 @@ def test_more_processes_than_gpus_are_refused_before_anything_is_loaded(
     with pytest.raises(InputError, match=r"train\.processes is 2, one a GPU, and this machine shows") as caught:
         barrier(TWO.model_copy(update={"device_memory_gb": 24.0}))
     assert remedy in str(caught.value)
-
-
-def test_a_process_alone_needs_no_gpu_and_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
-    monkeypatch.setattr("accelerate.utils.broadcast_object_list", lambda results: pytest.fail("asked another process"))
-    barrier(TrainConfig(device_memory_gb=24.0))
-    assert broadcast(lambda: 7) == 7
 
 
 def test_no_two_processes_and_no_two_steps_sample_alike() -> None:
@@ -50,18 +43,6 @@ def test_a_lost_connection_is_an_interruption_where_the_launcher_asks_to_end(mon
     preemption = Preemption(25)
     preemption.notice()
     with pytest.raises(Interrupted), ended_by_another(preemption, forward_exit):
-        _fail()
-
-
-def test_a_fault_of_this_process_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.train.ranks.SECONDS_TO_BE_ASKED", 0.01)
-    monkeypatch.setenv(WORLD_SIZE, "2")
-    with pytest.raises(RuntimeError), ended_by_another(Preemption(25), forward_exit):
-        _fail()
-    monkeypatch.setenv(WORLD_SIZE, "1")
-    noticed = Preemption(25)
-    noticed.notice()
-    with pytest.raises(RuntimeError), ended_by_another(noticed, forward_exit):
         _fail()
 
 

@@ -1,6 +1,5 @@
 """DPO: the loss of the paper on a CPU, every argument set, pairs and weights the same after a resume."""
 
-import dataclasses
 import io
 import json
 import math
@@ -21,7 +20,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel
 from tasks.train.children import dpo
 from tasks.train.children.dpo import require_pairs
-from tasks.train.dpo.pairs import dpo_arguments, pairs_per_pass
+from tasks.train.dpo.pairs import pairs_per_pass
 from tasks.train.request import TrainRequest
 from tasks.train.stage import train
 from tests.tasks.train.small_training import (
@@ -108,29 +107,6 @@ def test_training_prefers_the_chosen_and_moves_the_adapter_alone(tmp_path: Path)
     assert log[-1]["rewards/accuracies"] == 1.0
     for name, weights in frozen.items():
         assert weights.equal(trainer.model.get_parameter(name))
-
-
-def test_every_field_of_trls_own_is_set() -> None:
-    """A default of the library must not decide; a field that a later release adds is found here."""
-    from trl import DPOConfig
-    from trl.trainer.base_config import _BaseConfig
-
-    own = {field.name for field in dataclasses.fields(DPOConfig)} - {
-        field.name for field in dataclasses.fields(_BaseConfig)
-    }
-    arguments = dpo_arguments(TrainConfig(), prompts=9, seed=1, work=Path("work"), on_gpu=False)
-    assert own <= arguments.keys()
-
-
-def test_the_recipe_reaches_trl() -> None:
-    config = TrainConfig.model_validate(
-        {"preferences": {"beta": 0.7}, "learning_rate": 3e-4, "max_steps": 9, "prompts_per_step": 4, "accumulation": 2}
-    )
-    arguments = dpo_arguments(config, prompts=9, seed=11, work=Path("work"), on_gpu=True)
-    assert (arguments["beta"], arguments["learning_rate"], arguments["max_steps"]) == (0.7, 3e-4, 9)
-    assert (arguments["seed"], arguments["data_seed"], arguments["bf16"]) == (11, 11, True)
-    # 4 prompts x 8 completions in 2 passes are 16 completions a pass: 8 pairs.
-    assert (arguments["per_device_train_batch_size"], arguments["gradient_accumulation_steps"]) == (8, 2)
 
 
 def test_too_few_pairs_for_a_step_are_refused() -> None:
@@ -272,9 +248,3 @@ def test_a_resumed_run_equals_an_uninterrupted_one(
     assert 4 < sum(summary["pairs"].values()) < 4 * stop_at
     assert [entry["step"] for entry in summary["validation"]] == [0, 2, 4, 6]
     assert len(summary["log"]) == 6
-
-
-@pytest.mark.integration
-def test_rewards_that_tell_nothing_apart_are_refused(training: _Training) -> None:
-    with pytest.raises(GateRefused, match="one step needs 4"):
-        training.run("dull", preferences={"min_gap": 1.0})

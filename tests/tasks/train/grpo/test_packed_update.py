@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tasks.train.backend.cpu import token_scores
-from tasks.train.grpo.packed_update import PackedUpdate
+from tasks.train.grpo.packed import PackedUpdate
 from tests.tasks.train.grpo.test_packed import assert_equal, batch, learned, model_of, trainer_of
 from tests.tasks.train.small_training import small_trainer
 

@@ -13,7 +13,6 @@ from tasks.commerce.registry import joint_version, reward_versions
 from tasks.train.preflight.check import Check, as_list, refuse_if_failed
 from tasks.train.preflight.inputs import (
     cannot_render,
-    check_audit,
     check_control_tokens,
     check_end_of_turn,
     check_prompt_budget,
@@ -21,7 +20,6 @@ from tasks.train.preflight.inputs import (
     check_template,
     check_tokens,
     choose_rows,
-    longest_prompt,
 )
 from tests.tasks.train.small_training import RECIPE, prompt_rows
 
@@ -45,33 +43,6 @@ def audit_record(**changes: Any) -> AuditRecord:
         tasks={"push": task, "sentiment": task},
     )
     return record.model_copy(update=changes)
-
-
-def test_a_sound_tokenizer_passes(tokenizer: Any) -> None:
-    checks = [check_template(tokenizer), check_control_tokens(tokenizer), check_end_of_turn(tokenizer)]
-    checks += check_tokens(tokenizer)
-    names = ["chat_template", "control_tokens", "end_of_turn", "padding", "round_trip"]
-    assert [check.name for check in checks] == names
-    assert all(check.passed for check in checks)
-
-
-def test_an_audit_that_refused_stops_a_training() -> None:
-    check = check_audit(audit_record(verdict="refused", reasons=("rho of push is 0.1",)), "grounded", prompt_rows())
-    assert not check.passed
-    assert check.measured == "it refused: rho of push is 0.1"
-    assert check_audit(audit_record(), "grounded", prompt_rows()).passed
-
-
-def test_an_audit_of_other_rewards_or_of_too_few_tasks_stops_a_training() -> None:
-    other = check_audit(audit_record(reward_version="0" * 64, reward_versions={}), "grounded", prompt_rows())
-    assert not other.passed
-    assert "000000000000" in other.measured
-    fewer = check_audit(audit_record(tasks={"push": audit_record().tasks["push"]}), "grounded", prompt_rows())
-    assert not fewer.passed
-    assert fewer.measured == "it says nothing of sentiment"
-    specification = check_audit(audit_record(), "v4.2", prompt_rows())
-    assert not specification.passed
-    assert "and these are v4.2" in specification.measured
 
 
 def test_an_eos_that_the_template_never_writes_stops_a_training(tokenizer: Any) -> None:
@@ -100,13 +71,6 @@ def test_a_tokenizer_without_padding_stops_a_training(tokenizer: Any) -> None:
     check = _by_name(check_tokens(tokenizer))["padding"]
     assert not check.passed
     assert check.measured == "no pad_token"
-
-
-def test_a_pad_that_is_eos_is_let_through_as_long_as_it_is_masked(tokenizer: Any) -> None:
-    tokenizer.pad_token = tokenizer.eos_token
-    check = _by_name(check_tokens(tokenizer))["padding"]
-    assert check.passed
-    assert "also the one that ends" in check.measured
 
 
 def test_a_tokenizer_that_drops_accents_stops_a_training(tokenizer: Any) -> None:
@@ -157,25 +121,6 @@ def test_prompts_over_the_budget_are_counted(tokenizer: Any) -> None:
     check = check_prompt_budget(tokenizer, rows, 999, longest - 1, recipe)
     assert not check.passed
     assert check.measured == f"1 of 12 prompts are over, the longest with {longest} tokens"
-
-
-def test_the_longest_prompt_is_counted_in_tokens_and_with_its_system_text(tokenizer: Any) -> None:
-    """Of characters, the second has more."""
-    rows = [
-        replace(prompt_rows()[0], system="", prompt=prompt) for prompt in ("Pedido", "Pedido Pedido", "ж" * 6, "livro")
-    ]
-    assert longest_prompt(tokenizer, rows) is rows[2]
-    rows[3] = replace(rows[3], system="ж" * 7)
-    assert longest_prompt(tokenizer, rows) is rows[3]
-
-
-def test_a_completion_must_fit_behind_the_longest_prompt(tokenizer: Any) -> None:
-    """A prompt of exactly so many tokens as there is room for fits; with one token less of room it does not."""
-    recipe, rows = TrainConfig.model_validate(RECIPE), prompt_rows()
-    longest = int(check_prompt_budget(tokenizer, rows, 999, 999, recipe).measured.split()[-2])
-    room = longest + recipe.max_completion_tokens
-    assert check_prompt_budget(tokenizer, rows, room, 999, recipe).passed
-    assert not check_prompt_budget(tokenizer, rows, room - 1, 999, recipe).passed
 
 
 def test_too_few_prompts_of_one_task_stop_a_training() -> None:

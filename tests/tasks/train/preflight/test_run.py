@@ -1,6 +1,5 @@
 """The preflight lets a sound training begin, refuses an unsound one by name, and leaves no trace."""
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,15 +13,18 @@ from schemas.config.train import TrainConfig
 from schemas.config.train_sections import PreflightSection
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.policy.generate import as_messages
 from tasks.policy.load import load_tokenizer
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight import model
-from tasks.train.preflight.check import Check, as_json, refuse_if_failed
-from tasks.train.preflight.dry_step import unchanged
-from tasks.train.preflight.model import check_adapter, check_cache, check_memory, check_step, prompt_ids
-from tasks.train.preflight.run import PlannedTraining, preflight
+from tasks.train.preflight.check import Check, refuse_if_failed
+from tasks.train.preflight.inputs import render
+from tasks.train.preflight.model import check_adapter, check_cache
+from tasks.train.preflight.run import preflight
+from tasks.train.preflight.step import check_memory, check_step, unchanged
 from tasks.train.resume.adapter_files import write_adapter
 from tests.tasks.train.preflight.test_inputs import audit_record
+from tests.tasks.train.small_request import request_of
 from tests.tasks.train.small_training import RECIPE, adapter_weights, prompt_rows, small_trainer, tiny_policy
 
 LIMITS = PreflightSection()
@@ -70,26 +72,27 @@ class Flight:
 
     @property
     def ids(self) -> torch.Tensor:
-        return prompt_ids(self.trainer, self.tokenizer, self.rows[0])
+        messages = as_messages(self.rows[0].system, self.rows[0].prompt)
+        return torch.tensor([self.tokenizer.encode(render(self.tokenizer, messages, to_answer=True))])
 
     def check(self, **changes: Any) -> dict[str, Check]:
         """Run the preflight; changes are arguments of it, or limits."""
         limits = RELAXED | changes.pop("limits", {})
-        named = {
-            "trainer": self.trainer,
-            "audit": audit_record(),
-            "spec": "grounded",
-            "tokenizer": self.tokenizer,
-            "base": self.base,
-            "rows": self.rows,
-            "rewards": ComponentRewards(Databases(()), "grounded", TrainConfig()),
-            "recipe": TrainConfig.model_validate({**RECIPE, "preflight": limits}),
-            "max_prompt_tokens": 64,
-            "learning_rate": 1e-2,
-            "seed": 1,
-        }
+        recipe = TrainConfig.model_validate(
+            {**RECIPE, "learning_rate": changes.pop("learning_rate", 1e-2), "preflight": limits}
+        )
+        request = request_of(
+            recipe, self.base, self.base, base=self.base, seed=1, max_prompt_tokens=changes.pop("max_prompt_tokens", 64)
+        )
+        rewards = ComponentRewards(Databases(()), "grounded")
         checks = preflight(
-            PlannedTraining(**(named | changes)), lambda done, total, text: self.reported.append((done, total))
+            self.trainer,
+            changes.get("tokenizer", self.tokenizer),
+            request,
+            audit_record(),
+            changes.get("rows", self.rows),
+            rewards,
+            lambda done, total, text: self.reported.append((done, total)),
         )
         return {check.name: check for check in checks}
 
@@ -123,7 +126,6 @@ def _quick() -> Iterator[None]:
     """Try the cache with fewer tokens, once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(model, "CACHED_TOKENS", 6)
-        patch.setattr(model, "REPEATS", 1)
         yield
 
 
@@ -138,45 +140,14 @@ def test_a_sound_training_may_begin(sound: dict[str, Check]) -> None:
     refuse_if_failed(list(sound.values()))
 
 
-def test_it_leaves_no_trace(flight: Flight, sound: dict[str, Check]) -> None:
-    """After all of its checks the adapter is the fresh one, and the sampler stands at its first prompt."""
-    fresh = small_trainer(Path(flight.trainer.args.output_dir), flight.rows)
-    assert all(
-        torch.equal(value, adapter_weights(fresh)[name]) for name, value in adapter_weights(flight.trainer).items()
-    )
-    assert flight.trainer.state_dict() == fresh.state_dict()
-    assert flight.trainer._step == 0
-    assert not flight.trainer._metrics["train"]
-
-
-def test_random_numbers_are_its_own_and_decided_by_its_seed(flight: Flight, sound: dict[str, Check]) -> None:
-    torch.manual_seed(4)
-    before = torch.get_rng_state()
-    again = flight.check()
-    assert torch.equal(torch.get_rng_state(), before)
-    same = ("ceiling", "reward_spread", "finite_step", "merge_drift")
-    assert [again[name].measured for name in same] == [sound[name].measured for name in same]
-
-
-def test_every_check_is_timed_and_reported(flight: Flight, sound: dict[str, Check]) -> None:
-    assert flight.reported[0] == (0, len(NAMES))
-    assert flight.reported[-1] == (len(NAMES), len(NAMES))
-    written = json.loads(json.dumps(as_json(list(sound.values()))))
-    assert written["passed"] is True
-    assert [check["name"] for check in written["checks"]] == list(NAMES)
-    assert written["seconds"] == pytest.approx(sum(check.seconds for check in sound.values()))
-    assert all(sound[name].seconds > 0 for name in ("distinct_completions", "cache", "moved_by_a_step"))
-
-
 def test_every_check_runs_after_one_that_failed(flight: Flight) -> None:
     checks = flight.check(
-        audit=audit_record(verdict="refused", reasons=("rho of push is 0.1",)),
         limits={"max_ceiling_share": 1e-9, "min_prompts_per_task": 7},
         max_prompt_tokens=41,
-        learning_rate=0.0,
+        learning_rate=1e-300,
     )
     assert tuple(checks) == NAMES
-    assert _failed(checks.values()) == ["audit", "prompt_budget", "prompts_per_task", "ceiling", "moved_by_a_step"]
+    assert _failed(checks.values()) == ["prompt_budget", "prompts_per_task", "ceiling", "moved_by_a_step"]
 
 
 def test_what_cannot_run_without_a_template_says_so_and_the_others_run(flight: Flight) -> None:
@@ -247,36 +218,6 @@ def test_a_cache_that_loses_the_context_answers_otherwise(flight: Flight, monkey
     assert not check.passed
 
 
-def test_the_error_of_a_cache_is_in_standard_deviations_of_the_logits(
-    flight: Flight, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = model._generated
-
-    def off(policy: Any, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        sequence, logits = real(policy, ids)
-        return sequence, logits + 0.25 * logits.std()
-
-    monkeypatch.setattr(model, "_generated", off)
-    check = check_cache(flight.trainer, flight.ids, LIMITS)
-    assert "logits off by 2.5e-01 of their standard deviation" in check.measured
-    assert not check.passed
-
-
-def test_a_cache_that_costs_more_than_it_spares_is_found(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = model._generate
-    clock = {"now": 0.0}
-
-    def slow(model: Any, ids: torch.Tensor, **settings: Any) -> Any:
-        clock["now"] += 6.0 if settings.get("use_cache") else 1.0
-        return real(model, ids, **settings)
-
-    monkeypatch.setattr(model, "_generate", slow)
-    monkeypatch.setattr("tasks.train.preflight.model.time.perf_counter", lambda: clock["now"])
-    check = check_cache(flight.trainer, flight.ids, LIMITS)
-    assert "6.00 times" in check.measured
-    assert not check.passed
-
-
 def _step(flight: Flight, learning_rate: float = 1e-2) -> dict[str, Check]:
     with unchanged(flight.trainer):
         return {check.name: check for check in check_step(flight.trainer, learning_rate, LIMITS)}
@@ -311,17 +252,6 @@ def test_a_card_is_tried_with_the_longest_prompt(flight: Flight, monkeypatch: py
     rows[7] = replace(rows[7], prompt=rows[7].prompt * 6)
     flight.check(rows=rows)
     assert asked == [rows[7] if on_gpu else None]
-
-
-def test_gradients_that_are_no_numbers_stop_a_training(flight: Flight) -> None:
-    parameter = next(value for value in flight.trainer.model.parameters() if value.requires_grad)
-    hook = parameter.register_hook(lambda gradient: gradient * float("nan"))
-    try:
-        checks = _step(flight)
-    finally:
-        hook.remove()
-    assert _failed(checks.values()) == ["finite_step"]
-    assert "gradient norm nan" in checks["finite_step"].measured
 
 
 def _reloaded(flight: Flight) -> dict[str, Check]:
