@@ -147,7 +147,13 @@ class RolloutGenerator:
     def _drawn(self, prompt_ids: list[list[int]], keys: Sequence[Sequence[int]]) -> list[list[int]]:
         """Draw completions with our own engine, by the settings that TRL's would follow."""
         trainer, decoding = self._trainer, self._trainer.generation_config
-        choice = Sampled(keys, decoding.temperature, decoding.top_k, decoding.top_p, trainer.guide())
+        choice = Sampled(
+            keys,
+            temperature=decoding.temperature,
+            top_k=decoding.top_k,
+            top_p=decoding.top_p,
+            guide=trainer.guide(),
+        )
         return Engine(trainer.accelerator.unwrap_model(trainer.model)).draw(
             prompt_ids,
             choice,

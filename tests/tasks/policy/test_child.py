@@ -13,7 +13,6 @@ import pytest
 from pydantic import BaseModel
 
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
-from schemas.progress import silent
 from tasks.policy import child
 from tasks.policy.child import expect_children, run_child
 
@@ -84,11 +83,6 @@ def test_a_failure_keeps_its_sentence_and_its_kind(do: str, kind: type[TucanoErr
     assert type(caught.value) is kind
 
 
-def test_an_interpreter_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere/python cannot be started"):
-        run_child(MODULE, Request(do="work"), tmp_path, interpreter=Path("nowhere/python"), progress=silent)
-
-
 @pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize(("named", "expected"), [(None, "2"), ("1", "1")])
 def test_the_bits_of_the_weights_are_not_the_number_of_cores(
@@ -100,11 +94,6 @@ def test_the_bits_of_the_weights_are_not_the_number_of_cores(
     if named is not None:
         monkeypatch.setenv("OMP_NUM_THREADS", named)
     assert _run("environment OMP_NUM_THREADS MKL_NUM_THREADS", tmp_path) == [(0, 1, f"{expected} {expected}")]
-
-
-def test_a_child_reports_to_its_parent_alone(tmp_path: Path) -> None:
-    expected = [(0, 1, "TRUE 1")]
-    assert _run("environment DISABLE_MLFLOW_INTEGRATION HF_HUB_DISABLE_TELEMETRY", tmp_path) == expected
 
 
 @pytest.mark.parametrize(
@@ -193,20 +182,6 @@ def test_a_killed_fork_server_is_replaced(tmp_path: Path, monkeypatch: pytest.Mo
         time.sleep(0.05)
     assert _run("work", tmp_path)
     assert _started_since(before)
-
-
-def test_variables_that_the_owner_adds_meanwhile_start_no_second_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The libraries of the curate stage set some where they are imported; another value is another environment."""
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
-    before = _servers()
-    expect_children()
-    expected = _started_since(before)
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    expect_children()
-    assert _servers() - before == expected
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4")
-    expect_children()
-    assert _started_since(before | expected)
 
 
 def _servers() -> set[int]:

@@ -145,13 +145,6 @@ def test_a_refusal_is_not_tried_again(status: int, remedy: str) -> None:
     assert len(server.requests) == 1
 
 
-def test_nobody_there_is_one_sentence() -> None:
-    with serve(in_turn([GOOD])) as server:
-        pass
-    with pytest.raises(EndpointError, match=r"could not be reached \(ConnectError\)"):
-        ask(server.url)
-
-
 def test_the_key_goes_to_the_endpoint_and_nowhere_else(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -197,22 +190,6 @@ def test_what_the_endpoint_says_of_an_answer_is_kept_and_nothing_is_guessed(
     with serve(in_turn([reply])) as server:
         reported = reply_to(server.url)
     assert (reported.text, reported.stop_reason, reported.prompt_tokens, reported.completion_tokens) == expected
-
-
-def test_each_question_has_its_own_system_prompt_and_each_answer_its_key() -> None:
-    questions = [EndpointQuestion(f"k{number}", f"Sistema {number}", f"Texto {number}", number) for number in range(9)]
-    replies: dict[str, Reply] = {}
-    with (
-        serve(lambda text, _: says(text.upper())) as server,
-        open_endpoint(config(server.url, concurrency=3)) as endpoint,
-    ):
-        assert endpoint.ask_all(questions, replies.__setitem__) is None
-    assert {key: reply.text for key, reply in replies.items()} == {
-        f"k{number}": f"TEXTO {number}" for number in range(9)
-    }
-    asked = {(request["messages"][0]["content"], request["seed"]) for request in server.requests}
-    assert asked == {(f"Sistema {number}", number) for number in range(9)}
-    assert server.most_at_once <= 3
 
 
 def test_questions_that_wait_for_a_silent_endpoint_are_given_up_when_they_shall_stop() -> None:

@@ -1,6 +1,5 @@
 """Guided decoding: every answer has its task's form, and the policy's own distribution is only renormalised."""
 
-import sqlite3
 from collections import Counter
 from typing import Any
 
@@ -13,7 +12,6 @@ from schemas.tasks import TaskName
 from tasks.commerce.extraction.scorer import READABLE
 from tasks.commerce.registry import TASKS, grammar_of
 from tasks.commerce.sentiment.scorer import CHECKS
-from tasks.commerce.sql_qa.query_text import candidates, form
 from tasks.commerce.text.json_fields import is_boolean, is_share
 from tasks.commerce.text.parser import parse_object
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
@@ -25,16 +23,6 @@ OF_FIELDS = {
     "extraction": READABLE,
     "sentiment": CHECKS,
     "churn": {"risk_score": is_share, "churn": is_boolean, "reasons": lambda value: isinstance(value, list)},
-}
-TABLES = {
-    "orders": "order_id, customer_id, order_status, order_purchase_timestamp, order_delivered_customer_date, "
-    "order_estimated_delivery_date",
-    "items": "order_id, product_id, seller_id, price, freight_value",
-    "payments": "order_id, payment_type, payment_installments, payment_value",
-    "reviews": "order_id, review_score",
-    "customers": "customer_id, customer_unique_id, customer_state",
-    "products": "product_id, product_category_name",
-    "sellers": "seller_id, seller_state",
 }
 PROMPTS: dict[TaskName, str] = {
     "extraction": "Extraia.\nAvaliação: Não recebi o produto. Ninguém responde!",
@@ -70,16 +58,6 @@ def test_a_random_model_writes_well_formed_objects_alone(policy: tuple[Any, Any]
         assert fields.keys() == OF_FIELDS[task].keys()
 
 
-def test_a_random_model_writes_queries_that_can_be_prepared(policy: tuple[Any, Any]) -> None:
-    store = sqlite3.connect(":memory:")
-    for table, columns in TABLES.items():
-        store.execute(f"CREATE TABLE {table} ({columns})")
-    for completion in answers(policy, [TASKS["sql_qa"].grammar] * 16, 900):
-        assert completion.stop_reason is StopReason.END_OF_TURN
-        assert form(candidates(completion.text)[0], completion.text) == 1.0
-        store.execute(f"EXPLAIN {completion.text}")
-
-
 def test_a_batch_may_hold_guided_and_unguided_answers(policy: tuple[Any, Any]) -> None:
     grammar = TASKS["sentiment"].grammar
     mixed = answers(policy, [grammar, "", grammar], 60)
@@ -110,20 +88,6 @@ def test_the_masks_of_an_answer_are_those_that_it_was_sampled_with(policy: tuple
     assert masks[3].nonzero().flatten().tolist() == [end]
     assert masks[4].all()
     assert grammars.of_answers([("", [a, b])]).all()
-
-
-def test_from_a_token_that_the_grammar_forbids_on_every_token_has_a_probability(policy: tuple[Any, Any]) -> None:
-    _, tokenizer = policy
-    grammars = Grammars(tokenizer, len(tokenizer))
-    a, b, c, other = (int(tokenizer.encode(letter)[0]) for letter in "abcx")
-    end = int(tokenizer.eos_token_id)
-    masks = grammars.of_answers([(AB, [a, other, c]), ("", [other]), (AB, [b, c, other, b])])
-    assert masks.shape == (3, 4, len(tokenizer))
-    assert masks.all(dim=2).tolist() == [[False, True, True, True], [True] * 4, [False, False, True, True]]
-    assert grammars.writes(AB, [a, b, c, end])
-    for tokens in ([a, b, end], [a, b, c], [a, other, end], [b, c, b, end]):
-        assert not grammars.writes(AB, tokens)
-    assert grammars.writes("", [other])
 
 
 @pytest.mark.parametrize(

@@ -76,16 +76,6 @@ def test_the_stand_ins_bound_is_never_too_low(texts: list[tuple[str, str]], most
     assert lengths.too_long(_table(*texts), most_tokens).to_list() == [tokens > most_tokens for tokens in true]
 
 
-def test_short_prompts_are_not_tokenized(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from transformers import PreTrainedTokenizerFast
-
-    lengths = PromptLengths.of(PolicyConfig(name=str(base)))
-    table = _table(("Seja breve.", "oi"))
-    lengths.too_long(table, 1024)
-    monkeypatch.setattr(PreTrainedTokenizerFast, "__call__", None)
-    assert lengths.too_long(table, 1024).to_list() == [False]
-
-
 def test_a_tokenizer_that_lengthens_texts_is_not_trusted_to_bytes(tmp_path: Path) -> None:
     from tokenizers import normalizers, pre_tokenizers
 

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import polars as pl
 import pytest
 
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from tasks.policy.generate import as_messages
-from tasks.policy.length import PromptLengths
 from tasks.policy.load import load_tokenizer
 from tasks.policy.published import end_turns_with_eos, given_template, read_tokenizer
 
@@ -89,21 +87,6 @@ def test_a_template_that_thinks_is_refused_and_may_be_set_not_to(tmp_path: Path)
         read_tokenizer(PolicyConfig(name=str(folder)))
     quiet = PolicyConfig(name=str(folder), chat_template_kwargs={"enable_thinking": False})
     assert _opening(_prepared(quiet, tmp_path / "out")).endswith("assistant\n<think>\n</think>\n\n")
-
-
-def test_variables_reach_whoever_renders_from_what_was_saved(tmp_path: Path) -> None:
-    """TRL renders with `tokenize=True`, the lengths before there is a base: all have the same tokens."""
-    folder = _save(tmp_path / "base", template=THINKS + "{{ greeting }}")
-    variables: dict[str, Any] = {"enable_thinking": False, "greeting": 'diga "oi", não {{ x }}\n'}
-    policy = PolicyConfig(name=str(folder), chat_template_kwargs=variables)
-    tokenizer = _prepared(policy, tmp_path / "out")
-    rendered = read_tokenizer(policy).apply_chat_template(MESSAGES, add_generation_prompt=True, tokenize=False)
-    assert _opening(tokenizer) == rendered
-    assert rendered.endswith('</think>\n\ndiga "oi", não {{ x }}\n')
-    ids = tokenizer.apply_chat_template(MESSAGES, add_generation_prompt=True, tokenize=True)["input_ids"]
-    assert tokenizer.decode(ids) == rendered
-    table = pl.DataFrame({"system": ["Seja breve."], "prompt": ["Onde está meu pedido?"]})
-    assert PromptLengths.of(policy).tokens(table).to_list() == [len(ids)]
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,12 @@
 """Agreement among the processes of one training, and the GPUs that they need."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError, Interrupted
 from tasks.policy.child import RANK, WORLD_SIZE
-from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.ranks import barrier, ended_by_another, forward_exit, sampling_seed
 from tasks.train.resume.preemption import Preemption
 
@@ -57,25 +55,3 @@ def test_what_stops_one_process_stops_all_at_the_same_step(asks: str, monkeypatc
     StopTogether(preemption).on_log(args=None, state=None, control=control, logs={"loss": 1.0})
     assert (control.should_training_stop, control.should_save) == (True, True)
     assert preemption.noticed.is_set() == (asks == "notice")
-
-
-def test_the_shares_of_a_step_are_the_whole_step_in_its_order() -> None:
-    import torch
-
-    rows: list[Any] = [f"prompt {number // 2}" for number in range(8)]
-    whole = RolloutGroups(
-        rows=rows,
-        prompt_ids=[[number] for number in range(8)],
-        completion_ids=[[number] for number in range(8)],
-        log_probabilities=None,
-        scored=[None] * 8,  # type: ignore[list-item]
-        rewards=torch.arange(8.0).unsqueeze(1),
-        weights=[1.0],
-        truncated=[False] * 8,
-        corrected=[False] * 8,
-        generations=2,
-    )
-    shares = [whole.share(place, 2) for place in range(2)]
-    assert [row for share in shares for row in share.rows] == rows
-    assert torch.equal(torch.cat([share.rewards for share in shares]), whole.rewards)
-    assert [share.group_rows for share in shares] == [rows[:4:2], rows[4::2]]

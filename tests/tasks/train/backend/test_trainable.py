@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
@@ -24,7 +23,6 @@ from tasks.train.backend.trainable import (
     lora_config,
     refuse_shared_padding,
     unsloth_adapter_arguments,
-    unsloth_load_arguments,
     without_drift,
 )
 from tests.small_base import save_base
@@ -38,15 +36,6 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _recipe(**settings: Any) -> TrainConfig:
     return TrainConfig.model_validate({"load_in_4bit": False, "lora": {"rank": 4, "alpha": 8}, **settings})
-
-
-def test_unsloth_loads_the_cards_recipe_as_it_says(tmp_path: Path) -> None:
-    arguments = unsloth_load_arguments(tmp_path, load_config("l4").train, seed=42, max_prompt_tokens=1024)
-    assert arguments["model_name"] == str(tmp_path)
-    assert arguments["use_exact_model_name"], "or it may load an upload of its own"
-    assert arguments["max_seq_length"] == 1024 + 512, "a prompt and its completion must fit"
-    assert (arguments["load_in_4bit"], arguments["load_in_16bit"]) == (True, False)
-    assert (arguments["fast_inference"], arguments["max_lora_rank"], arguments["random_state"]) == (False, 16, 42)
 
 
 @pytest.mark.parametrize(
@@ -86,13 +75,6 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("gpu")
-def test_a_missing_unsloth_is_one_sentence(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "unsloth", None)
-    with pytest.raises(InputError, match=r"train\.interpreter to a Python with constraints/trainer-linux-cuda\.txt"):
-        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=base)
-
-
-@pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize(
     ("installed", "said"),
     [
@@ -109,13 +91,6 @@ def test_another_unsloth_than_the_pinned_is_one_sentence_before_it_is_imported(
     with pytest.raises(
         InputError, match=rf"needs {re.escape(said)}.*; set train\.interpreter .*backend='transformers'"
     ):
-        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=base)
-
-
-@pytest.mark.usefixtures("gpu")
-def test_unsloth_comes_before_the_trainer_that_it_changes(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tasks.train.grpo.trainer", ModuleType("tasks.train.grpo.trainer"))
-    with pytest.raises(AssertionError, match="imported before unsloth"):
         load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=base)
 
 

@@ -231,7 +231,7 @@ def test_an_answer_that_the_grammar_does_not_allow_replaces_no_rollout(tmp_path:
     right, wrong = '{"polarity":"positive","score":5}', '{"polarity":"good","score":5}'
     for guided, corrected in (("forms", [False, True]), ("none", [True, True])):
         trainer = small_trainer(tmp_path, prompt_rows("sentiment"), guided=guided, max_completion_tokens=96)
-        rollouts = trainer.rollout_generator.sample(prompt_rows("sentiment", each=1), 96)
-        found = trainer.rollout_generator.correct(rollouts, {0: wrong, 1: right}, 96)
+        rollouts = trainer.rollout_generator.sample(prompt_rows("sentiment", each=1))
+        found = trainer.rollout_generator.correct(rollouts, {0: wrong, 1: right})
         assert found.corrected[:2] == corrected
         assert found.corrected[2:] == [False, False]

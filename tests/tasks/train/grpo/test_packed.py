@@ -167,14 +167,6 @@ def test_a_prompt_that_is_drawn_twice_is_two_groups() -> None:
     assert read[1] == 2 * (prompt - 1) + int(given[1][:, -given[2] :].sum())
 
 
-def test_completions_without_tokens_have_no_gradient_and_a_batch_of_them_is_trls() -> None:
-    """As where truncated completions are masked."""
-    model, (ids, mask, longest) = model_of("Qwen3"), batch()
-    mask[2] = 0
-    assert_equal(*(learned(model, (ids, mask, longest), packed=packed) for packed in (False, True)))
-    assert scores(model, (ids, mask * 0, longest), packed=True) is None
-
-
 @pytest.mark.parametrize(
     ("family", "others", "reason"),
     [

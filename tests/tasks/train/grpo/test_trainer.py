@@ -78,40 +78,6 @@ def test_completions_of_one_forward_pass_or_of_eight_move_the_adapter_alike(tmp_
         assert torch.allclose(weights, adapter_weights(parts)[name], atol=1e-5), name
 
 
-def test_gradient_checkpointing_computes_layers_again_and_decides_no_gradient(tmp_path: Path) -> None:
-    """Bit for bit: loss, gradient norm and adapter; and already in the dry step of the preflight."""
-    import torch
-
-    from tasks.train.preflight.step import dry_run_step
-
-    ends, forwards = [], []
-    for checkpointing in ("none", "torch"):
-        trainer = small_trainer(
-            tmp_path / checkpointing,
-            max_steps=2,
-            gradient_checkpointing=checkpointing,
-            guided_correction={"share": 1.0},
-            max_completion_tokens=96,
-        )
-        calls: list[bool] = []
-        layer = trainer.model.get_base_model().model.layers[0]
-        hook = layer.mlp.register_forward_pre_hook(
-            lambda *_, calls=calls: calls.append(True) if torch.is_grad_enabled() else None
-        )
-        step = dry_run_step(trainer, 1e-2)
-        forwards.append(len(calls))
-        hook.remove()
-        trainer.train()
-        (first, second) = [entry for entry in trainer.state.log_history if "grad_norm" in entry]
-        assert first["grad_norm"] > 0
-        figures = [(entry["loss"], entry["grad_norm"]) for entry in (first, second)]
-        ends.append((step.gradient_norm, figures, adapter_weights(trainer)))
-    assert forwards == [1, 2]
-    (norm, figures, weights), (norm_again, figures_again, weights_again) = ends
-    assert (norm, figures) == (norm_again, figures_again)
-    assert all(torch.equal(values, weights_again[name]) for name, values in weights.items())
-
-
 def test_a_right_answer_given_to_the_policy_is_trained_on_and_not_reported_as_earned(tmp_path: Path) -> None:
     trainer, seen = _train(tmp_path, guided_correction={"share": 1.0}, max_completion_tokens=96, max_steps=1)
     ((_, rollouts, advantages),) = seen
@@ -124,22 +90,6 @@ def test_a_right_answer_given_to_the_policy_is_trained_on_and_not_reported_as_ea
     (entry,) = [entry for entry in trainer.state.log_history if "reward" in entry]
     assert entry["reward"] < 0.1
     assert entry["sampling/corrected"] == pytest.approx(2 / 8)
-
-
-def test_task_weights_scale_the_advantages_of_their_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tasks.train.grpo.sampling import RolloutSampler
-
-    _, (plain,) = _train(tmp_path / "plain", max_steps=1, guided_correction={"share": 1.0}, max_completion_tokens=96)
-    monkeypatch.setattr(RolloutSampler, "loss_weights", lambda _: {"push": 1.5, "sentiment": 0.5})
-    _, (weighted,) = _train(
-        tmp_path / "weighted",
-        max_steps=1,
-        guided_correction={"share": 1.0},
-        max_completion_tokens=96,
-        task_weights={"applies_to": "loss"},
-    )
-    for row, before, after in zip(plain[1].rows, plain[2], weighted[2], strict=True):
-        assert after.item() == pytest.approx(before.item() * (1.5 if row.task == "push" else 0.5))
 
 
 def test_advantages_scaled_by_entropies_train(tmp_path: Path) -> None:
@@ -218,29 +168,6 @@ def _listed(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_listed(part) for part in value]
     return value.tolist() if hasattr(value, "tolist") else value
-
-
-def test_the_seed_decides_what_is_sampled_beside_a_vllm_that_sets_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """vLLM's worker calls `set_random_seed(0)` in the trainer's process: three seeds would sample alike."""
-    import torch
-    from accelerate.utils import set_seed
-    from trl.trainer import grpo_trainer
-
-    class SeedingVLLM:
-        def __init__(self, **_: Any) -> None:
-            set_seed(0)
-
-        def sync_weights(self) -> None:
-            """Hand nothing over."""
-
-    monkeypatch.setattr(grpo_trainer, "VLLMGeneration", SeedingVLLM)
-    draws = []
-    for seed in (5, 6, 5):
-        small_trainer(tmp_path, vllm={"enabled": True}, seed=seed)
-        draws.append(torch.rand(4).tolist())
-    assert draws[0] == draws[2] != draws[1]
 
 
 def _sampled(trainer: Any) -> list[list[int]]:

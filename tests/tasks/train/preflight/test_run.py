@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -185,21 +184,6 @@ def test_a_cache_that_is_switched_off_reads_everything_again(flight: Flight, mon
     assert check.measured.startswith(f"at most {flight.ids.size(1) + 5} token(s) read")
 
 
-def test_gradient_checkpointing_is_no_fault_of_the_cache(flight: Flight) -> None:
-    """TRL switches it off while it samples; in training mode a layer that checkpoints drops the cache."""
-    model = flight.trainer.model
-    model.gradient_checkpointing_enable({"use_reentrant": False})
-    try:
-        with unchanged(flight.trainer):
-            model.train()
-            check = check_cache(flight.trainer, flight.ids, LIMITS)
-        assert model.is_gradient_checkpointing
-    finally:
-        model.gradient_checkpointing_disable()
-    assert check.measured.startswith("at most 1 token(s)")
-    assert check.passed
-
-
 def test_a_cache_that_loses_the_context_answers_otherwise(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
     """It reads one token a step, as a cache that works, and is as fast: only the logits tell."""
     from transformers import DynamicCache
@@ -280,26 +264,6 @@ def test_an_adapter_that_outweighs_the_base_drifts(flight: Flight, monkeypatch: 
     monkeypatch.setattr(model, "TRIAL_SPREAD", 1e6)
     checks = _reloaded(flight)
     assert _failed(checks.values()) == ["merge_drift"]
-
-
-def test_a_deep_base_is_read_by_its_first_layers_and_its_adapter_whole(tmp_path: Path) -> None:
-    """Of 3.7B parameters all layers in float32 would take 15 GB beside the policy that is on the card already."""
-    from peft import LoraConfig, get_peft_model
-    from transformers import Qwen3Config, Qwen3ForCausalLM
-
-    shape = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 2, "num_key_value_heads": 2}
-    base = Qwen3ForCausalLM(Qwen3Config(vocab_size=64, head_dim=16, num_hidden_layers=6, **shape))
-    base.save_pretrained(tmp_path)
-    few, depth = model._first_layers(tmp_path, torch.device("cpu"))
-    assert (few.config.num_hidden_layers, depth) == (2, 3.0)
-    in_a_layer = sum(parameter.numel() for parameter in base.model.layers[0].parameters())
-    assert few.num_parameters() == base.num_parameters() - 4 * in_a_layer
-    assert few.model.layers[1].mlp.up_proj.weight.equal(base.model.layers[1].mlp.up_proj.weight)
-    lora = LoraConfig(r=2, lora_alpha=4, target_modules="all-linear", task_type="CAUSAL_LM")
-    trainer = SimpleNamespace(model=get_peft_model(base, lora))
-    checks = {each.name: each for each in check_adapter(trainer, tmp_path, torch.tensor([[1, 2, 3]]), LIMITS, 1)}
-    assert checks["adapter_reload"].measured == f"{6 * 7 * 2} of {6 * 7 * 2} tensors came back as they were"
-    assert _failed(checks.values()) == []
 
 
 @pytest.mark.parametrize(("peak", "passed"), [(92, True), (93, False), (None, True)])

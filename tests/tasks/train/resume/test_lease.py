@@ -105,19 +105,6 @@ def test_it_resumes_from_the_newest_checkpoint_here_and_on_an_empty_machine(here
     assert here.segments() == [(0, 2, "finished"), (2, 3, "finished"), (3, 4, "finished")]
 
 
-def test_a_local_checkpoint_that_was_not_mirrored_is_resumed_from(here: Place) -> None:
-    with pytest.raises(ValueError, match="gone"), here.hold() as held:
-        keep(held, 1)
-        held.keeper.keep(Checkpoint(2, {}, lambda folder: (folder / "weights").touch()), "local")
-        held.keeper.flush()
-        raise ValueError("gone")
-    assert here.train().step == 2
-    # And what is resumed from is mirrored, before this machine is lost as well.
-    assert here.train().step == 2
-    mirror = open_mirror(str(here.mirror), TRAINING)
-    assert [manifest.step for manifest in mirror.manifests()] == [2, 1]
-
-
 def test_the_best_checkpoint_that_was_written_and_not_mirrored_is_mirrored_and_pinned(here: Place) -> None:
     with pytest.raises(ValueError, match="gone"), here.hold() as held:
         held.keeper.keep(Checkpoint(1, {}, lambda folder: (folder / "weights").touch()), "local")
@@ -148,17 +135,6 @@ def test_a_segment_that_goes_back_is_not_crowded_out_by_the_steps_of_one_that_we
         held.keeper.flush()
         raise ValueError("gone")
     assert here.train().step == 3
-
-
-def test_a_machine_that_comes_back_resumes_from_where_the_others_are(here: Place, elsewhere: Place) -> None:
-    """Its own step 3 is newer than what the others began with, and they did without it."""
-    with here.hold() as held:
-        keep(held, 1)
-        held.keeper.keep(Checkpoint(3, {}, lambda folder: (folder / "weights").touch()), "local")
-        held.keeper.flush()
-    assert elsewhere.train(2).step == 1
-    back = here.train()
-    assert (back.step, weights_of(back)) == (2, "of step 2 by 2")
 
 
 CHILD = """

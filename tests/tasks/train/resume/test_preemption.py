@@ -61,14 +61,6 @@ def test_the_notice_comes_when_the_value_turns_true(server: MetadataServer) -> N
     assert {(asked.path, asked.flavor, asked.waited) for asked in server.asked} == {(PATH, "Google", True)}
 
 
-def test_an_end_that_was_announced_before_anybody_asked_is_noticed(server: MetadataServer) -> None:
-    """A request that only waits for a change would wait for ever."""
-    server.set(b"TRUE")
-    noticed = Preemption(25, server.url)
-    noticed.watch()
-    assert noticed.noticed.wait(LONG)
-
-
 @pytest.mark.parametrize("garbage", [b"", b"true", b"\xff\x00<html>", b"TRUE or not", b"0" * 10_000])
 def test_garbage_is_reported_once_and_is_no_notice_and_does_not_end_the_watch(
     server: MetadataServer, garbage: bytes, caplog: pytest.LogCaptureFixture

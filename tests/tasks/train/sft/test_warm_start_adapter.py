@@ -64,17 +64,3 @@ def test_what_spares_memory_teaches_the_same(changed: dict[str, Any], published:
         for folder in (plain, sparing)
     ]
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
-
-
-def test_a_base_learns_further_as_a_model_by_name_does(published: Path, tmp_path: Path) -> None:
-    """The rung `sft`: the stand-in too is tuned on right answers, by an adapter that is merged."""
-    by_name = _taught(published, tmp_path / "by-name")
-    folder = tmp_path / "base"
-    folder.mkdir()
-    write_dataset(folder, ROWS, GENERAL)
-    stand_in = PolicyConfig(stand_in=True)
-    output = make_base(folder, stand_in, WarmStartConfig.model_validate(TAUGHT), base=published)
-
-    tuned = weights_of(output)
-    assert all(tuned[name].equal(weights) for name, weights in weights_of(by_name).items())
-    assert any(not tuned[name].equal(weights) for name, weights in weights_of(published).items())

