@@ -339,36 +339,3 @@ class Config(Section):
                 "reach; set it to the server's address"
             )
         return self
-
-    @model_validator(mode="after")
-    def _training_can_start_from_the_adapter(self) -> "Config":
-        before, after = self.warm_start.lora, self.train.lora
-        if not self.warm_start.steps or self.warm_start.result == "merged":
-            return self
-        if "sft" in self.evaluate.rungs:
-            raise ValueError(
-                "the rung 'sft' tunes a base of one model, and warm_start.result='adapter' keeps an adapter beside it; "
-                "leave sft out of evaluate.rungs, or set warm_start.result='merged'"
-            )
-        if self.train.beta or self.train.algorithm == "dpo":
-            asked = "train.algorithm='dpo'" if self.train.algorithm == "dpo" else f"train.beta={self.train.beta:g}"
-            raise ValueError(
-                f"{asked} compares the policy with the base without an adapter, and warm_start.result='adapter' keeps "
-                "in one what was learned; set warm_start.result='merged'"
-            )
-        if before != after:
-            raise ValueError(
-                f"training starts from the adapter of warm_start.result 'adapter', which has rank {before.rank} and "
-                f"alpha {before.alpha}, and train.lora has {after.rank} and {after.alpha}; set both alike, or "
-                "warm_start.result='merged'"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _content_is_scored_apart_from_form(self) -> "Config":
-        if self.train.content_threshold and self.rewards.spec == "v4.2":
-            raise ValueError(
-                f"train.content_threshold is {self.train.content_threshold}, and the rewards v4.2 score form alone; "
-                "set it to 0, or rewards.spec to 'grounded'"
-            )
-        return self

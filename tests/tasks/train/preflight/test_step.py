@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from schemas.tables.prompts import PromptRow
 from tasks.policy.generate import as_messages
-from tasks.train.preflight.dry_step import DryStep, dry_run_step, unchanged
+from tasks.train.preflight.step import dry_run_step, unchanged
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer, tiny_policy
 
 pytestmark = pytest.mark.slow
@@ -20,7 +19,6 @@ CLOCKS = ("seconds", "step_time", "per_second", "runtime")
 EVERYTHING: dict[str, Any] = {
     "entropy": {"coefficient": 0.001, "adaptive": True, "target": 5.0},
     "dynamic_sampling": {"extra_groups": 2},
-    "curriculum": [{"until_step": 2, "max_completion_tokens": 16}],
     "max_completion_tokens": 24,
     "task_weights": {"applies_to": "sampler"},
     "accumulation": 2,
@@ -62,7 +60,7 @@ def _trained(folder: Path, dry_run: bool, **recipe: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("recipe", [{}, EVERYTHING], ids=["plain", "everything"])
+@pytest.mark.parametrize("recipe", [EVERYTHING], ids=["everything"])
 def test_a_training_after_a_dry_step_is_the_training_without_one(tmp_path: Path, recipe: dict[str, Any]) -> None:
     """Weights, metrics, prompts, rollouts, the entropy's controller and three random states, bit for bit."""
     plain = _trained(tmp_path / "plain", dry_run=False, **recipe)
@@ -91,19 +89,9 @@ def test_a_step_moves_the_adapter_alone(tmp_path: Path) -> None:
     found = dry_run_step(trainer, 1e-2)
     adapter = adapter_weights(trainer)
     assert found.moved == {name for name in adapter if "lora_B" in name}
-    assert found.finite
+    assert np.isfinite(found.gradient_norm)
     assert found.gradient_norm > 0
     assert found.peak_bytes is None or found.peak_bytes > 0
-
-
-def test_a_base_weight_that_was_left_trainable_is_seen_to_move_and_is_put_back(tmp_path: Path) -> None:
-    trainer = small_trainer(tmp_path)
-    left = "base_model.model.model.norm.weight"
-    parameter = dict(trainer.model.named_parameters())[left]
-    parameter.requires_grad_(True)
-    before = parameter.detach().clone()
-    assert left in dry_run_step(trainer, 1e-2).moved
-    assert torch.equal(parameter, before)
 
 
 def test_gradients_that_are_no_numbers_are_reported_and_weights_put_back(tmp_path: Path) -> None:
@@ -111,16 +99,9 @@ def test_gradients_that_are_no_numbers_are_reported_and_weights_put_back(tmp_pat
     name, parameter = next((n, p) for n, p in trainer.model.named_parameters() if "lora_B" in n)
     parameter.register_hook(lambda gradient: gradient * float("nan"))
     found = dry_run_step(trainer, 1e-2)
-    assert not found.finite
+    assert not np.isfinite(found.gradient_norm)
     assert name in found.moved
     assert torch.equal(parameter, torch.zeros_like(parameter))
-
-
-@pytest.mark.parametrize(
-    ("loss", "norm", "finite"), [(0.1, 1.0, True), (float("nan"), 1.0, False), (0.1, float("inf"), False)]
-)
-def test_finite_means_both_the_loss_and_the_gradients(loss: float, norm: float, finite: bool) -> None:
-    assert DryStep(loss, norm, frozenset(), 0.0, None).finite is finite
 
 
 def test_a_batch_without_any_spread_of_rewards_still_shows_what_a_step_moves(tmp_path: Path) -> None:
@@ -138,21 +119,9 @@ def test_the_longest_step_is_taken_where_a_grammar_would_have_ended_every_answer
     rows = prompt_rows("sentiment")
     trainer = small_trainer(tmp_path, rows, guided="forms", max_completion_tokens=64)
     found = dry_run_step(trainer, 1e-2, rows[0])
-    assert found.finite
+    assert np.isfinite(found.gradient_norm)
     assert found.moved
     assert trainer.rollout_generator.guided
-
-
-def test_every_pass_of_an_accumulated_step_counts(tmp_path: Path) -> None:
-    """The gradient of 8 completions is the same in one pass and in two of four (the loss is a sum over B x L)."""
-    rows: list[PromptRow] = prompt_rows()
-    whole = small_trainer(tmp_path / "whole", rows)
-    halves = small_trainer(tmp_path / "halves", rows, accumulation=2)
-    found = []
-    for trainer in (whole, halves):
-        torch.manual_seed(2)
-        found.append(dry_run_step(trainer, 1e-2))
-    assert found[0].gradient_norm == pytest.approx(found[1].gradient_norm, rel=1e-4)
 
 
 def _read(trainer: Any) -> tuple[list[tuple[int, int]], Any]:
@@ -170,7 +139,7 @@ def _read(trainer: Any) -> tuple[list[tuple[int, int]], Any]:
 def test_the_largest_step_has_the_longest_prompt_and_full_completions_that_are_learned_from(
     tmp_path: Path, recipe: dict[str, Any]
 ) -> None:
-    """Also under a curriculum that begins with shorter ones, and where truncated completions are masked."""
+    """Also where truncated completions are masked."""
     trainer = small_trainer(tmp_path, **recipe, mask_truncated=True)
     tokenizer = trainer.processing_class
     prompt = tokenizer.apply_chat_template(as_messages(LONG.system, LONG.prompt), add_generation_prompt=True)
@@ -191,23 +160,22 @@ def test_probabilities_that_vllm_tells_are_as_long_as_the_completions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """vLLM ends where it ends; TRL refuses tokens and probabilities of other lengths."""
-    from tasks.train.preflight import dry_step
+    from tasks.train.preflight import step
 
     trainer = small_trainer(tmp_path)
     generator = trainer.rollout_generator
     real = generator.sample
     monkeypatch.setattr(trainer, "use_vllm", True)
-    monkeypatch.setattr(generator, "_limit_completions", lambda limit: None)
 
-    def sample(_: Any, prompts: Any, limit: int) -> Any:
+    def sample(_: Any, prompts: Any) -> Any:
         trainer.use_vllm = False
-        rollouts = real(prompts, limit)
+        rollouts = real(prompts)
         short = [ids[:3] for ids in rollouts.completion_ids]
         return replace(rollouts, completion_ids=short, log_probabilities=[[-1.0] * len(ids) for ids in short])
 
     monkeypatch.setattr(type(generator), "sample", sample)
-    with unchanged(trainer), dry_step._at_full_length(trainer, LONG):
-        rollouts = generator.sample(prompt_rows()[:2], 5)
+    with unchanged(trainer), step._at_full_length(trainer, LONG):
+        rollouts = generator.sample(prompt_rows()[:2])
     assert {len(ids) for ids in rollouts.completion_ids} == {16}
     assert {tuple(of_tokens) for of_tokens in rollouts.log_probabilities} == {(-1.0,) * 3 + (0.0,) * 13}
     assert {ids[-1] for ids in rollouts.completion_ids} == {trainer.eos_token_ids[0]}
@@ -240,7 +208,7 @@ def test_a_step_of_dpo_is_run_dry_too(tmp_path: Path) -> None:
     before = {name: value.clone() for name, value in adapter_weights(trainer).items()}
     metrics = dict(trainer._metrics["train"])
     found = dry_run_step(trainer, 1e-2)
-    assert found.finite
+    assert np.isfinite(found.gradient_norm)
     assert found.moved
     assert all("lora_B" in name for name in found.moved)
     assert all(torch.equal(value, before[name]) for name, value in adapter_weights(trainer).items())
