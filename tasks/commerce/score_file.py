@@ -18,7 +18,7 @@ from schemas.json_lines import stream_json_lines
 from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import TASKS, joint_version, reward_versions, score_rollout
-from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 
 
 @dataclass
@@ -63,7 +63,7 @@ def score_file(
     by_task: defaultdict[TaskName, TaskScores] = defaultdict(TaskScores)
     with _replacing(output, rollouts) as lines:
         total = _check(rollouts, spec, store, metrics=metrics)
-        databases = None if store is None else open_databases(store)
+        databases = None if store is None else Databases.open(store)
         for number, rollout in enumerate(stream_json_lines(rollouts, Rollout, "rollouts"), start=1):
             try:
                 scored = score_rollout(rollout, databases, spec)

@@ -21,7 +21,6 @@ from tasks.audit.gate import Probe
 from tasks.audit.reward import RewardFunction
 from tasks.commerce.registry import TASKS, reward_of
 from tasks.commerce.reward import Reference
-from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Database, Databases
 
 ALTERATIONS: Final[Mapping[TaskName, tuple[Alteration, ...]]] = MappingProxyType(
@@ -120,7 +119,7 @@ def shipped_stores(task: TaskName) -> SqlStores:
     if task != "sql_qa":
         return None, None
     folder = AUDIT_FOLDER / "store"
-    return open_databases(folder), Database(read_store(folder))
+    return Databases.open(folder), Database(read_store(folder))
 
 
 def _probe(

@@ -46,9 +46,7 @@ REACH: Final = 60
 _DATA: Final = read_entries("lexicons/review_patterns.toml")
 _WORDS: Final = _DATA.words
 _MISREAD: Final = {name: re.compile("|".join(any_of)) for name, any_of in _DATA.misread.items()}
-_DENIAL: Final = (
-    rf"(?P<denial>\b(?:{'|'.join(_WORDS.negations)}) (?:(?!(?:{'|'.join(_WORDS.undenied)}))\w+ ){{0,2}})?"
-)
+_DENIAL: Final = rf"(?P<denial>\b(?:{'|'.join(_WORDS.negations)}) (?:(?!(?:{'|'.join(_WORDS.undenied)}))\w+ ){{0,2}})?"
 _TURNING, _DOUBTING = ({*_WORDS.negations, *known} for known in (_WORDS.turning, _WORDS.doubting))
 _CONDITIONS: Final = re.compile(rf" (?:{'|'.join(_WORDS.conditions)}) ")
 _TURN_END: Final = re.compile(rf"[;:,]| (?:{'|'.join(_WORDS.turn_ends)}) ")

@@ -11,7 +11,7 @@ from schemas.progress import silent
 from schemas.store.files import read_store
 from schemas.tables.prompts import read_prompts
 from schemas.tables.prompts_summary import PromptsSummary
-from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize import stage
 from tasks.synthesize.own.opened import open_own_files
 from tests.tasks.synthesize.own.task_inputs import INPUTS
@@ -69,7 +69,7 @@ def test_a_store_of_reviews_alone_is_a_store_without_rows_that_can_be_opened(tmp
     synthesize(tmp_path, counts={"sentiment": 9})
     store = read_store(tmp_path / "out" / "store")
     assert store.orders.is_empty()
-    assert open_databases(tmp_path / "out" / "store").run("SELECT COUNT(*) FROM orders")[0].rows == ((0,),)
+    assert Databases.open(tmp_path / "out" / "store").run("SELECT COUNT(*) FROM orders")[0].rows == ((0,),)
 
 
 def test_queries_are_not_simulated_beside_the_shops_own_tables(tmp_path: Path) -> None:

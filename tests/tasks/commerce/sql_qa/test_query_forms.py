@@ -10,7 +10,7 @@ import pytest
 
 from schemas.store.store import Store
 from tasks.commerce.sql_qa.prompts import proves_something
-from tasks.commerce.sql_qa.questions import Family, read_families, shuffled, values_of
+from tasks.commerce.sql_qa.prompts import Family, read_families, shuffled, values_of
 from tasks.commerce.sql_qa.sandbox import Databases
 from tests.tasks.commerce.scoring import score
 

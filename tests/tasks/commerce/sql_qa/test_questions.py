@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schemas.store.store import Store
 from tasks.commerce.sql_qa.prompts import near, proves_something, weaker
-from tasks.commerce.sql_qa.questions import LEVELS, Family, read_families, shuffled, values_of
+from tasks.commerce.sql_qa.prompts import LEVELS, Family, read_families, shuffled, values_of
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.sql_qa.scorer import WORDING
 

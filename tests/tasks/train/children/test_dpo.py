@@ -194,7 +194,7 @@ class _Training:
         (folder / "audit").mkdir()
         (folder / "audit" / AUDIT_RECORD_FILE).write_text(record.model_dump_json(), encoding="utf-8")
         # No prompt here asks for SQL.
-        monkeypatch.setattr("tasks.train.stage.open_databases", lambda folder: Databases(()))
+        monkeypatch.setattr("tasks.train.stage.Databases.open", lambda folder: Databases(()))
         # What it checks has tests of its own.
         monkeypatch.setattr("tasks.train.stage._check", lambda *_: None)
 
