@@ -15,11 +15,6 @@ RewardFunction = Callable[[Rollout], ScoredRollout]
 def reward_of(tasks: Iterable[TaskName], store: Path, spec: SpecName) -> RewardFunction:
     """Return the reward of some tasks.
 
-    Args:
-        tasks: The tasks; the store is read only if sql_qa is among them.
-        store: Folder of the store that sql_qa's questions are about.
-        spec: The reward specification.
-
     Raises:
         InputError: The store cannot be read.
     """

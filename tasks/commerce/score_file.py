@@ -42,14 +42,6 @@ def score_file(
 ) -> dict[str, Any]:
     """Score every rollout of a file; nothing is written unless all of it could be scored.
 
-    Args:
-        rollouts: JSON Lines of rollouts.
-        spec: The reward specification.
-        store: Folder of the store that sql_qa's questions are about.
-        output: Destination of the scored rollouts, in file order, replacing an existing file; None to write none.
-        progress: Called for each rollout.
-        metrics: Measure the ground truth too; this holds the file's rollouts in memory.
-
     Returns:
         `rollouts`, `spec`, `reward_version` of all tasks together, `reward_versions` by task, and by task its number of
         rollouts, mean reward and mean components, and its metrics if requested.

@@ -16,12 +16,10 @@ DATA_FILES: Final = ("data/evidence/churn.toml",)
 Direction = Literal["sai", "fica"]
 OTHER: Final[Mapping[Direction, Direction]] = {"sai": "fica", "fica": "sai"}
 MOST: Final = 3
-"""Reasons of an answer."""
 KEPT_PROFILES: Final = 4_096
 WAITED_DAYS: Final = 2
 """From the last order on, after which one that has not come may be a grievance."""
 MAX_CHARACTERS: Final = 4_000
-"""Of a prompt; a profile has some 300."""
 RATINGS: Final = ("Última nota", "Nota média")
 _COUNT: Final = re.compile(r"(\d{1,3}(?:\.\d{3})+|\d{1,12})()", re.ASCII)
 _FIGURES: Final = {
@@ -29,8 +27,7 @@ _FIGURES: Final = {
     "Última nota": (_STARS := re.compile(r"([0-5])(,\d{1,2})?", re.ASCII)),
     "Nota média": _STARS,
 }
-"""How the figures of a line are written; others are counts."""
-_SILENT: Final = Entry(peso=0)
+_SILENT: Final = Entry(peso=0, frases=[])
 """Says nothing, such as a rating that nobody gave, or any line of somebody without an order."""
 
 
@@ -45,7 +42,7 @@ class CustomerProfile:
 
     def weight(self, names: Sequence[str]) -> int:
         """Return how telling some lines are together."""
-        return sum([self.bands[name].peso or 0 for name in names])
+        return sum([self.bands[name].peso for name in names])
 
     @cached_property
     def pointing(self) -> Mapping[Direction, list[str]]:
@@ -66,7 +63,10 @@ class CustomerProfile:
 @cache
 def phrases() -> Any:
     """Return the fields with their bands, and the sentences."""
-    return read_entries("evidence/churn.toml")
+    found = read_entries("evidence/churn.toml")
+    for field in found.campos:
+        field["faixas"] = [Entry(_SILENT | band) for band in field.faixas]
+    return found
 
 
 @cache

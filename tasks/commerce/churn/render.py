@@ -67,10 +67,13 @@ def _written(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[Cited
 
 
 def _clause(profile: CustomerProfile, reason: CitedReason, number: int) -> str:
-    """Return a band's phrase with the value in it, its words in the singular for 1."""
     choice = profile.bands[reason.campo].frases
-    word = r"\1" if reason.valor == "1" else r"\2"
-    return PLURAL.sub(word, choice[number % len(choice)]).format(valor=reason.valor)
+    return said_with(choice[number % len(choice)], reason.valor)
+
+
+def said_with(phrase: str, value: str) -> str:
+    """Return a phrase with a value in it, its words in the singular for 1."""
+    return PLURAL.sub(r"\1" if value == "1" else r"\2", phrase).format(valor=value)
 
 
 def _listed(clauses: Sequence[str]) -> str:

@@ -30,9 +30,7 @@ SURE: Final = (0.2, 0.8)
 MISLED: Final = 0.1
 """Share of their worth that the reasons of a wrong decision keep."""
 MAX_CHARACTERS: Final = 2_000
-"""Of an answer; three reasons have some 250."""
 EVEN: Final = 0.5
-"""Risk that goes with either answer."""
 _KEYS: Final = frozenset(("risk_score", "churn", "reasons"))
 _REASON_KEYS: Final = frozenset(("campo", "valor", "aponta"))
 

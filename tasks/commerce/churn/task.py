@@ -19,7 +19,6 @@ from tasks.commerce.served import written
 SHARE_WRONG_ANSWER: Final = 0.35
 SHARE_LEFT_OUT: Final = 0.7
 LONGEST_REASONING: Final = 500
-"""Characters that the words of three reasons stay below."""
 _RISKS: Final = ((40, 0.9), (15, 0.8), (0, 0.7))
 """Risk of an outcome for which the profile's lines speak by so much more than against it."""
 _UNLIKELY: Final = 0.6

@@ -64,11 +64,9 @@ class ComplaintReading(NamedTuple):
     plain: tuple[str, ...]
     """Complaints that it plainly makes, in the order of `complaint_signs.txt`."""
     intentions: tuple[tuple[str, bool], ...]
-    """Fields of intention that it states, with their values."""
     open_topics: frozenset[str]
     """Topics of which a word is left that no sign has taken, and `reserve`."""
     rest: str
-    """What the signs have left."""
 
 
 class _Sign(NamedTuple):

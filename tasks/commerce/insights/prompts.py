@@ -86,14 +86,12 @@ PAYMENTS: Final = {
 ROWS, COLUMNS = (3, 4), 3
 BY_MONTH: Final = "Mês"
 MIN_ORDERS: Final = 5
-"""A row about fewer orders is not informative."""
 WINDOW_MONTHS: Final = (2, 3, 4, 5, 6, 9, 12)
 DRAWS, MISSES = 50, 1_000
 """Failed draws in a row after which a store counts as too small, and draws of a known prompt after which it is used up.
 """
 Sums = tuple[int, ...]
 SUMMED: Final = ("orders", "items", "cents", "freight_cents", "late", "delivered", "stars", "rated")
-"""Sums of a group in a period, in their order."""
 _NONE: Final = (0,) * len(SUMMED)
 
 
@@ -132,7 +130,6 @@ class Ledger(NamedTuple):
     dimensions: Mapping[str, Mapping[str, tuple[Sums, ...]]]
     """By the title of a grouping and the row."""
     measures: tuple[Measure, ...]
-    """Those that the store knows."""
     whole: range
     """The places of the months that the store covers from their first day to their last."""
 
@@ -285,7 +282,6 @@ def _added(one: Sums, other: Sums) -> Sums:
 
 
 def _sales(store: Store) -> "DataFrame":
-    """Return one row per item, with the values and groups of `SUMMED`."""
     import polars as pl
 
     delivered, promised = pl.col("order_delivered_customer_date"), pl.col("order_estimated_delivery_date")

@@ -107,7 +107,6 @@ _ACTIONS, _DOMAIN = (
     re.compile("|".join(sorted(map(fold, read_lexicon(name)), key=len, reverse=True)))
     for name in ("report_action_words", "domain_words")
 )
-"""Beginnings of words."""
 
 
 def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:

@@ -27,7 +27,6 @@ from tasks.commerce.insights.phrases import OTHER, figure_columns, is_rest, is_s
 from tasks.commerce.regulated import law_on
 
 Cell = tuple[str, str]
-"""A row and a column, as they are printed."""
 NOTABLE, HAIR = 0.03, 5e-10
 """Share of the compared figure from which a difference counts, and what a binary figure may be off."""
 RATIO, MOST_TIMES = 2.0, 99.0
@@ -70,13 +69,11 @@ class FigureTable:
     figures: Mapping[Cell, float]
     """Of the cells that hold a figure."""
     places: Mapping[str, int]
-    """Decimals of each column's figures."""
     medians: Mapping[str, float]
     """Of the columns that can be compared, rounded as their cells are."""
     before: Mapping[str, str]
     """The row of the calendar month before a row's, where the table has it."""
     orders: str
-    """Title of the column that counts the orders; empty without one."""
     few: frozenset[str]
     """The rows behind which few orders stand, as far as the table counts them."""
     uncounted: frozenset[str]
@@ -89,7 +86,6 @@ class FigureTable:
     regulated: set[str]
     """The rows of which a law forbids or restricts the promotion."""
     facts: dict[Cell, frozenset[str]]
-    """All that is true of each cell."""
     salience: dict[Cell, float]
     """How surprising each cell with a figure is, in [0, 1)."""
 

@@ -118,10 +118,6 @@ def _content(file: Path) -> bytes:
 def require_own(sources: Mapping[str, str], what: str) -> None:
     """Refuse to answer with what was made with phrases that are gone; the file may have grown at its end since.
 
-    Args:
-        sources: Digests of the code and the data that it was made with (`schemas.source.source_files`).
-        what: Its name in the sentence.
-
     Raises:
         InputError: Its phrases are not the beginning of those in use.
     """

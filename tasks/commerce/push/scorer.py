@@ -76,6 +76,12 @@ class PushParts(NamedTuple):
         """Return the template."""
         return " ".join(filter(None, self))
 
+    @property
+    def repeats(self) -> bool:
+        """Return whether two of the phrases have a word in common."""
+        opener, core, closer = map(content_words, self)
+        return not (opener.isdisjoint(core) and opener.isdisjoint(closer) and core.isdisjoint(closer))
+
 
 def read_campaign(prompt: str) -> PushCampaign | None:
     """Return the product and the offer of a prompt; None where it names none, or several."""
@@ -118,8 +124,7 @@ def _part_fault(parts: PushParts, campaign: PushCampaign) -> PushFault | None:
         return PushFault.CORE
     if parts.closer and parts.closer not in known.closers:
         return PushFault.CLOSER
-    opener, core, closer = map(content_words, parts)
-    if not (opener.isdisjoint(core) and opener.isdisjoint(closer) and core.isdisjoint(closer)):
+    if parts.repeats:
         return PushFault.REPEATED
     return PushFault.LONG if graphemes(fill(parts.template, campaign)) > LONGEST else None
 

@@ -61,7 +61,6 @@ class Value(NamedTuple):
 
 
 Values = Mapping[str, Sequence[Value]]
-"""A store's values, by kind."""
 
 
 class Family(NamedTuple):
@@ -74,7 +73,6 @@ class Family(NamedTuple):
     texts: tuple[str, ...]
     """Wordings of the question; each names every parameter in braces, a state with its preposition: `{state:de}`."""
     sql: str
-    """The reference query, with the same parameters."""
     parameters: Mapping[str, str | tuple[Value, ...]]
     """For each parameter a kind of store values, or the values themselves."""
 

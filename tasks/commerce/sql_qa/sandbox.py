@@ -158,7 +158,6 @@ class Database:
         for name in TABLES:
             _fill(self._connection, name, tables[name])
         self.names = frozenset(TABLES).union(*(tables[name].columns for name in TABLES))
-        """Every table's and column's name."""
         self._watch = _Watch()
         _lock(self._connection, self._watch)
 

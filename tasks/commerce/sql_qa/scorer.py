@@ -66,10 +66,8 @@ WORDING: Final = read_wording("sql_qa")
 WEIGHTS: Final = {"form": 0.10, "valid": 0.10, "uses": 0.15, "shape": 0.05, "result": 0.60}
 V42_WEIGHTS: Final = {"structure": 0.30, "explanation": 0.25, "numbers": 0.25, "domain": 0.20}
 ENOUGH: Final = 3
-"""Keywords, numbers or business words that fill a tier of `v4.2`."""
 WORDS_EXPLAINING: Final = 10
 MAX_CHARACTERS: Final = 4_000
-"""Characters of a completion that `v4.2` reads."""
 
 _KEYWORD: Final = re.compile(
     r"\b(?:SELECT|FROM|WHERE|JOIN|GROUP\s+BY|ORDER\s+BY|HAVING|LIMIT|DISTINCT|COUNT|SUM|AVG|MIN|MAX|WITH|UNION|CASE|OVER)\b"

@@ -39,15 +39,12 @@ class Filling(NamedTuple):
 
 OTHER: Final = Filling(20_180_901, orders=1.0, at_limits=0.9, step=1)
 TIED: Final = Filling(20_180_902, orders=0.35, at_limits=1.0, step=4)
-"""Few rows of few values, and so many ties."""
 LIMITS: Final[dict[str, tuple[int, ...]]] = {
     "price": (20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 180, 200, 250, 300, 400, 500),
     "freight_value": (5, 8, 10, 12, 15, 16, 18, 20, 22, 25, 28, 30, 35, 40, 50),
     "payment_value": (20, 30, 40, 50, 60, 70, 80, 100, 120, 150, 180, 200, 250, 300, 400, 500, 600),
 }
-"""The sums that the question bank uses, by column."""
 LIMIT_DAYS: Final = (5, 7, 8, 10, 12, 14, 15, 18, 20, 25, 30)
-"""The delivery times that the question bank uses, in days."""
 TIMES: Final = ("00:00:00", "08:00:00", "10:00:00", "12:00:00", "14:59:59", "17:59:59", "20:59:59", "22:59:59")
 """Times of day at which hours of the question bank begin and end; a difference of days from the first is exact."""
 REPEATED: Final = 0.5
@@ -141,7 +138,6 @@ def _only(frame: "DataFrame", key: str, values: list[str]) -> "DataFrame":
 
 
 def _with(frame: "DataFrame", column: str, values: list[Any]) -> "DataFrame":
-    """Return a table with other values in a column of the same type."""
     import polars as pl
 
     return frame.with_columns(pl.Series(column, values, frame.schema[column]))

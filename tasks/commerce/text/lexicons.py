@@ -15,7 +15,6 @@ class Entry(dict[str, Any]):
     """Table of a TOML file, whose keys are attributes too; None where the file leaves a key out."""
 
     def __getattr__(self, key: str) -> Any:
-        """Return the value of a key."""
         if key.startswith("__"):
             raise AttributeError(key)
         return self.get(key)

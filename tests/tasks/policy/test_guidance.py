@@ -11,7 +11,7 @@ from transformers import TopKLogitsWarper, TopPLogitsWarper
 from schemas.errors import InputError
 from schemas.tasks import TaskName
 from tasks.commerce.extraction.scorer import READABLE
-from tasks.commerce.push.checker import parts_of
+from tasks.commerce.push.scorer import parts_of
 from tasks.commerce.registry import TASKS, grammar_of, grammars
 from tasks.commerce.sentiment.scorer import CHECKS
 from tasks.commerce.sql_qa.query_text import candidates, form
