@@ -15,7 +15,6 @@ from schemas.documents import Rollout
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce import registry
-from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 
@@ -153,7 +152,7 @@ def run(job: Job) -> Outcome:
     from tasks.train.watch.validation import Selection, validate
 
     transformers.utils.logging.disable_progress_bar()
-    databases = open_databases(job.setup / "prompts" / "store")
+    databases = Databases.open(job.setup / "prompts" / "store")
     rows = read_prompts(job.setup / "dataset" / TRAIN_FILE)
     validation_rows = read_prompts(job.setup / "dataset" / "data" / "validation.parquet")
     tokenizer = load_tokenizer(job.setup / "base")

@@ -47,7 +47,6 @@ _NO_FIRST: Final = (
 )
 """Words that lead to a dictated address and are no part of it."""
 _AT: Final = r"(?:a ?r ?r? ?[ou]{1,2} ?b ?\w{0,2}|arrb\w{0,1})"
-"""`arroba`, with its misspellings."""
 _MONTH: Final = (
     r"(?:jan(?:eiro)?|fev(?:ereiro)?|mar(?:[cç]o)?|abr(?:il)?|mai(?:o)?|jun(?:ho)?|jul(?:ho)?|ago(?:sto)?"
     r"|set(?:embro)?|out(?:ubro)?|nov(?:embro)?|dez(?:embro)?)(?![^\W\d_])"
@@ -78,17 +77,14 @@ _CODE: Final = (
     r"|a)tr[aá][sz](?: d[oe] cart[aã]o)?"
     r"|(?:[34]|tr[eê]s|quatro) (?:n[uú]m\w{1,9}|d[ií]g\w{1,7})(?: (?:de |a)tr[aá][sz]| do verso)?)(?![^\W\d_])"
 )
-"""Words for the security code of a card."""
 _SITES: Final = (
     r"facebook|fb|tiktok|twitter|threads|linkedin|kwai|snapchat|pinterest|youtube|telegram|discord|twitch|ig"
 )
 _SOCIAL: Final = rf"(?:instagram|instagr|{_SITES}|linktr|youtu|whatsapp|t|m|x|wa)"
-"""Hosts of networks, without their ending."""
 _NETWORK: Final = (
     rf"(?:{_SITES}|insta|in\w{{1,4}}gra[mn]|face|tik tok|snap|skype|psn|xbox|steam|(?:nick|user)\w{{0,4}}|usu[aá]rio"
     r"|perfil|login|apelido|bluesky|direct|dm|tt|gamertag|roblox|onlyfans|badoo|tinder|reddit|picpay|orkut|shopee|enjoei)"
 )
-"""Words for a network, and for a name in it."""
 _HANDLE: Final = r"(?=[a-z._-]*[\d._-]*[a-z\d])[a-z\d_.][\w.-]{2,30}"
 _POINTS: Final = "[:=>\u2190-\u2bff\U0001f000-\U0001faff]"
 """Sign, arrow or picture before a name in a network."""
@@ -102,7 +98,6 @@ _CALLS: Final = (
     r"(?:meu (?:nome(?: completo)?|face(?:book)?)(?: ?:| é ?:?| eh? ?:?|,)|me chamo|fal(?:ar|em?) com|cuidados de"
     r"|procurar (?:por|pel[oa])|(?:titular|nome|ass(?:inado|\.)?) ?:|(?:atte?\.?|(?:atenciosa|cordial)mente)[,:\n])"
 )
-"""Words before a name."""
 _CALLED: Final = (
     r"(?:e|que|q|tenho|comprei|moro|estou|t[oô]|mas|sou|n[aã]o|quero|fiz|com|cpf|rg|meu|minha|na|no|em|para|pra|por"
     r"|pois|pq|porque|aguardo|favor|obrigad[oa]|tel(?:efone)?|fone|cel(?:ular)?|email|e-mail|nascid[oa]|ele|ela|se|ou"
@@ -113,7 +108,6 @@ _NO_NAME: Final = (
     r"(?:uma?|algu[eé]m|ningu[eé]m|voc[eê]s?|vcs?|el[ea]s?|[ao]s?|d[eao]s?|atendente"
     r"|vendedor\w{0,2}|loja|suporte|gerente)\b"
 )
-"""Words behind `falar com` for nobody in particular."""
 _PERSON: Final = rf"(?!{_CALLED})[^\W\d_]{{2,20}}(?:['. ]{{1,2}}(?!{_CALLED})[^\W\d_]{{1,20}}){{0,4}}"
 _STREETS: Final = (
     r"(?:rua|r\.|av\.?|avenida|travessa|trav\.?|tv\.|alameda|al\.|estrada|rodovia|rod\.|pra[cç]a"
@@ -122,12 +116,10 @@ _STREETS: Final = (
 )
 _UNITS: Final = r"reais|centavos|dias|horas|meses|anos|vezes|unid\w{0,4}|pe[cç]as|pares|itens|pontos|estrelas|[cm]m|kg"
 _COUNTED: Final = rf" ?(?:%|x\b|(?:{_UNITS})(?!\w))"
-"""Unit behind a number that is neither a house's nor a code."""
 _PART: Final = (
     r"(?:[ ,.\n-]{1,3}(?:ap(?:to?|artamento)?|bloco|bl|casa|lote|lt|quadra|qd|sala|sl|fundos|torre|andar|km|bairro|jd"
     r"|jardim|cj|conjunto|n[º°o]?)(?!\w)[.: º°]{0,2}[\w-]{0,12}){0,4}"
 )
-"""Rest of an address behind the number of the house."""
 _BEGIN: Final = r"(?:^|[^a-z])"
 """Edge of a word in a cue: `\\b` is slow in Rust beside letters with accents."""
 _END: Final = r"(?:[^a-z]|$)"
@@ -354,7 +346,6 @@ BEHIND_CARD: Final = re.compile(
     r"(?:\ue001(?!\ue001)|\[cartao\])(?:[^\d\n\ue000\[]|\n(?!\n)|[34] (?=n[uú]m|d[ií]g|alg)|\d\d ?[/.-] ?"
     r"(?:20)?\d\d(?!\d)){0,50}?(?<![\d$.,/-])(?<!\$ )(?P<value>\d{3,4})(?![\d/]|[.,]\d| ?reais| ?x\b)"
 )
-"""Security code that only its card leads to."""
 NAMES: Final = re.compile(
     rf"{_WORD}(?:(?P<CPF>c\.?p\.?f)|(?P<CNPJ>c\.?n\.?p\.?j)|(?P<CEP>c\.?e\.?p|postal)|(?P<CARTAO>cart[aã]o|visa"
     rf"|master\w*|elo|amex|hipercard)|(?P<RG>r\.?g|identidade)|(?P<CNH>cnh|habilita\w+|carteira de motorista)"
@@ -366,4 +357,3 @@ BROKEN: Final = re.compile(
     rf"(?:{NAMES.pattern}|(?=\(\d\d\)))[^\d\n\]]{{0,20}}\n?\d[\d .()/-]{{0,20}}"
     rf"(?:\n-?\d{{3}}(?!{_COUNTED})[\d .()/-]{{0,18}}){{1,4}}|(?<=[a-f\d]-)\n(?=[a-f\d])"
 )
-"""Number that goes on in the next line."""

@@ -149,12 +149,31 @@ DPO = {
 }
 
 
-@pytest.fixture
-def _handler() -> Iterator[None]:
-    # A training takes a signal for a notice of its own process.
-    handler = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, handler)
+        self.folder = folder
+        rows = prompt_rows()
+        write_prompts(rows, folder / "dataset" / "data" / "train.parquet")
+        write_prompts(rows[:2], folder / "dataset" / "data" / "validation.parquet")
+        model, tokenizer = tiny_policy()
+        model.save_pretrained(folder / "base")
+        tokenizer.save_pretrained(folder / "base")
+        record = AuditRecord(
+            spec="grounded",
+            reward_version=joint_version(),
+            reward_versions=reward_versions(),
+            sheet_sha256="0" * 64,
+            rollouts_sha256="1" * 64,
+            raters={},
+            verdict="passed",
+            reasons=(),
+            thresholds={},
+            tasks={task: AuditedTask(n=40, rho=0.9, rho_low=0.8, verdict="agrees") for task in ("push", "sentiment")},
+        )
+        (folder / "audit").mkdir()
+        (folder / "audit" / AUDIT_RECORD_FILE).write_text(record.model_dump_json(), encoding="utf-8")
+        # No prompt here asks for SQL.
+        monkeypatch.setattr("tasks.train.stage.Databases.open", lambda folder: Databases(()))
+        # What it checks has tests of its own.
+        monkeypatch.setattr("tasks.train.stage._check", lambda *_: None)
 
 
 @pytest.mark.integration
