@@ -1,6 +1,6 @@
 """Sections of the training configuration: adapter, optimizer, optional methods, vLLM, alarms and limits."""
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
