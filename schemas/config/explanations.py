@@ -24,8 +24,7 @@ REMOVED: Final = {
     "sql_turns": "second turns of SQL were removed; leave it out: a rollout has one answer, as one that is served",
     "runner": "Dask was removed; leave curate.runner out: curate.workers processes work on the shards",
     "dask_address": "Dask was removed; leave curate.dask_address out: curate.workers processes work on the shards",
-    "checked_pairs": "the judge is no longer compared with people's scores; leave it out, and compare scores of any kind "
-    "with `tucano compare`",
+    "checked_pairs": "the judge is no longer compared with people's scores; leave it out, and use `tucano compare`",
     "judge": "the judge of audit attack was removed; leave audit.judge out: evaluate.judge compares insights",
     "language": "language is that of all reports now; set report.language instead",
     "rival": "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields",

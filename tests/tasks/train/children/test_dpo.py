@@ -20,12 +20,7 @@ from tasks.train.children.dpo import require_pairs
 from tasks.train.dpo.pairs import pairs_per_pass
 from tasks.train.stage import train
 from tests.tasks.train.divided_training import make_request
-from tests.tasks.train.small_training import (
-    RECIPE,
-    adapter_weights,
-    paid_by_length,
-    small_preference_trainer,
-)
+from tests.tasks.train.small_training import RECIPE, adapter_weights, paid_by_length, small_preference_trainer
 
 
 def _log_probability(model: Any, prompt: list[int], completion: list[int]) -> float:
@@ -138,6 +133,7 @@ class _FragileChannel(Channel):
 
 
 DPO = {
+    **RECIPE,
     "algorithm": "dpo",
     "max_steps": 6,
     "prompts_per_step": 1,
@@ -145,35 +141,15 @@ DPO = {
     # A policy that knows nothing ends few of its completions.
     "max_completion_tokens": 48,
     "preferences": {"min_gap": 0.001, "prompts": 100},
-    "preemption": {},
 }
 
 
-        self.folder = folder
-        rows = prompt_rows()
-        write_prompts(rows, folder / "dataset" / "data" / "train.parquet")
-        write_prompts(rows[:2], folder / "dataset" / "data" / "validation.parquet")
-        model, tokenizer = tiny_policy()
-        model.save_pretrained(folder / "base")
-        tokenizer.save_pretrained(folder / "base")
-        record = AuditRecord(
-            spec="grounded",
-            reward_version=joint_version(),
-            reward_versions=reward_versions(),
-            sheet_sha256="0" * 64,
-            rollouts_sha256="1" * 64,
-            raters={},
-            verdict="passed",
-            reasons=(),
-            thresholds={},
-            tasks={task: AuditedTask(n=40, rho=0.9, rho_low=0.8, verdict="agrees") for task in ("push", "sentiment")},
-        )
-        (folder / "audit").mkdir()
-        (folder / "audit" / AUDIT_RECORD_FILE).write_text(record.model_dump_json(), encoding="utf-8")
-        # No prompt here asks for SQL.
-        monkeypatch.setattr("tasks.train.stage.Databases.open", lambda folder: Databases(()))
-        # What it checks has tests of its own.
-        monkeypatch.setattr("tasks.train.stage._check", lambda *_: None)
+@pytest.fixture
+def _handler() -> Iterator[None]:
+    # A training takes a signal for a notice of its own process.
+    handler = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, handler)
 
 
 @pytest.mark.integration
@@ -183,7 +159,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(registry, "score_rollout", lambda *given: paid_by_length(score(*given)))
     # What it checks has tests of its own.
     monkeypatch.setattr("tasks.train.stage._Training._check", lambda *_: None)
-    asked = make_request(tmp_path, **RECIPE, **DPO)
+    asked = make_request(tmp_path, **DPO)
 
     def run(name: str, training: str, channel: Channel | None = None) -> Path:
         request = asked.model_copy(update={"training": training, "output": tmp_path / name / "output"})
