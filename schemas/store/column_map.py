@@ -24,10 +24,8 @@ IDENTITIES: Final = ("customer_id", "order_id", "review_id")
 GIVEN_IN_PROMPT: Final = ("product", "offer")
 """Fields of push's reference, which its prompt names: they follow from the inputs of the same names."""
 FORMATS: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet")
-"""Endings of files that can be read."""
 
 Columns = dict[str, str]
-"""Column of the file, by ours."""
 Values = dict[str, dict[str, str]]
 """By column of ours: our value, by the file's."""
 
@@ -59,7 +57,6 @@ class MappedPrompts(MappedFile):
     """A file whose rows are prompts."""
 
     task: TaskName | None = None
-    """The task of all rows."""
     task_column: str | None = Field(default=None, min_length=1)
     """Column of the file with each row's task; its values may be translated as those of `task`."""
     reference: Columns = {}
@@ -95,7 +92,6 @@ class MappedTableFile(MappedFile):
     """A file whose rows make a table of the store; one file may make several."""
 
     table: TableName
-    """The table."""
 
     @model_validator(mode="after")
     def _columns_are_of_the_table(self) -> Self:
@@ -115,9 +111,7 @@ class ColumnMap(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     prompts: tuple[MappedPrompts, ...] = ()
-    """Files whose rows are prompts."""
     tables: tuple[MappedTableFile, ...] = ()
-    """Files whose rows make tables of the store."""
 
     @property
     def files(self) -> tuple[Path, ...]:

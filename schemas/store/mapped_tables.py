@@ -27,7 +27,6 @@ ORDER_STATUSES: Final = (
     *("created", "approved", "invoiced", "processing", "shipped", "delivered", "unavailable"),
     CANCELED,
 )
-"""Values of an order's status, as Olist has them."""
 CANCELED_DATE: Final = "order_canceled_date"
 """Column of `orders` that no store has: an order with a date in it was canceled, whatever its status says."""
 OTHER_STATUSES: Final = ("sale_status", "payment_status")

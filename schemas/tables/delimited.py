@@ -22,7 +22,6 @@ from schemas.errors import InputError
 from schemas.text_file import wide_encoding
 
 DELIMITERS: Final = {";": "semicolons", ",": "commas", "\t": "tabs"}
-"""Name of each delimiter that is read."""
 MOST_BYTES: Final = 256 * 2**20
 """A larger file would fill the memory; Parquet holds the same in less."""
 LONGEST_LINE: Final = 2_000_000
@@ -48,11 +47,9 @@ class Dialect:
     """How a file was written, by which it is written again."""
 
     delimiter: str
-    """What stands between two cells."""
     encoding: str
     """`utf-8`, `utf-8-sig` (with a byte order mark) or `cp1252`."""
     line_end: str
-    """What ends a row: CR, LF or both."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +57,8 @@ class DelimitedText:
     """Text of a file whose delimiter is not decided yet."""
 
     text: str
-    """The text below a line that names the delimiter."""
     encoding: str
-    """Its encoding, as of `Dialect`."""
     first_line: int
-    """Number of the text's first line in the file."""
     named_delimiter: str | None
     """The delimiter of a line `sep=;` at the top, if there is one."""
 

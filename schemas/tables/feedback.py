@@ -33,9 +33,7 @@ class FeedbackCounts:
 
     lines: int = 0
     references: int = 0
-    """Answers whose reference is from feedback."""
     ratings: int = 0
-    """Answers whose rating is from feedback."""
     unknown: int = 0
     """Requests that the logs do not have."""
 

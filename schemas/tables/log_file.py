@@ -11,7 +11,6 @@ from polars.exceptions import PolarsError
 from schemas.errors import InputError
 
 KINDS: Final = (".jsonl", ".parquet")
-"""Suffixes of log files."""
 FEEDBACK_FOLDER: Final = "feedback"
 """Folder beside the logs with the files of feedback."""
 FEEDBACK_SUFFIX: Final = ".jsonl"
@@ -46,11 +45,8 @@ class LogFiles:
     """Log files as found."""
 
     path: Path
-    """The given file or folder."""
     files: tuple[LogFile, ...]
-    """In name order."""
     empty: int = 0
-    """Number of empty files in the folder."""
     feedback: tuple[LogFile, ...] = ()
     """Files of the folder's feedback, in name order, without empty ones."""
 

@@ -29,7 +29,6 @@ from schemas.tables.table_check import as_table, validate_table
 from schemas.tasks import TASK_NAMES
 
 _AT_ONCE: Final = 50_000
-"""Lines in memory as documents at once."""
 _REQUIRED: Final = tuple(name for name, field in LoggedAnswer.model_fields.items() if field.is_required())
 
 

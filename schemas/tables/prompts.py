@@ -32,7 +32,6 @@ COLUMNS: Final = {
 """The table's columns and their types, in order; `reference` is JSON with sorted keys."""
 
 SPLITS: Final = ("train", "validation", "test")
-"""Names of a dataset's tables, `data/<split>.parquet`."""
 TRAIN_FILE: Final = "data/train.parquet"
 """File of a dataset with the prompts that train, and that choose the baselines."""
 VALIDATION_FILE: Final = "data/validation.parquet"
@@ -50,7 +49,6 @@ class PromptRow:
     """One prompt, the known part of its right answer, and the rows of the store that it came from."""
 
     prompt_id: str
-    """The `content_id` of the prompt."""
     task: TaskName
     system: str
     prompt: str

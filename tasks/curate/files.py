@@ -22,7 +22,6 @@ from tasks.personal_data.scrub_table import with_renamed_parents
 
 QUARANTINE_FILE = "quarantine.parquet"
 UNKNOWN_TASK = "unknown"
-"""Count key of rows with an invalid task."""
 QUARANTINE_COLUMNS = {**COLUMNS, ROW: pl.UInt32, "reason": pl.String, "detail": pl.String}
 
 
@@ -31,11 +30,8 @@ class Counts:
     """Row counts of the written files."""
 
     splits: Counter[tuple[str, str]]
-    """By split and task."""
     reasons: Counter[tuple[str, str]]
-    """By reason and task."""
     sources: Counter[str]
-    """Rows in the splits, by source."""
     untold: Counter[tuple[str, str]]
     """Rows in the splits without a reference, by split and task."""
 

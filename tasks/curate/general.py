@@ -31,7 +31,6 @@ NOTHING: Final = "\n"
 """Occurs in no sentence: an empty search pattern is refused."""
 
 Row = tuple[str, str, str]
-"""System prompt, prompt and completion."""
 
 
 def take_general(

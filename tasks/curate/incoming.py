@@ -24,7 +24,6 @@ class IncomingPrompts:
     """Prompts to curate."""
 
     table: Path
-    """The prompt table."""
     rows: int
     given_twice: frozenset[int] = frozenset()
     """Rows, from 1, whose line of JSON gave a key twice."""

@@ -34,11 +34,9 @@ class Openings:
     """Hashes of prompts: of all their words, and of all but one."""
 
     whole: pl.DataFrame
-    """`row` and `hash` of all its words."""
     replaced: pl.DataFrame
     """`row` and `hash` of its words with one left open, for each word."""
     without: pl.DataFrame
-    """`row` and `hash` of its words without one, for each word."""
 
 
 def near(one: pl.DataFrame, one_words: Words, other: pl.DataFrame, other_words: Words) -> pl.DataFrame:

@@ -91,7 +91,6 @@ def _size_where(differing: Mask, sizes: NDArray[np.uint32]) -> NDArray[np.int64]
 
 
 _VALUES_OF_AN_EXTRACTION: Final = 1 + len(ExtractionFields.model_fields)
-"""The rating and the ten fields."""
 
 
 def count_known(task: str, reference: str) -> tuple[int, bool]:

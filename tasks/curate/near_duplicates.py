@@ -112,9 +112,7 @@ class _Places:
     """Index from keys to places."""
 
     ranked: Hashes
-    """The keys, sorted."""
     order: NDArray[np.int64]
-    """Their places, those of one key ascending."""
     end: NDArray[np.int64]
     """For each of the sorted keys, the end of its run of equals."""
 

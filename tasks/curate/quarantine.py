@@ -39,7 +39,6 @@ REASONS: Final = (
     LEAKAGE,
     KNOWN_TO_BASE,
 )
-"""Reasons of exclusion, in the order of the stage's checks."""
 _FAULTS: Final = {
     Refusal.INVALID: "it is no single query that runs on the tables of a store",
     Refusal.FORBIDDEN: "it does more than read, or its result changes from run to run",

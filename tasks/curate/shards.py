@@ -40,7 +40,6 @@ class Shard:
     first_row: int
     rows: int
     work: Path
-    """Folder of the worker's output."""
     lengths: PromptLengths
     max_prompt_tokens: int
     near_duplicate_threshold: float
@@ -68,7 +67,6 @@ class ShardResult:
     """Result of a shard beside its files, for the whole table."""
 
     usable: int
-    """Rows that fit the schema and the budget."""
     scrubbed: Counter[Kind]
     """Replacements by kind, in all rows."""
     renamed: Mapping[str, str]

@@ -52,11 +52,9 @@ class Words:
     """Hashed words of many prompts, concatenated."""
 
     hashes: Hashes
-    """Hash of each word."""
     offsets: NDArray[np.int64]
     """Start of each prompt's words, and the end of the last one's: one more than there are prompts."""
     line_sizes: NDArray[np.uint32]
-    """Number of words in the line of each word."""
 
     @classmethod
     def of(cls, marked: pl.DataFrame) -> "Words":

@@ -32,7 +32,6 @@ class Style:
     """Typing style of one shopper, in every review."""
 
     feminine: bool = False
-    """Whether she refers to herself in the feminine."""
     terse: bool = False
     drops_accents: bool = False
     small_letters: bool = False

@@ -31,9 +31,7 @@ from tasks.synthesize.paraphrase_check import Sentence, find_fault, lists, named
 FILE = "answers.sqlite3"
 """Cache of answers: they cannot be reproduced, so it is what makes equal inputs give equal bytes."""
 BATCH = 64
-"""Prompts whose sentences are requested together."""
 MAX_TOKENS = 200
-"""Token limit of an answer of one sentence."""
 
 
 @dataclass
@@ -41,11 +39,9 @@ class Tally:
     """Counts of the paraphrasing."""
 
     made: Counter[TaskName] = field(default_factory=Counter)
-    """Paraphrases, by task."""
     dropped: Counter[TaskName] = field(default_factory=Counter)
     """Sentences without any acceptable answer, by task."""
     refused: Counter[str] = field(default_factory=Counter)
-    """Rejected answers, by reason."""
     failure: str | None = None
     """Reason for abandoning the endpoint, if the configuration allows that."""
 

@@ -19,14 +19,12 @@ DATA_FILES: Final = (
 )
 REVIEWS: Final = Path(__file__).resolve().parents[2] / "data" / "reviews"
 ANYTHING: Final = "produto"
-"""Shoppers' word for any product."""
 LONG_DELAY: Final = 4
 """Days from which a delay is described as long."""
 CHANCE_OF_NOUN: Final = 0.8
 CHANCE_OF_OWN: Final = 0.66
 """Probability that a sentence is one of those that are said of the thing's kind alone, where there are any."""
 FOR_CHILDREN: Final = frozenset(("toy", "plush"))
-"""Kinds of things that are bought for a child."""
 _CHOICE: Final = re.compile(r"\[([^\]]*)\]")
 
 

@@ -81,7 +81,6 @@ class Experience:
     """One order as its shopper experienced it."""
 
     score: int
-    """Stars, 1 to 5."""
     issues: tuple[str, ...]
     """Keys of `market.ISSUES`, the worst first; nothing else went wrong."""
     would_recommend: bool

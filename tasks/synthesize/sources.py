@@ -28,7 +28,6 @@ from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 
 STORES: Final = {"simulated": "simulated store", "olist": "olist store", "files": "store of the files"}
-"""How a store is called in messages."""
 REMEDIES: Final = {
     "simulated": "use more orders",
     "olist": "use a simulated store, the only one that knows who comes back (churn)",

@@ -20,11 +20,8 @@ class ColumnChoice:
     """A column of the file for one of ours."""
 
     ours: str
-    """Our column."""
     theirs: str
-    """The file's."""
     why: str
-    """Reason, for the comment beside it."""
     sure: bool = True
     """Whether it is used; one that is not sure is a comment, to be confirmed by a person."""
     values: Mapping[str, str] = field(default_factory=dict)

@@ -26,7 +26,6 @@ class LookedFile:
     """A file and its cells."""
 
     path: Path
-    """The file."""
     cells: pl.DataFrame
     """Its columns as texts; null where a cell is empty, or says so."""
     nested: tuple[str, ...] = ()

@@ -42,7 +42,6 @@ class ShopPlan:
     validation: Mapping[TaskName, int]
     test: Mapping[TaskName, int]
     fewest_trained: int
-    """Least training prompts of a task."""
 
     @property
     def trained(self) -> tuple[TaskName, ...]:

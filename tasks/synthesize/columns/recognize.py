@@ -28,19 +28,13 @@ class MapSection:
     """A `[[tables]]` or `[[prompts]]` of the column map."""
 
     name: str
-    """The table or the task."""
     is_table: bool
-    """Whether it is a table."""
     file: LookedFile
-    """The file."""
     needed: tuple[str, ...]
     """Our columns that it cannot be without."""
     columns: tuple[ColumnChoice, ...]
-    """Choices of our columns."""
     reference: tuple[ColumnChoice, ...] = ()
-    """Choices of the reference's fields."""
     shipped: str | None = None
-    """The shipped map that it is from."""
 
     @property
     def choices(self) -> tuple[ColumnChoice, ...]:

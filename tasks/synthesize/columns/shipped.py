@@ -16,7 +16,6 @@ class ShippedMap:
     """Map of a shop system, with a file's own spelling of its columns."""
 
     name: str
-    """Name of the system."""
     tables: Mapping[TableName, tuple[ColumnChoice, ...]]
 
 

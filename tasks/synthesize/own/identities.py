@@ -21,7 +21,6 @@ from tasks.personal_data.scrub import personal_identifiers
 Found = TypeVar("Found")
 
 KEY_FILE: Final = "identity.key"
-"""File of the state folder with the key."""
 KEY_BYTES: Final = 32
 DIGITS: Final = 32
 """Hexadecimal digits of a pseudonym, as many as Olist's identifiers have."""

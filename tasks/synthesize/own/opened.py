@@ -40,7 +40,6 @@ NO_TABLES: Final = (
     "its queries run on the shop's tables, of which the column map has none; add [[tables]], of orders at least"
 )
 Identities = Mapping[str, pl.Series]
-"""Identities of a file's rows, by our column."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,6 @@ ROW: Final = "row"
 ORDER_OF_ITS_OWN: Final = "pedido {}"
 """Person of an order that names none: no other order's, and no id of a customer."""
 OWN_SELLER: Final = "loja"
-"""The shop itself, where no seller is mapped."""
 HIDDEN: Final = ("review_causes", "customer_hazards")
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "orders": ("order_id",),
@@ -53,7 +52,6 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "review_causes": ("review_id",),
     "customer_hazards": ("customer_unique_id",),
 }
-"""Columns that identify a row of a table."""
 TELLING: Final[Mapping[str, tuple[str, ...]]] = {
     "items": ("product_id", "price"),
     "payments": ("payment_type", "payment_value"),
@@ -71,9 +69,7 @@ KINDS_OF_NO_STORE: Final[Mapping[str, Any]] = {
     CANCELED_DATE: pl.Datetime("us"),
     **dict.fromkeys(OTHER_STATUSES, pl.String()),
 }
-"""Types of mapped columns that no store has."""
 MOST_PIECES: Final = 10_000
-"""Most pieces of a line of an order: more are a mistake."""
 _CEP_PREFIX: Final = 5
 
 

@@ -1,6 +1,5 @@
 """The configuration: every profile loads, nothing unknown is let in, and importing it is cheap."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 
 from schemas.config.profiles import PROFILES_FOLDER, load_config
 from schemas.config.train import TrainConfig
+from schemas.config.train_sections import LoraSection
 from schemas.errors import InputError
 
 
@@ -114,11 +114,6 @@ def test_a_secret_in_the_wrong_place_is_refused_unsaid(override: str) -> None:
     assert "secret" not in str(caught.value).lower()
 
 
-def test_an_unknown_profile_names_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"no profile 'locl', did you mean 'local'\?; use one of: .*local"):
-        load_config("locl")
-
-
 def test_a_profile_that_is_not_toml_is_refused(tmp_path: Path) -> None:
     profile = tmp_path / "broken.toml"
     profile.write_text("seed = ", encoding="utf-8")
@@ -214,6 +209,7 @@ def test_a_shipped_profile_sets_what_differs(profile: Path, tmp_path: Path) -> N
             "must be a valid boolean, unable to interpret input (it is 'perhaps')",
         ),
         ("train.loss=dr_grop", "did you mean 'dr_grpo'? (it is 'dr_grop')"),
+        ("evaluate.language=pt", "evaluate.language: language is that of all reports now; set report.language instead"),
         ("lineage.openlineage=x", "lineage: OpenLineage events were removed; leave it out"),
         ("train.sql_turns=2", "train.sql_turns: second turns of SQL were removed; leave it out"),
         ("train.baseline=median", "train.baseline: the median of a group was removed; leave it out"),
@@ -267,7 +263,17 @@ def test_reports_of_a_shops_own_data_are_in_portuguese_unless_told_otherwise(
     assert load_config("local", overrides).language == language
 
 
-def test_the_setting_of_before_is_refused_by_the_name_of_the_new_one() -> None:
-    said = "profile 'local': evaluate: language is that of all reports now; set report.language instead"
-    with pytest.raises(InputError, match=re.escape(said)):
-        load_config("local", ["evaluate.language=pt"])
+def test_training_goes_on_with_an_adapter_of_its_own_size_only() -> None:
+    for name, value in LoraSection().model_dump().items():
+        with pytest.raises(InputError, match=r"set both alike, or warm_start\.result='merged'"):
+            changed = f"warm_start.lora.{name}={2 * value}"
+            load_config("l4", ["warm_start.steps=10", "warm_start.result=adapter", "evaluate.rungs=[]", changed])
+    settings = ["warm_start.steps=10", "warm_start.result=adapter", "warm_start.lora.rank=8", "evaluate.rungs=[]"]
+    with pytest.raises(InputError, match="rank 8 and alpha 32"):
+        load_config("l4", settings)
+    assert load_config("l4", [*settings, "train.lora.rank=8"]).warm_start.result == "adapter"
+    assert load_config("l4", [*settings, "warm_start.result=merged"]).warm_start.lora.rank == 8
+    with pytest.raises(InputError, match=r"set warm_start\.result='merged'"):
+        load_config("l4", [*settings, "train.lora.rank=8", "train.beta=0.04"])
+    with pytest.raises(InputError, match="leave sft out of evaluate"):
+        load_config("l4", [*settings, 'evaluate.rungs=["sft"]'])

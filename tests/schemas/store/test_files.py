@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from schemas.errors import InputError
@@ -44,15 +43,6 @@ def message_of_reading(folder: Path) -> str:
     with pytest.raises(InputError) as caught:
         read_store(folder, complete=True)
     return str(caught.value)
-
-
-def test_an_older_store_that_knows_no_words_of_complaints_is_a_store(store: Store, folder: Path) -> None:
-    path = folder / FILE_NAMES["review_causes"]
-    pl.read_csv(path).drop("complaint_words").write_csv(path)
-    causes = read_store(folder).review_causes
-    assert store.review_causes is not None
-    assert causes is not None
-    assert causes.equals(store.review_causes.drop("complaint_words"))
 
 
 def test_quoted_line_ends_commas_and_a_byte_order_mark_are_read(folder: Path) -> None:

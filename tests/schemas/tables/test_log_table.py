@@ -77,13 +77,6 @@ def test_the_line_that_is_faulty_is_named(tmp_path: Path, values: dict[str, Any]
     assert words in message(write(tmp_path / "log.jsonl", line(1), line(2, **values), line(3)))
 
 
-@pytest.mark.parametrize("name", ["time", "task", "prompt", "completion", "latency_ms"])
-def test_a_field_that_a_days_figures_need_is_missed(tmp_path: Path, name: str) -> None:
-    faulty = line(2)
-    del faulty[name]
-    assert f"line 2: {name} is missing" in message(write(tmp_path / "log.jsonl", line(1), faulty))
-
-
 def parquet(path: Path, table: pl.DataFrame) -> Path:
     table.write_parquet(path)
     return path

@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 from pydantic import BaseModel
 
-from schemas.documents import LoggedAnswer, PairedScore, Rollout, ScoredRollout, SheetRow
+from schemas.documents import LoggedAnswer, PairedScore, Rollout, SheetRow
 from schemas.errors import InputError
 from schemas.tables.log_table import ProductionLogs
-from schemas.tables.rollout_tables import AuditSheet, PairedScores, Rollouts, ScoredRollouts
+from schemas.tables.rollout_tables import AuditSheet, PairedScores, Rollouts
 from schemas.tables.table_check import validate_table
 
 GOOD = {"task": ["push", "churn"], "prompt_id": ["a", "b"], "seed": [1, 1], "sample": [0, 0], "score": [0.5, 1.0]}
@@ -57,7 +57,6 @@ def test_missing_and_unknown_columns_are_named_but_no_text_in_a_header() -> None
     ("document", "table"),
     [
         (Rollout, Rollouts),
-        (ScoredRollout, ScoredRollouts),
         (PairedScore, PairedScores),
         (SheetRow, AuditSheet),
         (LoggedAnswer, ProductionLogs),

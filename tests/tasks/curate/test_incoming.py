@@ -57,6 +57,11 @@ def test_lines_that_give_a_key_twice_are_known_by_their_rows(tmp_path: Path) -> 
             "line 2: byte .* is not UTF-8",
         ),
         (b'{"task": "churn", "prompt": "a", "reference": {"churn": NaN}}', "line 1: reference"),
+        (
+            b'{"task": "churn", "prompt": "a", "reference": {"x": [1e999]}}',
+            "reference: must be JSON with finite",
+        ),
+        (json.dumps({**LINE, "source": "Loja de Ana"}).encode(), "line 1: source: String should match"),
     ],
 )
 def test_lines_that_are_no_prompts_are_named(content: bytes, sentence: str, tmp_path: Path) -> None:

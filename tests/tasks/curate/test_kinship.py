@@ -35,12 +35,6 @@ def test_sharing_is_transitive_and_goes_through_others() -> None:
     assert kin(*rows) == [{0, 1, 2}, {3}]
 
 
-def test_questions_about_the_store_with_the_same_answer_are_kin() -> None:
-    sql = {"sql": "SELECT COUNT(*) FROM orders"}
-    rows = [prompt_row("sql_qa", text, sql) for text in ("Quantos pedidos há?", "Diga o número de pedidos.")]
-    assert kin(*rows, prompt_row("sql_qa", "Outra")) == [{0, 1}, {2}]
-
-
 def test_paraphrases_stay_together_where_their_prompt_is_gone() -> None:
     parent = prompt_row("churn", "pergunta")
     one, two = (paraphrase_of(parent, text) for text in ("um", "dois"))

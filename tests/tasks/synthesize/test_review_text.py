@@ -119,26 +119,6 @@ def test_a_review_never_praises_what_went_wrong(experience: Experience, thing: T
         assert praised == set()
 
 
-@given(experiences(), things, st.integers())
-def test_three_stars_say_what_the_shopper_means_to_do(experience: Experience, thing: Thing, seed: int) -> None:
-    end = write(experience, thing, seed).rstrip(".").lower().replace("? ", ". ").split(". ")[-1]
-    intentions = {
-        (True, True): "recommends_and_returns",
-        (True, False): "only_recommends",
-        (False, True): "only_returns",
-        (False, False): "neither",
-    }
-    said = {
-        name
-        for name in intentions.values()
-        for section in ("closings", "closings_despite")
-        if pattern(section, name, thing).fullmatch(end)
-    }
-    meant = intentions[experience.would_recommend, experience.repeat_intent]
-    assert said <= {meant}
-    assert said or experience.score != 3
-
-
 @given(experiences(), things, st.builds(Style, *[st.booleans()] * 12), st.integers(1, 40), st.integers())
 def test_reviews_are_never_empty_unfilled_nor_endless(
     experience: Experience, thing: Thing, style: Style, days: int, seed: int
