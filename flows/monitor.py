@@ -33,7 +33,6 @@ _EVENTS: Final[Mapping[str, tuple[str, str, str]]] = {
 
 
 def _run_name() -> str:
-    """Name a run by the second at which it was to start."""
     return f"monitor-{flow_run.scheduled_start_time:%Y-%m-%d-%H%M%S}"
 
 

@@ -209,7 +209,6 @@ def _grammars_of_prompts(test_file: Path, guided: Guided) -> dict[str, str]:
 
 
 def _run(stage: Stage, session: Session) -> StageResult:
-    """Make the answers; once they are kept, remove the finished batches."""
     result = run_stage(stage, session)
     kept = batches_folder(replace(session, fresh=None), STAGE, stage)
     for folder in kept.parent.glob(f"{kept.name}*"):

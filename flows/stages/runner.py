@@ -309,7 +309,6 @@ def shown_figures(figures: Mapping[str, Any]) -> str:
 
 
 def _shown(value: object) -> str:
-    """Format a figure for people."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list | tuple):
