@@ -44,7 +44,7 @@ SFT: Final[Rung] = "sft"
 MODEL_STAGE: Final = f"model-{SFT}"
 
 Made = StageResult | TucanoError
-"""What was made for a rung, or why it could not be."""
+"""The model or the answers of a rung, or the error that prevented them."""
 Makers = Mapping[str, Callable[[], Made]]
 
 
@@ -63,7 +63,7 @@ class Answering:
     guided: Guided = SERVED
     """Tasks whose grammar guides their answers."""
     general: bool = False
-    """Whether it answers the general instructions too."""
+    """True if it answers the general instructions too."""
 
     @property
     def weights(self) -> dict[str, ArtifactRecord]:

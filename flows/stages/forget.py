@@ -65,7 +65,7 @@ ON_SERVER: Final = (
 
 @dataclass(frozen=True)
 class FoundPerson:
-    """What a person's data reached, and what finds them; only in memory."""
+    """The reach of a person's data, and the means to find them; only in memory."""
 
     reached: Reached
     person: Person

@@ -43,7 +43,7 @@ class Monitored:
 
     champion: ServingChampion
     stage: StageResult
-    """Where nobody was answered: what was found last."""
+    """The monitoring that was found last, if nobody was answered since."""
     found: Mapping[str, Any]
     """Content of `drift.json`."""
     seconds: Mapping[str, float]
@@ -51,7 +51,7 @@ class Monitored:
     silence: OperationsAlarm | None
     """That nobody is answered any more, which is of the present and not of the logs: no artifact has it."""
     is_new: bool = True
-    """Whether the logs had anything to look at."""
+    """True if the logs had anything to look at."""
 
     @property
     def reasons(self) -> list[str]:

@@ -48,7 +48,7 @@ _ONLY_REUSE: Final = ContextVar("only_reuse", default=False)
 
 @dataclass(frozen=True)
 class Session:
-    """What every stage of a run is given."""
+    """Configuration, stores and children that every stage of a run is given."""
 
     config: Config
     run: str = ""
