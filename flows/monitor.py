@@ -30,11 +30,10 @@ _EVENTS: Final[Mapping[str, tuple[str, str, str]]] = {
     DRIFT_EVENT: ("drift", "no retraining starts", "start one with `tucano retrain`, or "),
     OPERATIONS_EVENT: ("service", "nobody is notified", ""),
 }
-"""What an event is of, what does not happen where nothing waits for it, and what one can do by hand."""
+"""For each event: its subject, the effect that is lost where nothing waits for it, and a remedy by hand."""
 
 
 def _run_name() -> str:
-    """Name a run by the second at which it was to start."""
     return f"monitor-{flow_run.scheduled_start_time:%Y-%m-%d-%H%M%S}"
 
 

@@ -16,7 +16,6 @@ from schemas.errors import InputError
 
 
 def _name_of_inference() -> str:
-    """Name a run by the stage that it is for, the day and the seed."""
     request: ChildRequest | None = flow_run.parameters["request"]
     return run_name("inference" if request is None else f"inference-{request.stage}")
 

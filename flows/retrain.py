@@ -38,7 +38,6 @@ TRAINED_FROM: Final = {"prompts": "synthesize", "dataset": "curate", "base": "ba
 
 
 def _run_name() -> str:
-    """Name a run by its last stage, the day and the seed."""
     until = flow_run.parameters.get("until", "promote")
     return run_name("retrain" if until == "promote" else until)
 

@@ -94,8 +94,11 @@ def retrain_here(root: Path, *more: str, server: str, stage: str = "retrain") ->
     return Ended(ended.returncode, ended.stderr, json.loads(ended.stdout) if ended.stdout else None)
 
 
-KILLS = ("artifacts/dataset/*/record.json", "mirror/*/manifests/*.json", "artifacts/plan/*/record.json")
-"""Files whose appearance is the moment of a kill: before the base is made, in training, and before the answers."""
+KILLS = ("artifacts/audit/*/record.json", "mirror/*/manifests/*.json", "artifacts/plan/*/record.json")
+"""Files whose appearance is the moment of a kill: before the base is made, in training, and before the answers.
+
+The stage that has just written one may be made again, for its key is kept a moment later.
+"""
 
 
 @dataclass(frozen=True)

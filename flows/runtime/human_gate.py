@@ -96,7 +96,6 @@ def _key(number: int) -> str:
 
 
 def _show(sheet: Path, unscored: int, go_on: str) -> None:
-    """Show on the run's page where the sheet is, how to score it and what comes then."""
     create_markdown_artifact(
         key=SHEET_ARTIFACT,
         markdown=f"""\

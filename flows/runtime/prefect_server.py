@@ -134,7 +134,6 @@ def _wait_for(address: str, server: "subprocess.Popen[bytes]", log_file: Path) -
 
 
 def _main(port: int, mlflow_port: int | None) -> None:
-    """Serve the API, and with MLflow's port the pages too, until the parent ends."""
     collect_rarely()
     threading.Thread(target=die_with_parent, daemon=True).start()
     # Prefect's migrations put the current folder first on the path again, and its settings are read from there.

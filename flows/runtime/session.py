@@ -31,7 +31,7 @@ UI_LOCK = "ui.lock"
 EXPERIMENT = "tucano2-commerce"
 INTERRUPTED = "interrupted; run the same command again to resume from here"
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
-"""What the users of a file's group, and all others, may do with it."""
+"""Rights of a file's group and of all others."""
 
 
 class StateFolderHeld(InputError):

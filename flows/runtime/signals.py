@@ -253,7 +253,6 @@ def continue_stopped() -> None:
 
 
 def _end_process(sentence: str) -> None:
-    """End this process and all that it started, whatever they do."""
     import psutil  # noqa: PLC0415
 
     from flows.runtime.console import show  # noqa: PLC0415

@@ -44,7 +44,7 @@ SFT: Final[Rung] = "sft"
 MODEL_STAGE: Final = f"model-{SFT}"
 
 Made = StageResult | TucanoError
-"""What was made for a rung, or why it could not be."""
+"""The model or the answers of a rung, or the error that prevented them."""
 Makers = Mapping[str, Callable[[], Made]]
 
 
@@ -63,7 +63,7 @@ class Answering:
     guided: Guided = SERVED
     """Tasks whose grammar guides their answers."""
     general: bool = False
-    """Whether it answers the general instructions too."""
+    """True if it answers the general instructions too."""
 
     @property
     def weights(self) -> dict[str, ArtifactRecord]:
@@ -209,7 +209,6 @@ def _grammars_of_prompts(test_file: Path, guided: Guided) -> dict[str, str]:
 
 
 def _run(stage: Stage, session: Session) -> StageResult:
-    """Make the answers; once they are kept, remove the finished batches."""
     result = run_stage(stage, session)
     kept = batches_folder(replace(session, fresh=None), STAGE, stage)
     for folder in kept.parent.glob(f"{kept.name}*"):

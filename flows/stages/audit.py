@@ -273,7 +273,6 @@ def _sheets_before(config: Config) -> dict[TaskName, Path]:
 
 
 def _folders(config: Config) -> list[Path]:
-    """Return the folders with sheets of the same specification, the newest first."""
     folders = [file.parent for file in _sheets(config).glob(f"{config.rewards.spec}-*/{SHEET_FILE}")]
     return sorted(folders, key=lambda folder: (folder.stat().st_mtime_ns, folder.name), reverse=True)
 
@@ -293,7 +292,6 @@ def _still_same(folder: Path) -> set[TaskName]:
 
 
 def _spec_of(folder: Path) -> SpecName:
-    """Return the specification of a sheet's folder, whose name begins with it."""
     return next(spec for spec in SPEC_NAMES if folder.name.startswith(f"{spec}-"))
 
 

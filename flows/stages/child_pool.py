@@ -124,7 +124,6 @@ def do_all(pool: ChildPool | None, works: Mapping[str, Callable[[], Result]]) ->
 
 
 def _results(futures: Mapping[str, "Future[Result]"]) -> dict[str, Result]:
-    """Return all results, or raise: an interruption before any failure, for interrupted work can resume."""
     failures = [error for future in futures.values() if (error := future.exception()) is not None]
     if failures:
         raise min(failures, key=lambda error: not isinstance(error, Interrupted))

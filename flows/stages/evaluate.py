@@ -244,7 +244,6 @@ def _answers_of_rivals(session: Session, dataset: StageResult, plan: StageResult
 
 
 def _show_in_mlflow(config: Config, mlflow_run: StageRun, evaluation: Path) -> None:
-    """Let MLflow's run show the report's figures, and as traces a sample of the page of completions."""
     mlflow_run.log_figures(metrics_of_report(read_report(evaluation)))
     rows = unpacked((evaluation / PAGE_FILE).read_text(encoding="utf-8"))
     uri, _ = mlflow_store(config.state)
@@ -252,7 +251,6 @@ def _show_in_mlflow(config: Config, mlflow_run: StageRun, evaluation: Path) -> N
 
 
 def _every_completion(result: StageResult, session: Session) -> str:
-    """Return a link to the browser of completions, where MLflow has it."""
     if not is_recorded():
         return ""
     page = mlflow_file(result.record, PAGE_FILE, session.recorder.experiment_id, session.config)

@@ -108,7 +108,6 @@ def _weights(
 
 
 def _proven(config: Config, proof: ExportProof, own: list[float | None], draft: Path) -> Mapping[str, Any]:
-    """Return a file's proof, with the reward that the format costs and its interval."""
     pairs = [(mine, its) for mine, its in zip(own, proof.rewards, strict=True) if mine is not None and its is not None]
     lost = np.array([[mine - its] for mine, its in pairs])
     interval = mean_interval(lost, config.evaluate.resamples, np.random.default_rng(config.seed)) if pairs else None

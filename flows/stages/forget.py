@@ -65,7 +65,7 @@ ON_SERVER: Final = (
 
 @dataclass(frozen=True)
 class FoundPerson:
-    """What a person's data reached, and what finds them; only in memory."""
+    """The reach of a person's data, and the means to find them; only in memory."""
 
     reached: Reached
     person: Person
@@ -235,7 +235,6 @@ def clean_logs(config: Config, state: Forgetting, found: FoundPerson) -> Forgett
 
 
 def _anonymize(store: Path, person: Person, secret: bytes) -> int:
-    """Make a person's rows of the store beside a sheet nobody's; no line leaves."""
     finish_replacement(store)
     if store.is_dir():
         replace_store(anonymous(read_store(store), person, secret), store)
@@ -400,7 +399,6 @@ def _remove_training(config: Config, training: str) -> None:
 
 
 def _empty_work(work: Path) -> None:
-    """Remove what children left; a served model's child has its folder in use."""
     for folder in work.glob("*"):
         if folder.is_dir() and not folder.name.startswith("serve-"):
             shutil.rmtree(folder)
@@ -425,7 +423,6 @@ def _remove_from_mlflow(config: Config, state: Forgetting, versions: set[str]) -
 
 
 def _drew(person: Person, mirror: Mirror, manifest: Manifest) -> bool:
-    """Return whether a training drew one of a person's prompts, ended or not."""
     return not person.prompts.isdisjoint(sampled_prompts(manifest.files, partial(mirror.read, manifest)))
 
 

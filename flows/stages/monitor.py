@@ -43,7 +43,7 @@ class Monitored:
 
     champion: ServingChampion
     stage: StageResult
-    """Where nobody was answered: what was found last."""
+    """The monitoring that was found last, if nobody was answered since."""
     found: Mapping[str, Any]
     """Content of `drift.json`."""
     seconds: Mapping[str, float]
@@ -51,7 +51,7 @@ class Monitored:
     silence: OperationsAlarm | None
     """That nobody is answered any more, which is of the present and not of the logs: no artifact has it."""
     is_new: bool = True
-    """Whether the logs had anything to look at."""
+    """True if the logs had anything to look at."""
 
     @property
     def reasons(self) -> list[str]:
@@ -141,7 +141,6 @@ def _last_found(session: Session, champion: ServingChampion, newest: datetime | 
 
 
 def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
-    """Find the serving model, its evaluation, and its promotion."""
     names, store = session.config.promote, session.store
     version = session.registry.holder(names.model_name, names.alias)
     if version is None:
@@ -226,7 +225,6 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 
 
 def _show(config: Config, result: StageResult) -> None:
-    """Show the figures on the run's page."""
     rows = [
         {name: round(value, 4) if isinstance(value, float) else str(value) for name, value in row.items()}
         for row in last_days(result.path)

@@ -129,7 +129,6 @@ def _add_model(
     decoding: Decoding,
     progress: Progress,
 ) -> None:
-    """Package the model for MLflow, and add the package to its version."""
     work, name = session.folder(PACKAGE), session.config.promote.model_name
     shutil.rmtree(work, ignore_errors=True)
     request = PackageRequest(

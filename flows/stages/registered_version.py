@@ -92,7 +92,6 @@ def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactR
 
 
 def _records(store: ArtifactStore, version: PolicyVersion) -> dict[str, ArtifactRecord]:
-    """Find the artifacts that a version is made of, and verify every byte of them."""
     records = {
         "evaluation": verified_record(store, version.evaluation, f"the evaluation of version {version.version}"),
         "policy": verified_record(store, version.policy, f"the policy of version {version.version}"),

@@ -104,7 +104,6 @@ def _tasks(report: Mapping[str, Any]) -> list[str]:
 
 
 def _stages(config: Config, stages: Mapping[str, StageResult]) -> list[str]:
-    """Return a table of the stages and a list of their figures."""
     rows = [_row(config, name, result) for name, result in stages.items()]
     figures = [f"- **{name}**: {shown_figures(result.figures)}" for name, result in stages.items() if result.figures]
     return ["", "| stage | made | seconds | artifact |", "|---|---|---:|---|", *rows, "", "Figures:", "", *figures]

@@ -48,7 +48,7 @@ _ONLY_REUSE: Final = ContextVar("only_reuse", default=False)
 
 @dataclass(frozen=True)
 class Session:
-    """What every stage of a run is given."""
+    """Configuration, stores and children that every stage of a run is given."""
 
     config: Config
     run: str = ""
@@ -309,7 +309,6 @@ def shown_figures(figures: Mapping[str, Any]) -> str:
 
 
 def _shown(value: object) -> str:
-    """Format a figure for people."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list | tuple):

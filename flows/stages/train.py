@@ -86,7 +86,6 @@ def _seed_stage(
     run: Callable[..., str | None],
     artifact: TrainingArtifact,
 ) -> Stage:
-    """Return the stage that trains the policy of a seed."""
     config = session.config
     recipe, name = config.train, stage_name(seed, training_seeds(config))
     inputs = {role: result.record for role, result in given.items() if role != "audit"}
@@ -216,7 +215,6 @@ def _child_folder(
 
 
 def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
-    """Return the machines that trained, as the child's folder names them."""
     document = json.loads((folder / SEGMENTS_FILE).read_text(encoding="utf-8"))
     segments = tuple(TrainingSegment.model_validate(segment) for segment in document["stretches"])
     if from_step := segments[-1].from_step:
@@ -226,7 +224,6 @@ def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
 
 
 def _show(folder: Path, page: TrainingPage, suffix: str, algorithm: str, mlflow_run: StageRun) -> None:
-    """Keep the files that a child left next to its request with the stage's run, and show them on the page."""
     names = (f"{algorithm}.log", PREFLIGHT_FILE, SEGMENTS_FILE)
     files = {name: folder / name for name in names if (folder / name).exists()}
     if (checked := files.get(PREFLIGHT_FILE)) is not None:

@@ -149,6 +149,5 @@ def _past(
 
 
 def _delete(store: ObjectStore, objects: Sequence[StoredObject]) -> list[StoredObject]:
-    """Delete objects, and return those that were still there as listed."""
     with ThreadPoolExecutor(REQUESTS) as pool:
         return [stored for stored, deleted in zip(objects, pool.map(store.delete, objects), strict=True) if deleted]

@@ -169,7 +169,6 @@ class CheckpointManager:
         return self.seconds_to_write + self.seconds_to_mirror * (1 + len(self._uploader.unfinished()))
 
     def _on_the_way(self) -> set[int]:
-        """Return the steps already scheduled for mirroring."""
         written = {job.checkpoint.step for job in self._writer.unfinished() if job.kind != "local"}
         return written | {upload.step for upload in self._uploader.unfinished()}
 

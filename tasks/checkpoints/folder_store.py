@@ -153,7 +153,6 @@ def _open(content: Path | bytes) -> BinaryIO:
 
 
 def _write(source: BinaryIO, path: Path) -> str:
-    """Copy a file to the disk, and return its checksum."""
     import google_crc32c
 
     value = 0

@@ -264,7 +264,6 @@ def _claim(store: ObjectStore, turn: _Turn) -> _Claim | None:
 
 
 def _turns(store: ObjectStore, root: str, *, refuse_foreign: bool = False) -> list[_Turn]:
-    """Return the objects of every fencing number, by number."""
     turns: dict[int, _Turn] = {}
     prefix = f"{root}{FOLDER}"
     for stored in store.list(prefix):

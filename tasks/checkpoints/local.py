@@ -228,7 +228,6 @@ def put_in_place(draft: Path, manifest: Manifest, folder: Path) -> None:
 
 @contextmanager
 def _writing(root: Path, what: str) -> Iterator[None]:
-    """Translate a full disk or missing permission into one sentence."""
     try:
         yield
     except Exception as error:

@@ -240,7 +240,6 @@ class Mirror:
         return self.store.erase(self.root)
 
     def _accept(self, folder: Path, manifest: Manifest, entries: Entries) -> Manifest:
-        """Return the manifest to store for a folder."""
         if manifest.training != self.training:
             raise InputError(
                 f"{folder} is a checkpoint of the training {manifest.training!r} and not of {self.training!r}; publish "
@@ -261,7 +260,6 @@ class Mirror:
         newer_than: tuple[int, int] | None = None,
         passed_over: Callable[[Manifest, str], None] = warn,
     ) -> Manifest | None:
-        """Return the newest checkpoint that passes an attempt undamaged."""
         for manifest in self.manifests():
             if newer_than is not None and manifest.place <= newer_than:
                 break
@@ -348,7 +346,6 @@ class Mirror:
         return {digest for digest, blob in used.items() if digest not in named and blob.created_at <= oldest}
 
     def _download(self, file: ManifestFile, path: Path) -> bool:
-        """Copy a blob to the disk, and return whether it is intact."""
         self.store.download(self._blob_key(file.sha256), path)
         return describe(path) == file
 
@@ -382,7 +379,6 @@ class Mirror:
 
 
 def _fencing(stored: StoredObject) -> int:
-    """Return the fencing number in the name of a manifest or a pin."""
     name = parse_name(name_of(stored))
     return 0 if name is None else name[1]
 

@@ -143,7 +143,6 @@ class SharedArtifacts:
         return PrunedArtifacts(artifacts=len(old[_RECORDS]), bytes=sum(stored.size for stored in removed))
 
     def _named_by(self, records: Iterable[StoredObject]) -> set[str]:
-        """Return the keys of the files of some artifacts."""
         named: set[str] = set()
         for stored in records:
             # A record removed or altered meanwhile keeps nothing.

@@ -172,6 +172,18 @@ def test_a_mirror_that_fails_is_reported_and_the_next_is_tried_again(kept: Kept)
     assert len(kept.troubles) == 1
 
 
+def test_a_best_that_could_not_be_mirrored_is_sent_and_pinned_with_the_next(kept: Kept) -> None:
+    kept.store.wrong = InputError("the store does not answer")
+    kept.keep(1, best=True)
+    with pytest.raises(InputError, match="the store does not answer"):
+        kept.keeper.flush(LONG)
+    kept.store.wrong = None
+    kept.keep(2)
+    assert kept.keeper.flush(LONG)
+    assert kept.mirrored() == [1, 2]
+    assert kept.mirror.pins() == {"best": "00000001-00000001"}
+
+
 def test_a_checkpoint_that_cannot_be_written_ends_it_with_the_next(kept: Kept) -> None:
     def fill(_: Path) -> None:
         Path("/dev/full").write_bytes(b"weights")

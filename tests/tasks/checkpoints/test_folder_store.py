@@ -1,4 +1,5 @@
 import errno
+import fcntl
 import os
 import random
 from pathlib import Path
@@ -147,3 +148,21 @@ def test_the_time_of_creation_is_the_file_systems_whatever_this_process_believes
     stored = FolderStore(tmp_path).put_new("a", b"x")
     assert stored is not None
     assert 0 <= stored.created_at.timestamp() - before + 0.01 < 600
+
+
+def test_an_object_that_is_put_while_a_deletion_waits_for_its_turn_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, lock = FolderStore(tmp_path), fcntl.flock
+    stale = store.put_new("a", b"old")
+    assert stale is not None
+
+    def overtaken(file: Any, operation: int) -> None:
+        lock(file, operation)
+        (tmp_path / "a").unlink()
+        store.put_new("a", b"new")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", overtaken)
+        assert not store.delete(stale)
+    assert store.read("a") == b"new"
