@@ -168,12 +168,8 @@ class CurateConfig(Section):
     """Prompts the base was trained on, which test nothing."""
     references: Path | None = None
     """People's references for validation and test prompts."""
-    runner: Literal["processes", "dask"] = "processes"
-    """Runner of the shards: this machine's processes, or Dask."""
     workers: int = Field(default=2, ge=1, le=256)
     """Shards processed at once."""
-    dask_address: str | None = None
-    """Address of a Dask scheduler; a local cluster."""
     shard_rows: int = Field(default=20_000, ge=1_000)
     """Rows that one worker has in memory."""
 
@@ -193,12 +189,6 @@ class CurateConfig(Section):
             missing = [] if isinstance(sizes, int) else [task for task in TASK_NAMES if task not in sizes]
             if missing:
                 raise ValueError(f"{name} says nothing of {', '.join(missing)}; give every task a number")
-        return self
-
-    @model_validator(mode="after")
-    def _an_address_is_of_dask(self) -> "CurateConfig":
-        if self.dask_address is not None and self.runner != "dask":
-            raise ValueError("dask_address is set but runner is 'processes'; add --set curate.runner=dask")
         return self
 
 
@@ -347,38 +337,5 @@ class Config(Section):
             raise ValueError(
                 "state.artifacts is a bucket, and state.mlflow is no server, which the machine that trains would not "
                 "reach; set it to the server's address"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _training_can_start_from_the_adapter(self) -> "Config":
-        before, after = self.warm_start.lora, self.train.lora
-        if not self.warm_start.steps or self.warm_start.result == "merged":
-            return self
-        if "sft" in self.evaluate.rungs:
-            raise ValueError(
-                "the rung 'sft' tunes a base of one model, and warm_start.result='adapter' keeps an adapter beside it; "
-                "leave sft out of evaluate.rungs, or set warm_start.result='merged'"
-            )
-        if self.train.beta or self.train.algorithm == "dpo":
-            asked = "train.algorithm='dpo'" if self.train.algorithm == "dpo" else f"train.beta={self.train.beta:g}"
-            raise ValueError(
-                f"{asked} compares the policy with the base without an adapter, and warm_start.result='adapter' keeps "
-                "in one what was learned; set warm_start.result='merged'"
-            )
-        if before != after:
-            raise ValueError(
-                f"training starts from the adapter of warm_start.result 'adapter', which has rank {before.rank} and "
-                f"alpha {before.alpha}, and train.lora has {after.rank} and {after.alpha}; set both alike, or "
-                "warm_start.result='merged'"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _content_is_scored_apart_from_form(self) -> "Config":
-        if self.train.content_threshold and self.rewards.spec == "v4.2":
-            raise ValueError(
-                f"train.content_threshold is {self.train.content_threshold}, and the rewards v4.2 score form alone; "
-                "set it to 0, or rewards.spec to 'grounded'"
             )
         return self

@@ -28,7 +28,7 @@ RUNGS: Final[Mapping[Rung, str]] = {
     "sft": "the base after supervised fine-tuning on the reference answers, as many sequences as the training samples",
 }
 """What may be had of the base at less cost, by its name in the report, with its kind."""
-OUR_MODELS: Final = frozenset({"base", "tuned", "tuned-nf4", "published", "champion", "challenger", *BASELINES, *RUNGS})
+OUR_MODELS: Final = frozenset({"base", "tuned", "published", "champion", "challenger", *BASELINES, *RUNGS})
 """Names of our own models, baselines and rungs in the report, which no rival may have."""
 IN_EVERY_REQUEST: Final = frozenset(
     {"model", "messages", "temperature", "max_tokens", "max_completion_tokens", "seed", "stream", "n"}
@@ -73,8 +73,6 @@ class JudgeConfig(EndpointSection):
 
     prompts: int = Field(default=40, ge=2)
     """Test prompts whose answers it compares in both orders."""
-    checked_pairs: int = Field(default=40, ge=2)
-    """Audited pairs on which its agreement with people is measured."""
 
 
 class ReferenceTuningConfig(Section):

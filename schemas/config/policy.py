@@ -61,8 +61,6 @@ class WarmStartConfig(Section):
     """Size of the adapter."""
     load_in_4bit: bool = False
     """Quantize the model while the adapter learns (QLoRA, 2305.14314)."""
-    result: Literal["merged", "adapter"] = "merged"
-    """One merged model, or the weights and an adapter that training continues."""
 
     @model_validator(mode="after")
     def _parts_are_whole(self) -> "WarmStartConfig":

@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 from schemas.config.section import Section
 from schemas.config.train_sections import (
     AlarmsSection,
-    CurriculumStage,
     DynamicSamplingSection,
     EntropySection,
     GuidedCorrectionSection,
@@ -60,8 +59,6 @@ class TrainConfig(Section):
     """Recompute activations to save memory (1604.06174)."""
     max_completion_tokens: int = Field(default=128, ge=16)
     """Longest completion, in tokens."""
-    curriculum: tuple[CurriculumStage, ...] = ()
-    """Segments with shorter completions first (Skywork-OR1)."""
     temperature: float = Field(default=1.0, gt=0)
     """Sampling temperature of the rollouts."""
     top_p: float = Field(default=1.0, gt=0, le=1)
@@ -96,14 +93,8 @@ class TrainConfig(Section):
     """Divisor of advantages; none is Dr. GRPO (2503.20783)."""
     aggregation: Literal["normalize_then_sum", "sum_then_normalize"] = "normalize_then_sum"
     """Normalize each component first is GDPO (2601.05242)."""
-    baseline: Literal["mean", "median"] = "mean"
-    """Baseline of a group's rewards; median is MC-GRPO (2601.22582)."""
     entropy_advantages: bool = False
     """Scale advantages by inverse entropy (EDGE-GRPO, 2507.21848)."""
-    block_advantages: bool = False
-    """Separate advantages for an answer's parts (BAE, 2602.10231)."""
-    content_threshold: float = Field(default=0.0, ge=0, le=1)
-    """Content from which form counts (GDPO, 3.2)."""
     mask_truncated: bool = False
     """Exclude truncated completions (DAPO)."""
     entropy: EntropySection = EntropySection()
@@ -162,9 +153,13 @@ class TrainConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_one_turn_of_sql(cls, values: Any) -> Any:
-        """Leave out the removed `sql_turns` where it is 1: records of earlier policies name it."""
-        return {k: v for k, v in values.items() if (k, v) != ("sql_turns", 1)} if isinstance(values, dict) else values
+    def _without_removed(cls, values: Any) -> Any:
+        """Leave out removed fields at their defaults: records of earlier policies name them."""
+        removed = {"sql_turns": 1, "curriculum": [], "baseline": "mean", "block_advantages": False}
+        removed |= {"content_threshold": 0.0}
+        if not isinstance(values, dict):
+            return values
+        return {name: value for name, value in values.items() if name not in removed or value != removed[name]}
 
     @model_validator(mode="after")
     def _steps_fit_together(self) -> "TrainConfig":
@@ -177,13 +172,6 @@ class TrainConfig(Section):
             raise ValueError(
                 f"epsilon_high {self.epsilon_high} is below epsilon_low {self.epsilon_low}, which would hold "
                 "exploration back; Clip-Higher needs it higher"
-            )
-        steps = [stage.until_step for stage in self.curriculum]
-        lengths = [*(stage.max_completion_tokens for stage in self.curriculum), self.max_completion_tokens]
-        if steps != sorted(set(steps)) or lengths != sorted(lengths):
-            raise ValueError(
-                "curriculum must have its stages in order, each longer than the one before and none longer than "
-                f"max_completion_tokens {self.max_completion_tokens}"
             )
         return self
 
@@ -231,8 +219,6 @@ class TrainConfig(Section):
             "entropy.adaptive": self.entropy.adaptive,
             # Its log-probabilities come without entropies.
             "entropy_advantages": self.entropy_advantages,
-            # It moves completions to the left of their padding, and advantages by token stay where they were.
-            "block_advantages": self.block_advantages,
             # Its configuration silently puts "none" in the place of "group".
             "scale_rewards 'group' with loss 'dr_grpo'": self.scale_rewards == "group" and self.loss == "dr_grpo",
             # Only its replacements in the GRPO trainer were reviewed.
@@ -241,7 +227,6 @@ class TrainConfig(Section):
             f"guided '{self.guided}'": self.guided != "none",
             # Its vLLM shares the policy's own weights, which must be neither freed nor on another device.
             "vllm.sleep": self.vllm.enabled and self.vllm.sleep,
-            "vllm.server_url": self.vllm.enabled and self.vllm.server_url,
         }
         for setting, asked_for in left_out.items():
             if asked_for:
@@ -256,7 +241,7 @@ class TrainConfig(Section):
                 "of the unguided policy; set guided='none'"
             )
         if self.guided != "none" and self.vllm.enabled:
-            # As of TRL 1.15; and to a server it hands a regular expression alone.
+            # As of TRL 1.15.
             raise ValueError(
                 f"guided '{self.guided}' with vllm.enabled is not possible, because TRL hands vLLM one grammar for all "
                 "prompts; set vllm.enabled=false, or guided='none'"
@@ -265,17 +250,6 @@ class TrainConfig(Section):
 
     @model_validator(mode="after")
     def _advantages_fit_together(self) -> "TrainConfig":
-        if self.baseline == "median":
-            if self.generations % 2 == 0:
-                raise ValueError(
-                    f"baseline 'median' needs an odd number of generations, of which the median is one, and there are "
-                    f"{self.generations}; set generations={self.generations + 1}"
-                )
-            if self.aggregation == "normalize_then_sum" or self.block_advantages:
-                raise ValueError(
-                    "baseline 'median' is one of the whole reward, and GDPO and block_advantages have their own; set "
-                    "aggregation='sum_then_normalize' and block_advantages=false with it"
-                )
         if self.adapter_per_task and self.task_weights.applies_to != "nothing":
             raise ValueError(
                 "adapter_per_task trains each task alone, and task_weights weighs tasks against each other; set "

@@ -1,10 +1,9 @@
 """Sections of the training configuration: adapter, optimizer, optional methods, vLLM, alarms and limits."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from schemas.config.endpoint import address_without_secrets
 from schemas.config.section import Section
 
 AlarmName = Literal["entropy_collapse", "ceiling", "zero_variance", "reward_hacking", "one_answer", "non_finite"]
@@ -95,15 +94,6 @@ class GuidedCorrectionSection(Section):
     """Reward of a right answer."""
 
 
-class CurriculumStage(Section):
-    """A segment of training with shorter completions."""
-
-    until_step: int = Field(ge=1)
-    """Last step of the segment."""
-    max_completion_tokens: int = Field(ge=16)
-    """Longest completion in it."""
-
-
 class PreferencesSection(Section):
     """DPO's pairs from the same rewards."""
 
@@ -124,18 +114,18 @@ class VllmSection(Section):
     """Share of the GPU's memory that it takes."""
     sleep: bool = False
     """Free that memory while nothing is sampled."""
-    server_url: str | None = None
-    """Address of a `vllm serve` that samples; the same GPU."""
 
     @property
     def share_of_card(self) -> float:
         """Return the share of the trainer's GPU that vLLM takes: during sampling if it sleeps, else all the time."""
-        return self.memory_share if self.enabled and self.server_url is None else 0.0
+        return self.memory_share if self.enabled else 0.0
 
-    @field_validator("server_url")
+    @model_validator(mode="before")
     @classmethod
-    def _server_url_is_an_address_without_secrets(cls, url: str | None) -> str | None:
-        return None if url is None else address_without_secrets(url, "http://10.0.0.2:8000")
+    def _without_removed(cls, values: Any) -> Any:
+        """Leave out the removed `server_url` where it names none: records of earlier policies have it."""
+        kept = ("server_url", None)
+        return {k: v for k, v in values.items() if (k, v) != kept} if isinstance(values, dict) else values
 
 
 class AlarmsSection(Section):
@@ -176,14 +166,19 @@ class PreflightSection(Section):
     """Largest share of groups with equal rewards."""
     max_cache_error: float = Field(default=0.1, gt=0)
     """Largest error of logits with the cache, in standard deviations."""
-    max_cache_ratio: float = Field(default=5.0, gt=0)
-    """Largest time with the cache, as a multiple of that without."""
     max_merge_drift: float = Field(default=1e-2, gt=0)
     """Largest change of a logit by 50 merges of the adapter."""
     max_memory_share: float = Field(default=0.92, gt=0, le=1)
     """Largest share of the GPU's memory at the peak."""
     min_prompts_per_task: int = Field(default=150, ge=1)
     """Fewest training prompts of a task."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_removed(cls, values: Any) -> Any:
+        """Leave out the removed `max_cache_ratio` at its default: records of earlier policies have it."""
+        kept = ("max_cache_ratio", 5.0)
+        return {k: v for k, v in values.items() if (k, v) != kept} if isinstance(values, dict) else values
 
 
 class PreemptionSection(Section):

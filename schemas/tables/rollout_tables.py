@@ -90,8 +90,7 @@ class TrainingRollouts(pa.DataFrameModel):  # type: ignore[misc]
     seed: int = pa.Field(ge=0)
     completion: str = pa.Field()
     components: str = pa.Field(str_matches=r"^\{.*\}$")
-    """Each part of the reward, in [0, 1], by name, as JSON. Where `content_threshold` is above 0, the loss saw form as
-    0 in completions below it."""
+    """Each part of the reward, in [0, 1], by name, as JSON."""
     reward: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
     advantage: float = pa.Field(nullable=True)
     """Weight of its tokens in the loss: the mean where they differ; null where it was not trained on, because its group

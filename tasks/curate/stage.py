@@ -59,7 +59,7 @@ def run(
         config: Sizes and limits.
         policy: The policy whose tokens measure the prompts.
         prompts: The synthesize stage's folder, a prompt table, or JSON Lines of prompts.
-        output: An empty folder; with a Dask cluster, one visible to all its machines.
+        output: An empty folder.
         progress: Called with the prompts now and then.
         map_shards: Runs the shards.
 

@@ -23,7 +23,7 @@ from schemas.config.config import ParaphraseConfig
 from schemas.tables.prompts import PromptRow, canonical_json, content_id
 from schemas.tables.prompts_summary import ParaphraseCounts
 from schemas.tasks import TaskName
-from tasks.commerce.sql_qa.questions import read_families
+from tasks.commerce.sql_qa.prompts import read_families
 from tasks.commerce.text.lexicons import read_wording
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply, ReplyCache, open_cache
 from tasks.synthesize.paraphrase_check import Sentence, find_fault, lists, named_values, tidy

@@ -74,6 +74,13 @@ def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str
     assert "segredo" not in str(caught.value)
 
 
+def test_a_chat_template_is_named_or_a_file() -> None:
+    assert load_config("l4", ["policy.chat_template=chatml"]).policy.chat_template == "chatml"
+    assert load_config("l4", ["policy.chat_template=own.jinja"]).policy.chat_template == Path("own.jinja")
+    kwargs = load_config("l4", ["policy.chat_template_kwargs.enable_thinking=false"]).policy.chat_template_kwargs
+    assert kwargs == {"enable_thinking": False}
+
+
 ENDPOINT = ["synthesize.paraphrase.url=http://127.0.0.1:8000/v1/", "synthesize.paraphrase.model=tucano"]
 
 
@@ -199,6 +206,8 @@ def test_a_shipped_profile_sets_what_differs(profile: Path, tmp_path: Path) -> N
         ("evaluate.language=pt", "evaluate.language: language is that of all reports now; set report.language instead"),
         ("lineage.openlineage=x", "lineage: OpenLineage events were removed; leave it out"),
         ("train.sql_turns=2", "train.sql_turns: second turns of SQL were removed; leave it out"),
+        ("train.baseline=median", "train.baseline: the median of a group was removed; leave it out"),
+        ("warm_start.result=adapter", "warm_start.result: an adapter kept beside the base was removed"),
         ("evaluate.prompt_search.budget=12", "use MLflow's optimize_prompts or GEPA"),
         ("evaluate.rungs=['base-prompt']", "evaluate.rungs.0: this rung was removed; leave it out"),
         ("curate.general=3", "curate.general: must be a valid dictionary or instance of GeneralConfig (it is 3)"),
@@ -212,7 +221,9 @@ def test_a_misspelt_key_gets_a_question(override: str, said: str) -> None:
 
 
 def test_a_record_of_an_earlier_policy_is_read() -> None:
-    assert TrainConfig.model_validate({"sql_turns": 1}) == TrainConfig()
+    before = {"sql_turns": 1, "curriculum": [], "baseline": "mean", "content_threshold": 0.0}
+    before |= {"vllm": {"server_url": None}, "preflight": {"max_cache_ratio": 5.0}}
+    assert TrainConfig.model_validate(before) == TrainConfig()
 
 
 def test_a_key_that_is_like_no_other_has_no_suggestion() -> None:
