@@ -86,14 +86,7 @@ def _named_rows(numbers: Sequence[int]) -> str:
 
 
 def fault_text(column: str, check: str, whole: str, unique: Sequence[str] = ()) -> str:
-    """Describe a failed check without the value, which may be a shopper's words.
-
-    Args:
-        column: The column, as pandera reports it: for a check of whole rows the model's name.
-        check: The check.
-        whole: The model's name.
-        unique: The columns that are unique together.
-    """
+    """Describe a failed check of a column, or of whole rows of a model, without the value: it may be a shopper's."""
     if check == "multiple_fields_uniqueness":
         return f"{', '.join(unique)} together are there more than once"
     if check == "field_uniqueness":
