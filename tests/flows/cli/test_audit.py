@@ -105,7 +105,7 @@ def test_a_partly_scored_sheet_with_semicolons_in_cp1252_is_read_and_reported(tm
     half = sheet_of(tmp_path / "half.csv", "push", lambda n, row: {**row, "human_score": row["human_score"] * (n < 50)})
     text = half.read_text(encoding="utf-8-sig")
     with (tmp_path / "excel.csv").open("w", encoding="cp1252", errors="replace", newline="") as file:
-        csv.writer(file, delimiter=";").writerows(csv.reader(io.StringIO(text, newline="")))
+        csv.writer(file, delimiter=";").writerows(csv.reader(io.StringIO(text, newline=""), delimiter=";"))
     assert "54 of 102 rows have no score" in check(tmp_path / "excel.csv", tmp_path / "report").text
 
 

@@ -55,6 +55,16 @@ def test_files_that_tell_nothing_leave_a_map_to_be_completed(tmp_path: Path) -> 
     assert "no task can be trained yet: confirm what is right in both, or give more files" in ended.text
 
 
+def test_two_columns_of_one_name_are_refused_and_neither_is_mapped(tmp_path: Path) -> None:
+    """A shop's export calls the order's status and its address's state alike."""
+    file = tmp_path / "pedidos.csv"
+    file.write_text("Pedido;Data;Estado;Cliente;Estado\n1001;03/04/2025;Entregue;c1;SP\n", encoding="utf-8")
+    ended = in_this_process("init", file, "--out", tmp_path / "loja")
+    assert ended.returncode == 2
+    assert "line 1 gives columns 3 and 5 the same name; correct it, or export it again" in " ".join(ended.text.split())
+    assert not (tmp_path / "loja").exists()
+
+
 def test_a_file_that_cannot_be_read_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "torto.csv").write_bytes(b"a;b\n1\n")
     ended = in_this_process("init", tmp_path / "torto.csv", "--out", tmp_path / "loja")
