@@ -3,11 +3,10 @@
 from collections import Counter
 
 import pytest
-from benchmarks.personal_data.texts import PLACEHOLDER
 from stdnum import luhn
 from stdnum.br import cnpj, cpf
 
-from benchmarks.personal_data.texts import KINDS, PlantedText, read_texts
+from benchmarks.personal_data.texts import KINDS, PLACEHOLDER, PlantedText, read_texts
 
 
 @pytest.fixture(scope="module")
