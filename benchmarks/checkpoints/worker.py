@@ -31,7 +31,7 @@ from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.checkpoint_manager import Checkpoint
 from tasks.checkpoints.local import read_sealed
 from tasks.checkpoints.manifest import MANIFEST_FILE, Manifest, checkpoint_name
-from tasks.checkpoints.mirror import Mirror, nothing
+from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import ObjectStore
 from tasks.policy.child import Channel
 from tasks.train.request import TrainRequest
@@ -179,9 +179,10 @@ class _Witnessed(Mirror):
         self._ledger.note("searches")
         return super().manifests()
 
-    def publish(self, folder: Path, *, before_manifest: Callable[[], None] = nothing) -> Manifest:
+    def publish(self, folder: Path, *, before_manifest: Callable[[], object] | None = None) -> Manifest:
         def prove() -> None:
-            before_manifest()
+            if before_manifest is not None:
+                before_manifest()
             self._striking("proved")
 
         manifest = super().publish(folder, before_manifest=prove)

@@ -145,8 +145,6 @@ def recipe_of(scale: Scale, profile: str, **changes: Any) -> TrainConfig:
         settings["optimizer"] = {**own["optimizer"], "name": "adamw_torch"}
     if scale.is_tiny:
         settings |= {"generations": 4, "accumulation": 2, "prompts_per_step": 2}
-        # On so small a model, time does not show whether a cache saves work.
-        settings["preflight"] |= {"max_cache_ratio": 100.0}
     return TrainConfig.model_validate({**own, **settings, **changes})
 
 

@@ -13,7 +13,7 @@ from benchmarks.gpu_check.child import BEGINS
 from schemas.disk import write_whole
 from schemas.tables.prompts import VALIDATION_FILE, read_prompts
 from tasks.policy.generate import as_messages, generate
-from tasks.train.preflight.dry_step import unchanged
+from tasks.train.preflight.step import unchanged
 from tasks.train.resume.adapter_files import WEIGHTS_FILE, adapter_weights
 from tasks.train.resume.resumable import OPTIMIZER
 from tasks.train.resume.state_files import read_state
