@@ -1,7 +1,7 @@
 """Load, switches, kills and hostile clients of `tucano serve`, with the stand-in.
 
-The gateway with the laptop's own engine is asked by locust's clients with prompts of the six tasks. Where its
-interpreter is given, vLLM's build for CPUs is asked on a port, first itself and then through the gateway, in turns.
+Clients ask the gateway with the laptop's own engine, each the next prompt of the six tasks when one is answered. Where
+its interpreter is given, vLLM's build for CPUs is asked on a port, first itself and then through the gateway, in turns.
 Load comes from the same machine, so that the gateway, the engine and the clients share its cores. The gateway's own
 time is what it measures of itself in each request: all but the waiting for a place and for the engine. Then JSON tasks
 are asked with their grammars; then, on two versions, 20 switches under 32 clients, and the gateway killed.
