@@ -69,17 +69,18 @@ def measure_cost(report: Report, folder: Path, overrides: Sequence[str]) -> None
     transformers.utils.logging.disable_progress_bar()
     with _storage_service() as service:
         _report_rates(report, _rates(folder / "rates", service))
-        sent = []
+        sent: dict[str, Sequence[int]] = {}
         for size, (rank, saves) in SIZES.items():
             steps = WARM_UP + len(WAYS) * saves + 1
             changes = [*ONLY_WHEN_ASKED, f"train.lora.rank={rank}", f"train.max_steps={steps}"]
             config = load_config("local", [*overrides, *changes])
             times, bytes_sent = _train(config, folder / str(rank), service)
             _report_standing(report, size, times)
-            sent.append((size, *bytes_sent))
+            sent[size] = bytes_sent
         columns = ("adapter", "first", "second", "at most", "again", "at most ")
-        report.table("Bytes sent to the mirror", dict.fromkeys(columns, ","), sent)
-        for size, _, second, allowed, again, allowed_again in sent:
+        rows = [(size, *found) for size, found in sent.items()]
+        report.table("Bytes sent to the mirror", dict.fromkeys(columns, ","), rows)
+        for size, (_, second, allowed, again, allowed_again) in sent.items():
             report.limit(second <= allowed, f"{size}: a second checkpoint sends {second:,} bytes, limit {allowed:,}")
             miss = f"{size}: the same checkpoint sends {again:,} bytes, limit {allowed_again:,}"
             report.limit(again <= allowed_again, miss)

@@ -104,7 +104,7 @@ def _daily_runs(report: Report, options: Namespace) -> None:
 
 def _beside(report: Report, options: Namespace) -> None:
     """Measure false alarms of what is compared beside the reward."""
-    rows = []
+    rows: list[tuple[str | int | float, ...]] = []
     most, windows = bound(OFTEN), options.beside
     for number, prompts in enumerate(BESIDE_PROMPTS):
         name = f"{prompts} prompts a task"
@@ -156,7 +156,7 @@ def _trials(report: Report, options: Namespace) -> None:
 
 
 def _intervals(report: Report, _: Namespace) -> None:
-    rows = []
+    rows: list[tuple[str | float, ...]] = []
     rng = np.random.default_rng(SEED)
     for task, mean in MEANS.items():
         covered = []

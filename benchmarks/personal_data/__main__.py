@@ -18,15 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.harness import Report, run_benchmark
-from benchmarks.personal_data.texts import (
-    KINDS,
-    TEXTS_FILE,
-    UNSEEN_FILES,
-    Kind,
-    PlantedText,
-    is_removed,
-    read_texts,
-)
+from benchmarks.personal_data.texts import KINDS, TEXTS_FILE, UNSEEN_FILES, Kind, PlantedText, is_removed, read_texts
 from schemas.store.files import read_table
 from tasks.personal_data.scrub import scrub
 

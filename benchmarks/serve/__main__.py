@@ -116,13 +116,7 @@ def _load(report: Report, folder: Path, _: Config, options: Namespace) -> None:
         report.line("vLLM was not measured: it is not installed; `make test-serve` installs it.")
 
 
-def _compare(
-    report: Report,
-    what: str,
-    engine: str | None,
-    folder: Path,
-    options: Namespace,
-) -> None:
+def _compare(report: Report, what: str, engine: str | None, folder: Path, options: Namespace) -> None:
     bodies = _bodies(tuple(TASKS))
     rows: list[Sequence[str | float] | None] = []
     ratios = []
@@ -173,7 +167,7 @@ def _metrics(served: str) -> str:
     return httpx.get(served.removesuffix("/v1") + "/metrics", timeout=20).text
 
 
-def _guided(report: Report, folder: Path, _: Config, options: Namespace) -> None:
+def _guided(report: Report, folder: Path, __: Config, options: Namespace) -> None:
     """Ask the JSON tasks with their grammars."""
     form = {"response_format": {"type": "json_object"}, "max_tokens": 128}
     bodies = [body | form for body in _bodies(JSON_TASKS)]
@@ -247,7 +241,7 @@ def _logged(state: Path) -> dict[str, str]:
     return {line["request_id"]: line["model_version"] for line in map(json.loads, lines)}
 
 
-def _kills(report: Report, folder: Path, _: Config, __: Namespace) -> None:
+def _kills(report: Report, folder: Path, __: Config, ___: Namespace) -> None:
     """Kill the gateway five times while one client asks."""
     body = {key: value for key, value in _bodies(("sentiment",))[0].items() if key in {"model", "messages"}}
     state, seconds = folder / "state", []

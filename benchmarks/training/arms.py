@@ -283,13 +283,7 @@ def policy_trainer(
 
     rewards = ComponentRewards(databases, "grounded")
     arguments = grpo_arguments(
-        recipe,
-        weights=rewards.weights,
-        prompts=len(rows),
-        max_prompt_tokens=200,
-        seed=seed,
-        work=work,
-        on_gpu=False,
+        recipe, weights=rewards.weights, prompts=len(rows), max_prompt_tokens=200, seed=seed, work=work, on_gpu=False
     )
     return CommerceGRPOTrainer(
         recipe, rows, rewards, args=GRPOConfig(**{**arguments, "save_strategy": "no"}), **named, **others

@@ -130,11 +130,7 @@ def named(inputs: Inputs, recipe: TrainConfig) -> dict[str, Any]:
     """Return the arguments that all of TRL's trainers have."""
     from tasks.train.backend.trainable import lora_config
 
-    return {
-        "model": inputs.model(),
-        "processing_class": inputs.tokenizer,
-        "peft_config": lora_config(recipe.lora),
-    }
+    return {"model": inputs.model(), "processing_class": inputs.tokenizer, "peft_config": lora_config(recipe.lora)}
 
 
 @contextmanager
