@@ -78,7 +78,7 @@ def measure_cost(report: Report, folder: Path, overrides: Sequence[str]) -> None
             _report_standing(report, size, times)
             sent[size] = bytes_sent
         columns = ("adapter", "first", "second", "at most", "again", "at most ")
-        rows = [(size, *found) for size, found in sent.items()]
+        rows: list[tuple[str | int, ...]] = [(size, *found) for size, found in sent.items()]
         report.table("Bytes sent to the mirror", dict.fromkeys(columns, ","), rows)
         for size, (_, second, allowed, again, allowed_again) in sent.items():
             report.limit(second <= allowed, f"{size}: a second checkpoint sends {second:,} bytes, limit {allowed:,}")

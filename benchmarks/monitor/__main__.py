@@ -122,7 +122,7 @@ def _beside(report: Report, options: Namespace) -> None:
 
 
 def _drops(report: Report, options: Namespace) -> None:
-    rows = []
+    rows: list[tuple[str | float, ...]] = []
     for number, (name, (month, is_limited)) in enumerate(DROPS.items()):
         streams = [(SEED, 100 + number, each) for each in range(options.drops)]
         found = map_in_processes(month.alarm, streams, name, chunk=10)
