@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from benchmarks.harness import Report
-from benchmarks.training.watched import BASE, SEED, TRAINING, Scene, kept, same_steps
+from benchmarks.training.watched import BASE, SEED, TRAINING, kept, same_steps, watched_trainer
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from tasks.checkpoints.address import open_mirror
@@ -138,7 +138,7 @@ def _train(config: Config, folder: Path, service: _Service) -> tuple[Mapping[str
         redirect_stdout(nobody),
         kept(config, checkpoints, f"gs://{BUCKET}/kept") as keeper,
     ):
-        trainer, checkpointer = Scene(config, folder, Channel(nobody), same_steps(config)).ours(keeper)
+        trainer, checkpointer = watched_trainer(config, folder, Channel(nobody), same_steps(config), keeper)
         timer = _timer(trainer, checkpointer, keeper, folder / "ours")
         trainer.add_callback(timer)
         trainer.train()

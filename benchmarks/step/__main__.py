@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from benchmarks.harness import Report, add_overrides, run_benchmark
-from benchmarks.training.watched import SEED, Inputs, Scene, kept
+from benchmarks.training.watched import SEED, Inputs, kept
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.progress import silent
@@ -68,8 +68,7 @@ def measure(report: Report, options: Namespace) -> None:
         inputs = _inputs(config, folder / "prompts", options.base or shipped())
         # Both print what they log.
         with redirect_stdout(nobody), kept(config, folder / "checkpoints", f"{folder}/mirror") as keeper:
-            scene = Scene(config, folder, Channel(nobody), inputs)
-            ours, stock = take_turns(config, folder, inputs, scene, keeper)
+            ours, stock = take_turns(config, folder, inputs, Channel(nobody), keeper)
     report_times(report, ours, stock)
 
 
