@@ -105,9 +105,9 @@ def _faults(report: Report, work: Path, options: Namespace) -> None:
         faults.update(course.faults)
         fates.update(course.fates)
     numbers = {"faults": faults, "workers": fates, "ended by": verdict.endings, "checkpoints": verdict.counts}
-    rows = [(kind, name, count) for kind, counts in numbers.items() for name, count in sorted(counts.items())]
-    title = f"{faults.total()} faults in {len(courses)} trainings, {max(each.seconds for each in courses):.0f} s"
-    report.table(title, {"of": "", "what": "", "number": ","}, rows, left=("what",))
+    report.line(f"{faults.total()} faults in {len(courses)} trainings, {max(each.seconds for each in courses):.0f} s:")
+    for kind, counts in numbers.items():
+        report.line(f"- {kind}: {', '.join(f'{name} {count:,}' for name, count in sorted(counts.items()))}")
     broken = {promise: len(cases) for promise, cases in verdict.broken.items()}
     report.line(f"Of {len(broken)} promises {sum(map(bool, broken.values()))} were broken.\n")
     report.misses += [f"{promise}: {case}" for promise, cases in verdict.broken.items() for case in cases]

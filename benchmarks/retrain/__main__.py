@@ -148,19 +148,19 @@ def _retrain(seed: int, settings: Sequence[str], state: Path) -> Run:
 
 
 def _report_seeds(report: Report, store: str, runs: Mapping[int, Run]) -> None:
-    """Print what each seed took, and its gains; a task's p is after Holm's correction."""
-    rows: list[tuple[str | int | float, ...] | None] = []
-    for seed, run in runs.items():
-        scores, truth = _blocks(run.report).values()
-        for scope, block in scores.items():
-            gains = [f"{block['mean_base']:.3f} {block['mean_difference']:+.3f}"]
-            gains.append(f"{truth[scope]['mean_base']:.3f} {truth[scope]['mean_difference']:+.3f}")
-            p = block["p_signflip" if scope == "overall" else "p_holm"]
-            rows.append((seed, scope, gains[0], p, block["verdict"], gains[1], truth[scope]["verdict"]))
-        rows.append(None)
-    columns = {"seed": "", "task": "", "base, gain": "", "p": ".4f", "verdict": ""}
-    columns |= {"truth: base, gain": "", "verdict ": ""}
-    report.table(f"Test split of the {store}, base against tuned", columns, rows[:-1], left=("task",))
+    """Print the gains of each seed, and what it took."""
+    blocks = {seed: _blocks(run.report) for seed, run in runs.items()}
+    for what in ("scores", "ground truth"):
+        scopes = next(iter(blocks.values()))[what]
+        rows = [
+            (
+                scope,
+                *(f"{of[what][scope]['mean_difference']:+.3f} {of[what][scope]['verdict']}" for of in blocks.values()),
+            )
+            for scope in scopes
+        ]
+        title = f"Gain over the base on the test split of the {store}, {what}"
+        report.table(title, ("task", *(f"seed {seed}" for seed in runs)), rows)
     for seed, run in runs.items():
         of_run = f"seed {seed}, {store}"
         seconds, peak = run.child.seconds, run.child.peak_gigabytes

@@ -290,15 +290,13 @@ def _hostile(report: Report, folder: Path, _: Config, options: Namespace) -> Non
 
 
 def _report_attacks(report: Report, siege: Siege, seconds: float) -> None:
-    rows = []
-    for kind in COUNTS:
-        fates = [fate for fate in siege.fates if fate.attack.kind == kind]
-        statuses = Counter(status for fate in fates for status in fate.statuses)
-        silent = sum(not fate.statuses for fate in fates)
-        listed = ", ".join(f"{status}: {count:,}" for status, count in sorted(statuses.items()))
-        rows.append((kind, len(fates), silent, listed))
-    columns = {"kind": "", "requests": ",", "closed or left": ",", "answers by status": ""}
-    report.table(f"{len(siege.fates):,} hostile requests in {seconds:.0f} s", columns, rows, left={"answers by status"})
+    statuses = Counter(status for fate in siege.fates for status in fate.statuses)
+    silent = sum(not fate.statuses for fate in siege.fates)
+    listed = ", ".join(f"{status}: {count:,}" for status, count in sorted(statuses.items()))
+    report.line(
+        f"{len(siege.fates):,} hostile requests of {len(COUNTS)} kinds in {seconds:.0f} s: {silent:,} were closed or left; "
+        f"answers by status: {listed}."
+    )
     wrong = {
         "are answered 500": [fate for fate in siege.fates if 500 in fate.statuses],
         "with a wrong token are answered": [

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -89,19 +90,22 @@ def load(url: str, bodies: Sequence[dict[str, Any]], *, clients: int, seconds: f
 
 
 async def _load(url: str, bodies: Sequence[dict[str, Any]], clients: int, seconds: float) -> Load:
-    took, tokens, valid, failed, turn = list[float](), 0, 0, 0, count()
+    took, failed, tokens, valid, turn = list[float](), Counter[str](), 0, 0, count()
     began = time.monotonic()
     limits = httpx.Limits(max_connections=clients)
 
     async def ask(client: httpx.AsyncClient) -> None:
-        nonlocal tokens, valid, failed
+        nonlocal tokens, valid
         while time.monotonic() - began < seconds:
             asked = time.monotonic()
             try:
                 answer = await client.post(f"{url}/chat/completions", json=bodies[next(turn) % len(bodies)])
                 answer.raise_for_status()
-            except httpx.HTTPError:
-                failed += 1
+            except httpx.HTTPStatusError as error:
+                failed[str(error.response.status_code)] += 1
+                continue
+            except httpx.HTTPError as error:
+                failed[type(error).__name__] += 1
                 continue
             took.append(1000 * (time.monotonic() - asked))
             document = answer.json()
@@ -113,11 +117,14 @@ async def _load(url: str, bodies: Sequence[dict[str, Any]], clients: int, second
         await asyncio.gather(*(ask(client) for _ in range(clients)))
     whole = time.monotonic() - began
     if len(took) < 2:
-        raise InputError(f"{len(took)} requests to {url} were answered in {seconds:g} s; measure longer with --seconds")
+        raise InputError(
+            f"{len(took)} requests to {url} were answered in {seconds:g} s, and {dict(failed)} failed; measure longer "
+            "with --seconds"
+        )
     percentiles = quantiles(took, n=100, method="inclusive")
     return Load(
-        requests=len(took) + failed,
-        failed=failed,
+        requests=len(took) + failed.total(),
+        failed=failed.total(),
         requests_a_second=len(took) / whole,
         tokens_a_second=tokens / whole,
         p50=percentiles[49],
