@@ -1,6 +1,7 @@
 """Flow `monitor`: compare the champion's production answers with its evaluation, and send events of alarms."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -58,7 +59,7 @@ def _send_new_alarms(config: Config, monitored: Monitored) -> None:
     """
     champion, artifact, found = monitored.champion, monitored.stage.record, monitored.found
     folder = config.state.root / ALARMS_FOLDER
-    service = [alarm for alarm in [monitored.silence and monitored.silence.document()] if alarm]
+    service = [asdict(monitored.silence)] if monitored.silence else []
     if monitored.is_new:
         service += found["operations"]
         drift = found["drift"]

@@ -15,7 +15,7 @@ from schemas.tables.summary import SUMMARY_FILE
 from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.source import file_digests
+from tasks.lineage.store.content import file_digests
 from tasks.policy.published import given_template
 from tasks.policy.stand_in import digests
 

@@ -29,8 +29,7 @@ from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, REPORT_TEXT, TUNED, read_report
 from tasks.evaluate.completions.page import PAGE_FILE, unpacked
 from tasks.evaluate.completions.rows import SHARES, LoggedTraining, RaisedAlarm
-from tasks.evaluate.judge.insights import JudgeReport, judge_insights
-from tasks.evaluate.judge.question import AnsweredPrompt
+from tasks.evaluate.judge import AnswerPair, JudgeReport, judge_insights
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
 from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.report.metrics import metrics_of_report
@@ -38,7 +37,6 @@ from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.stage import PUBLISHED, Evaluation, ShownModel
 from tasks.evaluate.stage import run as run_evaluation
 from tasks.evaluate.stats.statistics import is_wide
-from tasks.lineage.mlflow.judging import Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.mlflow.traces import TracedAnswer, record_traces
 from tasks.lineage.store.artifacts import ArtifactDamaged
@@ -115,7 +113,7 @@ def evaluate(
     start, that model before it; and the rivals.
     """
     config, store = session.config, session.store
-    prompts, dataset, base, audit = (given[role] for role in ("prompts", "dataset", "base", "audit"))
+    prompts, dataset, base = (given[role] for role in ("prompts", "dataset", "base"))
     chosen, judge = best_seed(policies), config.evaluate.judge
     champion = champion_for(session, policies[chosen].record) if config.evaluate.against_champion else None
     plan = _plan(session, dataset, base, policies, champion)
@@ -184,7 +182,7 @@ def evaluate(
             prices=config.workers.prices,
             trainings=[logged_training(seed, policy) for seed, policy in policies.items()],
             scrub=scrub_column,
-            judge=partial(_judge, session, judge, audit, mlflow_run, progress) if judge else None,
+            judge=partial(_judge, session, judge, progress) if judge else None,
             output=output,
         )
         run_evaluation(evaluation, progress)
@@ -321,22 +319,11 @@ def _learning_curve(policy: Path) -> LearningCurve:
 
 
 def _judge(
-    session: Session,
-    judge: JudgeConfig,
-    audit: StageResult,
-    mlflow_run: StageRun,
-    progress: Progress,
-    answers: Sequence[AnsweredPrompt],
+    session: Session, judge: JudgeConfig, progress: Progress, answers: Sequence[AnswerPair]
 ) -> JudgeReport | None:
     """Let the judge compare; it decides nothing, so an unreachable judge stops nothing."""
-
-    def record(name: str, judgements: Sequence[Judgement]) -> None:
-        uri, _ = mlflow_store(session.config.state)
-        record_judgements(uri, mlflow_run.run_id, name, judge.model, judgements)
-
-    folder, seed = session.folder("judge"), session.config.seed
     try:
-        return judge_insights(judge, answers, audit.path, seed, work=folder, record=record, progress=progress)
+        return judge_insights(judge, answers, session.config.seed, session.folder("judge"), progress)
     except EndpointError as error:
         warn(f"{error}; the report goes without it, until the evaluation is made again with --fresh", STAGE)
         return None

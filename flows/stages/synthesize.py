@@ -20,7 +20,7 @@ from schemas.progress import Progress
 from schemas.tables.prompts_summary import PromptsSummary
 from schemas.tables.summary import SUMMARY_FILE
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.source import file_digests
+from tasks.lineage.store.content import file_digests
 from tasks.synthesize import stage as synthesize_stage
 from tasks.synthesize.own.opened import OwnFiles
 from tasks.synthesize.served_prompts import write_served_prompts

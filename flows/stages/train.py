@@ -47,9 +47,9 @@ NOT_IN_KEY = {
 SAME_CHECKPOINTS: Mapping[str, Any] = {
     "accumulation": True,  # The same step in other parts, up to floating-point rounding.
     "gradient_checkpointing": True,  # The same gradient in less memory.
-    # Where vLLM samples, and in how much memory. Whether it samples stays in the key: rollouts kept for a second update
+    # In how much memory vLLM samples. Whether it samples stays in the key: rollouts kept for a second update
     # have its probabilities, or lack them.
-    "vllm": {"memory_share", "sleep", "server_url"},
+    "vllm": {"memory_share", "sleep"},
 }
 """Fields that the remedies for full memory name: with another value, training resumes from the existing checkpoints."""
 
