@@ -139,7 +139,7 @@ def evaluate(
     answers = do_all(session.pool, {who.name: partial(answer, session, dataset, plan, who) for who in answering})
     answers |= _answers_of_rivals(session, dataset, plan)
     rungs = answer_rungs(session, dataset, plan, base, for_rungs)
-    answers |= rungs.answered
+    answers |= {str(rung): each for rung, each in rungs.answered.items()}
     made = {name: each for name, each in for_rungs.items() if SFT in rungs.answered and isinstance(each, StageResult)}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
     others = [ShownModel(PUBLISHED, answers[PUBLISHED].path, OF_THE_PUBLISHED)] if before else []
