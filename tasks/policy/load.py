@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,28 +49,51 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
     Raises:
         InputError: The folder holds no readable model, or not all of its weights.
     """
+    model = read_whole_model(
+        base,
+        lambda error: _unreadable("model", base, error),
+        lambda lost, one: (
+            f"no model can be read from {base}: {lost} of its tensors are missing, such as {one}; give the folder of a "
+            "whole downloaded model"
+        ),
+        **loading_arguments(four_bit=four_bit),
+    )
+    if four_bit:
+        keep_weights_trainable(model)
+    return model
+
+
+def read_whole_model(
+    name: str | Path,
+    unreadable: Callable[[Exception], InputError],
+    incomplete: Callable[[int, str], str],
+    **loading: Any,
+) -> "PreTrainedModel":
+    """Load a model's weights, of which none may be missing, with a neutral generation configuration.
+
+    Args:
+        name: Its folder or hub name.
+        unreadable: Returns the error for a library's.
+        incomplete: Returns the sentence for so many missing tensors, and the name of one.
+        **loading: Arguments of `from_pretrained`.
+    """
     import torch
     from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM
 
     try:
-        model, report = AutoModelForCausalLM.from_pretrained(
-            base, output_loading_info=True, **loading_arguments(four_bit=four_bit)
-        )
+        model, report = AutoModelForCausalLM.from_pretrained(name, output_loading_info=True, **loading)
     except (torch.OutOfMemoryError, MemoryError):
         raise
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        raise _unreadable("model", base, error) from error
-    if report["missing_keys"]:
-        # Missing weights would silently be drawn at random.
-        raise InputError(
-            f"no model can be read from {base}: {len(report['missing_keys'])} of its tensors are missing, such as "
-            f"{min(report['missing_keys'])}; give the folder of a whole downloaded model"
-        )
+        raise unreadable(error) from error
+    if lost := report["missing_keys"]:
+        # They would be drawn at random, with only a warning.
+        raise InputError(incomplete(len(lost), min(lost)))
+    # Some published ones cannot be saved again: a temperature beside greedy decoding is refused.
     reset_generation_config(model)
-    if four_bit:
-        keep_weights_trainable(model)
-    return model
+    found: PreTrainedModel = model
+    return found
 
 
 def loading_arguments(*, four_bit: bool) -> dict[str, Any]:

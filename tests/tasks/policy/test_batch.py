@@ -1,13 +1,15 @@
 """The sequences that a machine has memory for."""
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from tasks.policy import batch
-from tasks.policy.batch import host_memory, longest_sequence, sequence_bytes, sequences_at_once
+from tasks.policy.batch import asleep_bytes, host_memory, longest_sequence, sequence_bytes, sequences_at_once
 from tasks.policy.load import load_policy
 
 GB = 10**9
@@ -61,3 +63,17 @@ def test_a_container_has_the_memory_that_it_may_use(tmp_path: Path, monkeypatch:
     assert host_memory() == whole
     limit.write_text("1048576\n", encoding="ascii")
     assert host_memory() == 1048576
+
+
+def test_only_what_is_asleep_was_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted as vLLM 0.31 keeps it: by address, a handle whose second part is the size."""
+    monkeypatch.delitem(sys.modules, "vllm.device_allocator.cumem", raising=False)
+    assert asleep_bytes() == 0
+    allocations = {
+        place: SimpleNamespace(handle=(0, size, 1, 2), is_asleep=asleep)
+        for place, (size, asleep) in enumerate([(700, True), (30, False), (5, True)])
+    }
+    allocator = SimpleNamespace(pointer_to_data=allocations)
+    module = SimpleNamespace(CuMemAllocator=SimpleNamespace(get_instance=lambda: allocator))
+    monkeypatch.setitem(sys.modules, "vllm.device_allocator.cumem", module)
+    assert asleep_bytes() == 705

@@ -20,12 +20,7 @@ from tasks.train.children.dpo import require_pairs
 from tasks.train.dpo.pairs import pairs_per_pass
 from tasks.train.stage import train
 from tests.tasks.train.divided_training import make_request
-from tests.tasks.train.small_training import (
-    RECIPE,
-    adapter_weights,
-    paid_by_length,
-    small_preference_trainer,
-)
+from tests.tasks.train.small_training import RECIPE, adapter_weights, paid_by_length, small_preference_trainer
 
 
 def _log_probability(model: Any, prompt: list[int], completion: list[int]) -> float:
@@ -138,6 +133,7 @@ class _FragileChannel(Channel):
 
 
 DPO = {
+    **RECIPE,
     "algorithm": "dpo",
     "max_steps": 6,
     "prompts_per_step": 1,
@@ -145,7 +141,6 @@ DPO = {
     # A policy that knows nothing ends few of its completions.
     "max_completion_tokens": 48,
     "preferences": {"min_gap": 0.001, "prompts": 100},
-    "preemption": {},
 }
 
 
@@ -164,7 +159,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(registry, "score_rollout", lambda *given: paid_by_length(score(*given)))
     # What it checks has tests of its own.
     monkeypatch.setattr("tasks.train.stage._Training._check", lambda *_: None)
-    asked = make_request(tmp_path, **RECIPE, **DPO)
+    asked = make_request(tmp_path, **DPO)
 
     def run(name: str, training: str, channel: Channel | None = None) -> Path:
         request = asked.model_copy(update={"training": training, "output": tmp_path / name / "output"})

@@ -205,8 +205,4 @@ def test_validation_answers_are_guided_as_the_rollouts_are(monkeypatch: pytest.M
         _validate(torch.nn.Linear(1, 1), rows, guided=guided, databases=databases)
         grammars[guided] = asked["grammars"]
     push, sentiment, sql = (registry.grammar_of(row.task, row.prompt, "all") for row in rows)
-    assert grammars == {
-        "none": ["", "", ""],
-        "forms": [push, sentiment, ""],
-        "all": [push, sentiment, sql],
-    }
+    assert grammars == {"none": ["", "", ""], "forms": [push, sentiment, ""], "all": [push, sentiment, sql]}
