@@ -42,7 +42,7 @@ def test_as_many_are_generated_at_once_as_fit_and_never_more_than_are_asked_for(
         assert sequences_at_once(model, 100, 100, most) == at_once
 
 
-def test_of_the_longest_sequence_as_many_fit_as_were_asked_for_and_the_model_can_read_it(
+def test_longest_sequence_fits_as_often_as_asked_and_can_be_read(
     model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights = sum(weight.nbytes for weight in model.parameters())
