@@ -72,8 +72,9 @@ def logged_training(seed: int, policy: StageResult) -> LoggedTraining:
         seed: The training's seed.
         policy: What it made.
     """
-    # Limits decide no policy, so the run's own may have changed since.
-    recipe = TrainConfig.model_validate(policy.record.config.get("train", {}))
+    # Limits decide no policy, so the run's own may have changed since; other fields may be those of an earlier version.
+    recorded = policy.record.config.get("train", {})
+    recipe = TrainConfig.model_validate({name: recorded[name] for name in ("alarms", "iterations") if name in recorded})
     alone = [file.parent for file in sorted((policy.path / TASKS_FOLDER).glob(f"*/{SUMMARY_FILE}"))]
     alarms = [
         RaisedAlarm(alarm.step, alarm.name, alarm.text)

@@ -9,7 +9,6 @@ import pytest
 
 from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import PROFILES_FOLDER, load_config, synthesize_config
-from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 
 
@@ -286,12 +285,6 @@ def test_what_was_meant_is_said(override: str, said: str) -> None:
         load_config("local", [override])
     assert said in str(caught.value)
     assert "Input should" not in str(caught.value)
-
-
-def test_a_record_of_an_earlier_policy_is_read() -> None:
-    before = {"sql_turns": 1, "curriculum": [], "baseline": "mean", "content_threshold": 0.0}
-    before |= {"vllm": {"server_url": None}, "preflight": {"max_cache_ratio": 5.0}}
-    assert TrainConfig.model_validate(before) == TrainConfig()
 
 
 def test_a_key_that_is_like_no_other_has_no_suggestion() -> None:
