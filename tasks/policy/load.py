@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.errors import InputError
+from tasks.policy.adapters import ADAPTER_FOLDER
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -49,6 +50,11 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
     Raises:
         InputError: The folder holds no readable model, or not all of its weights.
     """
+    if (base / ADAPTER_FOLDER).is_dir():
+        raise InputError(
+            f"the base in {base} has an adapter beside it, as an earlier version kept it (warm_start.result='adapter'); "
+            "make the base again with --fresh"
+        )
     model = read_whole_model(
         base,
         lambda error: _unreadable("model", base, error),

@@ -42,9 +42,7 @@ def test_as_many_are_generated_at_once_as_fit_and_never_more_than_are_asked_for(
         assert sequences_at_once(model, 100, 100, most) == at_once
 
 
-def test_longest_sequence_fits_as_often_as_asked_and_can_be_read(
-    model: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_longest_sequence_fits_as_often_as_asked_and_can_be_read(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = sum(weight.nbytes for weight in model.parameters())
     for tokens, sequences, longest in ((100, 3, 100), (1, 64, 1), (10**6, 3, model.config.max_position_embeddings)):
         memory = int((weights + sequences * sequence_bytes(model, tokens, 0)) / batch.HOST_SHARE) + 1
