@@ -52,7 +52,7 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
     """
     if (base / ADAPTER_FOLDER).is_dir():
         raise InputError(
-            f"the base in {base} has an adapter beside it, as an earlier version kept it (warm_start.result='adapter'); "
+            f"the base in {base} has an adapter beside it, as an earlier version kept it; "
             "make the base again with --fresh"
         )
     model = read_whole_model(
