@@ -15,7 +15,6 @@ from schemas.documents import Rollout
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce import registry
-from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 
@@ -153,7 +152,7 @@ def run(job: Job) -> Outcome:
     from tasks.train.watch.validation import Selection, validate
 
     transformers.utils.logging.disable_progress_bar()
-    databases = open_databases(job.setup / "prompts" / "store")
+    databases = Databases.open(job.setup / "prompts" / "store")
     rows = read_prompts(job.setup / "dataset" / TRAIN_FILE)
     validation_rows = read_prompts(job.setup / "dataset" / "data" / "validation.parquet")
     tokenizer = load_tokenizer(job.setup / "base")
@@ -255,17 +254,7 @@ def policy_trainer(
     named: Mapping[str, Any],
     **others: Any,
 ) -> Any:
-    """Return our trainer.
-
-    Args:
-        recipe: The recipe.
-        rows: The training prompts.
-        databases: Copies of the store that sql_qa's questions are about.
-        seed: Seed of the training.
-        work: Folder of its files.
-        named: Model, tokenizer and adapter, as for every trainer.
-        **others: Further arguments of `CommerceGRPOTrainer`.
-    """
+    """Return our trainer."""
     from trl import GRPOConfig
 
     from tasks.train.grpo.recipe import grpo_arguments
@@ -299,15 +288,6 @@ def stock_trainer(
     """Return TRL's own trainer with its own defaults, and the total reward as its one reward function.
 
     Of the recipe it has the shapes alone: steps, prompts and completions a step, and the longest completion.
-
-    Args:
-        recipe: The recipe.
-        rows: The training prompts.
-        databases: Copies of the store that sql_qa's questions are about.
-        seed: Seed of the training.
-        work: Folder of its files.
-        named: Model, tokenizer and adapter, as for every trainer.
-        **changes: Settings other than TRL's defaults.
     """
     from datasets import Dataset
     from trl import GRPOConfig

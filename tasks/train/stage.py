@@ -11,7 +11,7 @@ from schemas.config.workers import price_per_hour
 from schemas.disk import write_whole
 from schemas.errors import InputError
 from schemas.tables.prompts import PromptRow, read_prompts
-from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, rank
 from tasks.policy.device import machine_device
@@ -221,7 +221,7 @@ class _Training:
         on_gpu = torch.cuda.is_available()
         # On a GPU it would also fill all fresh memory.
         torch.use_deterministic_algorithms(not on_gpu, warn_only=True)
-        rewards = ComponentRewards(open_databases(request.store), request.spec)
+        rewards = ComponentRewards(Databases.open(request.store), request.spec)
         return TrainingInputs(request, self.rows, trainable, rewards, work, on_gpu, checkpoint, self.channel)
 
     def _selection(self, inputs: TrainingInputs, trainer: Any) -> "Selection":

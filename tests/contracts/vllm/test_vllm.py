@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.preemption.runs import make_request
+from benchmarks.checkpoints.trainings import make_request
 from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
 from schemas.errors import Interrupted
