@@ -341,7 +341,9 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 def logged_training(seed: int, policy: StageResult) -> LoggedTraining:
     """Return a training's rollouts, validations and alarms; trainings of one task each count as one."""
     # Limits decide no policy, so the run's own may have changed since.
-    recipe = TrainConfig.model_validate(policy.record.config.get("train", {}))
+    recorded = policy.record.config.get("train", {})
+    # Other fields may be those of an earlier version.
+    recipe = TrainConfig.model_validate({name: recorded[name] for name in ("alarms", "iterations") if name in recorded})
     alone = [file.parent for file in sorted((policy.path / TASKS_FOLDER).glob(f"*/{SUMMARY_FILE}"))]
     alarms = [
         RaisedAlarm(alarm.step, alarm.name, alarm.text)

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from schemas.config.profiles import PROFILES_FOLDER, load_config
-from schemas.config.train import TrainConfig
-from schemas.config.train_sections import LoraSection
 from schemas.errors import InputError
 
 
@@ -220,12 +218,6 @@ def test_a_misspelt_key_gets_a_question(override: str, said: str) -> None:
     assert "Input should" not in str(caught.value)
 
 
-def test_a_record_of_an_earlier_policy_is_read() -> None:
-    before = {"sql_turns": 1, "curriculum": [], "baseline": "mean", "content_threshold": 0.0}
-    before |= {"vllm": {"server_url": None}, "preflight": {"max_cache_ratio": 5.0}}
-    assert TrainConfig.model_validate(before) == TrainConfig()
-
-
 def test_a_key_that_is_like_no_other_has_no_suggestion() -> None:
     with pytest.raises(InputError, match=r"train.zzz: unknown key$"):
         load_config("local", ["train.zzz=1"])
@@ -255,19 +247,3 @@ def test_reports_of_a_shops_own_data_are_in_portuguese_unless_told_otherwise(
     overrides: tuple[str, ...], language: str
 ) -> None:
     assert load_config("local", overrides).language == language
-
-
-def test_training_goes_on_with_an_adapter_of_its_own_size_only() -> None:
-    for name, value in LoraSection().model_dump().items():
-        with pytest.raises(InputError, match=r"set both alike, or warm_start\.result='merged'"):
-            changed = f"warm_start.lora.{name}={2 * value}"
-            load_config("l4", ["warm_start.steps=10", "warm_start.result=adapter", "evaluate.rungs=[]", changed])
-    settings = ["warm_start.steps=10", "warm_start.result=adapter", "warm_start.lora.rank=8", "evaluate.rungs=[]"]
-    with pytest.raises(InputError, match="rank 8 and alpha 32"):
-        load_config("l4", settings)
-    assert load_config("l4", [*settings, "train.lora.rank=8"]).warm_start.result == "adapter"
-    assert load_config("l4", [*settings, "warm_start.result=merged"]).warm_start.lora.rank == 8
-    with pytest.raises(InputError, match=r"set warm_start\.result='merged'"):
-        load_config("l4", [*settings, "train.lora.rank=8", "train.beta=0.04"])
-    with pytest.raises(InputError, match="leave sft out of evaluate"):
-        load_config("l4", [*settings, 'evaluate.rungs=["sft"]'])
