@@ -96,15 +96,13 @@ def ask(
         return
     for answer in answers[:MOST_SHOWN]:
         _show_answer(answer)
-    seconds, tokens = sum({answer.seconds for answer in answers}), sum(answer.tokens for answer in answers)
-    shown, checked = (
-        sum(each) for each in zip(*((each.text is not None, each.checked) for each in answers), strict=True)
-    )
     rewards = [answer.reward for answer in answers if answer.reward is not None]
     worth = f", mean reward {fmean(rewards):.3f}" if rewards else ""
     notice(
-        f"{document['model']}, {served.name}: {plural(len(answers), 'answer')}, {shown} shown, {checked} checked"
-        f"{worth}, {tokens} tokens in {seconds:.2f} s"
+        f"{document['model']}, {served.name}: {plural(len(answers), 'answer')}, "
+        f"{sum(answer.text is not None for answer in answers)} shown, {sum(answer.checked for answer in answers)} "
+        f"checked{worth}, {sum(answer.tokens for answer in answers)} tokens in "
+        f"{sum({answer.seconds for answer in answers}):.2f} s"
     )
 
 
@@ -279,7 +277,13 @@ def monitor(
 
     stage, folder = monitored.stage, report or monitored.stage.path
     if report is not None:
-        _copy(stage.path, report)
+        from tasks.monitor.stage import ANSWERS_FILE  # noqa: PLC0415 - as above
+
+        without_answers = shutil.ignore_patterns(ANSWERS_FILE)
+        with new_folder(report, frozenset(part.name for part in stage.path.iterdir())) as draft:
+            # The artifact's own files are read-only.
+            copy = shutil.copyfile
+            shutil.copytree(stage.path, draft, ignore=without_answers, copy_function=copy, dirs_exist_ok=True)
     document = {
         **monitored.found,
         "sha256": stage.record.sha256,
@@ -292,20 +296,6 @@ def monitor(
     show(document, parts, as_json=as_json)
     if monitored.reasons:
         raise typer.Exit(3)
-
-
-def _copy(folder: Path, report: Path) -> None:
-    """Copy the report, without the answers that it is made from."""
-    from tasks.monitor.stage import ANSWERS_FILE  # noqa: PLC0415 - as above
-
-    parts = [part for part in sorted(folder.iterdir()) if part.name != ANSWERS_FILE]
-    with new_folder(report, frozenset(part.name for part in parts)) as draft:
-        for part in parts:
-            # The artifact's own files are read-only.
-            if part.is_dir():
-                shutil.copytree(part, draft / part.name, copy_function=shutil.copyfile)
-            else:
-                shutil.copyfile(part, draft / part.name)
 
 
 def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | Table]:

@@ -76,24 +76,6 @@ def read_databases(folder: Path) -> Databases:
         raise InputError(f"{path} is no store of a benchmark ({error!r}); write the benchmark again") from None
 
 
-def read_card(folder: Path) -> Mapping[str, Any]:
-    """Read the card of a benchmark.
-
-    Raises:
-        InputError: It cannot be read, or is no JSON object.
-    """
-    path = folder / CARD_FILE
-    try:
-        card = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}); give the folder of a benchmark") from None
-    except ValueError:
-        raise InputError(f"{path} is no JSON; write the benchmark again") from None
-    if not isinstance(card, dict):
-        raise InputError(f"{path} is no JSON object; write the benchmark again")
-    return card
-
-
 def write_folder(
     folder: Path, items: Iterable[BenchmarkItem], copies: Sequence[Tables], card: Mapping[str, Any]
 ) -> None:

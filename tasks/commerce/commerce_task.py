@@ -52,7 +52,7 @@ class CommerceTask:
     """Components of `grounded` that are scored against the reference; the others are form, which a completion can earn
     without knowing the answer. `v4.2` uses no reference, so it is form alone."""
     faults: Callable[[str, random.Random], str]
-    """Spoils a right answer for the stand-in's demonstrations (`tasks.stand_in.demonstrations`)."""
+    """Spoils a right answer for the stand-in's demonstrations (`tasks.stand_in.lessons`)."""
     answers_in_json: bool
     """Whether an answer is one JSON object."""
     asked_by_reference: bool

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import polars as pl
 
 from schemas.config.monitor import MonitorConfig
-from schemas.tasks import TASK_NAMES
 from tasks.monitor.drift import Drift, DriftSeries, shown_by, sign_of
 from tasks.monitor.series import ALL
 from tasks.monitor.trials import ChallengerTrial, trial_sentence

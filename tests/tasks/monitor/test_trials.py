@@ -20,7 +20,6 @@ from tasks.monitor.trials import (
     differences,
     find_trials,
     mean_bounds,
-    values_needed,
 )
 from tasks.serve.gateway.answer_log import DailyFile, Role, ServedAnswer
 from tests.tasks.monitor.logged import NOW, answer, write_log
@@ -262,14 +261,3 @@ def test_a_day_counts_as_a_thousand_values_at_most() -> None:
 
     assert width(1, DAY_ANSWERS * 8) == pytest.approx(width(1, DAY_ANSWERS))
     assert width(8, DAY_ANSWERS) < width(1, DAY_ANSWERS)
-
-
-def test_as_many_values_as_were_said_to_be_needed_are_about_enough() -> None:
-    for mean, border in ((0.1, 0.06), (0.0, 0.04)):
-        pair = [mean + 0.2, mean - 0.2]
-        needed = values_needed(daily(pair * 50, 2), border, CHANCE)
-        assert needed is not None
-        low, high = mean_bounds(daily(pair * ((100 + needed) // 2 + 1), 2), CHANCE)
-        assert low > border if mean > border else high < border
-        low, high = mean_bounds(daily(pair * ((100 + needed // 2) // 2), 2), CHANCE)
-        assert low < border < high

@@ -12,7 +12,7 @@ from tasks.commerce.registry import TASKS
 from tasks.policy import stand_in
 from tasks.policy.published import read_tokenizer, read_weights
 from tasks.policy.stand_in import CARD_FILE, FOLDER, located, shipped
-from tasks.stand_in.recipe import Recipe
+from tasks.stand_in.lessons import Recipe
 from tasks.train.sizing.shape import read_shape
 
 

@@ -4,8 +4,7 @@ from itertools import islice
 
 from tasks.commerce.registry import TASKS
 from tasks.stand_in import lessons as lessons_module
-from tasks.stand_in.lessons import lessons
-from tasks.stand_in.recipe import Recipe
+from tasks.stand_in.lessons import Recipe, lessons
 
 SMALL = Recipe(steps=24, demonstrated_steps=6, batch_size=8, orders=120, prompts=dict.fromkeys(TASKS, 12))
 
