@@ -77,6 +77,7 @@ def compare(
         options = {"margin": margin, "resamples": resamples, "seed": seed}
         chosen = {name: value for name, value in options.items() if value is not None}
         with interruptible(UNDONE):
+            _refuse_one_file(base, tuned)
             evaluation = _evaluation_of(base, tuned)
             with spoken(language or (_language_of(evaluation) if evaluation else "en")):
                 comparison, examined = _compare(base, tuned, report, evaluation, chosen)
@@ -85,6 +86,15 @@ def compare(
         show(document, [*parts, f"report: {report / REPORT_PAGE}"] if report is not None else parts, as_json=as_json)
         if comparison.gate.verdict != "promote":
             raise typer.Exit(3)
+
+
+def _refuse_one_file(base: Path, tuned: Path) -> None:
+    try:
+        same = base.exists() and tuned.exists() and base.samefile(tuned)
+    except OSError as error:
+        raise InputError(f"{base} or {tuned} cannot be read ({error.strerror}); name two files of scores") from None
+    if same:
+        raise InputError(f"{base} and {tuned} are the same file; give the scores of two models")
 
 
 def _compare(
@@ -98,12 +108,6 @@ def _compare(
             f"{settings['seed']}, margin {settings['margin']:g}, {settings['resamples']} resamples"
             + (f" ({', '.join(chosen)} as given)" if chosen else "")
         )
-    try:
-        same = base.exists() and tuned.exists() and base.samefile(tuned)
-    except OSError as error:
-        raise InputError(f"{base} or {tuned} cannot be read ({error.strerror}); name two files of scores") from None
-    if same:
-        raise InputError(f"{base} and {tuned} are the same file; give the scores of two models")
     if report is None:
         return _decide(evaluation, base, tuned, settings)
     is_new = not report.exists()
@@ -159,7 +163,7 @@ def _decide(
     evaluation: ArtifactRecord | None, base: Path, tuned: Path, settings: Mapping[str, Any]
 ) -> tuple[Comparison, str]:
     """Compare two models by all that is known of them; return with it a sentence on what was examined."""
-    scores, by_settings = (read_scores(base), read_scores(tuned)), partial(compare_scores, **settings)
+    of_base, of_tuned, by_settings = read_scores(base), read_scores(tuned), partial(compare_scores, **settings)
     if evaluation is None:
         why = "the files are of no evaluation's artifact"
     elif [base.name, tuned.name] != [scores_file(BASE), scores_file(TUNED)]:
@@ -170,14 +174,14 @@ def _decide(
 
         over_rungs = (evaluation.config or {}).get("promote", {}).get("over_rungs", "report")
         try:
-            conditions = read_conditions(base.resolve().parent, *scores, over_rungs, by_settings)
+            conditions = read_conditions(base.resolve().parent, of_base, of_tuned, over_rungs, by_settings)
         except InputError as error:
             warn(str(error))
             why = "what the evaluation says of them cannot be read"
         else:
-            found = conditions.decide(matched(*scores, by_settings), settings["margin"], by_settings)
+            found = conditions.decide(matched(of_base, of_tuned, by_settings), settings["margin"], by_settings)
             return found, f"examined, as by evaluation {short(evaluation.sha256)}: {BESIDE}"
-    return by_settings(*scores), f"not examined, for {why}: {BESIDE}; the verdicts are of the scores alone"
+    return by_settings(of_base, of_tuned), f"not examined, for {why}: {BESIDE}; the verdicts are of the scores alone"
 
 
 def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:

@@ -80,7 +80,7 @@ def _apply(config: Config, identifier: str, kind: AskedKind | None, *, remove_on
         "versions_removed": found["versions_removed"],
         "verdict_on_the_new_model": found["verdict"],
     }
-    parts = [facts("Forgetting one person", shown), *_to_do(found), f"report: {done.report}"]
+    parts: list[str | Table] = [facts("Forgetting one person", shown), *_to_do(found), f"report: {done.report}"]
     show({**found, "report": str(done.report)}, parts, as_json=as_json)
     if missed := found["not_reached"]:
         raise GateRefused(f"{len(missed)} places were not reached, which {done.report} names; see to them by hand")

@@ -286,7 +286,7 @@ def test_a_challenger_that_answers_worse_must_go_and_is_no_drift_of_the_champion
     for name in (REPORT_TEXT, "report.html"):
         text = (looked.folder / name).read_text(encoding="utf-8")
         assert "tucano2-commerce/4, 240 answers since" in text
-        assert "must go: worse than the champion" in text
+        assert "must go; challenger less champion" in text
         assert "each wrong with a chance of 5 % at most" in text
 
 
