@@ -324,6 +324,6 @@ def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | 
     for trial in found["trials"]:
         columns = "name answers mean bounds=low..high finding answers_needed=needed"
         yield Table(f"{trial['challenger']} less the champion", trial["series"], columns)
-        yield f"{trial['verdict']}: {trial['reason']}"
+        yield trial["reason"]
     yield "alarms:" if monitored.reasons else f"no alarm: {promise}"
     yield from (f"- {reason}" for reason in monitored.reasons)

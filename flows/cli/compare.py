@@ -110,8 +110,9 @@ def _compare(
         )
     if report is None:
         return _decide(evaluation, base, tuned, settings)
-    is_new = not report.exists()
+    is_new = False
     try:
+        is_new = not report.exists()
         report.mkdir(parents=True, exist_ok=True)
         with scratch_folder(report) as draft:
             comparison, examined = _decide(evaluation, base, tuned, settings)

