@@ -22,7 +22,6 @@ from schemas.errors import GateRefused, InputError
 from schemas.shown_text import as_shown
 from schemas.tables.log_file import log_files, require_rows
 from schemas.tasks import TaskName
-from tasks.commerce.registry import TASKS
 from tasks.serve.questions import fields_of, question_of, read_questions
 
 if TYPE_CHECKING:
@@ -39,9 +38,7 @@ def ask(
     task: Annotated[TaskName, typer.Argument(help="The task.")],
     values: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[NAME=VALUE]...", help="The task's inputs, or its only one as a text; asked for where missing."
-        ),
+        typer.Argument(metavar="[NAME=VALUE]...", help="The task's inputs, or its only one as a text or from a pipe."),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="JSON Lines of inputs, or of prompts.")] = None,
     prompt: Annotated[
@@ -58,7 +55,7 @@ def ask(
     state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Ask the champion, on this machine: one prompt, a file of them, or what you type."""
+    """Ask the champion, on this machine: one prompt, a file of them, or what a pipe gives."""
     given = [name for name, is_given in (("NAME=VALUE", values), ("--file", file), ("--prompt", prompt)) if is_given]
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} are given, and one says what is asked; leave the others out")
@@ -120,7 +117,7 @@ def _show_answer(answer: "TaskAnswer") -> None:
 
 
 def _values(task: TaskName, given: Sequence[str]) -> dict[str, str]:
-    """Return the task's inputs by name: as given, from a pipe, or typed on the terminal."""
+    """Return the task's inputs by name: as given, or its only one from a pipe."""
     fields = fields_of(task)
     needed = [name for name, is_needed in fields.items() if is_needed]
     values: dict[str, str] = {}
@@ -134,22 +131,9 @@ def _values(task: TaskName, given: Sequence[str]) -> dict[str, str]:
             raise InputError(f"{text[:40]!r} is none of the inputs of {task}: {', '.join(fields)}; write NAME=VALUE")
     if given:
         return values
-    if not sys.stdin.isatty():
-        if len(needed) > 1:
-            raise InputError(f"{task} has the inputs {', '.join(fields)}; give them as NAME=VALUE, or a --file")
-        return {needed[0]: sys.stdin.read(1_000_000)}
-    return {name: text for name, is_needed in fields.items() if (text := _typed(task, name, needed=is_needed))}
-
-
-def _typed(task: TaskName, name: str, *, needed: bool) -> str:
-    field = TASKS[task].inputs.model_fields[name]
-    notice(f"{field.description}{':' if needed else ' (Enter for none):'}")
-    if name != "table":
-        return sys.stdin.readline().strip()
-    lines: list[str] = []
-    while line := sys.stdin.readline().rstrip("\n"):
-        lines.append(line)
-    return "\n".join(lines)
+    if len(needed) > 1 or sys.stdin.isatty():
+        raise InputError(f"{task} has the inputs {', '.join(fields)}; give them as NAME=VALUE, or a --file")
+    return {needed[0]: sys.stdin.read(1_000_000)}
 
 
 def export(

@@ -7,7 +7,7 @@ import typer
 
 from flows.cli.compare import report_parts
 from flows.cli.costs import confirm_costs, cost_lines, costs_of
-from flows.cli.result import Table, facts, show
+from flows.cli.result import Table, show
 from flows.cli.tucano import LOOKED, Fresh, Json, Overrides, Profile, StateFolder, Yes, configured
 from flows.doctor.run import require_ready
 from flows.runtime.console import say, warn
@@ -168,7 +168,7 @@ def _show_estimate(config: Config, *, as_json: bool) -> None:
     costs = costs_of(config, estimate)
     figures = _estimate_document(config, estimate, source)
     document = {"recipe": config.train.model_dump(mode="json"), "estimate": figures, "costs": costs}
-    parts = [*cost_lines(costs), *_estimate_parts(config, figures)]
+    parts = [*cost_lines(costs), *_estimate_parts(config, estimate, figures)]
     if estimate.too_many_epochs:
         warn(
             f"{estimate.epochs:.2f} epochs: on small data the V4.2 report's model was at its best after 1 to "
@@ -178,21 +178,25 @@ def _show_estimate(config: Config, *, as_json: bool) -> None:
     refuse_unfit(config)
 
 
-def _estimate_parts(config: Config, figures: Mapping[str, Any]) -> Iterator[str | Table]:
-    """Yield what one training does, and time and money of each stage."""
-    memory, stages = figures["memory_by_stage"], figures["stages"]
-    names = ("trainings", "steps", "epochs", "completions", "parameters", "fits")
-    shown = {name: figures[name] for name in names} | {
-        "prompts": sum(figures["prompts"].values()),
-        "learning_rate": f"{figures['learning_rate']:.2g}",
-        "memory": "unknown" if memory is None else f"{max(memory.values()) / 1e9:.1f} GB at most" if memory else None,
-        "memory_limit": f"{figures['memory_limit'] / 1e9:.1f} GB" if figures["memory_limit"] else None,
-    }
-    yield facts(f"One training of {config.policy.name}", shown)
-    if stages is not None:
+def _estimate_parts(config: Config, estimate: Estimate, figures: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield whether it fits, what one training does, and time and money of each stage."""
+    if estimate.stage_memory == {}:
+        yield "memory: not estimated, for the stand-in trains on a CPU"
+    elif estimate.stage_memory is None:
+        yield f"memory: unknown, for nothing here says how large {config.policy.name} is until it was fetched once"
+    else:
+        largest = f"memory: {max(estimate.stage_memory.values()) / 1e9:.1f} GB at most"
+        fit = f"of {memory_limit(config) / 1e9:.1f} GB there are: {'all fit' if estimate.fits else 'not all fit'}"
+        yield f"{largest}, {fit if config.train.device_memory_gb else 'train.device_memory_gb is not set'}"
+    yield (
+        f"one training: {config.train.max_steps:,} steps, {estimate.epochs:.2f} epochs of "
+        f"{sum(estimate.prompts.values()):,} prompts, {estimate.completions:,} completions, learning rate "
+        f"{estimate.learning_rate:.2g}"
+    )
+    if figures["stages"] is not None:
         columns = "stage=name on=machine time=seconds $=cost_usd $_Spot=spot_usd"
         whole = {"name": "in all", **{name: figures[name] for name in ("seconds", "cost_usd", "spot_usd")}}
-        yield Table("The whole retraining, answers as long as allowed", [*stages, whole], columns)
+        yield Table("The whole retraining, answers as long as allowed", [*figures["stages"], whole], columns)
     yield "the whole recipe and all figures: --json"
 
 

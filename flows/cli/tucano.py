@@ -33,7 +33,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "promote": (
         "Promote a version that an earlier run registered; exit code 3 where the gate holds it and nothing is forced."
     ),
-    "ask": "Ask the champion, on this machine: one prompt, a file of them, or what you type.",
+    "ask": "Ask the champion, on this machine: one prompt, a file of them, or what a pipe gives.",
     "serve": "Serve the champion over HTTP: OpenAI's API, and a path for each task; a new one takes over by itself.",
     "export": "Export a version for other programs, proven by reading it back; exit code 3 where it differs.",
     "monitor": (
