@@ -189,7 +189,7 @@ def _reached_parts(found: Reached, *, long: bool) -> Iterator[str | Table]:
     if found.doubts:
         yield f"  {plural(len(found.doubts), 'artifact')} cannot be searched, which --long names"
     # An e-mail address or a number as its shop writes it may have signs of the shell.
-    yield f"to see what forgetting would do, or to do it with --apply: tucano forget {shlex.quote(found.identifier)}"
+    yield f"what forgetting would do (--apply does it): tucano forget {shlex.quote(found.identifier)}"
     if not long:
         yield "each table with its rows, and copies that no artifact tells of: --long"
         return

@@ -41,7 +41,6 @@ def test_drift_ends_with_3_and_leaves_a_report_without_the_answers(
         "report.md",
         "drift.json",
         "daily.parquet",
-        "figures",
     }
     assert "push" in ended.text
     # A verdict on a challenger is no exit code.
