@@ -255,7 +255,7 @@ def root(
 def main() -> None:
     """Run the command; a failure that the user can fix becomes one sentence and an exit code."""
     collect_rarely()
-    # What libraries start inherits it: processes of multiprocessing and of Dask, vLLM, pip.
+    # What libraries start inherits it: processes of multiprocessing, vLLM, pip.
     os.environ |= safe_environment()
     with handle_signals(_interrupt):
         try:

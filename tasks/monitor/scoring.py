@@ -29,7 +29,6 @@ from schemas.progress import Progress, silent
 from schemas.references import REFERENCES
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import TASKS, score_rollout
-from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.parser import parse_object
@@ -143,7 +142,7 @@ def _verdict(
 
 @cache
 def _databases(store: Path) -> Databases:
-    return open_databases(store)
+    return Databases.open(store)
 
 
 def champion_answers(file: Path) -> pl.DataFrame:

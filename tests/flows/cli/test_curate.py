@@ -100,22 +100,10 @@ def _holds_no_cpf(dataset: Path, ended: Ended) -> None:
 ONE, TWO = independent_rows(push=2)
 
 
-@pytest.mark.parametrize(
-    ("ending", "runner"),
-    [
-        (signal.SIGINT, "processes"),
-        (signal.SIGTERM, "processes"),
-        pytest.param(signal.SIGTERM, "dask", marks=pytest.mark.integration),
-    ],
-)
-def test_an_interruption_leaves_neither_files_nor_workers(
-    tmp_path: Path, ending: signal.Signals, runner: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if runner == "dask":
-        monkeypatch.setenv("PREFECT_API_URL", request.getfixturevalue("prefect_server"))
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_leaves_neither_files_nor_workers(tmp_path: Path, ending: signal.Signals) -> None:
     path = write_prompts(independent_rows(push=20_000), tmp_path / "prompts.parquet")
-    settings = ["curate.shard_rows=1000", "curate.workers=2", f"curate.runner={runner}"]
-    settings.append(f"state.root={tmp_path.parent / f'{tmp_path.name}-state'}")
+    settings = ["curate.shard_rows=1000", "curate.workers=2"]
     arguments = [part for setting in settings for part in ("--set", setting)]
     command = [sys.executable, "-m", "flows", "curate", str(path), "--out", str(tmp_path / "made" / "out"), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

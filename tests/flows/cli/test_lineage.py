@@ -124,7 +124,7 @@ def test_what_holds_a_customer_is_answered_first_and_the_commands_that_forget(wo
         (("friday",), "'friday' names nothing"),
         (("",), "REF is empty"),
         (("1", "--verify", "--forget"), "--verify and --forget ask for different things"),
-        (("1", "--diff", "1", "--html", "page.html"), "--diff and --html ask for different things"),
+        (("1", "--forget", "--html", "page.html"), "--forget and --html ask for different things"),
     ],
 )
 def test_a_reference_that_names_nothing_is_one_sentence(

@@ -10,7 +10,7 @@ from typing import Final, get_args
 
 import pytest
 
-from flows.stages.evaluate import AS_SERVED, BESIDE_NF4, OF_THE_PUBLISHED
+from flows.stages.evaluate import AS_SERVED, OF_THE_PUBLISHED
 from schemas.artifact import ArtifactKind
 from schemas.config.evaluate import BASELINES, FLOORS, RUNGS
 from schemas.documents import RaterKind
@@ -21,11 +21,10 @@ from tasks.audit.sampling import AT_RANDOM
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED
 from tasks.evaluate.completions.page import WORDS
-from tasks.evaluate.gain import CONTENT, FORM
 from tasks.evaluate.general.instructions import instructions
 from tasks.evaluate.report.background import ROLLOUTS
 from tasks.evaluate.report.sentences import PHRASES
-from tasks.evaluate.stage import PUBLISHED, TUNED_NF4
+from tasks.evaluate.stage import PUBLISHED
 from tasks.evaluate.stats.statistics import Verdict
 from tasks.monitor.drift import FALLEN
 from tasks.monitor.logs import EARLIER, HALF_WRITTEN, OF_OTHERS, ON_TRIAL, OWN_SHADOW, TOO_OLD, TWICE
@@ -68,9 +67,9 @@ def data() -> set[str]:
         *(text for each in (BASELINES, RUNGS) for text in each.values()),
         *BASELINES,
         *get_args(Verdict),
-        *("promote", "hold", "challenger", "by {lines}", CONTENT, ROLLOUTS, FORM),
-        *(BASE, TUNED, CHAMPION, PUBLISHED, TUNED_NF4),
-        *(AS_SERVED, BESIDE_NF4, OF_THE_PUBLISHED),
+        *("promote", "hold", "challenger", "by {lines}", ROLLOUTS),
+        *(BASE, TUNED, CHAMPION, PUBLISHED),
+        *(AS_SERVED, OF_THE_PUBLISHED),
         *(each.kind for each in instructions()),
         *get_args(RaterKind),
         *WORDS,
