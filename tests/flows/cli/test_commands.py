@@ -67,12 +67,14 @@ def all_commands() -> Iterator[tuple[str, Any]]:
 
 def test_each_command_takes_quiet_and_has_an_example_whose_options_it_knows() -> None:
     for path, command in all_commands():
+        assert any("--quiet" in option.opts for option in command.params), path
+        if " " in path:
+            continue
         words = shlex.split(command.epilog.removeprefix("Example: "))
-        assert " ".join(words[: 1 + len(path.split())]) == f"tucano {path}"
+        assert words[:2] == ["tucano", path]
         named = command if not hasattr(command, "commands") else command.commands[words[2]]
         known = {name for option in named.params for name in option.opts}
         assert {word for word in words if word.startswith("-")} <= known, path
-        assert any("--quiet" in option.opts for option in command.params), path
 
 
 def test_the_help_shows_a_commands_example() -> None:
@@ -126,7 +128,7 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(
 def test_quiet_before_or_after_the_name_leaves_out_progress_alone(tmp_path: Path) -> None:
     assert in_a_process("--version").stdout.startswith("tucano ")
     (tmp_path / "rollouts.jsonl").write_text(ROLLOUT, encoding="utf-8")
-    score = ("score", tmp_path / "rollouts.jsonl", "--state", tmp_path)
+    score = ("score", tmp_path / "rollouts.jsonl")
     said, before, after = (in_a_process(*words) for words in (score, ("--quiet", *score), (*score, "--quiet")))
     assert "1 rollouts" in said.stdout
     assert (said.stdout, "") == (before.stdout, before.stderr)

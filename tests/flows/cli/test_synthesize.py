@@ -71,8 +71,6 @@ def test_the_same_command_gives_the_same_bytes(made: Path, tmp_path: Path) -> No
         (["--count", "9", "--orders", "3"], "orders: must be greater than or equal to 50"),
         (["--count", "9", "--set", "train.max_steps=1"], "another section"),
         (["--count", "9", "--set", "synthesize.paraphrase.url=sk-1"], "paraphrase.url: must be an http"),
-        (["--count", "5", "--set", "synthesize.counts={extraction=2000}"], "use --count and --mix"),
-        (["--count", "5", "--set", " synthesize.orders=77"], "use --orders"),
         (["--count", "99999999999"], "counts asks for 99999999999 prompts; 10,000,000 is the most"),
         (["--count", "9", "--orders", "99999999999"], "orders: must be less than or equal to 10000000"),
     ],
