@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -31,6 +31,9 @@ from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, plan, read_compari
 from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactDamaged, ArtifactStore
 from tasks.lineage.store.inventory import short
 from tasks.report.language import spoken
+
+if TYPE_CHECKING:
+    from tasks.evaluate.decision import Compare
 
 OR_THE_EVALUATIONS: Final = "If not given, that of the evaluation that the files are in, else"
 DEFAULTS: Final = {"margin": 0.05, "resamples": 10_000, "seed": 0, "truth_loss": TRUTH_LOSS}
@@ -164,7 +167,8 @@ def _decide(
     evaluation: ArtifactRecord | None, base: Path, tuned: Path, settings: Mapping[str, Any]
 ) -> tuple[Comparison, str]:
     """Compare two models by all that is known of them; return with it a sentence on what was examined."""
-    of_base, of_tuned, by_settings = read_scores(base), read_scores(tuned), partial(compare_scores, **settings)
+    of_base, of_tuned = read_scores(base), read_scores(tuned)
+    by_settings: "Compare" = partial(compare_scores, **settings)
     if evaluation is None:
         why = "the files are of no evaluation's artifact"
     elif [base.name, tuned.name] != [scores_file(BASE), scores_file(TUNED)]:
