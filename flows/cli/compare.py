@@ -168,7 +168,7 @@ def _decide(
 ) -> tuple[Comparison, str]:
     """Compare two models by all that is known of them; return with it a sentence on what was examined."""
     of_base, of_tuned = read_scores(base), read_scores(tuned)
-    by_settings: "Compare" = partial(compare_scores, **settings)
+    by_settings: Compare = partial(compare_scores, **settings)
     if evaluation is None:
         why = "the files are of no evaluation's artifact"
     elif [base.name, tuned.name] != [scores_file(BASE), scores_file(TUNED)]:
