@@ -79,14 +79,7 @@ def read_databases(folder: Path) -> Databases:
 def write_folder(
     folder: Path, items: Iterable[BenchmarkItem], copies: Sequence[Tables], card: Mapping[str, Any]
 ) -> None:
-    """Write a benchmark; equal content gives equal bytes, whatever the version of SQLite.
-
-    Args:
-        folder: An empty folder.
-        items: The items, in the order of the file.
-        copies: What the copies of the store are filled with.
-        card: All that the card says but the digests of the other files.
-    """
+    """Write a benchmark; equal content gives equal bytes, whatever the version of SQLite."""
     lines = [_line(item.model_dump()) for item in items]
     (folder / ITEMS_FILE).write_bytes(b"".join(lines))
     (folder / STORE_FILE).write_bytes(_line({"copies": [_written(copy) for copy in copies]}))
