@@ -27,7 +27,7 @@ ADDED: Final = 4
 
 
 def standard_error(count: Numbers, total: Numbers, squares: Numbers) -> Numbers:
-    """Return the standard error of means of values in [0, 1] by their sum and sum of squares; never 0, or infinite."""
+    """Return the standard error of means of values in [0, 1] by sum and sum of squares; never 0, infinite of none."""
     n = count + ADDED
     mean = (total + ADDED / 2) / n
     variance = np.maximum((squares + ADDED / 2 - n * mean**2) / (n - 1), 0.0)
