@@ -40,20 +40,6 @@ def test_finds_are_printed_written_and_the_same_again(tmp_path: Path) -> None:
     assert max(map(len, re.findall(r"(?m)^[┃┏┡│└].*$", ended.text))) <= 100
 
 
-@pytest.mark.parametrize(
-    ("more", "sentence"),
-    [
-        (("--task", "pushes"), "there is no task 'pushes'; use one of: extraction"),
-        (("--rollouts", "none.jsonl"), "rollouts none.jsonl cannot be read"),
-        (("--task", "push", "--evaluations", "1", "--out", __file__), "cannot be written (File exists); give"),
-    ],
-)
-def test_bad_usage_is_one_sentence(more: tuple[str, ...], sentence: str) -> None:
-    ended = attack(*more)
-    assert ended.returncode == 2
-    assert sentence in ended.text
-
-
 @pytest.mark.integration
 def test_an_attack_ends_with_4_on_sigterm_and_keeps_what_it_found(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "flows", "audit", "attack", "--task", "extraction"]
