@@ -96,11 +96,7 @@ def read_example() -> dict[str, Any]:
 
 
 def keep_example(page: Path, file: Path = EXAMPLE_FILE) -> None:
-    """Keep the rows of a page of completions as the shipped ones.
-
-    Raises:
-        ValueError: The page carries none.
-    """
+    """Keep the rows of a page of completions as the shipped ones."""
     rows = {name: value for name, value in unpacked(page.read_text(encoding="utf-8")).items() if name != "words"}
     text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
     file.write_bytes(gzip.compress(text.encode(), mtime=0))

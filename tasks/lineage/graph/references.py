@@ -66,11 +66,7 @@ class Registered:
 def find_reference(
     text: str, inventory: Inventory, deleted: Sequence[str], versions: Sequence[ModelVersion], registered: Registered
 ) -> ResolvedReference:
-    """Resolve a reference, also to artifacts that the store no longer has, but that others were made from.
-
-    Raises:
-        InputError: It names nothing, or several things.
-    """
+    """Resolve a reference, also to artifacts that the store no longer has, but that others were made from."""
     wanted = text.strip()
     if not wanted:
         raise InputError(f"REF is empty; give {WHAT_THERE_IS}")

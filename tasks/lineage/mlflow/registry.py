@@ -327,11 +327,7 @@ def _now() -> str:
 
 
 def _as_policy_version(version: Any) -> PolicyVersion:
-    """Return a version of MLflow's as this pipeline registered it.
-
-    Raises:
-        InputError: It was not registered by this pipeline.
-    """
+    """Return a version of MLflow's as this pipeline registered it."""
     tags = version.tags
     try:
         return PolicyVersion(
