@@ -9,15 +9,13 @@ from typing import Any
 from flows.runtime.console import say, warn
 from flows.runtime.prefect_run import is_recorded, show_markdown, stage_flow
 from flows.runtime.run_page import linked_to_mlflow, mlflow_file
-from flows.runtime.session import mlflow_store
 from flows.stages.answers import Answering, Made, answer, answer_rival, answer_rungs
 from flows.stages.base import merge, published
 from flows.stages.child_pool import do_all
-from flows.stages.evaluated import Champion, champion_for, logged_training, traced_answers
+from flows.stages.evaluated import Champion, champion_for, logged_training
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
-from schemas.config.config import Config
 from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import JudgeConfig
 from schemas.progress import Progress
@@ -25,7 +23,7 @@ from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, REPORT_TEXT, TUNED, read_report
-from tasks.evaluate.completions.page import PAGE_FILE, unpacked
+from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.judge import AnswerPair, JudgeReport, judge_insights
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
 from tasks.evaluate.report.background import Background, LearningCurve
@@ -35,7 +33,6 @@ from tasks.evaluate.stage import PUBLISHED, TUNED_NF4, Evaluation, ShownModel
 from tasks.evaluate.stage import run as run_evaluation
 from tasks.evaluate.stats.statistics import is_wide
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.mlflow.traces import record_traces
 from tasks.personal_data.scrub import scrub_column
 from tasks.policy.endpoint import EndpointError
 from tasks.report.language import spoken
@@ -150,7 +147,7 @@ def evaluate(
             output=output,
         )
         run_evaluation(evaluation, progress)
-        _show_in_mlflow(config, mlflow_run, output)
+        mlflow_run.log_figures(metrics_of_report(read_report(output)))
 
     stage = Stage(
         name=STAGE,
@@ -205,14 +202,6 @@ def _answers_of_rivals(session: Session, dataset: StageResult, plan: StageResult
             # It decides nothing, so its failure stops nothing; its answers so far are kept for the next run.
             warn(f"{error}; the evaluation continues without it", STAGE)
     return answers
-
-
-def _show_in_mlflow(config: Config, mlflow_run: StageRun, evaluation: Path) -> None:
-    """Let MLflow's run show the report's figures, and as traces a sample of the page of completions."""
-    mlflow_run.log_figures(metrics_of_report(read_report(evaluation)))
-    rows = unpacked((evaluation / PAGE_FILE).read_text(encoding="utf-8"))
-    uri, _ = mlflow_store(config.state)
-    record_traces(uri, mlflow_run.run_id, config.rewards.spec, list(traced_answers(rows)))
 
 
 def _every_completion(result: StageResult, session: Session) -> str:

@@ -1,25 +1,17 @@
-"""Material of an evaluation besides answers: the champion, trainings, and a sample for MLflow."""
+"""Material of an evaluation besides answers: the champion and trainings."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
 
 from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactRecord
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from tasks.evaluate.compare import BASE, TUNED
-from tasks.evaluate.completions.rows import SHARES, LoggedTraining, RaisedAlarm
-from tasks.lineage.mlflow.traces import TracedAnswer
+from tasks.evaluate.completions.rows import LoggedTraining, RaisedAlarm
 from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, read_summary
 from tasks.train.watch.alarms import past_alarms
-
-MOST_A_TASK: Final = 5
-"""Prompts of each task whose answers are traced: those with the first ids, which are digests, so a random sample."""
 
 
 @dataclass(frozen=True)
@@ -86,38 +78,3 @@ def logged_training(seed: int, policy: StageResult) -> LoggedTraining:
         {entry["step"]: entry["by_task"] for entry in read_summary(policy.path)["validation"]},
         tuple(sorted(alarms, key=lambda alarm: alarm.step)),
     )
-
-
-def traced_answers(rows: Mapping[str, Any]) -> Iterator[TracedAnswer]:
-    """Yield base and tuned's first answers to the sampled prompts, prompt by prompt.
-
-    Args:
-        rows: The document of the page of completions.
-    """
-    prompts, answers, texts = rows["prompts"], rows["answers"], rows["texts"]["text"]
-    first: dict[tuple[int, str], int] = {}
-    for row, (prompt, model) in enumerate(zip(answers["prompt"], answers["model"], strict=True)):
-        first.setdefault((prompt, rows["models"][model]), row)
-    of_task: Counter[int] = Counter()
-    for prompt in sorted(set(answers["prompt"]), key=lambda place: str(prompts["id"][place])):
-        number = prompts["task"][prompt]
-        of_task[number] += 1
-        if of_task[number] > MOST_A_TASK:
-            continue
-        task, reference = rows["tasks"][number], prompts["reference"][prompt]
-        for model in (BASE, TUNED):
-            row = first[prompt, model]
-            parts = zip(rows["components"][task], answers["parts"][row], strict=True)
-            truth = answers["truth"][row]
-            scores = {"reward": answers["reward"][row]}
-            scores |= {f"reward.{name}": part for name, part in parts if part is not None}
-            scores |= {} if truth is None else {"ground truth": truth}
-            yield TracedAnswer(
-                model,
-                task,
-                prompts["id"][prompt],
-                texts[prompts["text"][prompt]],
-                texts[answers["text"][row]],
-                None if reference is None else texts[reference],
-                {name: score / SHARES for name, score in scores.items()},
-            )
