@@ -66,7 +66,6 @@ class JudgeReport:
     """Results of the judge, by test prompt."""
 
     model: str
-    """Its name at its endpoint."""
     prompts: int
     tuned_wins: int
     base_wins: int

@@ -60,19 +60,12 @@ class PolicyVersion:
     """Version of the registered model."""
 
     version: str
-    """Its number in the registry."""
     policy: str
-    """The sha256 of its policy artifact."""
     evaluation: str
-    """The sha256 of its evaluation."""
     verdict: str
-    """The promotion gate's verdict."""
     base_model: str | None
-    """Hub name of the model that it was trained from; None if it has none."""
     load_in_4bit: bool
-    """Whether it was trained and evaluated beside a 4-bit base."""
     forced: str | None
-    """Reason of a promotion against the gate's verdict; None without one."""
     promoted_at: str | None
     """Time when it last became the champion, by a promotion or a rollback to it, in ISO 8601; None: never."""
     rolled_back_at: str | None
@@ -84,9 +77,7 @@ class Rollback:
     """Result of a rollback."""
 
     left: PolicyVersion
-    """The version that was the champion."""
     back: PolicyVersion
-    """The version that is the champion again."""
 
 
 def checked_reason(text: str) -> str:
