@@ -68,9 +68,3 @@ def test_the_majority_takes_each_field_by_itself() -> None:
     found = {each.name: each for each in baselines(rows, answered(rows), lambda rollout: 0.0, 1)}
 
     assert json.loads(found["majority"].says["sentiment"]) == {"polarity": "negative", "score": 5}
-
-
-def test_the_same_seed_chooses_the_same_and_a_task_without_training_prompts_has_an_echo_alone() -> None:
-    first, second = (baselines(reviews(0), answered(reviews(500)), reward, 7) for _ in range(2))
-    assert first == second
-    assert [each.name for each in baselines([], answered(reviews(0)), reward, 7)] == ["echo"]
