@@ -9,7 +9,7 @@ import pytest
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.registry import LONGEST_REASON, LocalRegistry, Registry, checked_reason
+from tasks.lineage.mlflow.registry import LONGEST_REASON, Registry, checked_reason
 from tests.tasks.lineage.mlflow.records import artifact
 
 pytestmark = pytest.mark.integration
@@ -300,17 +300,13 @@ def test_a_reason_that_nobody_could_read_is_refused(reason: str, reported: str) 
         checked_reason(reason)
 
 
-def test_a_file_is_read_as_mlflow_reads_it(registry: Registry, register: Register, uri: str) -> None:
+def test_versions_are_read_by_number_newest_first_and_by_their_origin(registry: Registry, register: Register) -> None:
     name = "read"
     first = register(name)
     second = register(name, evaluation=artifact("evaluation", "5"), verdict="hold", policy=artifact("policy", "6"))
-    registry.promote(name, CHAMPION, PREVIOUS, first, promotion=PROMOTION)
-    reader = LocalRegistry(uri)
-    assert reader.holder(name, CHAMPION) == registry.holder(name, CHAMPION)
-    assert reader.holder(name, PREVIOUS) is None
-    assert reader.versions(name) == registry.versions(name)
-    assert [reader.version(name, None).version, reader.version(name, first).version] == [second, first]
-    assert reader.knows(name, first, POLICY.sha256, EVALUATION.sha256)
-    assert not reader.knows(name, second, POLICY.sha256, EVALUATION.sha256)
+    assert [registry.version(name, None).version, registry.version(name, first).version] == [second, first]
+    assert registry.holder(name, CHAMPION) is None
+    assert registry.knows(name, first, POLICY.sha256, EVALUATION.sha256)
+    assert not registry.knows(name, second, POLICY.sha256, EVALUATION.sha256)
     with pytest.raises(InputError, match="has no version 99"):
-        reader.version(name, "99")
+        registry.version(name, "99")
