@@ -21,11 +21,9 @@ class Disagreement:
     """Completion ranked differently by reward and by score."""
 
     judged: ScoredCompletion
-    """The completion with its scores and its reward."""
     places: float
     """Rank by reward minus rank by score within its task; negative if the reward ranks it lower."""
     of: int
-    """Completions of its task."""
 
     @property
     def share(self) -> float:
@@ -34,12 +32,7 @@ class Disagreement:
 
 
 def worst_disagreements(judged: Sequence[ScoredCompletion], count: int) -> tuple[Disagreement, ...]:
-    """Return the completions with the largest rank differences, the worst first.
-
-    Args:
-        judged: Completions of one or several tasks; ranks are within a task.
-        count: Maximum number; equal ranks are no disagreement.
-    """
+    """Return the completions with the largest rank differences, the worst first."""
     from scipy.stats import rankdata
 
     by_task: dict[TaskName, list[ScoredCompletion]] = {}

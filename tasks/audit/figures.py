@@ -26,11 +26,9 @@ STRATA: Final = {
     BY_REWARD: ("chosen by reward", "D", "none", LOSS),
     _OTHERWISE: ("chosen otherwise", "s", "none", SOFT),
 }
-"""Label of a stratum, and marker, face and edge of its points."""
 _FEWEST_FOR_QUARTILES: Final = 4
 _MOST_TICKS: Final = 6
 _COLUMNS: Final = 3
-"""Panels of the history beside one another."""
 
 
 def agreement(rows: Sequence[ScoredCompletion], found: Agreement, config: AuditConfig) -> str:
@@ -42,12 +40,7 @@ def agreement(rows: Sequence[ScoredCompletion], found: Agreement, config: AuditC
 
 
 def history(audits: Sequence[tuple[int, AuditRecord]], config: AuditConfig) -> str:
-    """Draw each task's rho, down to its lower bound, over several audits.
-
-    Args:
-        audits: The audits with their numbers, the oldest first.
-        config: The thresholds of the newest.
-    """
+    """Draw each task's rho, down to its lower bound, over several audits."""
     tasks = [task for task in TASK_NAMES if any(task in record.tasks for _, record in audits)]
     audited = [found for _, record in audits for found in record.tasks.values()]
     least = min([0.0, *(value for found in audited for value in (found.rho, found.rho_low) if value is not None)])

@@ -77,7 +77,6 @@ def _given(file: Path) -> Iterator[tuple[bytes, GivenReference]]:
 
 
 def _records(text: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the text of each row, line ends included, and its cells."""
     taken: list[str] = []
 
     def lines() -> Iterator[str]:

@@ -20,7 +20,6 @@ class Probe:
 
     passed: bool
     detail: str
-    """The worst case, and the bound that applies."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +27,11 @@ class Objection:
     """Reason that forbids training."""
 
     check: str
-    """Name of the check, such as `rho` or `probe:refusal`."""
     text: str
-    """The explanation, with the value found and the value required."""
     task: TaskName | None = None
     """The task of the reward; None for an objection to the sheet."""
 
     def __str__(self) -> str:
-        """Return it as one of the gate's reasons."""
         return f"{self.task}: {self.text}" if self.task else self.text
 
 
@@ -54,9 +50,7 @@ class AuditGate:
     """The gate's verdict."""
 
     objections: tuple[Objection, ...]
-    """Reasons that forbid training."""
     reasons: tuple[str, ...]
-    """The objections in words or, without any, the evidence for training."""
 
     @property
     def passed(self) -> bool:
@@ -80,14 +74,7 @@ def decide(
     rater_kinds: Iterable[RaterKind],
     config: AuditConfig,
 ) -> AuditGate:
-    """Permit training only without an objection to any task's reward.
-
-    Args:
-        tasks: The tasks of the sheet.
-        unscored: Tasks of the rollouts that are missing from the sheet.
-        rater_kinds: Kinds of raters: people, a rubric or a model.
-        config: The thresholds.
-    """
+    """Permit training only without an objection to any task's reward."""
     objections = [objection for audit in tasks.values() for objection in audit.objections]
     objections += [Objection("unscored", worded("no completion is scored"), task) for task in unscored]
     if not tasks:
@@ -129,7 +116,6 @@ def _of_scores(task: TaskName, agreement: Agreement, config: AuditConfig) -> lis
 
 
 def _of_rewards(task: TaskName, agreement: Agreement, config: AuditConfig) -> list[Objection]:
-    """Return objections where the rewards deviate from the scores."""
     objections = []
     if agreement.no_numbers:
         text = worded("{n} rewards are no finite number", n=agreement.no_numbers)

@@ -23,7 +23,6 @@ SCALE: Final = {
     "4": "um deslize",
     "5": "como está",
 }
-"""Meaning of each score."""
 PSEUDONYM: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 
 
@@ -32,11 +31,8 @@ class RaterView:
     """A rater's view of a completion, without its reward or the scores of others."""
 
     audit_id: str
-    """Its identity."""
     task: TaskName
-    """The prompt's task."""
     prompt: str
-    """The question."""
     completion: str
     """The answer to score, which is hostile text."""
 
@@ -46,11 +42,6 @@ class Labelling:
 
     def __init__(self, sheet: Path, rater: str, task: TaskName | None = None) -> None:
         """Open a sheet for one rater, at the first completion without that rater's score.
-
-        Args:
-            sheet: The sheet's file.
-            rater: The rater's pseudonym.
-            task: The only task to score; None for all.
 
         Raises:
             InputError: The sheet cannot be read or has none of the task, or the pseudonym is invalid or is not a
@@ -64,7 +55,6 @@ class Labelling:
         self._steps: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
         """Scores and skips, each with its completion, and for a skip those that were skipped before."""
         self._notes: dict[str, str] = {}
-        """Notes of scores that were undone."""
         self._take(read_rows(sheet))
         self._check_kind()
         if not self._shown:
@@ -124,10 +114,6 @@ class Labelling:
     def score(self, score: int, note: str | None = None) -> None:
         """Save the current completion's score, and advance.
 
-        Args:
-            score: The score, 1 to 5.
-            note: The rater's note; None leaves the present one.
-
         Raises:
             InputError: The sheet can no longer be read or written, or has no such completion.
         """
@@ -169,7 +155,6 @@ class Labelling:
         return True
 
     def _take(self, rows: Rows) -> None:
-        """Adopt the sheet's present rows."""
         self._rows = rows
         mine = {row["audit_id"] for row in rows if row["rater"] == self.rater and is_scored(row)}
         in_scope = (row for row in rows if self._task in {None, row["task"]})

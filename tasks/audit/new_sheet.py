@@ -16,15 +16,6 @@ def make_sheet(
 ) -> Sample:
     """Write the sheet of some rollouts.
 
-    Args:
-        rollouts: JSON Lines of rollouts of the current policy, several of each prompt.
-        spec: The reward specification that defines the strata.
-        store: Folder of the store that sql_qa's questions are about; read if there are any.
-        per_task: Completions of each task.
-        seed: Decides the sample.
-        sheet: The file to write; it must not exist, since it might hold scores.
-        progress: Called for each rollout.
-
     Raises:
         InputError: Rollouts or store cannot be read, nothing can be sampled, or there is a sheet already.
     """

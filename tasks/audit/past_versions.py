@@ -17,11 +17,7 @@ FILE: Final = Path(__file__).resolve().parents[2] / "data" / "audit" / "versions
 
 
 def versions_of(whole: str) -> dict[TaskName, str]:
-    """Return the version of each task's reward that one version of all stands for; nothing where it is not known.
-
-    Args:
-        whole: A version of all rewards, or its first 16 digits or more.
-    """
+    """Return the version of each task's reward that one version of all stands for; nothing where it is not known."""
     versions: Mapping[TaskName, str] = next(
         (known for name, known in _read().get("whole", {}).items() if whole and name.startswith(whole)), {}
     )

@@ -19,10 +19,8 @@ from tasks.audit.labelling import check_pseudonym
 Lines = tuple[GivenReference, ...]
 
 LONGEST_COMPLAINT: Final = 100
-"""Most characters of what is written as a reference."""
 
 Choices = Mapping[str, tuple[str, Any]]
-"""Wording and value of each answer, by key."""
 
 _MOODS: Final = {"1": ("negativo", "negative"), "2": ("neutro", "neutral"), "3": ("positivo", "positive")}
 _STARS: Final = {str(stars): ("estrela" if stars == 1 else "estrelas", stars) for stars in range(1, 6)}
@@ -58,10 +56,8 @@ QUESTIONS: Final[Mapping[str, tuple[str, Choices]]] = {
     "repeat_intent": ("O cliente pretende comprar de novo?", _YES_OR_NO),
     "would_recommend": ("O cliente recomendaria a compra?", _YES_OR_NO),
 }
-"""Question about each field of a reference, and its answers."""
 UNKNOWN_KEY: Final = "d"
 WRITTEN: Final = frozenset({"main_complaint"})
-"""Fields whose answer may also be written in words."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +67,7 @@ class ReferenceQuestion:
     prompt_id: str
     task: AskedTask
     prompt: str
-    """The prompt's text, which is hostile."""
     field: str
-    """The field that is asked for."""
 
 
 class ReferenceSession:
@@ -81,12 +75,6 @@ class ReferenceSession:
 
     def __init__(self, prompts: Sequence[PromptRow], file: Path, rater: str, task: AskedTask | None = None) -> None:
         """Begin at the first field that is unknown and that nobody was asked for.
-
-        Args:
-            prompts: The test prompts.
-            file: The references given so far; a new file where there is none.
-            rater: The person's pseudonym.
-            task: The only task to ask about; None for all that can be asked.
 
         Raises:
             InputError: The pseudonym is invalid, nothing is unknown, or the file cannot be read.
@@ -147,9 +135,6 @@ class ReferenceSession:
 
     def answer(self, value: Any) -> None:
         """Save a value of the current field, and advance; a value that another person gave meanwhile stays.
-
-        Args:
-            value: The value; None where the person cannot tell.
 
         Raises:
             InputError: The file can no longer be read or written.
@@ -213,7 +198,6 @@ class ReferenceSession:
         self._take(lines)
 
     def _take(self, lines: Lines) -> None:
-        """Adopt the file's present lines."""
         asked = _asked(lines)
         self._queue = [each for each in self._questions if (each.prompt_id, each.field) not in asked]
 

@@ -21,9 +21,7 @@ REPORT_PAGE = "report.html"
 DATA_FILES: Final = ("tasks/audit/report.html.j2",)
 
 WORST_SHOWN: Final = 20
-"""Disagreements shown with their texts, over all tasks."""
 AUDITS_SHOWN: Final = 20
-"""Audits in the history, this one included."""
 
 _TEMPLATE: Final = Path(__file__).with_name("report.html.j2")
 _WORST_OF_TASK: Final = 3
@@ -37,9 +35,7 @@ class PastAudit:
     """Earlier audit, of another reward version or another sheet."""
 
     made: datetime
-    """Time of the audit."""
     record: AuditRecord
-    """Its record, with the verdict."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +43,8 @@ class AuditSection:
     """Page section of one task."""
 
     task: TaskName
-    """The task."""
     audit: TaskAudit
-    """The findings."""
     figure: str
-    """Reward against score, as an SVG element."""
     worst: tuple[tuple[int | None, Disagreement], ...]
     """Its worst disagreements, each with its rank among those of all tasks, if it has one."""
 
@@ -76,11 +69,9 @@ class HistoryLine:
     """Audit as a line of the history."""
 
     number: int
-    """Its number, the oldest being 1."""
     made: str
     """Time of the audit; "this audit" for this one, so that the page does not depend on the time."""
     record: AuditRecord
-    """Its record, with the verdict."""
 
 
 def write_page(
@@ -106,16 +97,7 @@ def render(
     past: Sequence[PastAudit],
     config: AuditConfig,
 ) -> str:
-    """Render the page; the same audits give the same bytes.
-
-    Args:
-        tasks: The findings by task.
-        gate: The verdict.
-        rows: Every completion of the sheet.
-        record: Identity of the audited rewards and sheet.
-        past: Earlier audits, in any order.
-        config: The thresholds, which the figures show.
-    """
+    """Render the page; the same audits give the same bytes."""
     worst = worst_disagreements(rows, WORST_SHOWN)
     audits, kinds = _history(record, past), sorted(set(record.raters.values()))
     shown = audits[:AUDITS_SHOWN]
@@ -163,7 +145,6 @@ def _section(
 
 
 def _history(record: AuditRecord, past: Sequence[PastAudit]) -> list[HistoryLine]:
-    """Return this audit and the earlier ones, the newest first."""
     newest_first = sorted(past, key=lambda audit: audit.made, reverse=True)
     earlier = [(moment(audit.made.isoformat()), audit.record) for audit in newest_first]
     dated = [(worded("this audit"), record), *earlier]

@@ -7,7 +7,7 @@ from pathlib import Path
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import score_rollout
-from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 
 RewardFunction = Callable[[Rollout], ScoredRollout]
 
@@ -15,13 +15,8 @@ RewardFunction = Callable[[Rollout], ScoredRollout]
 def reward_of(tasks: Iterable[TaskName], store: Path, spec: SpecName) -> RewardFunction:
     """Return the reward of some tasks.
 
-    Args:
-        tasks: The tasks; the store is read only if sql_qa is among them.
-        store: Folder of the store that sql_qa's questions are about.
-        spec: The reward specification.
-
     Raises:
         InputError: The store cannot be read.
     """
-    databases = open_databases(store) if "sql_qa" in set(tasks) else None
+    databases = Databases.open(store) if "sql_qa" in set(tasks) else None
     return partial(score_rollout, databases=databases, spec=spec)

@@ -28,25 +28,15 @@ class RolloutRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     base: Path
-    """Folder of the base model."""
     load_in_4bit: bool
-    """Whether its weights are quantized, as in training."""
     dataset: Path
-    """Folder of the dataset artifact; only its training split is read."""
     tasks: tuple[TaskName, ...] = TASK_NAMES
-    """The tasks whose prompts are answered."""
     prompts_per_task: int
-    """Prompts of each task to answer."""
     completions_per_prompt: int
-    """Completions of each prompt."""
     max_tokens: int
-    """Longest completion, in tokens."""
     batch_size: int
-    """Completions sampled at once."""
     seed: int
-    """Decides the prompts and every sampled token."""
     output: Path
-    """The file of rollouts to write."""
 
 
 def main(request_file: Path, channel: Channel) -> None:

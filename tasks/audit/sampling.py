@@ -28,9 +28,7 @@ class Sample:
     rows: tuple[dict[str, str], ...]
     """By task; a prompt's completions are adjacent, so that it is read once."""
     drawn: dict[TaskName, int]
-    """Completions of each task."""
     too_long: int
-    """Completions too long for a spreadsheet's cell, which are left out."""
     alone: tuple[TaskName, ...]
     """Tasks without a prompt that has two completions on the sheet: agreement within a prompt stays unknown."""
 
@@ -40,11 +38,6 @@ def sample(rollouts: Sequence[ScoredRollout], per_task: int, seed: int) -> Sampl
 
     Of each task, one half is random, by prompts with several completions each. The other half covers every level of the
     reward: zeros, the highest rewards and each decile of the remainder take turns.
-
-    Args:
-        rollouts: Completions with their rewards, several of each prompt; duplicates count once.
-        per_task: Completions of each task; fewer if there are not as many different ones.
-        seed: Decides the sample, and the order of the rows.
     """
     different = {audit_id(rollout): rollout for rollout in reversed(rollouts)}
     readable = {identity: rollout for identity, rollout in sorted(different.items()) if _is_readable(rollout)}

@@ -13,7 +13,6 @@ from schemas.errors import InputError
 from tasks.audit.sheet import Row, as_kept, read_with_dialect, write_rows
 
 Rows = tuple[Row, ...]
-"""A sheet's rows in order."""
 
 _NOT_SCORED: Final[Row] = dict.fromkeys(("human_score", "rater", "rater_kind", "notes"), "")
 

@@ -28,7 +28,6 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.shown import shown_text
 
 COLUMNS: Final = tuple(SheetRow.model_fields)
-"""The sheet's columns in order."""
 MOST_CHARACTERS: Final = 32_000
 """A spreadsheet's cell holds 32,767 units of UTF-16; a longer text comes back truncated."""
 
@@ -47,15 +46,10 @@ class ScoredItem:
     """Completion of the sheet with its scores."""
 
     audit_id: str
-    """Its identity."""
     stratum: str
-    """Stratum of the sample that it was drawn for."""
     rollout: Rollout
-    """Its rollout."""
     scores: Mapping[str, int]
-    """Score by rater, 1 to 5."""
     notes: tuple[str, ...]
-    """The raters' notes."""
 
     @property
     def score(self) -> float:
@@ -68,11 +62,8 @@ class ScoredSheet:
     """All scored completions, each once."""
 
     items: tuple[ScoredItem, ...]
-    """The completions, in the order of the sheet."""
     rater_kinds: Mapping[str, RaterKind]
-    """Kind of each rater."""
     unscored: tuple[TaskName, ...]
-    """Tasks of the rollouts that are missing from the sheet."""
     siblings: tuple[Rollout, ...]
     """All rollouts of the sheet's prompts: an answer that the policy repeats is on the sheet only once."""
 
@@ -122,11 +113,8 @@ def as_row(rollout: Rollout, stratum: str) -> dict[str, str]:
 def write_rows(path: Path, rows: Iterable[Row], dialect: Dialect = _NEW) -> None:
     """Write a sheet atomically, as CSV.
 
-    Args:
-        path: The file.
-        rows: The sheet's rows.
-        dialect: Delimiter, line ends and encoding. UTF-8 is written with a byte order mark, without which a spreadsheet
-            takes it for cp1252; and so is a sheet in cp1252 once it has a character that cp1252 lacks.
+    UTF-8 has a byte order mark, without which a spreadsheet takes it for cp1252; so has a sheet in cp1252 once it has a
+    character that cp1252 lacks.
     """
     text = io.StringIO(newline="")
     # Before Python 3.13 the writer leaves a line feed unquoted where rows end in a carriage return.
@@ -182,11 +170,6 @@ def is_scored(row: Row) -> bool:
 
 def read_scored_sheet(path: Path, rollouts: Sequence[Rollout], raters: Sequence[str] = ()) -> ScoredSheet:
     """Read a sheet with every row scored, and find the rollout of each.
-
-    Args:
-        path: The sheet.
-        rollouts: The rollouts behind its rows.
-        raters: Permitted raters; all if empty.
 
     Raises:
         InputError: The sheet cannot be read, rows are unscored, faulty or duplicated, their text matches no rollout, or

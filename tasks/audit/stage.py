@@ -33,7 +33,6 @@ ROLLOUTS_FILE: Final = "rollouts.jsonl"
 STORE_FOLDER: Final = "store"
 REPORT_FILE: Final = "report.json"
 FILES: Final = frozenset({SHEET_FILE, ROLLOUTS_FILE, REPORT_FILE, REPORT_PAGE, AUDIT_RECORD_FILE})
-"""Files of an audit artifact."""
 
 # The bootstrap is the only random part; a fixed seed makes the audit of a sheet and a reward reproducible.
 _SEED: Final = 0
@@ -44,11 +43,8 @@ class AuditFiles:
     """Input files of an audit."""
 
     sheet: Path
-    """The scored sheet."""
     rollouts: Path
-    """The rollouts behind its rows."""
     store: Path
-    """Folder of the store on which SQL is run."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +52,8 @@ class Audit:
     """Audit of the rewards on one sheet."""
 
     tasks: Mapping[TaskName, TaskAudit]
-    """The findings by task."""
     gate: AuditGate
-    """The gate's verdict."""
     judged: tuple[ScoredCompletion, ...]
-    """Each completion of the sheet with its reward."""
 
     def report(self) -> dict[str, Any]:
         """Return the content of `report.json`."""
@@ -97,14 +90,6 @@ def run(
 ) -> Audit:
     """Audit the rewards; write `report.json`, `report.html`, `audit.json`, and a copy of the sheet and its rollouts.
 
-    Args:
-        files: The sheet, its rollouts and store.
-        config: The gate's thresholds, and the permitted raters.
-        spec: The reward specification to audit.
-        output: An empty folder.
-        past: Earlier audits, which the page shows beside this one.
-        progress: Called with the finished tasks.
-
     Raises:
         InputError: Sheet, rollouts or store cannot be read or do not belong together.
         Interrupted: Sheet or rollouts were changed meanwhile.
@@ -136,14 +121,7 @@ def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[
 
 
 def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig, progress: Progress = silent) -> Audit:
-    """Compare a reward with the scores of a sheet, and probe it with completions of known quality.
-
-    Args:
-        sheet: The scored completions.
-        score: The reward.
-        config: The gate's thresholds.
-        progress: Called with the finished tasks.
-    """
+    """Compare a reward with the scores of a sheet, and probe it with completions of known quality."""
     tasks: dict[TaskName, TaskAudit] = {}
     everything: list[ScoredCompletion] = []
     for done, task in enumerate(sheet.tasks):

@@ -23,9 +23,7 @@ class Correlation:
     """Spearman's rank correlation of rewards and scores; None if one side is constant."""
 
     n: int
-    """Scored completions."""
     rho: float | None
-    """The correlation."""
     bonett_wright: Interval | None
     """Its 95 % interval by Bonett and Wright's formula, which treats completions as independent, as the next does."""
     bca: Interval | None
@@ -58,7 +56,6 @@ class Agreement:
     random_half: Correlation
     """Over the random sample alone: the others were chosen by their reward."""
     tau_b: float | None
-    """Kendall's tau-b."""
     pairwise_accuracy: float | None
     """Share of pairs that rewards and scores order the same way, ties in both included."""
     within_prompt_rho: float | None
@@ -68,9 +65,7 @@ class Agreement:
     alpha: float | None
     """Ordinal Krippendorff alpha between raters; None if no completion has two."""
     n_raters: int
-    """Raters who scored the task."""
     overlap: int
-    """Completions with two raters or more."""
     worst_in_top_quartile: int
     """Completions scored 1 by at least half of their raters, with a reward in the top quartile."""
     best: int
@@ -93,16 +88,7 @@ def measure(
     rng: np.random.Generator,
     groups: Sequence[Sequence[float]] | None = None,
 ) -> Agreement:
-    """Compute every number of one task's agreement.
-
-    Args:
-        rewards: The reward of each completion.
-        scores: The scores of the same completions by rater, 1 to 5.
-        prompt_ids: The prompt of each completion.
-        at_random: Whether it was drawn at random.
-        rng: Source of the bootstrap's randomness.
-        groups: The rewards of all rollouts of each prompt, if there are more than these completions.
-    """
+    """Compute every number of one task's agreement."""
     raw = np.array(rewards, dtype=np.float64)
     reward: Numbers = np.nan_to_num(raw, nan=0.0, posinf=0.0, neginf=0.0).round(_DECIMALS)
     score = np.array([fmean(given.values()) for given in scores])

@@ -17,12 +17,7 @@ class Metric(Protocol):
     """Ground-truth metric: the task's `truth.py`, which is not a reward and imports nothing that decides one."""
 
     def __call__(self, rollouts: Sequence[Rollout], databases: Databases | None, /) -> dict[str, float]:
-        """Return metrics in [0, 1] over the rollouts with references; empty if none has one.
-
-        Args:
-            rollouts: Rollouts of one task.
-            databases: Read by sql_qa only.
-        """
+        """Return metrics in [0, 1] over the rollouts with references; empty if none has one."""
         ...
 
 
@@ -35,15 +30,12 @@ class CommerceTask:
     """What the model is asked, in a line of the model card: `described(__doc__)`, so that a word of it retrains
     nothing."""
     system: str
-    """The system prompt, in Portuguese."""
     instruction: str
     """The instruction of a prompt that is asked in production: the first of those that training uses."""
     inputs: type[TaskInputs]
-    """What a shop gives for one prompt."""
     answer: Callable[[Reference], str]
     """A fully correct completion made from a reference; unknown values are answered plausibly."""
     rewards: Mapping[SpecName, Reward]
-    """The task's reward under each specification."""
     metric: Metric
     answer_metrics: tuple[str, ...]
     """Metrics that are defined for one answer, and that an answer made from the reference alone can satisfy: macro-F1
@@ -54,7 +46,6 @@ class CommerceTask:
     faults: Callable[[str, random.Random], str]
     """Spoils a right answer for the stand-in's demonstrations (`tasks.stand_in.demonstrations`)."""
     answers_in_json: bool
-    """Whether an answer is one JSON object."""
     asked_by_reference: bool
     """Whether the reference identifies the question; elsewhere references are labels, which unrelated prompts share."""
     prompt_is_unread: bool
@@ -63,7 +54,6 @@ class CommerceTask:
     """Checks an answer to a prompt as the reward does, and gives away what holds of it; whatever both are, it raises
     nothing. The databases are read by sql_qa only, whose queries are not run without."""
     schema: Mapping[str, Any] | None = None
-    """JSON schema of what is served; None where that is a text."""
     parts: tuple[str, ...] = ()
     """Keys of the reference of whose values some are never trained on, so that unseen ones are evaluated."""
     grammar: str = ""

@@ -37,13 +37,6 @@ def distinct_prompts(
     """Yield at most `count` items with their prompts, in random order, no two prompts the same.
 
     Every item comes once before any comes again, then in another wording.
-
-    Args:
-        items: Material of the prompts; read one at a time, so they may be created lazily.
-        instructions: The wordings.
-        write: Writes an item's prompt in a wording.
-        generator: Draws the order, and with it each item's first wording.
-        count: Requested prompts.
     """
     order = list(range(len(items)))
     generator.shuffle(order)

@@ -28,12 +28,7 @@ def one_of(values: Iterable[str]) -> Field:
 
 
 def text(longest: int, *, empty: bool = False) -> Field:
-    """Return a text's field: prose that begins with a letter or digit, of so many characters at most.
-
-    Args:
-        longest: Characters.
-        empty: Whether it may be empty.
-    """
+    """Return a text's field: prose that begins with a letter or digit, of so many characters at most."""
     words = f"[{_LETTER}0-9]{_PROSE}*"
     return {"type": "string", "pattern": f"^({words})?$" if empty else f"^{words}$", "maxLength": longest}
 

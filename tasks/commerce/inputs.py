@@ -10,9 +10,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 LONGEST_TEXT: Final = 5_000
-"""Characters of a text that somebody wrote."""
 LONGEST_NAME: Final = 300
-"""Characters of a name or an offer."""
 
 
 def one_line(text: str) -> str:

@@ -49,11 +49,6 @@ def _guides(guided: Guided, task: CommerceTask) -> bool:
 def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName = "grounded") -> ScoredRollout:
     """Score one rollout by its task.
 
-    Args:
-        rollout: The completion with its prompt and what is known of the right answer.
-        databases: Copies of the store that sql_qa's questions are about; other tasks do without, and so does `v4.2`.
-        spec: Which reward.
-
     Raises:
         InputError: A sql_qa rollout comes without databases, or its reference query does not run on them. The
             completion, whatever it is, raises nothing.

@@ -6,13 +6,11 @@ reader.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import Final
+from typing import Any, Final
 
-from pydantic import Field
-
-from tasks.commerce.text.lexicons import PhraseData, read_data, read_lexicon
+from tasks.commerce.text.lexicons import read_entries, read_lexicon
 
 DATA_FILES: Final = (
     "data/evidence/regulated.toml",
@@ -24,30 +22,13 @@ _BETWEEN: Final = r"\w*(?: \w{1,4})? "
 """Between two beginnings of one product: the end of its first word, and `de`, `para` and the like."""
 
 
-class Law(PhraseData):
-    """What a law says, the beginnings of the words of the products that it is about, and whether they are no names."""
-
-    frase: str
-    radicais: tuple[str, ...] = Field(min_length=1)
-    recusa: bool = False
-
-
-class Laws(PhraseData):
-    """All of the file."""
-
-    iguais: Mapping[str, str]
-    sinais: str
-    exceto: tuple[str, ...]
-    leis: tuple[Law, ...]
-
-
 @lru_cache(maxsize=KEPT_NAMES)
-def law_on(text: str) -> tuple[str, Law] | None:
-    """Return the word of a text that a law is about, and the law; of several, one that makes it no name."""
+def law_on(text: str) -> tuple[str, Any] | None:
+    """Return the word of a text that a law is about, and the law; of several, one that makes it no name (`recusa`)."""
     laws, exceptions, patterns = _laws()
     plain = exceptions.sub(" ", "".join(laws.iguais.get(each, each) for each in _plain(text)))
     found = [(match[0], law) for pattern, law in patterns if (match := pattern.search(plain))]
-    return max(found, key=lambda each: each[1].recusa, default=None)
+    return max(found, key=lambda each: bool(each[1].recusa), default=None)
 
 
 def _plain(text: str) -> str:
@@ -67,12 +48,12 @@ def has_bad_sign(name: str) -> bool:
 
 
 @cache
-def _laws() -> tuple[Laws, re.Pattern[str], tuple[tuple[re.Pattern[str], Law], ...]]:
-    laws = Laws.model_validate(read_data("evidence/regulated.toml"))
+def _laws() -> tuple[Any, re.Pattern[str], tuple[tuple[re.Pattern[str], Any], ...]]:
+    laws = read_entries("evidence/regulated.toml")
     # An offence of three words or more is a sentence.
     known = [_plain(each) for name in ("offences", "discrimination") for each in read_lexicon(name)]
     offences = [each.replace(" ", ". ") + "." for each in known if each.count(" ") < 2]
-    stems = [(*law.radicais, *offences) if law.recusa else law.radicais for law in laws.leis]
+    stems = [[*law.radicais, *offences] if law.recusa else law.radicais for law in laws.leis]
     return laws, _any_of(laws.exceto), tuple(zip(map(_any_of, stems), laws.leis, strict=True))
 
 

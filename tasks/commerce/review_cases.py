@@ -24,9 +24,7 @@ class ReviewCase:
     """Olist's `customer_unique_id`."""
     rating: int
     text: str
-    """Title and message."""
     known: dict[str, Any]
-    """The fields of an extraction that the store knows."""
     complaint_words: str | None = None
     """Words of the message that make the main complaint, where the store knows them; empty without one."""
 

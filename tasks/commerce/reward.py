@@ -16,9 +16,7 @@ class Score(NamedTuple):
     """Components of one completion's reward."""
 
     components: Mapping[str, float]
-    """Each component of the task, in [0, 1]."""
     parsed: dict[str, Any] | None = None
-    """The object read from the completion, if the task requires one and one was found."""
 
 
 class Scorer(Protocol):
@@ -61,10 +59,6 @@ def fill_unknown(components: Mapping[str, float | None], weights: Mapping[str, f
     """Give each component with an unknown reference the weighted mean of the known ones.
 
     The reward then equals that of the known components alone, with their weights scaled to sum to 1.
-
-    Args:
-        components: Values in [0, 1], or None if the reference is unknown; at least one is known.
-        weights: The weight of each component.
     """
     known = {name: value for name, value in components.items() if value is not None}
     if len(known) == len(components):

@@ -18,7 +18,7 @@ from schemas.json_lines import stream_json_lines
 from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import TASKS, joint_version, reward_versions, score_rollout
-from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 
 
 @dataclass
@@ -42,14 +42,6 @@ def score_file(
 ) -> dict[str, Any]:
     """Score every rollout of a file; nothing is written unless all of it could be scored.
 
-    Args:
-        rollouts: JSON Lines of rollouts.
-        spec: The reward specification.
-        store: Folder of the store that sql_qa's questions are about.
-        output: Destination of the scored rollouts, in file order, replacing an existing file; None to write none.
-        progress: Called for each rollout.
-        metrics: Measure the ground truth too; this holds the file's rollouts in memory.
-
     Returns:
         `rollouts`, `spec`, `reward_version` of all tasks together, `reward_versions` by task, and by task its number of
         rollouts, mean reward and mean components, and its metrics if requested.
@@ -63,7 +55,7 @@ def score_file(
     by_task: defaultdict[TaskName, TaskScores] = defaultdict(TaskScores)
     with _replacing(output, rollouts) as lines:
         total = _check(rollouts, spec, store, metrics=metrics)
-        databases = None if store is None else open_databases(store)
+        databases = None if store is None else Databases.open(store)
         for number, rollout in enumerate(stream_json_lines(rollouts, Rollout, "rollouts"), start=1):
             try:
                 scored = score_rollout(rollout, databases, spec)

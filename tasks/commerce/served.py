@@ -21,12 +21,7 @@ class Served(NamedTuple):
 
 
 def serve_object(completion: str, checks: Mapping[str, Callable[[Any], bool]]) -> Served:
-    """Read an answer that is to be one JSON object with exactly these fields, and nothing else.
-
-    Args:
-        completion: The answer, whatever it is.
-        checks: By field, whether a value is one of its values.
-    """
+    """Read an answer that is to be one JSON object with exactly these fields, and nothing else."""
     found, needed = parse_object(completion)[:2]
     if found is None or needed:
         return Served(None, False, "a resposta não é só um objeto JSON")

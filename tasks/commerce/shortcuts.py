@@ -24,11 +24,8 @@ class PromptRule(NamedTuple):
     """A constant for each value of some lines."""
 
     names: tuple[str, ...]
-    """The lines that it reads."""
     by_value: Mapping[tuple[str, ...], str]
-    """The answer, by the lines' values."""
     usual: str
-    """The answer to other values."""
 
     def answer(self, prompt: str) -> str:
         """Return the answer to a prompt."""
@@ -46,10 +43,7 @@ def choose_rule(
 ) -> PromptRule | None:
     """Return the rule that earns most on prompts that did not choose its constants; None without lines to read.
 
-    Args:
-        prompts: Prompts of one task.
-        constants: The answers that it may give; one or more.
-        earned: What each of them earns on each prompt, shape (prompts, constants).
+    `earned` is what each constant earns on each prompt, shape (prompts, constants).
     """
     lines = [lines_of(prompt) for prompt in prompts]
     names = [
@@ -123,9 +117,6 @@ def effective_number(texts: Sequence[str]) -> float:
     It is 1 where all are the same and their number where all differ (Hill, 1973, "Diversity and evenness", order 1).
     Texts that differ in case, spacing, punctuation, quotes or brackets alone are the same: one answer with and without
     a stray comma is one answer.
-
-    Args:
-        texts: One text or more.
     """
     counts = Counter(" ".join(FORM.sub(" ", text.casefold()).split()) for text in texts)
     return math.exp(-sum(count / len(texts) * math.log(count / len(texts)) for count in counts.values()))

@@ -14,7 +14,6 @@ from typing import Any, Final, NoReturn
 MAX_JSON: Final = 20_000
 """Longest completion, in characters, that is read as JSON."""
 MAX_DIGITS: Final = 15
-"""Digits of a number that is read; longer ones are no amounts."""
 
 NUMBER: Final = r"[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?(?![0-9])|[0-9]+(?:[.,][0-9]+)?"
 """A number in Brazilian notation, or with a decimal point."""
@@ -24,7 +23,6 @@ _COMBINING: Final = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\
 _DASHES: Final = {ord(dash): "-" for dash in "‐‑‒–—−"} | {ord(quote): "'" for quote in "’‘´`"}
 _WORD: Final = re.compile(r"[^\W_]+")
 _FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(?P<inside>[^`]*)\n[ \t]*```\s*", re.IGNORECASE)
-"""One code fence, with nothing but blanks around it and no other within it."""
 
 
 def fold(text: str) -> str:

@@ -14,7 +14,6 @@ from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce import registry
-from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.baselines import baselines
 from tasks.evaluate.answers.cost import serving
@@ -46,7 +45,6 @@ from tasks.report.canvas import write_figures
 from tasks.report.wording import worded
 
 METRICS_FILE: Final = "ground_truth.json"
-TUNED_NF4: Final = "tuned-nf4"
 PUBLISHED: Final = "published"
 
 Judge = Callable[[Sequence[AnswerPair]], JudgeReport | None]
@@ -110,7 +108,7 @@ class Evaluation:
 def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
     """Score and compare the answers to the test split, and write scores, metrics, reports and figures."""
     config, spec, seed, chosen_seed = evaluation.config, evaluation.spec, evaluation.seed, evaluation.chosen_seed
-    databases = open_databases(evaluation.store)
+    databases = Databases.open(evaluation.store)
     folders = {BASE: evaluation.base, TUNED: evaluation.tuned[chosen_seed]}
     folders |= {CHAMPION: evaluation.champion} if evaluation.champion else {}
     folders |= {other.name: other.answers for other in evaluation.others}

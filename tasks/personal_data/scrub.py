@@ -35,7 +35,6 @@ _FEWEST_SPELLED: Final = 5
 """Numerals and digits; one fewer behind the name of a document."""
 _DOCUMENTS: Final = ("CPF", "CNPJ", "CEP", "RG", "CNH", "PIS", "TITULO")
 _WINDOW: Final = 40
-"""Characters before a number in which a word may name its kind."""
 _CARD_LENGTHS: Final = range(14, 17)
 _CPF_LENGTH: Final = 11
 _CNPJ_LENGTH: Final = 14
@@ -62,9 +61,6 @@ _CUES: Final = (
 def scrub(text: str) -> tuple[str, Counter[Kind]]:
     """Replace the personal data in a text.
 
-    Args:
-        text: Any text; read in time linear in its length.
-
     Returns:
         The text with placeholders, and the number of each kind, without zeros. Scrubbing a scrubbed text again changes
         nothing.
@@ -82,11 +78,7 @@ def scrub(text: str) -> tuple[str, Counter[Kind]]:
 
 
 def scrub_column(texts: pl.Series) -> list[tuple[str, Counter[Kind]]]:
-    """Scrub each text of a column; what cannot hold personal data is not searched.
-
-    Args:
-        texts: Strings without nulls.
-    """
+    """Scrub each text of a column; what cannot hold personal data is not searched."""
     marked = zip(texts, may_hold_personal_data(texts), strict=True)
     return [scrub(text) if is_suspect else (text, Counter()) for text, is_suspect in marked]
 

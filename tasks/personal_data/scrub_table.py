@@ -36,7 +36,6 @@ class Scrubbed:
 
     table: pl.DataFrame
     replaced: Counter[Kind] = field(default_factory=Counter)
-    """Replacements by kind."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Ids of the changed rows: old to new.
 
@@ -69,12 +68,7 @@ def scrub_prompts(table: pl.DataFrame) -> Scrubbed:
 
 
 def scrubbed_rows(rows: Iterable[PromptRow], replaced: Counter[Kind]) -> Iterator[PromptRow]:
-    """Yield prompts without personal data, in their order; few are in memory at once.
-
-    Args:
-        rows: The prompts; their identities are none.
-        replaced: Gets the replacements by kind.
-    """
+    """Yield prompts without personal data, in their order; few are in memory at once."""
     remaining = iter(rows)
     while batch := list(islice(remaining, ROWS_AT_ONCE)):
         texts = [(row.system, row.prompt, canonical_json(row.reference)) for row in batch]
@@ -92,10 +86,6 @@ def scrub_store(store: Store, replaced: Counter[Kind]) -> Store:
     """Return a store without personal data in its texts; its identities are none, but for names of products.
 
     Products that differed in personal data only are one.
-
-    Args:
-        store: The store.
-        replaced: Gets the replacements by kind.
     """
     tables = {each.name: getattr(store, each.name) for each in fields(store)}
     clean = {name: _scrubbed_table(table, replaced) for name, table in tables.items() if table is not None}
@@ -195,5 +185,7 @@ def _without_personal_data(value: Any, replaced: Counter[Kind]) -> Any:
     if isinstance(value, list):
         return [_without_personal_data(part, replaced) for part in value]
     if isinstance(value, dict):
-        return {_scrubbed(key, replaced): _without_personal_data(part, replaced) for key, part in value.items()}
+        # In one order, since two keys may be one afterwards.
+        parts = sorted(value.items())
+        return {_scrubbed(key, replaced): _without_personal_data(part, replaced) for key, part in parts}
     return value

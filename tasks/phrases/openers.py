@@ -9,7 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
@@ -19,7 +19,6 @@ from tasks.commerce.push.phrases import (
     FORM,
     LETTER,
     LONGEST_OPENER,
-    OpenersOfGroup,
     OwnOpener,
     content_words,
     read_phrases,
@@ -44,7 +43,7 @@ Ask = Callable[[str, str, int], str]
 """Returns a model's answer to a system text and a request; the number makes each answer another."""
 
 
-def known_group(group: str) -> OpenersOfGroup:
+def known_group(group: str) -> Any:
     """Return a group of the phrases.
 
     Raises:

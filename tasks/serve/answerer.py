@@ -14,7 +14,7 @@ from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.commerce.registry import SERVED, TASKS, grammar_of, score_rollout
-from tasks.commerce.sql_qa.open_databases import open_databases
+from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.adapters import adapter_for
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 from tasks.policy.load import load_policy, load_tokenizer
@@ -71,7 +71,7 @@ class Answerer:
         adapter = adapter_for(served.policy, task) if served.policy is not None else None
         self._model: Any = load_policy(served.weights, adapter, four_bit=False)
         needs_store = task == "sql_qa" and served.store is not None
-        self._databases = open_databases(served.store) if needs_store and served.store else None
+        self._databases = Databases.open(served.store) if needs_store and served.store else None
 
     def answer(self, rows: Sequence[PromptRow], progress: Progress) -> list[TaskAnswer]:
         """Answer prompts, in their order.

@@ -18,7 +18,6 @@ from schemas.errors import GateRefused
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import SERVED, TASKS, grammar_of, score_rollout
 from tasks.commerce.served import Served
-from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import as_messages
 from tasks.serve.engines.client import AnswerEngine, EngineQuestion, EngineRefused, EngineUnavailable
@@ -80,7 +79,7 @@ class DeployedVersion:
 
     def _serve_query(self, store: Path, row: PromptRow, completion: str) -> Served:
         if self._databases is None:
-            self._databases = open_databases(store)
+            self._databases = Databases.open(store)
         return TASKS[row.task].serve(completion, row.prompt, self._databases)
 
     async def retire(self) -> None:
@@ -179,7 +178,7 @@ async def check_golden(
 
 
 def _compare(asked: Sequence[GoldenPrompt], texts: Sequence[str], model: ServedModel) -> GoldenCheck:
-    databases = open_databases(model.store) if model.store is not None else None
+    databases = Databases.open(model.store) if model.store is not None else None
     answered = [each.row.answered(text) for each, text in zip(asked, texts, strict=True)]
     promised = [score_rollout(each.rollout, databases, model.spec).reward for each in asked]
     found = [score_rollout(each, databases, model.spec).reward for each in answered]

@@ -67,7 +67,6 @@ def _stars_more(step: int) -> FieldChange:
 
 
 def _side(*, taken: bool) -> FieldChange:
-    """Return the change of a side to none, or of none to a side."""
     other = {"polarity": "positive" if taken else "neutral"}
     return lambda fields: other if (fields["polarity"] == "neutral") is taken else None
 

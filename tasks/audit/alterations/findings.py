@@ -52,12 +52,10 @@ def cells_of(good: GoodAnswer) -> dict[tuple[str, str], str]:
 
 
 def _each(change: Callable[[Finding], Mapping[str, Any] | None]) -> Change:
-    """Return the change of all findings."""
     return lambda good, _: _written([{**each, **(change(each) or {})} for each in _findings(good)])
 
 
 def _first(change: Callable[[Finding, GoodAnswer], Mapping[str, Any] | None]) -> Change:
-    """Return the change of the first finding to which it applies."""
 
     def changed(good: GoodAnswer, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
         found = _findings(good)

@@ -26,11 +26,8 @@ from tasks.audit.alterations.library import (
 
 Fields = dict[str, Any]
 FieldChange = Callable[[Fields], Mapping[str, Any] | None]
-"""Returns fields and their new values; None where it does not apply."""
 SHARES: Final = ("churn_risk", "risk_score")
-"""Fields with a number from 0 to 1."""
 STARS: Final = ("sentiment_score", "score")
-"""Fields with 1 to 5 stars."""
 SENTIMENTS: Final = ("sentiment", "polarity")
 COMPLAINT: Final = "main_complaint"
 OTHER_COMPLAINTS: Final = ("frete caro", "atraso na entrega")

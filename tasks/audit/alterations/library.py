@@ -15,7 +15,6 @@ from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.sandbox import Database, Databases
 
 TOLERANCE: Final = 1e-6
-"""Smaller differences are floating-point errors."""
 NOTHING_EARNED: Final = 0.15
 """Most that a text without content earns: below the weight of any task's main content."""
 ERROR_COST: Final = 0.05
@@ -38,7 +37,6 @@ class GoodAnswer:
     reference: Reference
     text: str
     system: str = ""
-    """The system prompt."""
     databases: Databases | None = None
     """The reward's copies of the store; of sql_qa only."""
     witness: Database | None = None
@@ -70,7 +68,6 @@ class Bound(NamedTuple):
         return math.inf if math.isnan(found) else found
 
     def __str__(self) -> str:
-        """Return it for a report, such as `at most 0.7 of 0.95`'s `at most 0.7 of`."""
         return f"{self.kind} {self.value:g}"
 
 
@@ -110,7 +107,6 @@ class Alteration:
 
     name: str
     says: str
-    """What it does, in a sentence."""
     change: Change
     bound: Bound
     beside: Change | None = None
@@ -125,12 +121,7 @@ class Alteration:
         return self.bound.kind in ("at most", "at most of", "costs")
 
     def apply(self, good: GoodAnswer, change: Change | None = None) -> str | None:
-        """Return the altered answer, the same for the same prompt; None where it does not apply or changes nothing.
-
-        Args:
-            good: An answer of any form: a sheet and a search hold what no alteration expects.
-            change: The change to apply; the alteration's own if None.
-        """
+        """Return the altered answer, the same for the same prompt; None where it does not apply or changes nothing."""
         generator = random.Random(f"{SEED}:{self.name}:{good.prompt}")
         try:
             altered = (change or self.change)(good, generator)
@@ -179,7 +170,6 @@ NOTHING_SAID: Final[Mapping[str, str]] = {
     "long refusal": "Não consigo responder a esta pergunta, pois não tenho acesso aos dados da loja. " * 3,
     "English refusal": "I'm sorry, but I can't help with that request.",
 }
-"""Texts that say nothing of any prompt, by their names."""
 BESIDE: Final[Mapping[str, tuple[str, str, Bound]]] = {
     "chatter": (
         "Claro! Segue a resposta:\n@\nEspero ter ajudado!",
@@ -208,7 +198,6 @@ BESIDE: Final[Mapping[str, tuple[str, str, Bound]]] = {
     "invisible character": ("\u200b@", "Has a zero-width space before it.", costs(FORM_COST)),
     "direction turned": ("\u202e@", "Is written from right to left.", costs(FORM_COST)),
 }
-"""Texts beside a right answer, by their names."""
 
 
 def _cut(share: float) -> Change:

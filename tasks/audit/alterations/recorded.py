@@ -40,7 +40,6 @@ class RecordedPrompt(BaseModel):
     prompt: str
     reference: dict[str, Any]
     scores: dict[str, dict[str, float]]
-    """By alteration: the reward, and its components by name."""
 
     def rollout(self, completion: str) -> Rollout:
         """Return an answer to it, which may be text that no file holds."""

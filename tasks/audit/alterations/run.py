@@ -21,7 +21,6 @@ from tasks.audit.gate import Probe
 from tasks.audit.reward import RewardFunction
 from tasks.commerce.registry import TASKS, reward_of
 from tasks.commerce.reward import Reference
-from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Database, Databases
 
 ALTERATIONS: Final[Mapping[TaskName, tuple[Alteration, ...]]] = MappingProxyType(
@@ -35,7 +34,6 @@ ALTERATIONS: Final[Mapping[TaskName, tuple[Alteration, ...]]] = MappingProxyType
         "churn": (replace(RIGHT, judged="most"), *ANY_TASK[1:], *CHURN),
     }
 )
-"""The library by task."""
 MAX_PROMPTS: Final = 16
 """Prompts of a task whose answers are altered: an audit of a long sheet takes no longer."""
 CHANCE: Final = 0.05
@@ -50,7 +48,6 @@ class RewardMeter:
     """A reward on the altered answers to some prompts; it keeps the first fault of a total, and what to ask again."""
 
     def __init__(self, score: RewardFunction) -> None:
-        """Begin without any."""
         self._score = score
         self.count = 0
         self.fault: str | None = None
@@ -68,11 +65,6 @@ class RewardMeter:
 
 def run_alterations(task: TaskName, rollouts: Sequence[Rollout], score: RewardFunction) -> dict[str, Probe]:
     """Alter the right answer to each prompt, and compare what a reward gives with the bounds.
-
-    Args:
-        task: The task.
-        rollouts: Rollouts of it with references; one of each prompt is used.
-        score: The reward under audit.
 
     Returns:
         A probe for each alteration that applies to a prompt, and two of the reward's total; one failed probe if no
@@ -120,7 +112,7 @@ def shipped_stores(task: TaskName) -> SqlStores:
     if task != "sql_qa":
         return None, None
     folder = AUDIT_FOLDER / "store"
-    return open_databases(folder), Database(read_store(folder))
+    return Databases.open(folder), Database(read_store(folder))
 
 
 def _probe(

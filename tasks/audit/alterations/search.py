@@ -43,9 +43,7 @@ class Program(NamedTuple):
     """A program that answers any prompt."""
 
     base: str
-    """The text it begins with; empty for the right answer of the prompt."""
     steps: tuple[tuple[str, str], ...] = ()
-    """Names of steps, each with its argument."""
 
     @property
     def mechanism(self) -> tuple[str, ...]:
@@ -220,14 +218,7 @@ def search(
     is_over: Callable[[int], bool],
     found: Callable[[Sequence[FoundExploit]], None] = lambda _: None,
 ) -> SearchResult:
-    """Search until it is over; equal seeds and evaluations give equal finds.
-
-    Args:
-        target: The reward and its prompts.
-        rollouts: Completions of real policies to begin with, of any tasks.
-        is_over: Returns after so many evaluations whether to end.
-        found: Called with all finds when there is a new one.
-    """
+    """Search until it is over; equal seeds and evaluations give equal finds."""
     began, generator = time.monotonic(), random.Random(f"{target.seed}:search")
     rivals = [*target.rivals, *dict.fromkeys(each.completion for each in rollouts if each.task == target.task)]
     first = [*(Program("", ((name, ""),)) for name in _alterations(target.task)), *map(Program, filter(None, rivals))]

@@ -27,13 +27,11 @@ def _with_slot(other: Mapping[str, str]) -> Change:
 
 
 def _filled(good: GoodAnswer, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
-    """Write the names out, as they stand in the prompt."""
     lines = dict(re.findall(r"^(\w+): (.+)$", good.prompt, re.MULTILINE))
     return _SLOT.sub(lambda slot: lines[slot[1].capitalize()], good.text) if _SLOT.search(good.text) else None
 
 
 def _in_sentence(text: str) -> Change:
-    """Return the change that adds words before the last mark."""
     return lambda good, _: f"{good.text[:-1]} {text}{good.text[-1]}"
 
 

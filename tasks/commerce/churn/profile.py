@@ -1,6 +1,6 @@
 """Profile of a prompt: the lines that a reason may name, and what each says for leaving or for staying.
 
-Directions of values and the clauses that say them are data (`data/evidence/churn.toml`).
+Directions of values and the clauses that say them are data (`data/evidence/churn.toml` says what each key means).
 """
 
 import re
@@ -8,96 +8,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from math import inf
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
-from pydantic import Field
-
-from tasks.commerce.text.lexicons import PhraseData, read_data
+from tasks.commerce.text.lexicons import Entry, read_entries
 
 DATA_FILES: Final = ("data/evidence/churn.toml",)
-PLURAL: Final = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")
-"""The word for 1 and the one for other numbers."""
-
 Direction = Literal["sai", "fica"]
-
-
-class Band(PhraseData):
-    """Values up to a highest one, and what they say: nothing without a direction."""
-
-    ate: float | None = None
-    aponta: Direction | None = None
-    peso: int = Field(default=0, ge=0)
-    frases: tuple[str, ...] = ()
-
-
-class ProfileField(PhraseData):
-    """Line of a profile that a reason may name."""
-
-    nome: str
-    tema: str
-    faixas: tuple[Band, ...] = Field(min_length=1)
-
-    def band(self, value: float) -> Band:
-        """Return the band of a value."""
-        return next(band for band in self.faixas if band.ate is None or value <= band.ate)
-
-
-class Conclusion(PhraseData):
-    """How an answer is said, from a certainty on."""
-
-    de: float
-    sai: tuple[str, ...] = Field(min_length=1)
-    fica: tuple[str, ...] = Field(min_length=1)
-
-
-class Sentences(PhraseData):
-    """Sentences around the clauses: `motivos` for the answer, `ressalva` against it, `contra_os_dados` for none."""
-
-    motivos: str
-    contra_os_dados: str
-    ressalva: str
-
-
-class ChurnPhrases(PhraseData):
-    """All of the file."""
-
-    texto: Sentences
-    conclusoes: tuple[Conclusion, ...] = Field(min_length=1)
-    campos: tuple[ProfileField, ...]
-
-
-@cache
-def read_phrases() -> ChurnPhrases:
-    """Read the phrases."""
-    return ChurnPhrases.model_validate(read_data("evidence/churn.toml"))
-
-
+OTHER: Final[Mapping[Direction, Direction]] = {"sai": "fica", "fica": "sai"}
 MOST: Final = 3
-"""Reasons of an answer."""
 KEPT_PROFILES: Final = 4_096
 WAITED_DAYS: Final = 2
 """From the last order on, after which one that has not come may be a grievance."""
 MAX_CHARACTERS: Final = 4_000
-"""Of a prompt; a profile has some 300."""
 RATINGS: Final = ("Última nota", "Nota média")
-OTHER: Final[Mapping[Direction, Direction]] = {"sai": "fica", "fica": "sai"}
 _COUNT: Final = re.compile(r"(\d{1,3}(?:\.\d{3})+|\d{1,12})()", re.ASCII)
 _FIGURES: Final = {
     "Total gasto": re.compile(r"(?:R\$ )?(\d{1,3}(?:\.\d{3})+|\d{1,12})(,\d{1,2})?", re.ASCII),
     "Última nota": (_STARS := re.compile(r"([0-5])(,\d{1,2})?", re.ASCII)),
     "Nota média": _STARS,
 }
-"""How the figures of a line are written; others are counts."""
-_SILENT: Final = Band()
+_SILENT: Final = Entry(peso=0, frases=[])
 """Says nothing, such as a rating that nobody gave, or any line of somebody without an order."""
-
-
-class Explanation(NamedTuple):
-    """Fields that explain an answer."""
-
-    fields: Sequence[str]
-    weight: int
-    """How telling they are together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,29 +37,42 @@ class CustomerProfile:
 
     texts: Mapping[str, str]
     """Values as they are printed, by the fields' names."""
-    bands: Mapping[str, Band]
-    """What each value says."""
+    bands: Mapping[str, Any]
+    """What each value says, the direction (`aponta`) and how telling it is (`peso`)."""
+
+    def weight(self, names: Sequence[str]) -> int:
+        """Return how telling some lines are together."""
+        return sum([self.bands[name].peso for name in names])
 
     @cached_property
     def pointing(self) -> Mapping[Direction, list[str]]:
         """Return the fields that point each way, the most telling first, one of each theme."""
         found: dict[Direction, dict[str, str]] = {"sai": {}, "fica": {}}
-        for name in sorted(self.bands, key=lambda name: -self.bands[name].peso):
+        for name in sorted(self.bands, key=lambda name: -self.weight([name])):
             if direction := self.bands[name].aponta:
                 found[direction].setdefault(themes()[name], name)
         return {direction: list(by_theme.values()) for direction, by_theme in found.items()}
 
     @cached_property
-    def explanations(self) -> Mapping[Direction, Explanation]:
-        """Return the lines that explain each answer best: those that point its way, and only then the others."""
+    def explanations(self) -> Mapping[Direction, tuple[Sequence[str], int]]:
+        """Return the lines that explain each answer best, those that point its way first, and how telling they are."""
         found = {way: [*self.pointing[way], *self.pointing[OTHER[way]]][:MOST] for way in OTHER}
-        return {way: Explanation(names, sum(self.bands[name].peso for name in names)) for way, names in found.items()}
+        return {way: (names, self.weight(names)) for way, names in found.items()}
+
+
+@cache
+def phrases() -> Any:
+    """Return the fields with their bands, and the sentences."""
+    found = read_entries("evidence/churn.toml")
+    for field in found.campos:
+        field["faixas"] = [Entry(_SILENT | band) for band in field.faixas]
+    return found
 
 
 @cache
 def themes() -> Mapping[str, str]:
     """Return the theme of each field."""
-    return {field.nome: field.tema for field in read_phrases().campos}
+    return {field.nome: field.tema for field in phrases().campos}
 
 
 @lru_cache(maxsize=KEPT_PROFILES)
@@ -141,7 +85,7 @@ def read_profile(prompt: str) -> CustomerProfile | None:
 
 def profile_of(lines: Mapping[str, str]) -> CustomerProfile:
     """Return the profile of some lines, by their names."""
-    fields = {field.nome: field for field in read_phrases().campos if field.nome in lines}
+    fields = {field.nome: field for field in phrases().campos if field.nome in lines}
     figures = {name: figure for name in fields if (figure := _figure(name, lines[name])) is not None}
     came = figures.get("Pedidos", 1) - figures.get("Pedidos não entregues", 0)
     if figures.get("Pedidos") == 0:
@@ -158,8 +102,12 @@ def profile_of(lines: Mapping[str, str]) -> CustomerProfile:
     if figures.get("Pedidos não entregues") and figures.get("Dias desde a última compra", inf) < WAITED_DAYS:
         # The order is on its way.
         del figures["Pedidos não entregues"]
-    bands = {name: field.band(figures[name]) if name in figures else _SILENT for name, field in fields.items()}
+    bands = {name: _band(field, figures[name]) if name in figures else _SILENT for name, field in fields.items()}
     return CustomerProfile({name: lines[name] for name in fields}, bands)
+
+
+def _band(field: Any, value: float) -> Any:
+    return next(band for band in field.faixas if band.ate is None or value <= band.ate)
 
 
 def _figure(name: str, text: str) -> float | None:

@@ -4,15 +4,18 @@ Every word is of `data/evidence/churn.toml` or of the profile: no text of the an
 reward is of what is shown.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from tasks.commerce.churn.checker import ChurnAnswer, CitedReason, check, read_answer
-from tasks.commerce.churn.profile import MOST, PLURAL, CustomerProfile, read_phrases, read_profile
+from tasks.commerce.churn.profile import MOST, CustomerProfile, phrases, read_profile
+from tasks.commerce.churn.scorer import ChurnAnswer, CitedReason, check, read_answer
 from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served, written
 from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, report_components
 
+PLURAL: Final = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")
+"""The word for 1 and the one for other numbers."""
 NO_PROFILE: Final = (
     "o pedido não traz perfil com linhas conhecidas, e nada pôde ser conferido: escreva uma instrução e, abaixo dela, "
     "linhas como `Pedidos: 3`"
@@ -48,7 +51,7 @@ def serve(completion: str, prompt: str) -> Served:
 
 
 def _written(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[CitedReason]) -> str:
-    known, certainty = read_phrases(), max(answer.risk, 1 - answer.risk)
+    known, certainty = phrases(), max(answer.risk, 1 - answer.risk)
     conclusion = next(each for each in known.conclusoes if certainty >= each.de)
     # Of several phrases the profile decides: its answers stay alike, and neighbours read differently.
     number = sum(map(ord, "".join(profile.texts.values())))
@@ -56,7 +59,7 @@ def _written(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[Cited
         [_clause(profile, each, number) for each in said if (each.aponta == answer.direction) is supports]
         for supports in (True, False)
     )
-    choice = conclusion.sai if answer.churn else conclusion.fica
+    choice = conclusion[answer.direction]
     first = (known.texto.motivos if own else known.texto.contra_os_dados).format(
         conclusao=choice[number // 2 % len(choice)], motivos=_listed(own or against)
     )
@@ -64,8 +67,8 @@ def _written(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[Cited
 
 
 def _clause(profile: CustomerProfile, reason: CitedReason, number: int) -> str:
-    phrases = profile.bands[reason.campo].frases
-    return said_with(phrases[number % len(phrases)], reason.valor)
+    choice = profile.bands[reason.campo].frases
+    return said_with(choice[number % len(choice)], reason.valor)
 
 
 def said_with(phrase: str, value: str) -> str:

@@ -1,6 +1,8 @@
 """Churn: the risk, the answer, and the lines of the profile that speak for it.
 
-`grounded`, components in [0, 1]; the checker (`tasks.commerce.churn.checker`) says what is true:
+An answer is `{"risk_score","churn","reasons":[{"campo","valor","aponta"}, ...]}` with one to three reasons. The one
+checker below says what is true, for the reward, `valid`, the probes and the rendering. Nothing else is read, and no
+word of an answer is ever shown. Components in [0, 1]:
 
 - `churn`: whether the answer is the outcome. Gamed by the commoner outcome.
 - `risk`: one minus the Brier score of the risk, between the surest two that count. Gamed likewise.
@@ -14,40 +16,131 @@ itself, earns 0. A right decision without a true reason earns 0.5. Reasons of a 
 that reads nothing for its decision would be paid for the lines that it copies.
 """
 
-from typing import Final
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple
 
-from tasks.commerce.churn.checker import FALSE, check, read_answer
-from tasks.commerce.churn.profile import MOST, read_profile
+from tasks.commerce.churn.profile import MOST, CustomerProfile, Direction, read_profile, themes
+from tasks.commerce.evidence import read_evidence
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 
 WEIGHTS: Final = {"churn": 0.25, "risk": 0.25, "reasons": 0.30, "telling": 0.20}
-NOTHING: Final = Score(dict.fromkeys(WEIGHTS, 0.0))
 SURE: Final = (0.2, 0.8)
 """Risks beyond which no surer one earns more or less."""
-
 MISLED: Final = 0.1
 """Share of their worth that the reasons of a wrong decision keep."""
+MAX_CHARACTERS: Final = 2_000
+EVEN: Final = 0.5
+_KEYS: Final = frozenset(("risk_score", "churn", "reasons"))
+_REASON_KEYS: Final = frozenset(("campo", "valor", "aponta"))
+
+
+class ReasonFault(StrEnum):
+    """Fault of a reason, the first that was found, as the asker reads it."""
+
+    FORM = "não tem a forma de um motivo"
+    FIELD = "o perfil não tem esse campo"
+    VALUE = "o valor não é o do perfil"
+    DIRECTION = "o valor não aponta para esse lado"
+    """The value does not point that way; one that lies between points nowhere."""
+    REPEATED = "repete um campo"
+    """An earlier reason names the field, or another that says the same."""
+
+
+FALSE: Final = (ReasonFault.FIELD, ReasonFault.VALUE, ReasonFault.DIRECTION)
+"""Faults of a reason that says something untrue."""
+
+
+class CitedReason(NamedTuple):
+    """A line of the profile and the way that it points."""
+
+    campo: str
+    valor: str
+    aponta: str
+
+
+class ChurnAnswer(NamedTuple):
+    """An answer whose reasons are unchecked."""
+
+    risk: float
+    churn: bool
+    reasons: list[object]
+
+    @property
+    def direction(self) -> Direction:
+        """Return the way that its own reasons point."""
+        return "sai" if self.churn else "fica"
+
+
+class CheckedReason(NamedTuple):
+    """A reason, if it has the form of one, and its fault, if any."""
+
+    reason: CitedReason | None
+    fault: ReasonFault | None
+
+
+def read_answer(completion: str) -> ChurnAnswer | None:
+    """Return an answer, its reasons unchecked; None where it cannot be used or contradicts itself."""
+    read = read_evidence(completion, _KEYS, "reasons", MAX_CHARACTERS)
+    if read is None:
+        return None
+    risk, churn, reasons = answer = ChurnAnswer(read["risk_score"], read["churn"], read["reasons"])
+    has_form = 1 <= len(reasons) <= MOST and type(risk) in (float, int) and 0 <= risk <= 1 and type(churn) is bool
+    return answer if has_form and (risk == EVEN or (risk > EVEN) == churn) else None
+
+
+def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[CheckedReason]:
+    """Return each reason of an answer with its fault, none where it holds."""
+    checked: list[CheckedReason] = []
+    said: set[object] = set()
+    for each in reasons:
+        reason = _read(each)
+        if reason is None:
+            checked.append(CheckedReason(None, ReasonFault.FORM))
+            continue
+        fault = _fault(profile, reason)
+        if fault is None:
+            keys = {reason.campo, (themes()[reason.campo], reason.aponta)}
+            fault = ReasonFault.REPEATED if keys & said else None
+            said |= keys
+        checked.append(CheckedReason(reason, fault))
+    return checked
+
+
+def _read(found: object) -> CitedReason | None:
+    if type(found) is not dict or found.keys() != _REASON_KEYS:
+        return None
+    reason = CitedReason(found["campo"], found["valor"], found["aponta"])
+    return reason if type(reason[0]) is type(reason[1]) is type(reason[2]) is str else None
+
+
+def _fault(profile: CustomerProfile, reason: CitedReason) -> ReasonFault | None:
+    if reason.campo not in profile.texts:
+        return ReasonFault.FIELD
+    if reason.valor != profile.texts[reason.campo]:
+        return ReasonFault.VALUE
+    return None if reason.aponta == profile.bands[reason.campo].aponta else ReasonFault.DIRECTION
 
 
 def score(completion: str, prompt: str, reference: Reference | None, _: object) -> Score:
     """Score the decision and its reasons."""
     profile, answer = read_profile(prompt), read_answer(completion)
     if profile is None or answer is None:
-        return NOTHING
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
     checked = check(profile, answer.reasons)
     false = len([fault for _, fault in checked if fault in FALSE])
     true = [reason for reason, fault in checked if reason and fault is None]
     own = [reason for reason in true if reason.aponta == answer.direction]
-    pro, best = profile.pointing[answer.direction], profile.explanations[answer.direction]
+    pro, (best, most) = profile.pointing[answer.direction], profile.explanations[answer.direction]
     counted = own if len(pro) >= MOST or (pro and not own) else true
-    told = sum([profile.bands[reason.campo].peso for reason in counted])
+    told = profile.weight([reason.campo for reason in counted])
     churned = (reference or {}).get("churn")
     kept = 1.0 if churned in (None, answer.churn) else MISLED
     components = {
         "churn": None if churned is None else float(answer.churn is churned),
         "risk": None if churned is None else _risk(answer.risk, churned),
-        "reasons": kept * min(1.0, max(0, len(counted) - false) / len(best.fields)) if best.fields else 0.0,
-        "telling": kept * min(1.0, told / best.weight) if best.fields else 0.0,
+        "reasons": kept * min(1.0, max(0, len(counted) - false) / len(best)) if best else 0.0,
+        "telling": kept * min(1.0, told / most) if best else 0.0,
     }
     return Score(fill_unknown(components, WEIGHTS), {"risk_score": answer.risk, "churn": answer.churn})
 

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any, Final
 
-from tasks.commerce.churn.checker import EVEN
 from tasks.commerce.churn.profile import MOST, OTHER, CustomerProfile, Direction, profile_of, read_profile, themes
 from tasks.commerce.churn.prompts import WORDING, ChurnInputs
 from tasks.commerce.churn.render import V42_REWARD, serve
-from tasks.commerce.churn.scorer import REWARD
+from tasks.commerce.churn.scorer import EVEN, REWARD
 from tasks.commerce.churn.truth import metric
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.grammar import BOOLEAN, SHARE, literals, object_schema, text
@@ -20,7 +19,6 @@ from tasks.commerce.served import written
 SHARE_WRONG_ANSWER: Final = 0.35
 SHARE_LEFT_OUT: Final = 0.7
 LONGEST_REASONING: Final = 500
-"""Characters that the words of three reasons stay below."""
 _RISKS: Final = ((40, 0.9), (15, 0.8), (0, 0.7))
 """Risk of an outcome for which the profile's lines speak by so much more than against it."""
 _UNLIKELY: Final = 0.6
@@ -30,12 +28,11 @@ def answer(reference: Reference) -> str:
     """Return the outcome with the lines that explain it best; without a reason where the reference knows no profile."""
     profile = profile_of(reference.get("profile") or {})
     own: Direction = "sai" if reference.get("churn") else "fica"
-    weights = {way: sum(profile.bands[name].peso for name in names) for way, names in profile.pointing.items()}
-    lead = weights[own] - weights[OTHER[own]]
+    lead = profile.weight(profile.pointing[own]) - profile.weight(profile.pointing[OTHER[own]])
     risk = next((risk for least, risk in _RISKS if lead >= least), _UNLIKELY)
     return _written(
         risk if own == "sai" else round(1 - risk, 1),
-        [_reason(profile, name) for name in profile.explanations[own].fields],
+        [_reason(profile, name) for name in profile.explanations[own][0]],
     )
 
 

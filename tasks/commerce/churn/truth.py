@@ -22,7 +22,6 @@ _FILE: Final = Path(__file__).resolve().parents[3] / DATA_FILES[0]
 RATED: Final = ("Última nota", "Nota média")
 COUNTED: Final = ("Pedidos", "Pedidos não entregues", "Entregas com atraso")
 COUNTS: Final = (1, 2, 3)
-"""Reasons that are asked for."""
 
 
 def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:

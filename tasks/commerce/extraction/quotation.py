@@ -12,11 +12,8 @@ from tasks.commerce.text.text_form import KEPT_PROMPTS, fold
 DATA_FILES: Final = ("data/evidence/complaint.toml",)
 COMPLAINT: Final = "main_complaint"
 MOST_WORDS: Final = 12
-"""Words of a complaint."""
 LONGEST: Final = 300
-"""Characters of a complaint that are read; twelve words have some 70."""
 MAX_READ: Final = 20_000
-"""Characters of a review that are read."""
 
 _REVIEW: Final = re.compile(r"^Avaliação:[ \t]*(\S.*)", re.MULTILINE | re.DOTALL)
 _WORD: Final = re.compile(r"\w+")
@@ -35,7 +32,6 @@ _SENSITIVE: Final = re.compile(rf"\b(?:{'|'.join(_DATA['sensiveis'])})".replace(
 _PRAISE: Final = frozenset(_DATA["elogios"])
 _PLAIN: Final = _PRAISE | {*_DATA["neutras"]}
 _LONGEST_NEGATION: Final = 60
-"""Characters before a quotation among which its negation is looked for."""
 
 
 class QuotationFault(StrEnum):

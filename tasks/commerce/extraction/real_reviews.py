@@ -4,64 +4,176 @@ A precise reader rather than a complete one: what is not said in plain words is 
 complaint is unknown is no prompt. On simulated reviews of a seed that nobody looked at, what the words say of an issue
 is true in 99.9 % of the cases, and of the main complaint in 99.2 %; they tell nine in ten of the issues of delivery,
 eight in ten of the main complaints, and half of the issues of product and seller. A complaint has to be that of one
-clause, and neither what came without a notice nor what waits at the post office is lost.
+clause, and neither what came without a notice nor what waits at the post office is lost. All signs are data.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from tasks.commerce.extraction.complaint_signs import (
-    LOST,
-    MAX_READ,
-    TAKEN_AS_LOST,
-    ComplaintReading,
-    categories,
-    is_said,
-    read_complaints,
-    spoken_words,
-)
 from tasks.commerce.extraction.quotation import COMPLAINT, MOST_WORDS, fault_of
 from tasks.commerce.text.json_fields import sentiment_of
-from tasks.commerce.text.lexicons import read_data, read_lexicon
+from tasks.commerce.text.lexicons import read_entries, read_lexicon
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold
 
-DATA_FILES: Final = ("data/lexicons/complaints.txt", "data/lexicons/review_patterns.toml")
-LATE: Final = "atraso na entrega"
+DATA_FILES: Final = (
+    "data/lexicons/complaint_signs.txt",
+    "data/lexicons/complaints.txt",
+    "data/lexicons/intention_signs.txt",
+    "data/lexicons/review_patterns.toml",
+    "data/lexicons/topic_words.txt",
+)
+MAX_READ: Final = 2_000
+"""Characters of a review that are read; Olist's messages have at most 204."""
 ISSUE_TOPICS: Final = ("delivery", "product", "seller")
-SATISFIED: Final = 4
-"""Fewest stars of a review of which silence means that nothing is wrong."""
-DELIGHTED: Final = 5
-"""Stars beside which words of a complaint are seldom one: `o antigo quebrou`."""
+SATISFIED, DELIGHTED = 4, 5
+"""Fewest stars whose silence means that nothing is wrong, and those beside which a complaint is seldom one: `o antigo
+quebrou`."""
 BAD_STARS, LONG_FOR_A_PRICE = 2, 12
 """Stars that a price alone seldom gets, and words of a review that says more than a price."""
+LOST, LATE, CANCELLED = "produto não entregue", "atraso na entrega", "pedido cancelado"
 ARRIVED_WITH: Final = frozenset(("produto com defeito", "produto errado"))
 """Complaints of what has come: beside them `aguardo o produto` is of another."""
-CANCELLED: Final = "pedido cancelado"
-UNLIKELY: Final = (LOST, CANCELLED)
-"""Complaints that nobody is satisfied beside: stars or words are wrong."""
-OF_SEVERAL_TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
-    "pedido incompleto": ("delivery", "product", "seller"),
-    "embalagem ruim": ("delivery", "product", "seller"),
-    "pedido cancelado": ("delivery", "product", "seller"),
-    "compra errada": ("product",),
-}
-"""Complaints that one reader counts to one topic, and another to another."""
-_OF_COMPLAINT: Final = frozenset((COMPLAINT, "complaint_category", *(f"{topic}_issue" for topic in ISSUE_TOPICS)))
-_MARKS: Final = ".!?;:, "
-_LINKS: Final = frozenset(("e", "mas", "porem", "pois", "porque", "que"))
-_WORD: Final = re.compile(r"[a-z]{2}")
 ELSEWHERE: Final = frozenset(("produto com defeito", "preço alto"))
 """Complaints that may be of something else: a package, goods that were never sent, the freight."""
+TAKEN, TAKEN_AS_LOST = "+", "#"
+"""Marks of words that a sign has taken, and with which something has not come."""
+REACH: Final = 60
+"""Characters before a phrase in which a negation is looked for."""
+
+_DATA: Final = read_entries("lexicons/review_patterns.toml")
+_WORDS: Final = _DATA.words
+_MISREAD: Final = {name: re.compile("|".join(any_of)) for name, any_of in _DATA.misread.items()}
+_DENIAL: Final = rf"(?P<denial>\b(?:{'|'.join(_WORDS.negations)}) (?:(?!(?:{'|'.join(_WORDS.undenied)}))\w+ ){{0,2}})?"
+_TURNING, _DOUBTING = ({*_WORDS.negations, *known} for known in (_WORDS.turning, _WORDS.doubting))
+_CONDITIONS: Final = re.compile(rf" (?:{'|'.join(_WORDS.conditions)}) ")
+_TURN_END: Final = re.compile(rf"[;:,]| (?:{'|'.join(_WORDS.turn_ends)}) ")
+_CLAUSE_END, _SENTENCE_END = re.compile(r"[.!?;:,\n]"), re.compile(r"[.!?\n]")
+_TOKEN: Final = re.compile(r"[a-z]+|\d+|[.!?;:,\n]+")
+_GAP: Final = r"(?:(?!(?:mas|porem|contudo|entretanto|pois|porque) )\w+ ){0,3}"
+_OF_COMPLAINT: Final = frozenset((COMPLAINT, "complaint_category", *(f"{topic}_issue" for topic in ISSUE_TOPICS)))
+_MARKS: Final = ".!?;:, "
+_WORD: Final = re.compile(r"[a-z]{2}")
+
+
+class ComplaintReading(NamedTuple):
+    """Complaints of one review, or of one complaint."""
+
+    plain: tuple[str, ...]
+    """Complaints that it plainly makes, in the order of `complaint_signs.txt`."""
+    intentions: tuple[tuple[str, bool], ...]
+    open_topics: frozenset[str]
+    """Topics of which a word is left that no sign has taken, and `reserve`."""
+    rest: str
+
+
+class _Sign(NamedTuple):
+    category: str
+    complaint: str
+    denying: re.Pattern[str] | None
+    """Phrases that begin with a negation, which none before them turns round."""
+    stating: re.Pattern[str] | None
+    """Other phrases, with the negation before them if there is one."""
+
+
+@lru_cache(maxsize=KEPT_PROMPTS)
+def read_complaints(text: str) -> ComplaintReading:
+    """Read a text's complaints."""
+    spoken = _spoken_words(text)
+    intentions = _intentions(spoken)
+    plain: list[str] = []
+    for sign in _signs():
+        stated, mark = 0, TAKEN_AS_LOST if sign.complaint == LOST else TAKEN
+        if sign.denying is not None:
+            spoken, stated = sign.denying.subn(mark, spoken)
+        if sign.stating is not None and (found := [each["denial"] for each in sign.stating.finditer(spoken)]):
+            stated += found.count(None)
+            spoken = sign.stating.sub(mark, spoken)
+        if stated and sign.complaint:
+            plain.append(sign.complaint)
+    topics = frozenset(topic for topic, pattern in _topics().items() if pattern.search(spoken))
+    return ComplaintReading(tuple(dict.fromkeys(plain)), intentions, topics, spoken)
+
+
+def _spoken_words(text: str) -> str:
+    """Return folded words between single spaces; a mark ends a clause."""
+    tokens = _TOKEN.findall(fold(text[:MAX_READ]))
+    return f" {' '.join(_DATA.spelling.get(token, token) for token in tokens)} "
+
+
+def _intentions(spoken: str) -> tuple[tuple[str, bool], ...]:
+    """Return the intentions that words state; those that they state and deny are unknown."""
+    said: dict[str, set[bool]] = {}
+    for field, value, pattern in _intention_signs():
+        places = [found.span() for found in pattern.finditer(spoken)]
+        if places:
+            doubted = value and any(_is_doubted(spoken, start, end) for start, end in places)
+            said.setdefault(field, set()).update((value, not value) if doubted else (value,))
+            spoken = pattern.sub(TAKEN, spoken)
+    return tuple((field, values.pop()) for field, values in said.items() if len(values) == 1)
+
+
+def _is_doubted(spoken: str, start: int, end: int) -> bool:
+    """Return whether an intention is denied from afar, or has a condition before or after it."""
+    before = _SENTENCE_END.split(spoken[max(start - REACH, 0) : start])[-1]
+    after = _SENTENCE_END.split(spoken[end : end + REACH])[0]
+    own = set(_TURN_END.split(before)[-1].split())
+    return bool(own & _DOUBTING or _CONDITIONS.search(f" {before}") or _CONDITIONS.search(f"{after} "))
 
 
 @cache
-def _patterns() -> Mapping[str, re.Pattern[str]]:
-    """Return what is often misread in a review, by its name."""
-    known = read_data("lexicons/review_patterns.toml")["misread"]
-    return {name: re.compile("|".join(any_of)) for name, any_of in known.items()}
+def _intention_signs() -> tuple[tuple[str, bool, re.Pattern[str]], ...]:
+    lines = [line.split(": ") for line in read_lexicon("intention_signs")]
+    return tuple(
+        (field, value == "true", re.compile(rf"\b{_any_of(phrases.split(', '))}\b")) for field, value, phrases in lines
+    )
+
+
+@cache
+def _signs() -> tuple[_Sign, ...]:
+    return tuple(_sign(*line.split(": ")) for line in read_lexicon("complaint_signs"))
+
+
+def _sign(category: str, complaint: str, phrases: str) -> _Sign:
+    # Longer phrases first: they say more of the complaint.
+    ordered = sorted(phrases.split(", "), key=len, reverse=True)
+    denying, stating = (
+        [each for each in ordered if (each.split()[0] in _WORDS.negations) is denies] for denies in (True, False)
+    )
+    return _Sign(
+        category,
+        complaint.strip("-"),
+        re.compile(rf"\b{_any_of(denying)}\b") if denying else None,
+        re.compile(rf"{_DENIAL}\b{_any_of(stating)}\b") if stating else None,
+    )
+
+
+@cache
+def _categories() -> Mapping[str, str]:
+    return {sign.complaint: sign.category for sign in _signs() if sign.complaint}
+
+
+@cache
+def _topics() -> Mapping[str, re.Pattern[str]]:
+    lines = [line.split(": ") for line in read_lexicon("topic_words")]
+    return {topic: re.compile(rf" (?:{'|'.join(map(_word, words.split(', ')))}) ") for topic, words in lines}
+
+
+def _any_of(phrases: Sequence[str]) -> str:
+    return f"(?:{'|'.join(map(_phrase, phrases))})"
+
+
+def _phrase(phrase: str) -> str:
+    written = ""
+    for word in phrase.split():
+        written += _GAP if word == "..." else rf"(?:{'|'.join(map(_word, word.split('|')))}) "
+    return written.rstrip()
+
+
+def _word(word: str) -> str:
+    return re.escape(word).replace(r"\*", r"\w*")
 
 
 def known_of_review(review: str, rating: int | None) -> dict[str, Any]:
@@ -84,75 +196,71 @@ def known_by_words(review: str, rating: int | None) -> Mapping[str, Any]:
     if not _WORD.search(fold(review[:MAX_READ])):
         return {}
     reading = read_complaints(review)
-    return dict(reading.intentions) | _known_complaints(reading, rating, spoken_words(review[:MAX_READ]))
+    return dict(reading.intentions) | _known_complaints(reading, rating, _spoken_words(review))
 
 
 def _known_complaints(reading: ComplaintReading, rating: int | None, spoken: str) -> dict[str, Any]:
     if not reading.plain:
         if rating is None or rating < SATISFIED or "reserve" in reading.open_topics:
             return {}
-        return dict.fromkeys(map(_issue, ISSUE_TOPICS), False) | {"main_complaint": "", "complaint_category": "none"}
+        return {f"{topic}_issue": False for topic in ISSUE_TOPICS} | {COMPLAINT: "", "complaint_category": "none"}
     if rating == DELIGHTED or _is_doubtful(reading, rating, spoken):
         return {}
-    plain = {categories()[complaint] for complaint in reading.plain}
-    worst = min(reading.plain, key=_worst_first().index)
-    known: dict[str, Any] = {"main_complaint": worst}
-    if worst not in OF_SEVERAL_TOPICS and (worst == LOST or len(plain) == 1):
-        known["complaint_category"] = categories()[worst]
-    disputed = {topic for complaint in reading.plain for topic in OF_SEVERAL_TOPICS.get(complaint, ())}
-    decided = {categories()[complaint] for complaint in reading.plain if complaint not in OF_SEVERAL_TOPICS}
+    several = _DATA.of_several_topics
+    plain = {_categories()[complaint] for complaint in reading.plain}
+    worst = min(reading.plain, key=read_lexicon("complaints").index)
+    known: dict[str, Any] = {COMPLAINT: worst}
+    if worst not in several and (worst == LOST or len(plain) == 1):
+        known["complaint_category"] = _categories()[worst]
+    disputed = {topic for complaint in reading.plain for topic in several.get(complaint, ())}
+    decided = {_categories()[complaint] for complaint in reading.plain if complaint not in several}
     for topic in ISSUE_TOPICS:
         if topic in decided:
-            known[_issue(topic)] = True
+            known[f"{topic}_issue"] = True
         elif topic not in {*reading.open_topics, *disputed} and not (topic == "seller" and "product" in plain):
-            known[_issue(topic)] = False
+            known[f"{topic}_issue"] = False
     return known
 
 
 def _is_doubtful(reading: ComplaintReading, rating: int | None, spoken: str) -> bool:
     """Return whether the words contradict the worst complaint, or leave two, or the stars contradict it."""
     plain = set(reading.plain)
-    topics = {categories()[complaint] for complaint in plain}
+    topics = {_categories()[complaint] for complaint in plain}
     few, many = (rating or 0) <= BAD_STARS, rating is not None and rating >= SATISFIED
     return bool(
         (CANCELLED in plain and LOST not in plain and "product" in topics)
         or (LOST in plain and not ARRIVED_WITH.isdisjoint(plain))
         or (topics == {"price"} and few and len(spoken.split()) > LONG_FOR_A_PRICE)
-        or (many and not plain.isdisjoint(UNLIKELY))
-        or (LOST in plain and _patterns()["in_the_end"].search(reading.rest.partition(TAKEN_AS_LOST)[2]))
-        or (ELSEWHERE & plain and _patterns()["elsewhere"].search(spoken))
-        or (LATE in plain and is_said(_patterns()["on_time"], spoken))
+        or (many and not plain.isdisjoint((LOST, CANCELLED)))
+        or (LOST in plain and _MISREAD["in_the_end"].search(reading.rest.partition(TAKEN_AS_LOST)[2]))
+        or (ELSEWHERE & plain and _MISREAD["elsewhere"].search(spoken))
+        or (LATE in plain and _is_said(_MISREAD["on_time"], spoken))
     )
 
 
-def _issue(topic: str) -> str:
-    return f"{topic}_issue"
-
-
-@cache
-def _worst_first() -> tuple[str, ...]:
-    return read_lexicon("complaints")
+def _is_said(phrase: re.Pattern[str], spoken: str) -> bool:
+    """Return whether a phrase stands in spoken words with no negation or duty shortly before it in its clause."""
+    before = (spoken[max(found.start() - REACH, 0) : found.start()] for found in phrase.finditer(spoken))
+    return any(_TURNING.isdisjoint(_CLAUSE_END.split(each)[-1].split()[-5:]) for each in before)
 
 
 def of_stars(review: str, rating: int | None) -> Mapping[str, Any]:
     """Return what stars say of the mood: nothing where they are many and the words plainly say that nothing came."""
-    if rating is None or (rating >= SATISFIED and _nothing_arrived(review)):
+    if rating is None:
+        return {}
+    if rating >= SATISFIED and LOST in read_complaints(review).plain and not _is_misread(review, LOST):
         return {}
     return {"sentiment": sentiment_of(rating), "sentiment_score": rating}
-
-
-def _nothing_arrived(review: str) -> bool:
-    return LOST in read_complaints(review).plain and not _is_misread(review, LOST)
 
 
 def _is_misread(review: str, complaint: str) -> bool:
     if complaint not in (LOST, CANCELLED):
         return False
-    spoken = spoken_words(review[:MAX_READ])
+    spoken = _spoken_words(review)
     return bool(
-        _patterns()["arrived"].search(spoken)
-        or (complaint == LOST and _patterns()["fetched"].search(spoken))
-        or complaint not in read_complaints(_patterns()["other_things"].sub(" ", spoken)).plain
+        _MISREAD["arrived"].search(spoken)
+        or (complaint == LOST and _MISREAD["fetched"].search(spoken))
+        or complaint not in read_complaints(_MISREAD["other_things"].sub(" ", spoken)).plain
     )
 
 
@@ -174,4 +282,4 @@ def words_that_complain(review: str, complaint: str) -> str | None:
 
 
 def _begins(before: str, word: str) -> bool:
-    return before[-1] in _MARKS or fold(before) in _LINKS or fold(word) in _LINKS
+    return before[-1] in _MARKS or fold(before) in _WORDS.links or fold(word) in _WORDS.links

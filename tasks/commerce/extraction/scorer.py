@@ -60,7 +60,6 @@ CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "complaint_category": lambda value: isinstance(value, str) and value in CATEGORIES,
     **dict.fromkeys((*ISSUES, "repeat_intent", "would_recommend"), is_boolean),
 }
-"""The nine checks, by field."""
 READABLE: Final[Mapping[str, Callable[[Any], bool]]] = {**CHECKS, COMPLAINT: lambda value: isinstance(value, str)}
 RISK_TOLERANCE: Final = 0.05
 """Half of a reference's step: a risk within it counts as equal."""
@@ -78,9 +77,7 @@ class Clash(NamedTuple):
     first: str
     second: str
     kept: float
-    """Share of the agreement that either keeps."""
     holds: Callable[[Any, Any], bool]
-    """Whether two well-typed values contradict each other."""
 
 
 def _of_issue(category: str) -> Callable[[bool, str], bool]:
@@ -123,7 +120,6 @@ def agreements(readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[s
 
 
 def _agreement(name: str, found: Any, wanted: Any) -> float:
-    """Grade a field that differs from the reference's."""
     if found is None:
         return 0.0
     if name == "churn_risk":
@@ -167,7 +163,6 @@ def kept_of_contradictions(
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _contradictions(*values: Any) -> tuple[Clash, ...]:
-    """Return the rules that the values of `_CONTRADICTING` break."""
     found = dict(zip(_CONTRADICTING, values, strict=True)).get
     return tuple(
         rule

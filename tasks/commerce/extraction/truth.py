@@ -19,7 +19,6 @@ COMPLAINT: Final = "main_complaint"
 MOST_WORDS: Final = 12
 SHARED: Final = 2 / 3
 LEFT_HANGING: Final = frozenset(("nao", "naum", "n", "nem", "sem"))
-"""Negations that deny what follows."""
 DATA_FILES: Final = ("data/evidence/complaint.toml",)
 _DATA: Final = tomllib.loads((Path(__file__).resolve().parents[3] / DATA_FILES[0]).read_text(encoding="utf-8"))
 REACH: Final = 4

@@ -8,18 +8,16 @@ import re
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from tasks.commerce.insights.checker import Checked, CitedFinding, actions, check, read_answer
-from tasks.commerce.insights.phrases import Words, read_phrases
+from tasks.commerce.insights.phrases import actions, forms_of, frames
+from tasks.commerce.insights.scorer import Checked, CitedFinding, check, read_answer
 from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served
 from tasks.commerce.text.lexicons import read_lexicon
+from tasks.commerce.text.portuguese import decimal
 from tasks.commerce.text.text_form import fold, ramp, words
 
-DATA_FILES: Final = (
-    "data/lexicons/domain_words.txt",
-    "data/lexicons/report_action_words.txt",
-)
+DATA_FILES: Final = ("data/lexicons/domain_words.txt", "data/lexicons/report_action_words.txt")
 
 
 def render(completion: str, prompt: str) -> Served:
@@ -35,16 +33,11 @@ def render(completion: str, prompt: str) -> Served:
     left_out = [f"achado {place}: {each.fault}" for place, each in enumerate(checked, 1) if each.fault]
     if not lines:
         return Served(None, False, "; ".join(left_out))
-    text = "\n".join([_heading(table), "", *(f"- {line}" for line in lines)])
+    heading = frames().titulo["com_periodo" if table.period else "sem_periodo"]
+    inicio, fim = table.period or ("", "")
+    text = "\n".join([heading.format(inicio=inicio, fim=fim), "", *(f"- {line}" for line in lines)])
     said = [(each.said._replace(acao="") if each.fault else each.said)._asdict() for each in checked if each.said]
     return Served(text, not left_out, "; ".join(left_out) or None, {"achados": said})
-
-
-def _heading(table: FigureTable) -> str:
-    titles = read_phrases().titulo
-    if table.period is None:
-        return titles["sem_periodo"]
-    return titles["com_periodo"].format(inicio=table.period[0], fim=table.period[1])
 
 
 def _line(table: FigureTable, checked: Checked, place: int) -> str:
@@ -53,83 +46,67 @@ def _line(table: FigureTable, checked: Checked, place: int) -> str:
     if finding is None:
         return ""
     choice = sentences(table, finding)
-    parts = [choice[(place + len(finding.linha)) % len(choice)], sample_note(table, finding)]
+    parts = [choice[(place + len(finding.linha)) % len(choice)], _sample_note(table, finding)]
     if finding.acao and checked.fault is None:
-        parts.append(actions()[finding.acao].texto.format(**read_phrases().forms(table.kind, finding.linha)))
+        parts.append(actions()[finding.acao].texto.format(**forms_of(table.kind, finding.linha)))
     return " ".join(filter(None, parts))
 
 
-def sample_note(table: FigureTable, finding: CitedFinding) -> str:
+def _sample_note(table: FigureTable, finding: CitedFinding) -> str:
     """Return the sentence on a mean or a rate of few orders; of a sum, few orders are no chance but the cause."""
-    orders = next((title for title, column in table.columns.items() if column.como == "pedidos"), "")
     if finding.linha not in table.few or not table.columns[finding.coluna].media:
         return ""
-    text = table.texts[finding.linha, orders]
-    return read_phrases().amostra["um" if text == "1" else "varios"].format(n=text)
+    text = table.texts[finding.linha, table.orders]
+    note: str = frames().amostra["um" if text == "1" else "varios"]
+    return note.format(n=text)
 
 
 def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
     """Return every sentence that says a true finding, one or more."""
-    row, title = finding.linha, finding.coluna
-    column = table.columns[title]
-    words = read_phrases().forms(table.kind, row)
-    value = finding.valor
-    com = column.um if value == "1" and column.um else column.com
-    degree = column.graus.get(finding.fato, finding.fato)
-    most = column.o.replace(" ", f" {degree} ", 1)
-    words |= {"valor": value, "coluna": title.lower(), "grau": degree, "com": com.format(valor=value)}
-    words |= {"o": column.o, "pron": column.pron, "max": most}
-    words |= {"em": words["somado"]} if column.soma and "somado" in words else {}
-    words |= _other_words(table, finding)
-    words |= {"O": _capital(column.o), "Max": _capital(most), "Em": _capital(words["em"])}
+    row, title, fact, value = finding.linha, finding.coluna, finding.fato, finding.valor
+    column, forms = table.columns[title], forms_of(table.kind, row)
+    degree = (column.graus or {}).get(fact, fact)
+    said = forms | {
+        "valor": value,
+        "coluna": title.lower(),
+        "grau": degree,
+        "com": (column.um if value == "1" and column.um else column.com).format(valor=value),
+        "o": column.o,
+        "pron": column.pron,
+        "max": column.o.replace(" ", f" {degree} ", 1),
+    }
+    if column.soma:
+        said["em"] = forms.get("somado", forms["em"])
+    if "o" in forms:
+        said["o_linha"] = forms["o"]
+    if fact in ("acima", "abaixo"):
+        sign, unit = "R$ " * value.startswith("R$"), "%" * value.endswith("%")
+        said["mediana"] = f"{sign}{decimal(table.medians[title], table.places[title])}{unit}"
+    if fact == "razao":
+        ratio = table.figures[row, title] / table.figures[finding.outra, title]
+        said["vezes"] = f"cerca de {decimal(ratio).removesuffix(',0')} vezes"
+        said["de_outra"] = forms_of(table.kind, finding.outra)["de"]
+        said["valor_outra"] = table.texts[finding.outra, title]
+    if fact in ("subiu", "caiu"):
+        said["antes"] = table.texts[table.before[row], title]
+    said |= {f"{key[0].upper()}{key[1:]}": f"{text[:1].upper()}{text[1:]}" for key, text in said.items()}
     return [
-        frame.texto.format(**words)
-        for frame in read_phrases().frases
-        if finding.fato in frame.fatos
+        frame.texto.format(**said)
+        for frame in frames().frases
+        if fact in frame.fatos
         and (not frame.colunas or column.como in frame.colunas)
-        and ("o_linha" in words or "_linha}" not in frame.texto)
+        and ("o_linha" in said or "_linha}" not in frame.texto)
     ]
 
 
-def _other_words(table: FigureTable, finding: CitedFinding) -> Words:
-    row, title, fact = finding.linha, finding.coluna, finding.fato
-    forms = read_phrases().forms(table.kind, row)
-    words = {"o_linha": forms["o"], "O_linha": _capital(forms["o"])} if "o" in forms else {}
-    if fact in ("acima", "abaixo"):
-        words["mediana"] = _like(table.medians[title], finding.valor, table.places[title])
-    if fact == "razao":
-        ratio = table.figures[row, title] / table.figures[finding.outra, title]
-        words["vezes"] = f"cerca de {_number(ratio, 1).removesuffix(',0')} vezes"
-        words["de_outra"] = read_phrases().forms(table.kind, finding.outra)["de"]
-        words["valor_outra"] = table.texts[finding.outra, title]
-    if fact in ("subiu", "caiu"):
-        words["antes"] = table.texts[table.before[row], title]
-    return words
-
-
-def _like(number: float, cell: str, places: int) -> str:
-    """Write a number as a cell of its column is written."""
-    return f"{'R$ ' if cell.startswith('R$') else ''}{_number(number, places)}{'%' if cell.endswith('%') else ''}"
-
-
-def _number(number: float, places: int) -> str:
-    return f"{number:,.{places}f}".translate(str.maketrans(",.", ".,"))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 WEIGHTS: Final = {"actions": 0.40, "length": 0.30, "structure": 0.20, "domain": 0.10}
-ENOUGH: Final = 4
-"""Verbs of action and structure marks that the V4.2 report's reward requires."""
-ENOUGH_DOMAIN: Final = 2
+ENOUGH, ENOUGH_DOMAIN = 4, 2
+"""Verbs of action and structure marks, and words of a shop, that the V4.2 report's reward requires."""
 _MARK: Final = re.compile(r"^[ \t]*(?:[-*•–—#]|\d{1,2}[.)])[ \t]*\S", re.MULTILINE)
 _ACTIONS, _DOMAIN = (
     re.compile("|".join(sorted(map(fold, read_lexicon(name)), key=len, reverse=True)))
     for name in ("report_action_words", "domain_words")
 )
-"""Beginnings of words."""
 
 
 def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:

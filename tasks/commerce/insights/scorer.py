@@ -1,6 +1,8 @@
 """Insights that carry their evidence: two to four claims on the table's cells, each with an action or none.
 
-`grounded`, components in [0, 1]; the checker (`tasks.commerce.insights.checker`) says what is true and what fits:
+An answer is `{"achados":[{"coluna","fato","valor","linha","acao"}, ...]}`; `razao` has `outra` before `acao`: the row
+that it is compared with. The one checker below says what is true and what fits, for the reward, `valid`, the probes and
+the rendering. Nothing else is read, and no word of an answer is ever shown. Components in [0, 1]:
 
 - `claims`: how much the claims tell, beside as many of the best that the table offers, three at least. The share is
   cubed, since highest and lowest cells, whichever they are, tell much of a table. A claim counts once a cell, by the
@@ -15,53 +17,243 @@ Each false claim and each repeated cell halves all three. An answer that cannot 
 earn 1. No reference is read: the table of the prompt decides.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from functools import cache, lru_cache
+from typing import Any, Final, NamedTuple
 
-from tasks.commerce.insights.checker import (
-    ENOUGH,
-    FALSE,
-    FEWEST,
-    Best,
-    CitedFinding,
-    Fault,
-    best_of,
-    check,
-    earned_by_action,
-    read_answer,
-    worth,
-)
-from tasks.commerce.insights.table import FigureTable, read_table
+from tasks.commerce.evidence import read_evidence
+from tasks.commerce.insights.phrases import actions, actions_on
+from tasks.commerce.insights.table import KEPT_TABLES, Cell, FigureTable, read_table
 from tasks.commerce.reward import Reference, Reward, Score
 
 WEIGHTS: Final = {"claims": 0.55, "actions": 0.30, "form": 0.15}
-NOTHING: Final = Score(dict.fromkeys(WEIGHTS, 0.0))
+MAX_CHARACTERS: Final = 4_000
+"""Of an answer; four findings have some 600."""
+FEWEST, ENOUGH, MOST = 2, 3, 4
+"""Findings of an answer, and those that it needs for the full reward."""
 OF_BAD_CLAIM: Final = 0.5
+KEPT_FINDINGS: Final = 1_024
+KEYS: Final = ("coluna", "fato", "valor", "linha", "acao")
+_KEYS, _KEYS_OF_RATIO = frozenset(KEYS), frozenset((*KEYS, "outra"))
+STRONGEST: Final = ("razao", "subiu", "caiu", "melhor", "pior", "maior", "menor", "acima", "abaixo", "valor")
+"""Facts, the one that says most first: a cell's demonstration has the first that is true."""
+SHARES: Final = {"acima": 0.8, "abaixo": 0.8, "valor": 0.0}
+"""What a fact leaves of its cell's salience: all, but of those that are true of half of the cells, or of any."""
+
+
+class Fault(StrEnum):
+    """Fault of a finding, the first that was found: of its claim, which is then not said, or else of its action."""
+
+    FORM = "não tem a forma de um achado"
+    COLUMN = "a tabela não tem essa coluna"
+    ROW = "a tabela não tem essa linha"
+    VALUE = "o valor não é o da tabela"
+    FACT = "o fato não é verdadeiro"
+    REPEATED = "repete uma célula"
+    ACTION = "a ação não combina com o achado"
+    REPEATED_ACTION = "repete uma ação"
+    OPPOSED = "a ação contradiz outra"
+    """It contradicts an earlier one on the same row."""
+
+
+FALSE: Final = (Fault.COLUMN, Fault.ROW, Fault.VALUE, Fault.FACT)
+"""Faults of a claim that says something untrue."""
+OF_ACTION: Final = (Fault.ACTION, Fault.REPEATED_ACTION, Fault.OPPOSED)
+
+
+class CitedFinding(NamedTuple):
+    """A claim about one cell, with an action or none (`""`)."""
+
+    coluna: str
+    fato: str
+    valor: str
+    linha: str
+    acao: str
+    outra: str = ""
+
+
+class Checked(NamedTuple):
+    """A finding, if it has the form of one, and its fault, if any."""
+
+    finding: CitedFinding | None
+    fault: Fault | None
+
+    @property
+    def said(self) -> CitedFinding | None:
+        """The finding whose claim may be said: true, and not said before."""
+        return self.finding if self.fault is None or self.fault in OF_ACTION else None
+
+
+def read_answer(completion: str) -> list[object] | None:
+    """Return the findings of an answer, unchecked; None where it cannot be used, whatever text it is."""
+    read = read_evidence(completion, {"achados"}, "achados", MAX_CHARACTERS)
+    return read["achados"] if read and 1 <= len(read["achados"]) <= MOST else None
+
+
+def check(table: FigureTable, findings: Sequence[object]) -> list[Checked]:
+    """Return each finding of an answer with its fault, none where all of it holds."""
+    checked: list[Checked] = []
+    cells: set[tuple[str, str]] = set()
+    taken: dict[str, str] = {}
+    for each in findings:
+        finding = _read(each)
+        if finding is None:
+            checked.append(Checked(None, Fault.FORM))
+            continue
+        fault = _own_fault(table, finding)
+        if fault is None or fault is Fault.ACTION:
+            cell = (finding.linha, finding.coluna)
+            fault = Fault.REPEATED if cell in cells else fault
+            cells.add(cell)
+        if fault is None and finding.acao:
+            if finding.acao in taken:
+                fault = Fault.REPEATED_ACTION
+            elif is_opposed(finding.acao, finding.linha, taken):
+                fault = Fault.OPPOSED
+            else:
+                taken[finding.acao] = finding.linha
+        checked.append(Checked(finding, fault))
+    return checked
+
+
+def _read(found: object) -> CitedFinding | None:
+    if not isinstance(found, dict) or found.keys() != (_KEYS_OF_RATIO if found.get("fato") == "razao" else _KEYS):
+        return None
+    if set(map(type, found.values())) != {str} or (found["acao"] and found["acao"] not in actions()):
+        return None
+    return CitedFinding(**found)
+
+
+@lru_cache(maxsize=KEPT_FINDINGS)
+def _own_fault(table: FigureTable, finding: CitedFinding) -> Fault | None:
+    """Return the fault that a finding has whatever stands before it; kept, since rollouts of a prompt repeat them."""
+    fault = claim_fault(table, finding)
+    if fault is not None or not finding.acao:
+        return fault
+    return None if fits(table, finding, actions()[finding.acao]) else Fault.ACTION
+
+
+def claim_fault(table: FigureTable, finding: CitedFinding) -> Fault | None:
+    """Return the fault of a finding's claim alone."""
+    cell = (finding.linha, finding.coluna)
+    if finding.coluna not in table.columns:
+        return Fault.COLUMN
+    if finding.linha not in table.rows or (finding.fato == "razao" and finding.outra not in table.rows):
+        return Fault.ROW
+    if finding.valor != table.texts[cell]:
+        return Fault.VALUE
+    true = finding.fato in table.facts.get(cell, ())
+    return None if true and (finding.fato != "razao" or table.times(cell[0], finding.outra, cell[1])) else Fault.FACT
+
+
+def is_opposed(action: str, row: str, taken: Mapping[str, str]) -> bool:
+    """Return whether an action contradicts one of the taken ones, by their rows, on its own row."""
+    known = actions()
+    return any(
+        on == row and (action in (known[other].opostos or ()) or other in (known[action].opostos or ()))
+        for other, on in taken.items()
+    )
+
+
+def side(table: FigureTable, finding: CitedFinding) -> str:
+    """Return the side on which a true finding lies, `alto` or `baixo`; nothing where nobody need act.
+
+    It is that of the median, of a change that of the month before. A column's own floor must be passed too: a delay of
+    3 % asks for nothing because it is the highest of the table.
+    """
+    row, title = finding.linha, finding.coluna
+    gap = table.gap(row, title, table.before[row] if finding.fato in ("subiu", "caiu") else None)
+    own, column = table.figures[row, title], table.columns[title]
+    if gap >= 1 and (column.age_acima is None or own >= column.age_acima):
+        return "alto"
+    if gap <= -1 and finding.fato != "razao" and (column.age_abaixo is None or own <= column.age_abaixo):
+        return "baixo"
+    return ""
+
+
+def fits(table: FigureTable, finding: CitedFinding, action: Any) -> bool:
+    """Return whether an action makes sense beside a true finding: column, kind of row, side, and few orders."""
+    row = finding.linha
+    column = table.columns[finding.coluna].como
+    if table.kind not in action.linhas or row in table.unknown or column not in action.colunas:
+        return False
+    if (table.is_unsure(row) and not action.leve) or (action.amostra and row not in table.few):
+        return False
+    if (action.divulga and row in table.regulated) or (action.promove and row in table.worst):
+        return False
+    if action.lado == "ambos" or side(table, finding) != action.lado:
+        return bool(action.lado == "ambos")
+    # A rise from a very bad month is none to promote, so that the cell must lie on the side as well.
+    return not action.promove or side(table, finding._replace(fato="valor")) == action.lado
+
+
+class Best(NamedTuple):
+    """The best findings of a table, the sum of their worths, and what their actions earn."""
+
+    findings: tuple[CitedFinding, ...]
+    salience: float
+    actions: float
+
+
+def _worth(table: FigureTable, cell: Cell, fact: str) -> float:
+    """Return how informative a true claim is, in [0, 1)."""
+    return SHARES.get(fact, 1.0) * table.salience[cell]
+
+
+def _earned_by_action(action: str) -> float:
+    """Return what a fitting action earns: half where it would fit every cell of its column."""
+    return 0.5 if actions()[action].lado == "ambos" else 1.0
+
+
+@lru_cache(maxsize=KEPT_TABLES)
+def best_of(table: FigureTable, count: int = ENOUGH) -> Best:
+    """Return so many of the best findings: of the most surprising cells the strongest facts, with actions that fit."""
+    facts = {cell: next(fact for fact in STRONGEST if fact in true) for cell, true in table.facts.items()}
+    worths = {cell: _worth(table, cell, fact) for cell, fact in facts.items()}
+    chosen = sorted(worths, key=lambda cell: (-worths[cell], STRONGEST.index(facts[cell]), cell))[:count]
+    taken: dict[str, str] = {}
+    findings = []
+    for row, title in chosen:
+        fact = facts[row, title]
+        lower = [each for each in table.rows if fact == "razao" and table.times(row, each, title)]
+        other = max(lower, key=lambda each: table.figures[each, title], default="")
+        bare = CitedFinding(title, fact, table.texts[row, title], row, "", other)
+        fitting = (
+            each.id
+            for each in _by_gain(table.kind, table.columns[title].como)
+            if each.id not in taken and fits(table, bare, each) and not is_opposed(each.id, row, taken)
+        )
+        action = next(fitting, "")
+        if action:
+            taken[action] = row
+        findings.append(bare._replace(acao=action))
+    return Best(tuple(findings), sum(worths[cell] for cell in chosen), sum(map(_earned_by_action, taken)))
+
+
+@cache
+def _by_gain(kind: str, column: str) -> tuple[Any, ...]:
+    return tuple(sorted(actions_on(kind, column), key=lambda action: -_earned_by_action(action.id)))
 
 
 def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
     """Score the claims, their actions and the form."""
     table, found = read_table(prompt), read_answer(completion)
     if table is None or found is None:
-        return NOTHING
+        return Score(dict.fromkeys(WEIGHTS, 0.0))
     checked = check(table, found)
     left = OF_BAD_CLAIM ** sum(fault in FALSE or fault is Fault.REPEATED for _, fault in checked)
-    said = [each.said for each in checked if each.said]
+    worths = [_worth(table, (said.linha, said.coluna), said.fato) for each in checked if (said := each.said)]
     sound = [finding for finding, fault in checked if fault is None and finding]
-    earned = sum(earned_by_action(each.acao) for each in sound if each.acao)
+    earned = sum(_earned_by_action(each.acao) for each in sound if each.acao)
     best = best_of(table, max(ENOUGH, len(found)))
+    told = min(1.0, sum(worths) / best.salience if best.salience else len(worths) / len(best.findings))
     components = {
-        "claims": left * _told(table, said, best) ** 3,
+        "claims": left * told**3,
         "actions": left * (min(1.0, earned / best.actions) if best.actions else 1.0),
         "form": left * len(sound) / max(FEWEST, len(checked)),
     }
     return Score(components, {"achados": found})
-
-
-def _told(table: FigureTable, said: Sequence[CitedFinding], best: Best) -> float:
-    """Return the share of the best claims' worth that an answer's have, in [0, 1]."""
-    worths = [worth(table, (each.linha, each.coluna), each.fato) for each in said]
-    return min(1.0, sum(worths) / best.salience if best.salience else len(worths) / len(best.findings))
 
 
 REWARD: Final = Reward(WEIGHTS, score)

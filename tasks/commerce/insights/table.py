@@ -21,22 +21,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
-from tasks.commerce.insights.phrases import OTHER, EvidencePhrases, FigureColumn, read_phrases
+from tasks.commerce.insights.phrases import OTHER, figure_columns, is_rest, is_sum, kind_of, month_of, plain_name
 from tasks.commerce.regulated import law_on
 
 Cell = tuple[str, str]
-"""A row and a column, as they are printed."""
-NOTABLE: Final = 0.03
-"""Share of the compared figure from which a difference counts."""
-HAIR: Final = 5e-10
+NOTABLE, HAIR = 0.03, 5e-10
+"""Share of the compared figure from which a difference counts, and what a binary figure may be off."""
 RATIO, MOST_TIMES = 2.0, 99.0
 """Ratios that are told: a larger one is no news, or a slip."""
-SMALL_SAMPLE: Final = 30
-"""Orders below which a row's means and rates may be chance."""
-DOUBTED: Final = 10
-"""Orders at which half of a mean's surprise is believed."""
+SMALL_SAMPLE, DOUBTED = 30, 10
+"""Orders below which a row's means and rates may be chance, and at which half of a mean's surprise is believed."""
 MAX_ROWS: Final = 31
 """A row for each state, or for each day of a month."""
 KEPT_TABLES: Final = 256
@@ -67,51 +63,58 @@ class FigureTable:
     """Those that have findings."""
     compared: tuple[str, ...]
     """These, and what they leave, such as `Outros`."""
-    columns: Mapping[str, FigureColumn]
+    columns: Mapping[str, Any]
     """Those that the phrases know, by their titles."""
     texts: Mapping[Cell, str]
     figures: Mapping[Cell, float]
     """Of the cells that hold a figure."""
     places: Mapping[str, int]
-    """Decimals of each column's figures."""
     medians: Mapping[str, float]
     """Of the columns that can be compared, rounded as their cells are."""
     before: Mapping[str, str]
     """The row of the calendar month before a row's, where the table has it."""
+    orders: str
     few: frozenset[str]
     """The rows behind which few orders stand, as far as the table counts them."""
-    unsure: frozenset[str]
-    """These, and the rows whose orders cannot be read in a table that counts them."""
-    worst: frozenset[str]
-    """The rows than which no other is worse in a column that is judged."""
-    unknown: frozenset[str]
-    """The rows whose names no list has, such as a state that is none."""
-    regulated: frozenset[str]
-    """The rows of which a law forbids or restricts the promotion."""
-    facts: Mapping[Cell, frozenset[str]]
-    """All that is true of each cell."""
-    salience: Mapping[Cell, float]
-    """How surprising each cell with a figure is, in [0, 1): see `_salience`."""
+    uncounted: frozenset[str]
+    """The rows whose orders cannot be read in a table that counts them."""
     period: tuple[str, str] | None
+    worst: set[str]
+    """The rows than which no other is worse in a column that is judged."""
+    unknown: set[str]
+    """The rows whose names no list has, such as a state that is none."""
+    regulated: set[str]
+    """The rows of which a law forbids or restricts the promotion."""
+    facts: dict[Cell, frozenset[str]]
+    salience: dict[Cell, float]
+    """How surprising each cell with a figure is, in [0, 1)."""
 
-    def times(self, row: str, other: str, column: str) -> bool:
+    def is_unsure(self, row: str) -> bool:
+        """Return whether few or uncounted orders stand behind a row."""
+        return row in self.few or row in self.uncounted
+
+    def column(self, title: str) -> dict[str, float]:
+        """Return the figures of a column that can be compared, by row."""
+        return {row: self.figures[row, title] for row in self.compared}
+
+    def times(self, row: str, other: str, title: str) -> bool:
         """Return whether a row has twice the other's figure, however both were rounded, neither by few orders."""
-        known = self.columns[column]
-        if row == other or {row, other} & self.unsure or not known.vezes or column not in self.medians:
+        known = self.columns[title]
+        if row == other or self.is_unsure(row) or self.is_unsure(other) or not known.vezes or title not in self.medians:
             return False
-        own, its = self.figures[row, column], self.figures[other, column]
-        half = 0.0 if known.unidade == "unidades" else 0.5 * 10.0 ** -self.places[column]
+        own, its = self.figures[row, title], self.figures[other, title]
+        half = 0.0 if known.unidade == "unidades" else 0.5 * 10.0 ** -self.places[title]
         return its > 0 and own <= MOST_TIMES * its and own - half >= round(RATIO * (its + half), 9)
 
-    def gap(self, row: str, column: str, other: str | None = None) -> float:
+    def gap(self, row: str, title: str, other: str | None = None) -> float:
         """Return the distance of a cell from the median, or from another row, in steps that are worth a word."""
-        if column not in self.medians:
+        if title not in self.medians:
             return 0.0
-        base = self.medians[column] if other is None else self.figures[other, column]
-        known = self.columns[column]
+        base = self.medians[title] if other is None else self.figures[other, title]
+        known = self.columns[title]
         step = known.passo * abs(base) if known.relativo else known.passo
         # Rounded, since 4,1 and 4,0 are a binary hair less than a step of 0,1 apart.
-        return round((self.figures[row, column] - base) / (step or 1.0), 9)
+        return round((self.figures[row, title] - base) / (step or 1.0), 9)
 
 
 @lru_cache(maxsize=KEPT_TABLES)
@@ -121,38 +124,34 @@ def read_table(prompt: str) -> FigureTable | None:
     That is: one block of lines of one width below one header, distinct row names of letters and plain signs, and a
     known column with a figure. SP and São Paulo are one name, and so are Receita and receita.
     """
-    lines, phrases = prompt.splitlines(), read_phrases()
+    lines = prompt.splitlines()
     places = [place for place, line in enumerate(lines) if " | " in line]
     block = [lines[place].split(" | ") for place in places]
     if len(block) < 2 or places[-1] - places[0] >= len(block) or len({len(line) for line in block}) > 1:
         return None
-    (kind, *titles), *body = block
-    body = [line for line in body if not phrases.is_sum(kind.lower(), line[0])]
+    (head, *titles), *body = block
+    kind, known = head.lower(), figure_columns()
+    body = [line for line in body if not is_sum(kind, line[0])]
     compared = tuple(line[0] for line in body)
-    rows = tuple(row for row in compared if not phrases.is_rest(row))
-    columns = {title: phrases.colunas[title.lower()] for title in titles if title.lower() in phrases.colunas}
-    names = [phrases.plain_name(row) for row in compared]
-    if not columns or not rows or len(compared) > MAX_ROWS or kind.startswith("Período:"):
+    rows = tuple(row for row in compared if not is_rest(row))
+    columns = {title: known[title.lower()] for title in titles if title.lower() in known}
+    names = [[plain_name(row) for row in compared], [title.lower() for title in titles]]
+    if not columns or not rows or len(compared) > MAX_ROWS or head.startswith("Período:"):
         return None
-    if any(map(_repeats, (names, [each.lower() for each in titles]))) or not all(map(_is_name, rows)):
+    if any(len(set(each)) < len(each) for each in names) or not all(map(_is_name, rows)):
         return None
-    if any(cell.lower() in phrases.colunas for _, *cells in body for cell in cells):
+    if any(cell.lower() in known for _, *cells in body for cell in cells):
         return None
-    texts = {
-        (row, title): cell
-        for row, *cells in body
-        for title, cell in zip(titles, cells, strict=True)
-        if title in columns
-    }
+    pairs = ((row, title, cell) for row, *cells in body for title, cell in zip(titles, cells, strict=True))
+    texts = {(row, title): cell for row, title, cell in pairs if title in columns}
     figures: dict[Cell, float] = {}
     decimals = {title: _read_column(title, compared, texts, columns[title].unidade, figures) for title in columns}
     whole = [title for title in columns if all((row, title) in figures for row in compared)]
     orders = next((title for title, column in columns.items() if column.como == "pedidos"), "")
-    few = frozenset(row for row in compared if figures.get((row, orders), SMALL_SAMPLE) < SMALL_SAMPLE)
     uncounted = frozenset(row for row in compared if orders and not figures.get((row, orders)))
-    found = _PERIOD.search(prompt)
+    period = _PERIOD.search(prompt)
     table = FigureTable(
-        kind.lower(),
+        kind,
         rows,
         compared,
         columns,
@@ -160,24 +159,27 @@ def read_table(prompt: str) -> FigureTable | None:
         figures,
         decimals,
         {title: round(_middle(sorted(figures[row, title] for row in compared)), decimals[title]) for title in whole},
-        _months_before(rows, phrases) if kind.lower() == "mês" else {},
-        few,
-        few | uncounted,
-        frozenset(row for title in columns for row in _worst(title, columns[title], compared, figures)),
-        frozenset(row for row in rows if phrases.kind_of(kind.lower(), row) == OTHER),
-        frozenset(filter(law_on, rows)),
-        facts := {
+        _months_before(rows) if kind == "mês" else {},
+        orders,
+        frozenset(row for row in compared if figures.get((row, orders), SMALL_SAMPLE) < SMALL_SAMPLE),
+        uncounted,
+        (period[1], period[2]) if period else None,
+        worst={row for title in columns for row in _worst(title, columns[title].melhor, compared, figures)},
+        unknown={row for row in rows if kind_of(kind, row) == OTHER},
+        regulated=set(filter(law_on, rows)),
+        facts={
             (row, title): frozenset(("valor",))
             for row, title in figures
             if row in rows and not (columns[title].media and row in uncounted)
         },
-        salience := {cell: 0.0 for cell in figures if cell[0] in rows},
-        (found[1], found[2]) if found else None,
+        salience={cell: 0.0 for cell in figures if cell[0] in rows},
     )
     for title in whole:
-        facts.update(_facts(table, title, uncounted))
-        salience.update(_salience(table, title, orders))
-    return table if facts else None
+        for row in rows:
+            if (row, title) in table.facts:
+                table.facts[row, title] = frozenset(_facts(table, title, row))
+        table.salience.update(_salience(table, title))
+    return table if table.facts else None
 
 
 def _is_name(row: str) -> bool:
@@ -185,17 +187,12 @@ def _is_name(row: str) -> bool:
     return _NAME.fullmatch(row) is not None and not (law and law[1].recusa)
 
 
-def _worst(title: str, column: FigureColumn, rows: Sequence[str], figures: Mapping[Cell, float]) -> list[str]:
-    """Return the rows of a judged column than which no other is worse, and some are better."""
+def _worst(title: str, better: str | None, rows: Sequence[str], figures: Mapping[Cell, float]) -> list[str]:
     known = {row: figures[row, title] for row in rows if (row, title) in figures}
-    if column.melhor is None or len({*known.values()}) < 2:
+    if better is None or len({*known.values()}) < 2:
         return []
-    end = (min if column.melhor == "alto" else max)(known.values())
+    end = (min if better == "alto" else max)(known.values())
     return [row for row, own in known.items() if own == end]
-
-
-def _repeats(names: list[str]) -> bool:
-    return len(set(names)) < len(names)
 
 
 def _read_column(
@@ -216,42 +213,35 @@ def _middle(ordered: Sequence[float]) -> float:
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def _months_before(rows: Sequence[str], phrases: EvidencePhrases) -> dict[str, str]:
-    places = {place: row for row in rows if (place := phrases.month(row)) is not None}
+def _months_before(rows: Sequence[str]) -> dict[str, str]:
+    places = {place: row for row in rows if (place := month_of(row)) is not None}
     return {row: places[place - 1] for place, row in places.items() if place - 1 in places}
 
 
-def _facts(table: FigureTable, title: str, uncounted: frozenset[str]) -> dict[Cell, frozenset[str]]:
-    figures = {row: table.figures[row, title] for row in table.compared}
-    column, middle = table.columns[title], table.medians[title]
-    ordered = sorted(figures.values())
-    sure = figures.keys() - table.unsure
-    facts = {}
-    for row in table.rows:
-        own = figures[row]
-        if column.media and row in uncounted:
-            continue
-        true = ["valor"]
-        # Beside rows of few orders alone, a rate of many orders would be told without a note.
-        noted = not column.media or row in table.few
-        if len(ordered) > 1 and (noted or len(sure) > 1):
-            if own == ordered[-1] > ordered[-2]:
-                true += (
-                    ("maior",) if column.melhor is None else ("maior", "melhor" if column.melhor == "alto" else "pior")
-                )
-            elif own == ordered[0] < ordered[1]:
-                true += (
-                    ("menor",) if column.melhor is None else ("menor", "melhor" if column.melhor == "baixo" else "pior")
-                )
-            if len(ordered) > 2 and _exceeds(own - middle, middle):
-                true.append("acima" if own > middle else "abaixo")
-        if column.vezes and own >= RATIO * ordered[0] and any(table.times(row, other, title) for other in table.rows):
-            true.append("razao")
-        before = table.before.get(row)
-        if before and (noted or before in sure) and _exceeds(own - figures[before], figures[before]):
-            true.append("subiu" if own > figures[before] else "caiu")
-        facts[row, title] = frozenset(true)
-    return facts
+def _facts(table: FigureTable, title: str, row: str) -> list[str]:
+    """Return what is true of a cell of a column that can be compared."""
+    figures, column, middle = table.column(title), table.columns[title], table.medians[title]
+    own, ordered, true = figures[row], sorted(figures.values()), ["valor"]
+    # Beside rows of few orders alone, a rate of many orders would be told without a note.
+    noted = not column.media or row in table.few
+    if len(ordered) > 1 and (noted or sum(not table.is_unsure(each) for each in figures) > 1):
+        end = (
+            ("maior", "alto")
+            if own == ordered[-1] > ordered[-2]
+            else ("menor", "baixo")
+            if own == ordered[0] < ordered[1]
+            else None
+        )
+        if end:
+            true += end[:1] if column.melhor is None else (end[0], "melhor" if column.melhor == end[1] else "pior")
+        if len(ordered) > 2 and _exceeds(own - middle, middle):
+            true.append("acima" if own > middle else "abaixo")
+    if column.vezes and own >= RATIO * ordered[0] and any(table.times(row, other, title) for other in table.rows):
+        true.append("razao")
+    before = table.before.get(row)
+    if before and (noted or not table.is_unsure(before)) and _exceeds(own - figures[before], figures[before]):
+        true.append("subiu" if own > figures[before] else "caiu")
+    return true
 
 
 def _exceeds(difference: float, base: float) -> bool:
@@ -259,31 +249,29 @@ def _exceeds(difference: float, base: float) -> bool:
     return abs(difference) - NOTABLE * abs(base) > HAIR
 
 
-def _salience(table: FigureTable, title: str, orders: str) -> dict[Cell, float]:
+def _salience(table: FigureTable, title: str) -> dict[Cell, float]:
     """Return the surprise of a column's cells: the distance from the others' median in robust units.
 
     A mean or a rate over few orders is believed less. Sums are compared by logarithms, else the largest row is all that
     surprises. It is cubed in the end, so that three middling cells do not pay as one that stands out.
     """
-    column = table.columns[title]
-    figures = {row: table.figures[row, title] for row in table.compared}
+    column, figures = table.columns[title], table.column(title)
+    step = column.passo
     if column.soma:
         figures = {row: math.log(max(own, 1.0)) for row, own in figures.items()}
-    step = column.passo
-    if column.relativo and not column.soma:
+    elif column.relativo:
         step *= abs(table.medians[title])
     ordered = sorted(figures.values())
+    if len(ordered) < 2:
+        return {}
     found = {}
     for row in table.rows:
-        own = figures[row]
-        others = ordered.copy()
+        own, others = figures[row], ordered.copy()
         others.remove(own)
-        if not others:
-            return {}
         middle = _middle(others)
         spread = _middle(sorted([abs(other - middle) for other in others]))
         distance = abs(own - middle) / (spread + (step or 1.0))
-        count = table.figures.get((row, orders))
+        count = table.figures.get((row, table.orders))
         if column.media and count is not None:
             distance *= count / (count + DOUBTED)
         found[row, title] = (distance / (1 + distance)) ** 3

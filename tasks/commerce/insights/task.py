@@ -7,10 +7,10 @@ from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.grammar import literals
-from tasks.commerce.insights.checker import FEWEST, MOST, STRONGEST, CitedFinding, actions_on, best_of, fits
+from tasks.commerce.insights.phrases import actions_on
 from tasks.commerce.insights.prompts import WORDING, InsightsInputs
 from tasks.commerce.insights.render import V42_REWARD, render
-from tasks.commerce.insights.scorer import REWARD
+from tasks.commerce.insights.scorer import FEWEST, MOST, REWARD, STRONGEST, CitedFinding, best_of, fits
 from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.insights.truth import metric
 from tasks.commerce.reward import Reference

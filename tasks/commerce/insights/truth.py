@@ -37,11 +37,8 @@ MEANS: Final = ("atrasos", "nota media", "ticket medio", "frete medio")
 """Columns of means and rates, of which few orders say little."""
 GOOD_WHEN_HIGH: Final = {"nota media": True, "atrasos": False, "frete medio": False}
 SMALL: Final = 30
-"""Orders below which no ratio is told."""
 MOST: Final = 99
-"""Times that are told at most."""
 COUNTS: Final = (2, 3, 4)
-"""Findings that are asked for."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,6 @@ class Known:
 
     kind: str
     texts: Mapping[tuple[str, str], str]
-    """By row and column."""
 
     def column(self, name: str) -> dict[str, float]:
         """Return the figures of a column by row, those of as many decimals as the most of them."""

@@ -1,24 +1,24 @@
 """Phrases of pushes, and those of them that suit a product and an offer.
 
-The phrases are data (`data/evidence/push.toml`), and so are a shop's own openers beside them, whose file an environment
-variable names to all processes: the ground truth reads both by its own code.
+The phrases are data (`data/evidence/push.toml`, which says what each key means), and so are a shop's own openers beside
+them, whose file an environment variable names to all processes: the ground truth reads both by its own code.
 """
 
 import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.errors import InputError
 from schemas.faults import first_fault
 from tasks.commerce.push.products import things_of
-from tasks.commerce.text.lexicons import PhraseData, read_data
+from tasks.commerce.text.lexicons import read_data, read_entries
 
 DATA_FILES: Final = ("data/evidence/push.toml", "$TUCANO_PHRASES")
 VARIABLE: Final = "TUCANO_PHRASES"
@@ -30,7 +30,6 @@ LONGEST_OPENER: Final = 32
 """Characters of a shop's own opener: the product and the offer need the others."""
 _CAPITAL: Final = "A-ZÀ-ÃÇÉÊÍÓ-ÕÚÜ"
 LETTER: Final = f"[{_CAPITAL}{_CAPITAL.lower()}]"
-"""A letter of Portuguese."""
 FORM: Final = rf"^[{_CAPITAL}]{LETTER}*(?:[ -]{LETTER}+)*[.!?]$"
 """Words of Portuguese letters from a capital to the end of a sentence."""
 _AMOUNT: Final = re.compile(r"\d+(?:[.,]\d+)*")
@@ -38,80 +37,44 @@ _NUMBER: Final = re.compile(r"(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?")
 _WORD: Final = re.compile(r"(?<![\w{])[\w-]{3,}")
 
 
-class Core(PhraseData):
-    """Core of a push; `push.toml` says what each field means."""
-
-    texto: str = Field(pattern=r"^[^{}]*(\{produto\}[^{}]*\{oferta\}|\{oferta\}[^{}]*\{produto\})[^{}]*$")
-    para: Literal["todas", "conhecidas", "com"]
-
-
-class Offers(PhraseData):
-    """Forms of the offers that are known: those that `com` may go before, and the others."""
-
-    com: tuple[str, ...]
-    outras: tuple[str, ...]
-
-
-class Closers(PhraseData):
-    """Closers for every offer, and those for offers that are known."""
-
-    todas: tuple[str, ...] = Field(min_length=1)
-    conhecidas: tuple[str, ...]
-
-
-class OpenersOfGroup(PhraseData):
-    """Openers that fit the categories and the products of `de`."""
-
-    de: frozenset[str]
-    aberturas: tuple[str, ...]
-
-
-class PushPhrases(PhraseData):
-    """All of the file."""
-
-    repetem: frozenset[str]
-    ofertas: Offers
-    nucleos: tuple[Core, ...] = Field(min_length=1)
-    fechos: Closers
-    grupos: dict[str, OpenersOfGroup]
-
-
 class CampaignPhrases(NamedTuple):
-    """The phrases that suit a product and an offer."""
+    """The phrases that suit a product and an offer: openers of the product's groups, those of all, and the others."""
 
     own: tuple[str, ...]
-    """Openers of the product's groups."""
     general: tuple[str, ...]
-    """Openers that suit every product."""
     cores: tuple[str, ...]
     closers: tuple[str, ...]
 
 
-class OwnOpener(PhraseData):
+class OwnOpener(BaseModel):
     """One opener, its group of products, and who approved it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     grupo: str
     texto: str = Field(pattern=FORM, max_length=LONGEST_OPENER)
     por: str = Field(min_length=1)
 
 
-class OwnPhrases(PhraseData):
+class OwnPhrases(BaseModel):
     """All of a shop's file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     aberturas: tuple[OwnOpener, ...]
 
 
 @cache
-def read_phrases() -> PushPhrases:
+def read_phrases() -> Any:
     """Read the phrases, and the shop's own behind them.
 
     Raises:
         InputError: The shop's file cannot be read, or an opener of it cannot be used.
     """
-    phrases = read_data("evidence/push.toml")
-    for each in own_openers(phrases["grupos"]):
-        phrases["grupos"][each.grupo]["aberturas"].append(each.texto)
-    return PushPhrases.model_validate(phrases)
+    phrases = read_entries("evidence/push.toml")
+    for each in own_openers(phrases.grupos):
+        phrases.grupos[each.grupo].aberturas.append(each.texto)
+    return phrases
 
 
 def use_own(file: Path | None) -> None:
@@ -155,10 +118,6 @@ def _content(file: Path) -> bytes:
 def require_own(sources: Mapping[str, str], what: str) -> None:
     """Refuse to answer with what was made with phrases that are gone; the file may have grown at its end since.
 
-    Args:
-        sources: Digests of the code and the data that it was made with (`schemas.source.source_files`).
-        what: Its name in the sentence.
-
     Raises:
         InputError: Its phrases are not the beginning of those in use.
     """
@@ -192,16 +151,16 @@ def suiting(product: str, offer: str) -> CampaignPhrases:
     )
 
 
-def _fitting(offer: str) -> frozenset[str]:
+def _fitting(offer: str) -> tuple[str, ...]:
     """Return the kinds of phrases that an offer in lower case takes: those for all, and more of a known form."""
-    known, form = read_phrases().ofertas, _AMOUNT.sub("#", offer)
-    amounts = amounts_of(offer)
-    if amounts is None:
-        return frozenset({"todas"})
-    sound = _is_share(amounts) if "#%" in form else amounts == sorted(set(amounts), reverse=True) and 0 not in amounts
-    if not sound or form not in (*known.com, *known.outras):
-        return frozenset({"todas"})
-    return frozenset({"todas", "conhecidas", *(["com"] if form in known.com else [])})
+    known, form, amounts = read_phrases().ofertas, _AMOUNT.sub("#", offer), amounts_of(offer)
+    if amounts is None or form not in (*known.com, *known.outras):
+        return ("todas",)
+    if "#%" in form:
+        sound = all(LEAST_PERCENT <= each <= MOST_PERCENT for each in amounts)
+    else:
+        sound = amounts == sorted(set(amounts), reverse=True) and 0 not in amounts
+    return ("todas", "conhecidas", *(["com"] if form in known.com else [])) if sound else ("todas",)
 
 
 def amounts_of(offer: str) -> list[float] | None:
@@ -212,14 +171,10 @@ def amounts_of(offer: str) -> list[float] | None:
     return [float(each.replace(".", "").replace(",", ".")) for each in found]
 
 
-def _is_share(amounts: Sequence[float]) -> bool:
-    return all(LEAST_PERCENT <= each <= MOST_PERCENT for each in amounts)
-
-
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
 def content_words(text: str) -> frozenset[str]:
     """Return the words of a text that may stand in a push once; merge fields are none."""
-    return frozenset(_WORD.findall(text.lower())) - read_phrases().repetem
+    return frozenset(_WORD.findall(text.lower())).difference(read_phrases().repetem)
 
 
 @cache
@@ -228,6 +183,6 @@ def _groups() -> Mapping[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, group in read_phrases().grupos.items():
         # What is no category is a product: its one thing has its own name.
-        for product in sorted({product.lower() for listed in group.de for product in things_of(listed)}):
+        for product in {product.lower() for listed in group.de for product in things_of(listed)}:
             found.setdefault(product, []).append(name)
     return found

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from tasks.commerce.push.checker import LONGEST, fault_of, fill, graphemes, read_campaign
 from tasks.commerce.push.phrases import suiting
+from tasks.commerce.push.scorer import LONGEST, fault_of, fill, graphemes, read_campaign
 from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served
 from tasks.commerce.text.lexicons import read_lexicon

@@ -1,6 +1,7 @@
 """Pushes: nothing for one with a fault; then how its opener fits, whether others begin so, and its length.
 
-`grounded`, components in [0, 1]; the checker (`tasks.commerce.push.checker`) says what may be sent:
+An answer is an opener, a core and a closer of the phrases; the checker below says what is wrong with it, for reward,
+probes and rendering, and fills it in. Components in [0, 1]:
 
 - `fit`: 1 for an opener of the product's group, a quarter for one that suits every product, 0 for none. A product of no
   group has no better one: then a general opener earns all. Gamed by one opener for each group.
@@ -11,13 +12,162 @@
 A push with a fault earns 0. No reference is read: the product and the offer of the prompt decide.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from enum import StrEnum
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
 
-from tasks.commerce.push.checker import LONGEST, fault_of, fill, graphemes, parts_of, read_campaign
-from tasks.commerce.push.phrases import suiting
+from tasks.commerce.push.phrases import (
+    KEPT_CAMPAIGNS,
+    amounts_of,
+    content_words,
+    read_phrases,
+    suiting,
+)
+from tasks.commerce.regulated import has_bad_sign, law_against
 from tasks.commerce.reward import Reference, Score, StepReward
+
+LONGEST: Final = 120
+"""Graphemes that a phone shows."""
+_CAMPAIGN: Final = re.compile(r"^Produto: (.+)\nOferta: (.+)$", re.MULTILINE)
+_NAME: Final = re.compile(r"[A-Za-zÀ-ÖØ-öø-ſ0-9 $%&'\"()+,./:!?#×–ºª°²³®™☀-➿\U0001F300-\U0001FAFF-]+")
+"""What a phone shows as the shop wrote it: Latin letters, digits, marks without markup, and emoji."""
+_NOT_OF_A_NAME: Final = re.compile(
+    r"//|\bwww\b|\w\.[^\W\d_]{2}|[^\W\d_]:\S|\d(?:\.\d+){3}|\d(?:[ ()./-]*\d){7}|\([.,]\)"
+    r"|[.!?][\"')]* +[^\W\d_]|[!?][\"')]* +\d|[.!?,:]$|^[\W_]*$|^\s|\s$|\s\s",
+    re.IGNORECASE,
+)
+"""Links, domains, addresses and telephone numbers; the end of a sentence, inside or last; and blanks nobody needs."""
+_ARTICLE: Final = re.compile("[oa]s? ", re.IGNORECASE)
+_FIELD_FIRST: Final = re.compile(r"(^|[.!?] )\{(produto|oferta)\}")
+
+
+class PushFault(StrEnum):
+    """What is wrong with a push, as a rater and the asker read it."""
+
+    NAME = "o produto ou a oferta tem o que nome não tem: marcação, link, telefone, sinais estranhos ou fim de frase"
+    NUMBER = "a oferta tem um número que não se lê: escreva só um, como 1.234,50"
+    FORM = "não é abertura, núcleo e fecho das frases conferidas"
+    OPENER = "a abertura é de outro grupo de produtos, ou repete uma palavra do produto ou da oferta"
+    CORE = "o núcleo não combina com a oferta, ou repete uma palavra dela ou do produto"
+    CLOSER = "o fecho pede uma oferta conhecida, ou repete uma palavra do produto ou da oferta"
+    REPEATED = "uma palavra se repete"
+    LONG = f"tem mais de {LONGEST} caracteres"
+
+
+class PushCampaign(NamedTuple):
+    """What a push is to say."""
+
+    product: str
+    offer: str
+
+
+class PushParts(NamedTuple):
+    """The phrases of a template; either end may be empty."""
+
+    opener: str
+    core: str
+    closer: str
+
+    @property
+    def template(self) -> str:
+        """Return the template."""
+        return " ".join(filter(None, self))
+
+    @property
+    def repeats(self) -> bool:
+        """Return whether two of the phrases have a word in common."""
+        opener, core, closer = map(content_words, self)
+        return not (opener.isdisjoint(core) and opener.isdisjoint(closer) and core.isdisjoint(closer))
+
+
+def read_campaign(prompt: str) -> PushCampaign | None:
+    """Return the product and the offer of a prompt; None where it names none, or several."""
+    found = _CAMPAIGN.findall(prompt.replace("\r\n", "\n"))
+    return PushCampaign(*found[0]) if len(found) == 1 else None
+
+
+@lru_cache(maxsize=KEPT_CAMPAIGNS)
+def parts_of(template: str) -> PushParts | None:
+    """Return the phrases of a template, whatever campaign it is for; None where it is no template."""
+    match = _form().fullmatch(template)
+    return PushParts(*(part or "" for part in match.groups())) if match else None
+
+
+@cache
+def _form() -> re.Pattern[str]:
+    known = read_phrases()
+    texts = (
+        [text for group in known.grupos.values() for text in group.aberturas],
+        [core.texto for core in known.nucleos],
+        [*known.fechos.todas, *known.fechos.conhecidas],
+    )
+    opener, core, closer = ("|".join(map(re.escape, each)) for each in texts)
+    return re.compile(f"(?:({opener}) )?({core})(?: ({closer}))?")
+
+
+def fault_of(template: str, campaign: PushCampaign) -> str | None:
+    """Return the first thing that is wrong with a template for a campaign; None where its text may be sent."""
+    if fault := _campaign_fault(campaign):
+        return fault
+    parts = parts_of(template)
+    return PushFault.FORM if parts is None else _part_fault(parts, campaign)
+
+
+def _part_fault(parts: PushParts, campaign: PushCampaign) -> PushFault | None:
+    known = suiting(*campaign)
+    if parts.opener and parts.opener not in known.own and parts.opener not in known.general:
+        return PushFault.OPENER
+    if parts.core not in known.cores:
+        return PushFault.CORE
+    if parts.closer and parts.closer not in known.closers:
+        return PushFault.CLOSER
+    if parts.repeats:
+        return PushFault.REPEATED
+    return PushFault.LONG if graphemes(fill(parts.template, campaign)) > LONGEST else None
+
+
+@lru_cache(maxsize=KEPT_CAMPAIGNS)
+def _campaign_fault(campaign: PushCampaign) -> str | None:
+    """Return why no push of this product and offer may be sent: a name that no customer may read, or a law."""
+    if not all(_NAME.fullmatch(name) and not (_NOT_OF_A_NAME.search(name) or has_bad_sign(name)) for name in campaign):
+        return PushFault.NAME
+    if amounts_of(campaign.offer) is None:
+        return PushFault.NUMBER
+    return law_against(" ".join(campaign))
+
+
+def fill(template: str, campaign: PushCampaign) -> str:
+    """Return what a customer reads: names in place of fields, a capital where a sentence begins, `no` for `em o`."""
+    offer, article = campaign.offer, _ARTICLE.match(campaign.product)
+    if offer[1:2].islower():
+        offer = offer[:1].lower() + offer[1:]
+    if article:
+        template = template.replace("Em {produto}", "N{rest}").replace("em {produto}", "n{rest}")
+    values = {"produto": campaign.product, "oferta": campaign.offer}
+    text = _FIELD_FIRST.sub(lambda field: f"{field[1]}{_begun(values[field[2]])}", template)
+    # Names have no braces: neither fills the other's field.
+    text = text.replace("{rest}", campaign.product[:1].lower() + campaign.product[1:])
+    return text.replace("{produto}", campaign.product).replace("{oferta}", offer)
+
+
+def _begun(name: str) -> str:
+    """Return a name with a capital first, but for a brand (iPhone) and a letter whose capital is two (ß)."""
+    first = name[:1].upper()
+    return name if name[1:2].isupper() or len(first) > 1 else first + name[1:]
+
+
+def graphemes(text: str) -> int:
+    """Count the graphemes of one line, as a phone shows them: a family of emoji is one."""
+    try:
+        return len(text.encode("latin-1"))
+    except UnicodeEncodeError:
+        import regex
+
+        return len(regex.findall(r"\X", text))
+
 
 WEIGHTS: Final = {"fit": 0.4, "variety": 0.4, "length": 0.2}
 NOTHING: Final = Score(dict.fromkeys(WEIGHTS, 0.0))

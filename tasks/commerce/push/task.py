@@ -7,7 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.push.checker import (
+from tasks.commerce.push.phrases import GENERAL, CampaignPhrases, content_words, read_phrases, suiting
+from tasks.commerce.push.prompts import WORDING, PushInputs
+from tasks.commerce.push.render import V42_REWARD, serve
+from tasks.commerce.push.scorer import (
+    REWARD,
+    SEEN_AT_ONCE,
     PushCampaign,
     PushParts,
     fault_of,
@@ -16,10 +21,6 @@ from tasks.commerce.push.checker import (
     parts_of,
     read_campaign,
 )
-from tasks.commerce.push.phrases import GENERAL, CampaignPhrases, content_words, read_phrases, suiting
-from tasks.commerce.push.prompts import WORDING, PushInputs
-from tasks.commerce.push.render import V42_REWARD, serve
-from tasks.commerce.push.scorer import REWARD, SEEN_AT_ONCE
 from tasks.commerce.push.truth import metric
 from tasks.commerce.reward import Reference
 

@@ -32,12 +32,9 @@ DATA_FILES: Final = (
 )
 _ROOT: Final = Path(__file__).resolve().parents[3]
 MOST_GRAPHEMES: Final = 120
-"""What a phone shows of a push, and what the system prompt asks for."""
 SHORTEST_WORD: Final = 3
-"""Letters from which on a word may stand once."""
 HIGHEST_PERCENTAGE: Final = 90
 SHORT_WORD: Final = 4
-"""Letters of a word such as `de` or `para`."""
 _LETTERS: Final = regex.compile(r"[\p{L}\p{M}\p{N}_-]+")
 MARKS: Final = " $%&'\"()+,./:!?#×–ºª°²³®™-"
 _SHOWN: Final = regex.compile(r"[A-Za-z\u00c0-\u017f--[×÷]]|[\u2600-\u27bf\U0001f300-\U0001faff]", regex.VERSION1)
@@ -122,7 +119,6 @@ def _is_regulated(text: str) -> bool:
 
 @cache
 def _offences() -> Sequence[str]:
-    """Return the offences of one or two words, each of which ends where its stem does."""
     texts = [(_ROOT / file).read_text(encoding="utf-8") for file in DATA_FILES[5:]]
     lines = [line for text in texts for line in text.splitlines() if line and not line.startswith("#")]
     plain = [

@@ -14,7 +14,6 @@ from tasks.commerce.truth_text import read_object
 POLARITIES: Final = ("negative", "neutral", "positive")
 _FIELDS: Final = frozenset(("polarity", "score"))
 MOST_APART: Final = 4
-"""Stars between the best and the worst."""
 
 
 def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:

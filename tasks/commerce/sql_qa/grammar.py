@@ -34,30 +34,24 @@ DATA_FILES: Final = (
 )
 SHORTEST_WORD: Final = 3
 KEPT_WORDS: Final = frozenset(("index", "table", "unique"))
-"""Words of the lexicons that SQLite takes for no name."""
 MOST_READ: Final = 3
 """Tables whose columns the items of a query name; of an inner query one less."""
 MOST_JOINED: Final = 5
 """Tables that USING joins: a question of the bank needs as many."""
 MOST_ALIASED: Final = 3
-"""Tables that ON joins."""
 MOST_MEANS: Final = 2
 """Numbers of a table that an inner query gives beside their mean: each takes a place in the first token's mask."""
 _TIME: Final = re.compile(r"_(?:timestamp|date)$")
 _TEXT: Final = re.compile(r"_(?:id|status|type|state|city|name|english|prefix|title|message)$|^(?:name|state)$")
 _COUNTED: Final = frozenset(("number", "time"))
-"""Kinds of columns of which numbers are made."""
 _LAST: Final = "windowed"
-"""Kind of item of which a query has one, the last."""
 _INNER: Final = "_n"
 """Beginning of the suffixes of inner queries: over what they give is no window."""
 _OF_ONE_TABLE: Final = frozenset(("plain", "mean"))
 _WITHOUT_TABLE: Final = {"said": "counted", "measure": "counted", "window": 'RANK " OVER ()"'}
 
 Kinds = Mapping[str, Sequence[str]]
-"""Columns by their kind: number, time or text."""
 Tables = Mapping[str, Sequence[str]]
-"""Columns of each table."""
 
 
 @dataclass(frozen=True)
@@ -65,18 +59,12 @@ class _Source:
     """What a FROM reads."""
 
     suffix: str
-    """Of its rules."""
     rows: frozenset[str]
-    """Suffixes of the rules of its tables."""
     text: str
-    """Rule of the text behind FROM."""
 
 
 def sql_grammar(system: str) -> str:
     """Return the grammar of a query on the tables and columns that a system prompt names.
-
-    Args:
-        system: Names each table with its columns, as in `reviews(order_id, review_score)`.
 
     Raises:
         InputError: It names no table.
@@ -133,13 +121,6 @@ class _Chains:
     """Chains of items: behind each, FROM names all tables that the items so far read."""
 
     def __init__(self, sources: Sequence[_Source], pairs: Iterable[tuple[str, str]], most: int) -> None:
-        """Begin without a chain.
-
-        Args:
-            sources: What their FROM may read.
-            pairs: Tables of which one item may read both.
-            most: Tables that all items may read.
-        """
         self._sources = sources
         sizes = product(sources, range(most + 1))
         self._readable = {frozenset(read) for source, size in sizes for read in combinations(source.rows, size)}
@@ -152,12 +133,7 @@ class _Chains:
         return [f"{name}: {text}" for name, text in self._rules.items()]
 
     def add(self, start: str, steps: Sequence[Sequence[str]]) -> str:
-        """Add a chain, and return the name of its rule.
-
-        Args:
-            start: The name.
-            steps: Of each item its kinds, what names it, and the ends that may follow it.
-        """
+        """Add a chain, and return the name of its rule."""
         reached = {frozenset[str](): start}
         for place, (kinds, name, *ends) in enumerate(steps):
             behind: dict[frozenset[str], str] = {}

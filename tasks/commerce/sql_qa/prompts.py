@@ -1,24 +1,156 @@
-"""Prompts of SQL: business questions, each with an answer that distinguishes the store's copies."""
+"""Prompts of SQL: business questions, each with an answer that distinguishes the store's copies.
 
+Questions are data in families, each with its texts, its reference query and its parameters: `data/questions` has one
+file per level, from easy to hard. A family's questions are numbered, one number for each text and each combination of
+values, so that they can be drawn without repetition.
+"""
+
+import math
 import random
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple
+
+from pydantic import Field
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
-from tasks.commerce.sql_qa.inputs import question_prompt
-from tasks.commerce.sql_qa.questions import Family, Values, read_families, shuffled, values_of
+from tasks.commerce.inputs import TaskInputs, Text
 from tasks.commerce.sql_qa.results import COPIES_WITH_AN_ANSWER, has_answer
 from tasks.commerce.sql_qa.sandbox import Databases, Row
 from tasks.commerce.sql_qa.store_copies import cut
-from tasks.commerce.text.lexicons import read_wording
+from tasks.commerce.text.lexicons import read_data, read_wording
+from tasks.commerce.text.portuguese import MONTHS, StateCode
 
-DATA_FILES: Final = ("data/wordings/sql_qa.toml",)
+DATA_FILES: Final = ("data/questions", "data/wordings/sql_qa.toml")
 WORDING: Final = read_wording("sql_qa")
 _END: Final = re.compile(r" (?:GROUP|HAVING|ORDER|LIMIT)\b")
 _AND: Final = re.compile(r" AND (?!\d)")
 """Joins conditions, but not the ends of BETWEEN."""
+Level = Literal["filters", "joins", "aggregation", "dates", "windows"]
+LEVELS: Final[tuple[Level, ...]] = ("filters", "joins", "aggregation", "dates", "windows")
+
+
+class QuestionInputs(TaskInputs):
+    """Inputs of one query."""
+
+    question: Text = Field(description="The question about the store, such as `Quantos pedidos foram entregues?`")
+
+    def prompt(self, instruction: str) -> str:
+        """Return the prompt."""
+        return _question_prompt(instruction, self.question)
+
+
+def _question_prompt(instruction: str, question: str) -> str:
+    return instruction.replace("{question}", question)
+
+
+class Question(NamedTuple):
+    """A question in Portuguese and the query that answers it."""
+
+    text: str
+    sql: str
+
+
+class Value(NamedTuple):
+    """Value of a parameter, in the question's form and the query's."""
+
+    text: str
+    sql: str
+
+
+Values = Mapping[str, Sequence[Value]]
+
+
+class Family(NamedTuple):
+    """Questions that differ in their parameters only."""
+
+    name: str
+    level: Level
+    turns: int
+    """Occurrences of the family in a round."""
+    texts: tuple[str, ...]
+    """Wordings of the question; each names every parameter in braces, a state with its preposition: `{state:de}`."""
+    sql: str
+    parameters: Mapping[str, str | tuple[Value, ...]]
+    """For each parameter a kind of store values, or the values themselves."""
+
+    def combinations(self, values: Values) -> int:
+        """Return the number of parameter combinations in a store."""
+        return math.prod(len(choices) for choices in self._choices(values))
+
+    def question(self, values: Values, text: int, combination: int) -> Question:
+        """Return one question: its text and its combination of parameters by their numbers."""
+        chosen: dict[str, Value] = {}
+        for name, choices in zip(self.parameters, self._choices(values), strict=True):
+            combination, place = divmod(combination, len(choices))
+            chosen[name] = choices[place]
+        return Question(
+            self.texts[text].format_map({name: value.text for name, value in chosen.items()}),
+            self.sql.format_map({name: value.sql for name, value in chosen.items()}),
+        )
+
+    def _choices(self, values: Values) -> list[Sequence[Value]]:
+        return [values[kind] if isinstance(kind, str) else kind for kind in self.parameters.values()]
+
+
+@cache
+def read_families() -> tuple[Family, ...]:
+    """Read the question bank, the easy levels first."""
+    documents = {level: read_data(f"questions/{level}.toml") for level in LEVELS}
+    return tuple(
+        Family(
+            entry["name"],
+            level,
+            document["turns"],
+            tuple(entry["texts"]),
+            entry["sql"],
+            {
+                name: kind if isinstance(kind, str) else tuple(map(_value, kind))
+                for name, kind in entry["parameters"].items()
+            },
+        )
+        for level, document in documents.items()
+        for entry in document["family"]
+    )
+
+
+def _value(value: int | list[str]) -> Value:
+    return Value(*value) if isinstance(value, list) else Value(str(value), str(value))
+
+
+def values_of(store: Store) -> Values:
+    """Collect the values of a store's rows, by the kinds of the question bank."""
+    purchases = store.orders["order_purchase_timestamp"]
+    months = sorted({(moment.year, moment.month) for moment in purchases})
+    return {
+        "state": _states(store.customers["customer_state"]),
+        "seller_state": _states(store.sellers["seller_state"]),
+        "category": _texts(store.products["product_category_name"]),
+        "status": _texts(store.orders["order_status"]),
+        "payment_type": _texts(store.payments["payment_type"]),
+        "stars": [_value(stars) for stars in sorted(set(store.reviews["review_score"]))],
+        "year": [Value(str(year), f"'{year}'") for year in sorted({year for year, _ in months})],
+        "month": [Value(f"{MONTHS[month - 1]} de {year}", f"'{year}-{month:02}'") for year, month in months],
+    }
+
+
+def _texts(column: Any) -> list[Value]:
+    return [Value(text, "'" + text.replace("'", "''") + "'") for text in sorted(set(column.drop_nulls()))]
+
+
+def _states(column: Any) -> list[Value]:
+    return [Value(StateCode(value.text), value.sql) for value in _texts(column)]
+
+
+def shuffled(count: int, generator: random.Random) -> Iterator[int]:
+    """Yield the numbers below `count` in random order, each once, in constant memory."""
+    if count < 1:
+        return
+    step = next(step for step in iter(lambda: generator.randrange(1, count + 1), 0) if math.gcd(step, count) == 1)
+    start = generator.randrange(count)
+    yield from ((start + step * turn) % count for turn in range(count))
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
@@ -58,7 +190,7 @@ def _of_family(family: Family, known: Values, databases: Databases, generator: r
         if combination not in proven:
             proven[combination] = proves_something(question.sql, databases)
         if proven[combination]:
-            prompt = question_prompt(WORDING.instructions[instruction], question.text)
+            prompt = _question_prompt(WORDING.instructions[instruction], question.text)
             yield Example("sql_qa", WORDING.system, prompt, {"sql": question.sql})
 
 

@@ -15,10 +15,8 @@ DATA_FILES: Final = (
     "data/lexicons/sql_keywords.txt",
 )
 
-FENCED: Final = 0.9
-"""Form grade of a query that is alone in a code fence."""
-SURROUNDED: Final = 0.5
-"""Highest form grade of a query among other text."""
+FENCED, SURROUNDED = 0.9, 0.5
+"""Form grade of a query that is alone in a code fence, and the highest of one among other text."""
 NOT_ALONE: Final = 0.48
 """Share that a query keeps if text stands beside it, or in comments or names, which nobody checks: less than a half,
 and more than any wrong query earns."""
@@ -26,15 +24,11 @@ UNION: Final = re.compile(r"\bUNION\b", re.IGNORECASE)
 """Looked for in texts and comments, too: which quotes belong together is what a hostile query hides."""
 UNITED: Final = 0.4
 """Share that a query keeps with a UNION that its reference lacks: a second statement, and so a second guess."""
-SHORT_NAME: Final = 2
-"""Letters of a name that says nothing: `t1`, `rn`."""
-BEGINNING: Final = 5
-"""Letters by which a word in a comment is known, whatever its ending."""
+SHORT_NAME, BEGINNING = 2, 5
+"""Letters of a name that says nothing (`t1`, `rn`), and by which a word in a comment is known, whatever its ending."""
 DENIALS: Final = frozenset(("nao", "sem"))
-MAX_CHARACTERS: Final = 20_000
-"""Characters of a completion that are searched for its query."""
-MAX_PROSE_LINES: Final = 6
-"""Lines after a query that are tried as the start of the prose."""
+MAX_CHARACTERS, MAX_PROSE_LINES = 20_000, 6
+"""Characters of a completion that are searched, and lines after a query that are tried as the start of the prose."""
 
 _START: Final = re.compile(r"\b(?:SELECT|WITH)\b", re.IGNORECASE)
 _WRITE: Final = re.compile(
@@ -78,18 +72,16 @@ def candidates(completion: str) -> list[str]:
         return []
     found: dict[str, None] = {}
     fence = next((match for match in _FENCE.finditer(completion) if _START.search(match[1])), None)
-    start, line_start = _START.search(completion), _LINE_START.search(completion)
-    for text in (fence[1] if fence else "", _from(completion, start), _from(completion, line_start)):
+    starts = (_START.search(completion), _LINE_START.search(completion))
+    for text in (fence[1] if fence else "", *(completion[each.start() :] if each else "" for each in starts)):
         inside = _START.search(text)
         if inside is None:
             continue
         match = _STATEMENT.match(text[inside.start() : inside.start() + MAX_SQL_CHARACTERS + 1])
         statement = match[0].strip() if match else ""
-        found[statement] = None
         paragraph = _BLANK_LINE.split(statement, maxsplit=1)[0].strip()
-        found[paragraph] = None
         ends = [line.start() for line in _PROSE_LINE.finditer(paragraph)][:MAX_PROSE_LINES]
-        found |= {paragraph[:end].strip(): None for end in reversed(ends)}
+        found |= dict.fromkeys([statement, paragraph, *(paragraph[:end].strip() for end in reversed(ends))])
     short = [sql for sql in found if sql and len(sql) <= MAX_SQL_CHARACTERS]
     return short or list(found)[:1]
 
@@ -136,13 +128,7 @@ def comments_explain(completion: str, question: str) -> bool:
 
 
 def names_explain(sql: str, question: str, known: AbstractSet[str]) -> bool:
-    """Return whether the names that a query gives consist of words of the question, of queries and of its tables.
-
-    Args:
-        sql: The query.
-        question: The prompt.
-        known: The names of tables and columns.
-    """
+    """Return whether the names that a query gives are words of the question, of queries, or known: of its tables."""
     text = _COMMENT.sub(lambda found: " " if found[1] else found[0], sql[: MAX_SQL_CHARACTERS + 1])
     given = {next(filter(None, found), "") for found in _IDENTIFIER.findall(text)}
     given = {name for name in given if name.lower() not in _NO_NAMES and name.lower() not in known}
@@ -170,15 +156,10 @@ def _beginnings(text: str) -> frozenset[str]:
 _QUERY_WORDS: Final = _beginnings(" ".join(read_lexicon("query_words")))
 
 
-def names(sql: str, known: AbstractSet[str]) -> set[str]:
-    """Return the tables and columns that a query's text names."""
-    return {name for name in _NAME.findall(sql.lower()) if name in known}
-
-
-def values(sql: str) -> set[str]:
-    """Return the texts and numbers that a query compares with; date formats are excluded."""
+def parts(sql: str, known: AbstractSet[str]) -> set[str]:
+    """Return the tables and columns that a query names, and what it compares with; date formats are excluded."""
     texts = {text.strip("%").lower() for text in _TEXT_VALUE.findall(sql) if not _FORMAT.fullmatch(text)}
-    return texts | set(_NUMBER_VALUE.findall(sql))
+    return {name for name in _NAME.findall(sql.lower()) if name in known} | texts | set(_NUMBER_VALUE.findall(sql))
 
 
 @lru_cache(maxsize=8_192)
@@ -200,7 +181,3 @@ def orders_rows(sql: str) -> bool:
     while before != text:
         before, text = text, _PARENTHESES.sub(r" \1 ", _WINDOW.sub(" ", text), count=1)
     return bool(_ORDER.search(text))
-
-
-def _from(completion: str, start: re.Match[str] | None) -> str:
-    return completion[start.start() :] if start else ""

@@ -4,7 +4,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from itertools import permutations
 from typing import Final
 
@@ -14,21 +13,15 @@ COPIES_WITH_AN_ANSWER: Final = 2
 """Copies on which a question must have an answer, each a different one; the small copy may have none."""
 TOLERANCE: Final = 0.0051
 """Half a cent: an unrounded value equals the rounded one."""
-MAX_PAIRED: Final = 100
-"""Rows compared pairwise after the equal ones are removed."""
-MAX_PERMUTED: Final = 4
-"""Columns of which every order is tried."""
-WRONG_ORDER: Final = 0.8
-"""Grade of the right rows in the wrong order."""
-WRONG_COLUMN_ORDER: Final = 0.4
-"""Grade of the right columns in the wrong order: each stands under the other's title."""
-MOST_DIGITS: Final = 4
-"""Digits of a text that is read as a number: months, weekdays, hours and years have no more."""
-_DIGITS: Final = re.compile(r"[0-9]+")
-_DECIMAL: Final = re.compile(r"-?(?:[0-9]{1,12}|[0-9]{1,3}(?:,[0-9]{3}){1,3})\.[0-9]{1,4}")
-ROWS: Final = 0.4
-CELLS: Final = 0.2
+MAX_PAIRED, MAX_PERMUTED = 100, 4
+"""Rows compared pairwise after the equal ones are removed, and columns of which every order is tried."""
+WRONG_ORDER, WRONG_COLUMN_ORDER = 0.8, 0.4
+"""Grades of the right rows in the wrong order, and of the right columns: each stands under the other's title."""
+ROWS, CELLS = 0.4, 0.2
 """Most that a wrong result earns for its rows and for its cells."""
+_DIGITS: Final = re.compile(r"[0-9]{1,4}")
+"""A text that is read as a number: months, weekdays, hours and years have no more digits."""
+_DECIMAL: Final = re.compile(r"-?(?:[0-9]{1,12}|[0-9]{1,3}(?:,[0-9]{3}){1,3})\.[0-9]{1,4}")
 
 
 def has_answer(rows: Sequence[Row]) -> bool:
@@ -37,28 +30,21 @@ def has_answer(rows: Sequence[Row]) -> bool:
 
 
 def agreement(found: Execution, wanted: Execution, *, ordered: bool) -> float:
-    """Grade a result against the reference's, in [0, 1].
-
-    Args:
-        found: Result of the completion's query.
-        wanted: Result of the reference query.
-        ordered: Whether the order of the rows counts.
-    """
+    """Grade a result against the reference's, in [0, 1], whose order of rows counts where it is `ordered`."""
     if found.refusal is not None:
         return 0.0
     if found.rows == wanted.rows:
         return 1.0
-    found, wanted = _with_numbers(found), _with_numbers(wanted)
-    rows = rows_f1(found.rows, wanted.rows)
+    mine, right = _with_numbers(found.rows), _with_numbers(wanted.rows)
+    rows = rows_f1(mine, right)
     if rows == 1.0:
-        return 1.0 if not ordered or _in_order(found.rows, wanted.rows) else WRONG_ORDER
-    cells = f1(tuple(_cells(found.rows)), tuple(_cells(wanted.rows)))
+        return 1.0 if not ordered or _in_order(mine, right) else WRONG_ORDER
+    cells = f1(tuple(_cells(mine)), tuple(_cells(right)))
     if cells == 1.0 and found.columns == wanted.columns <= MAX_PERMUTED:
         for order in permutations(range(found.columns)):
-            moved = tuple(tuple(row[place] for place in order) for row in found.rows)
-            if rows_f1(moved, wanted.rows) == 1.0:
-                in_order = not ordered or _in_order(moved, wanted.rows)
-                return WRONG_COLUMN_ORDER * (1.0 if in_order else WRONG_ORDER)
+            moved = [tuple(row[place] for place in order) for row in mine]
+            if rows_f1(moved, right) == 1.0:
+                return WRONG_COLUMN_ORDER * (1.0 if not ordered or _in_order(moved, right) else WRONG_ORDER)
     return ROWS * rows + CELLS * cells
 
 
@@ -95,15 +81,15 @@ def rows_f1(found: Sequence[Row], wanted: Sequence[Row]) -> float:
     return 2 * pairs / (len(found) + len(wanted))
 
 
-def _with_numbers(execution: Execution) -> Execution:
+def _with_numbers(rows: Sequence[Row]) -> list[Row]:
     """Convert texts of numbers: month "07" of strftime equals the 7 of its CAST, and "4.50" of printf equals 4.5."""
-    return replace(execution, rows=tuple(tuple(map(_number, row)) for row in execution.rows))
+    return [tuple(map(_number, row)) for row in rows]
 
 
 def _number(cell: Cell) -> Cell:
     if not isinstance(cell, str):
         return cell
-    if len(cell) <= MOST_DIGITS and _DIGITS.fullmatch(cell):
+    if _DIGITS.fullmatch(cell):
         return int(cell)
     return float(cell.replace(",", "")) if _DECIMAL.fullmatch(cell) else cell
 

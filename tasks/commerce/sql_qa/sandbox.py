@@ -15,11 +15,12 @@ temporary tables stay in memory. Nothing depends on the clock, the time zone or 
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from schemas.store.store import Store
@@ -135,14 +136,11 @@ class Refusal(Enum):
     """It exceeded its operations, its time, its memory or its rows."""
 
 
-@dataclass(frozen=True)
-class Execution:
-    """Result of one query on one copy."""
+class Execution(NamedTuple):
+    """Result of one query on one copy; without a refusal it has columns and rows."""
 
     refusal: Refusal | None
-    """None if the query has a result."""
     columns: int
-    """Columns of the result."""
     rows: tuple[Row, ...]
     reads: frozenset[str]
     """The `table` and `table.column` names that the query reads, as far as it could be prepared and as SQLite reports:
@@ -160,16 +158,13 @@ class Database:
         for name in TABLES:
             _fill(self._connection, name, tables[name])
         self.names = frozenset(TABLES).union(*(tables[name].columns for name in TABLES))
-        """Every table's and column's name."""
         self._watch = _Watch()
         _lock(self._connection, self._watch)
 
     def execute(self, sql: str, deadline: float | None = None) -> Execution:
         """Run one hostile query; never raises, whatever the text.
 
-        Args:
-            sql: The query.
-            deadline: The thread's processor time at which it is stopped; `MAX_SECONDS` from now if not given.
+        It is stopped at a deadline in the thread's processor time; `MAX_SECONDS` from now if not given.
         """
         watch = self._watch
         is_narrow, is_oversized = _bounds(sql)
@@ -180,7 +175,7 @@ class Database:
         if _EXPLAIN.match(sql):
             return Execution(Refusal.FORBIDDEN, 0, (), frozenset())
         try:
-            with _cursor(self._connection) as cursor:
+            with closing(self._connection.cursor()) as cursor:
                 cursor.execute(sql)
                 columns = len(cursor.description or ())
                 rows = tuple(cursor.fetchmany(MAX_ROWS + 1))
@@ -205,6 +200,19 @@ class Databases:
     def from_store(cls, store: Store) -> "Databases":
         """Fill one copy with a part of the store, and the others with part of its orders and with other values."""
         return cls(tuple(map(Database, copies_of(store))))
+
+    @classmethod
+    def open(cls, folder: Path) -> "Databases":
+        """Read a store and fill its copies; a store without orders, as of a shop that gave reviews alone, has none.
+
+        Raises:
+            InputError: The store cannot be read.
+        """
+        # Imports polars.
+        from schemas.store.files import read_store
+
+        store = read_store(folder)
+        return cls((Database(store),)) if store.orders.is_empty() else cls.from_store(store)
 
     @property
     def names(self) -> frozenset[str]:
@@ -332,15 +340,6 @@ def _refusal(error: Exception) -> Refusal:
     ):
         return Refusal.TOO_MUCH
     return Refusal.INVALID
-
-
-@contextmanager
-def _cursor(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
-    cursor = connection.cursor()
-    try:
-        yield cursor
-    finally:
-        cursor.close()
 
 
 def _fill(connection: sqlite3.Connection, name: str, table: FilledTable) -> None:

@@ -46,10 +46,9 @@ from tasks.commerce.sql_qa.query_text import (
     form,
     is_alone,
     is_ordered,
-    names,
     names_explain,
     orders_rows,
-    values,
+    parts,
 )
 from tasks.commerce.sql_qa.results import COPIES_WITH_AN_ANSWER, WRONG_ORDER, agreement, f1, has_answer, shape
 from tasks.commerce.sql_qa.sandbox import MAX_SECONDS, Databases, Execution, Refusal
@@ -67,10 +66,8 @@ WORDING: Final = read_wording("sql_qa")
 WEIGHTS: Final = {"form": 0.10, "valid": 0.10, "uses": 0.15, "shape": 0.05, "result": 0.60}
 V42_WEIGHTS: Final = {"structure": 0.30, "explanation": 0.25, "numbers": 0.25, "domain": 0.20}
 ENOUGH: Final = 3
-"""Keywords, numbers or business words that fill a tier of `v4.2`."""
 WORDS_EXPLAINING: Final = 10
 MAX_CHARACTERS: Final = 4_000
-"""Characters of a completion that `v4.2` reads."""
 
 _KEYWORD: Final = re.compile(
     r"\b(?:SELECT|FROM|WHERE|JOIN|GROUP\s+BY|ORDER\s+BY|HAVING|LIMIT|DISTINCT|COUNT|SUM|AVG|MIN|MAX|WITH|UNION|CASE|OVER)\b"
@@ -91,16 +88,17 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     Raises:
         InputError: There are no databases, or the reference query does not run on them.
     """
-    databases = required_databases(databases)
+    if databases is None:
+        raise InputError("sql_qa answers are scored by running them, and no store was given; give the store's folder")
     # The reference first: the date functions' results are cached then, and cost the completion no time.
-    wanted = reference_executions(reference, databases)
+    reference_sql = (reference or {}).get("sql")
+    wanted = None if reference_sql is None else _reference_executions(reference_sql, databases)
     sql, executions = run_completion(completion, databases)
     found_form, valid = form(sql, completion), _valid(executions[0])
-    if wanted is None:
+    if wanted is None or reference_sql is None:
         reads = float(bool(executions[0].reads))
         components = {"form": found_form * reads, "valid": valid * reads, "uses": None, "shape": None, "result": None}
         return Score(fill_unknown(components, WEIGHTS))
-    reference_sql = answer(reference or {})
     checked = comments_explain(completion, prompt) and names_explain(sql, prompt, databases.names)
     kept = 1.0 if checked and is_alone(sql, completion) else NOT_ALONE
     if UNION.search(sql) and not UNION.search(reference_sql):
@@ -120,17 +118,6 @@ def score(completion: str, prompt: str, reference: Reference | None, databases: 
     )
 
 
-def required_databases(databases: Databases | None) -> Databases:
-    """Return the databases.
-
-    Raises:
-        InputError: There are none.
-    """
-    if databases is None:
-        raise InputError("sql_qa answers are scored by running them, and no store was given; give the store's folder")
-    return databases
-
-
 def run_completion(completion: str, databases: Databases) -> tuple[str, tuple[Execution, ...]]:
     """Return the first of the completion's candidates that is a query, or the likeliest if none is."""
     tried, deadline = [""], time.thread_time() + MAX_SECONDS
@@ -143,15 +130,7 @@ def run_completion(completion: str, databases: Databases) -> tuple[str, tuple[Ex
     return likeliest, databases.run(likeliest, deadline)
 
 
-def reference_executions(reference: Reference | None, databases: Databases) -> tuple[Execution, ...] | None:
-    """Run the reference query on every copy; None where it is unknown.
-
-    Raises:
-        InputError: It does not run.
-    """
-    sql = (reference or {}).get("sql")
-    if sql is None:
-        return None
+def _reference_executions(sql: str, databases: Databases) -> tuple[Execution, ...]:
     executions = databases.run_reference(sql)
     for execution in executions:
         if execution.refusal is not None:
@@ -167,7 +146,7 @@ def _valid(execution: Execution) -> float:
 
 def _uses(sql: str, found: Execution, reference_sql: str, wanted: Execution, databases: Databases) -> float:
     known = databases.names
-    written = f1(names(sql, known) | values(sql), names(reference_sql, known) | values(reference_sql))
+    written = f1(parts(sql, known), parts(reference_sql, known))
     if found.refusal is Refusal.INVALID:
         return 0.3 * written**2
     return ((f1(found.reads, wanted.reads) + written) / 2) ** 2

@@ -10,9 +10,9 @@ import random
 from calendar import monthrange
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from schemas.store.store import Store
 
@@ -24,8 +24,7 @@ MAX_ORDERS: Final = 1_500
 query takes a fifth of a millisecond, and most combinations of a category and a state still have rows."""
 
 
-@dataclass(frozen=True)
-class Filling:
+class Filling(NamedTuple):
     """Differences of a copy from the store that it is made from."""
 
     seed: int
@@ -40,27 +39,21 @@ class Filling:
 
 OTHER: Final = Filling(20_180_901, orders=1.0, at_limits=0.9, step=1)
 TIED: Final = Filling(20_180_902, orders=0.35, at_limits=1.0, step=4)
-"""Few rows of few values, and so many ties."""
 LIMITS: Final[dict[str, tuple[int, ...]]] = {
     "price": (20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 180, 200, 250, 300, 400, 500),
     "freight_value": (5, 8, 10, 12, 15, 16, 18, 20, 22, 25, 28, 30, 35, 40, 50),
     "payment_value": (20, 30, 40, 50, 60, 70, 80, 100, 120, 150, 180, 200, 250, 300, 400, 500, 600),
 }
-"""The sums that the question bank uses, by column."""
 LIMIT_DAYS: Final = (5, 7, 8, 10, 12, 14, 15, 18, 20, 25, 30)
-"""The delivery times that the question bank uses, in days."""
 TIMES: Final = ("00:00:00", "08:00:00", "10:00:00", "12:00:00", "14:59:59", "17:59:59", "20:59:59", "22:59:59")
 """Times of day at which hours of the question bank begin and end; a difference of days from the first is exact."""
 REPEATED: Final = 0.5
 """Share of the items, payments and reviews with a second row in the same order, where a copy may have more rows."""
-OTHER_INSTALMENTS: Final = 0.2
-"""Share of the payments whose instalments do not go with their type, as a store may have them of one type alone."""
-UNCATEGORISED: Final = 0.05
-"""Share of the products without a category: where a store has none, a condition against them changes nothing."""
-RETURNING: Final = 0.4
-"""Share of the orders made by returning shoppers."""
-ON_LIMIT_DAY: Final = 0.3
-"""Share of the deliveries on the estimated day, and of those with a delivery time of the question bank."""
+OTHER_INSTALMENTS, UNCATEGORISED = 0.2, 0.05
+"""Shares of the payments with instalments of another type, and of the products without a category: a store may have
+none of either, and a condition against them would change nothing."""
+RETURNING, ON_LIMIT_DAY = 0.4, 0.3
+"""Shares of the orders of returning shoppers, and of deliveries on the estimated day or after a time of questions."""
 ITEMS_A_SELLER: Final = 2
 """Items per seller, at the fewest sellers, so that sellers tie."""
 
@@ -71,24 +64,21 @@ def cut(store: Store) -> Store:
     Whole shoppers are kept, by the hash of their identifier, so that returning ones still return; the last one kept may
     lose orders. The same store gives the same part, and cutting a part again returns the part.
     """
-    import polars as pl
-
     if store.orders.height <= MAX_ORDERS:
         return store
     people = dict(store.customers.select("customer_id", "customer_unique_id").iter_rows())
     orders = store.orders.select("order_id", "customer_id").iter_rows()
     ranked = sorted((_hash(people.get(customer, customer)), order) for order, customer in orders)
-    order_ids = [order for _, order in ranked[:MAX_ORDERS]]
-    orders_kept, items = _of_orders(store.orders, order_ids), _of_orders(store.items, order_ids)
+    kept = [order for _, order in ranked[:MAX_ORDERS]]
+    tables = {
+        name: _only(getattr(store, name), "order_id", kept) for name in ("orders", "items", "payments", "reviews")
+    }
     return replace(
         store,
-        orders=orders_kept,
-        items=items,
-        payments=_of_orders(store.payments, order_ids),
-        reviews=_of_orders(store.reviews, order_ids),
-        customers=store.customers.filter(pl.col("customer_id").is_in(orders_kept["customer_id"].to_list())),
-        products=store.products.filter(pl.col("product_id").is_in(items["product_id"].to_list())),
-        sellers=store.sellers.filter(pl.col("seller_id").is_in(items["seller_id"].to_list())),
+        **tables,
+        customers=_only(store.customers, "customer_id", tables["orders"]["customer_id"].to_list()),
+        products=_only(store.products, "product_id", tables["items"]["product_id"].to_list()),
+        sellers=_only(store.sellers, "seller_id", tables["items"]["seller_id"].to_list()),
     )
 
 
@@ -99,51 +89,55 @@ def refill(store: Store, filling: Filling) -> Store:
     in one state; every order has a customer, and every customer, product and seller an order. The same store gives the
     same copy, so that a score does not depend on the time.
     """
-    import polars as pl
-
     generator = random.Random(filling.seed)
     order_ids = sorted(store.orders["order_id"].to_list())
     kept = generator.sample(order_ids, max(1, round(filling.orders * len(order_ids))))
     whole = filling.orders == 1.0
-    bought = _of_orders(store.orders, kept)
-    orders = _delivered_otherwise(_bought_otherwise(bought, generator), store.orders, generator)
-    customers = _living_elsewhere(
-        store.customers.filter(pl.col("customer_id").is_in(orders["customer_id"].to_list())), generator
-    )
+    bought = _bought_otherwise(_only(store.orders, "order_id", kept), generator)
+    orders = _delivered_otherwise(bought, store.orders, generator)
+    customers = _only(store.customers, "customer_id", orders["customer_id"].to_list())
+    customers = _living_elsewhere(customers, generator)
 
     def rows_of(frame: "DataFrame") -> "DataFrame":
-        return _of_other_orders(frame, order_ids, generator) if whole else _of_orders(frame, kept)
+        return _of_other_orders(frame, order_ids, generator) if whole else _only(frame, "order_id", kept)
 
-    def repeated(frame: "DataFrame") -> "DataFrame":
-        return frame if whole else _repeated(frame, generator)
+    def numbered(frame: "DataFrame", key: str) -> "DataFrame":
+        return _numbered(frame if whole else _repeated(frame, generator), key)
 
     items = rows_of(store.items)
     sellers = _sellers(store.sellers, 0 if whole else items.height // ITEMS_A_SELLER, generator)
     for key, table in (("product_id", store.products), ("seller_id", sellers)):
         drawn = _drawn(table[key].to_list(), items, generator, each=whole) or items[key].to_list()
         items = _with(items, key, drawn)
-    items = _at_limits(items, "price", filling, generator)
-    items = _at_limits(items, "freight_value", filling, generator)
+    for name in ("price", "freight_value"):
+        items = _at_limits(items, name, filling, generator)
     payments = _refilled(rows_of(store.payments), "payment_type", ("order_id",), generator)
-    payments = _at_limits(_in_other_instalments(payments, generator), "payment_value", filling, generator)
+    instalments = payments["payment_installments"].to_list()
+    others = [generator.choice(instalments) if generator.random() < OTHER_INSTALMENTS else own for own in instalments]
+    payments = _at_limits(_with(payments, "payment_installments", others), "payment_value", filling, generator)
     reviews = _refilled(rows_of(store.reviews), "review_score", ("order_id", "review_id"), generator)
-    products = _some_uncategorised(
-        _refilled(store.products, "product_category_name", ("product_id",), generator), generator
-    )
+    products = _refilled(store.products, "product_category_name", ("product_id",), generator)
+    categories = [None if generator.random() < UNCATEGORISED else own for own in products["product_category_name"]]
+    products = _with(products, "product_category_name", categories)
     return replace(
         store,
         orders=orders,
-        items=_numbered(repeated(items), "order_item_id"),
-        payments=_numbered(repeated(payments), "payment_sequential"),
-        reviews=_numbered(repeated(reviews), "review_id"),
+        items=numbered(items, "order_item_id"),
+        payments=numbered(payments, "payment_sequential"),
+        reviews=numbered(reviews, "review_id"),
         customers=customers,
-        products=products.filter(pl.col("product_id").is_in(items["product_id"].to_list())),
-        sellers=sellers.filter(pl.col("seller_id").is_in(items["seller_id"].to_list())),
+        products=_only(products, "product_id", items["product_id"].to_list()),
+        sellers=_only(sellers, "seller_id", items["seller_id"].to_list()),
     )
 
 
+def _only(frame: "DataFrame", key: str, values: list[str]) -> "DataFrame":
+    import polars as pl
+
+    return frame.filter(pl.col(key).is_in(values))
+
+
 def _with(frame: "DataFrame", column: str, values: list[Any]) -> "DataFrame":
-    """Return a table with other values in a column of the same type."""
     import polars as pl
 
     return frame.with_columns(pl.Series(column, values, frame.schema[column]))
@@ -157,14 +151,10 @@ def _of_other_orders(frame: "DataFrame", order_ids: list[str], generator: random
 
 
 def _drawn(keys: list[str], items: "DataFrame", generator: random.Random, *, each: bool) -> list[str]:
-    """Draw a key for each item; none where there are none.
+    """Draw a key for each item, none where there are none; an order's items stand one after another.
 
-    Args:
-        keys: The products or sellers.
-        items: The items, an order's one after another.
-        generator: Draws.
-        each: Whether each key must stay in use; then as many of an order's further items repeat the one before them as
-            leave room for all keys.
+    Where each key must stay in use, as many of an order's further items repeat the one before them as leave room for
+    all keys.
     """
     if not keys:
         return []
@@ -184,28 +174,8 @@ def _drawn(keys: list[str], items: "DataFrame", generator: random.Random, *, eac
     return found
 
 
-def _in_other_instalments(payments: "DataFrame", generator: random.Random) -> "DataFrame":
-    """Give a share of the payments the instalments of another, whatever its type."""
-    name = "payment_installments"
-    values = payments[name].to_list()
-    values = [generator.choice(values) if generator.random() < OTHER_INSTALMENTS else value for value in values]
-    return _with(payments, name, values)
-
-
-def _some_uncategorised(products: "DataFrame", generator: random.Random) -> "DataFrame":
-    name = "product_category_name"
-    values = [None if generator.random() < UNCATEGORISED else value for value in products[name]]
-    return _with(products, name, values)
-
-
 def _hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=8).digest()
-
-
-def _of_orders(frame: "DataFrame", order_ids: list[str]) -> "DataFrame":
-    import polars as pl
-
-    return frame.filter(pl.col("order_id").is_in(order_ids))
 
 
 def _donors(values: Sequence[Any], count: int, generator: random.Random) -> list[int]:
@@ -233,8 +203,7 @@ def _bought_otherwise(orders: "DataFrame", generator: random.Random) -> "DataFra
     name = "order_purchase_timestamp"
     moments = orders[name].to_list()
     drawn = _donors([(moment.year, moment.month) for moment in moments], len(moments), generator)
-    moved = [_at_limit(moments[place], generator) for place in drawn]
-    return _with(orders, name, moved)
+    return _with(orders, name, [_at_limit(moments[place], generator) for place in drawn])
 
 
 def _at_limit(moment: datetime, generator: random.Random) -> datetime:
@@ -283,18 +252,14 @@ def _moved(donor: dict[str, Any], bought: datetime, generator: random.Random) ->
 
 def _living_elsewhere(customers: "DataFrame", generator: random.Random) -> "DataFrame":
     """Replace some shoppers by others, who return, and give each of them one other place."""
-    import polars as pl
-
     everyone = customers["customer_unique_id"].to_list()
     people = generator.sample(sorted(set(everyone)), max(1, round((1 - RETURNING) * len(set(everyone)))))
     extra = max(0, len(everyone) - len(people))
     drawn = people[: len(everyone)] + generator.choices(people, k=extra)
     generator.shuffle(drawn)
     homes = dict(zip(people, _donors(customers["customer_state"].to_list(), len(people), generator), strict=True))
-    places = customers[[homes[person] for person in drawn]]
-    return places.with_columns(
-        customers["customer_id"], pl.Series("customer_unique_id", drawn, customers.schema["customer_unique_id"])
-    ).select(customers.columns)
+    places = customers[[homes[person] for person in drawn]].with_columns(customers["customer_id"])
+    return _with(places, "customer_unique_id", drawn)
 
 
 def _sellers(sellers: "DataFrame", fewest: int, generator: random.Random) -> "DataFrame":

@@ -18,7 +18,6 @@ CAUSE_FIELDS: Final = (
     "repeat_intent",
     "would_recommend",
 )
-"""The ten fields of an extraction, in answer order."""
 
 _WRITTEN: Final = re.compile(r"(?P<minus>-?)(?:R\$\s*)?(?P<digits>-?\d[\d.,]*)\s*(?P<percent>%?)")
 # A group of three digits behind a dot is thousands, but after a zero it is decimals.
@@ -28,7 +27,6 @@ MAX_WRITTEN: Final = 24
 """Maximum characters of a number; longer ones are no amounts, and a float would not hold them."""
 
 REPORT_WEIGHTS: Final[Mapping[str, float]] = {"json": 0.30, "schema": 0.30, "types": 0.40}
-"""The V4.2 report's weights of a JSON answer."""
 
 
 def read_number(value: object) -> float | None:
@@ -86,14 +84,7 @@ def sentiment_contradicts(sentiment: object, stars: int | None) -> bool:
 def report_components(
     trust: float, fields: Mapping[str, Any], asked: Sequence[str], checks: Mapping[str, Callable[[Any], bool]]
 ) -> dict[str, float]:
-    """Return the components of the V4.2 report's reward of a JSON answer, each in [0, 1].
-
-    Args:
-        trust: Trust in the object; 0 without one.
-        fields: The object that was read.
-        asked: The names of the requested fields.
-        checks: The check of each field, by name; a missing field fails.
-    """
+    """Return the components of the V4.2 report's reward of a JSON answer, each in [0, 1]."""
     return {
         "json": trust,
         "schema": sum(name in fields for name in asked) / len(asked),

@@ -1,12 +1,9 @@
 """Data that tasks are made of: word lists (`data/lexicons`), wordings of prompts (`data/wordings`) and TOML files."""
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-from pydantic import BaseModel, ConfigDict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from schemas.tasks import TaskName
@@ -14,15 +11,29 @@ if TYPE_CHECKING:
 DATA: Final = Path(__file__).resolve().parents[3] / "data"
 
 
-class PhraseData(BaseModel):
-    """Part of a file of phrases; a key that nothing reads is refused."""
+class Entry(dict[str, Any]):
+    """Table of a TOML file, whose keys are attributes too; None where the file leaves a key out."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    def __getattr__(self, key: str) -> Any:
+        if key.startswith("__"):
+            raise AttributeError(key)
+        return self.get(key)
 
 
 def read_data(file: str) -> dict[str, Any]:
     """Return what a TOML file of `data` holds."""
     return tomllib.loads((DATA / file).read_text(encoding="utf-8"))
+
+
+def read_entries(file: str) -> Any:
+    """Return what a TOML file of `data` holds, each table as an `Entry`."""
+    return _entries(read_data(file))
+
+
+def _entries(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Entry({key: _entries(each) for key, each in value.items()})
+    return [_entries(each) for each in value] if isinstance(value, list) else value
 
 
 @cache
@@ -32,14 +43,11 @@ def read_lexicon(name: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
 
 
-@dataclass(frozen=True)
-class Wording:
-    """Texts of one task's prompts, in Portuguese."""
+class Wording(NamedTuple):
+    """System prompt of a task, and the instructions of which each prompt has one: prompt augmentation."""
 
     system: str
-    """The system prompt, with examples for some tasks."""
     instructions: tuple[str, ...]
-    """Instruction variants, of which each prompt has one: prompt augmentation."""
 
 
 @cache

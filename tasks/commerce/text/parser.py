@@ -24,7 +24,6 @@ MAX_COMPLETION: Final = 100_000
 MAX_BRACKETS: Final = 32
 """Opening brackets of an answer; right ones have one, and deeply nested ones cannot be serialized again."""
 MAX_STARTS: Final = 8
-"""Opening braces tried as the start of the object."""
 MAX_REPAIR_CHARACTERS: Final = 800
 MAX_REPAIR_BRACKETS: Final = 24
 MAX_REPAIR_QUOTES: Final = 64
@@ -59,21 +58,16 @@ class Reading(Enum):
     PORTUGUESE_NUMBER = "Portuguese number"
     """A bare `4,5`, `R$ 1.234,56` or `80%`, which is right in Portuguese."""
     FENCED = "fenced"
-    """A code fence around it."""
     THOUGHT = "thought"
     """A closed block of thinking before it."""
     SURROUNDED = "surrounded"
-    """Other text around it."""
     REPEATED_KEY = "repeated key"
-    """A key occurs twice, with the same value."""
     REPEATED_OBJECT = "repeated object"
-    """The same object occurs twice."""
     CONTRADICTED = "contradicted"
     """A key occurs twice, in one object or in two, with different values."""
     DRAFT = "draft"
     """It stands in a thought that never ended."""
     REPAIRED = "repaired"
-    """Broken JSON, fixed by json-repair."""
     UNFINISHED = "unfinished"
     """A truncated object: its missing part is unknown."""
 
@@ -90,7 +84,6 @@ FORM: Final = {
     Reading.REPEATED_OBJECT: 0.2,
     Reading.CONTRADICTED: 0.1,
 }
-"""The best form grade that each reading allows."""
 TRUST: Final = {
     Reading.REPEATED_KEY: 0.95,
     Reading.DRAFT: 0.7,
@@ -99,7 +92,6 @@ TRUST: Final = {
     Reading.REPEATED_OBJECT: 0.4,
     Reading.CONTRADICTED: 0.1,
 }
-"""The highest trust that each reading allows; 1 for the others."""
 NOT_ALONE: Final = 0.43
 """Share that an answer keeps if something stands beside the object, or in fields that nobody asked for: nobody checks
 what it says there, and whoever sends it on sends that too."""
@@ -109,11 +101,9 @@ class ParsedObject(NamedTuple):
     """An object and the quality of its notation."""
 
     value: dict[str, Any] | None
-    """The object; None without one."""
     needed: frozenset[Reading]
     """The readings needed; none for strict JSON and nothing else."""
     characters: int
-    """Length of the object as written."""
     padding: int
     """Number of characters around it."""
 
@@ -137,11 +127,7 @@ class ParsedObject(NamedTuple):
         return min(TRUST.get(reading, 1.0) for reading in self.needed) * ramp(self.padding, *PADDING)
 
     def trust_alone(self, asked: Collection[str]) -> float:
-        """Return the trust in the values of an answer that should be the object and nothing else, in [0, 1].
-
-        Args:
-            asked: The names of the requested fields.
-        """
+        """Return the trust in the values of an answer that should be the object and nothing else, in [0, 1]."""
         alone = set(asked).issuperset(self.value or ()) and (not self.needed or Reading.SURROUNDED not in self.needed)
         return self.trust * (1.0 if alone else NOT_ALONE)
 

@@ -67,12 +67,7 @@ def folded_words(folded: str) -> list[str]:
 
 
 class Phrases:
-    """Phrases of a word list, matched in folded text as whole words.
-
-    Args:
-        lexicon: The word list.
-        where: Pattern required before a phrase.
-    """
+    """Phrases of a word list, matched in folded text as whole words."""
 
     def __init__(self, lexicon: str, where: str = r"(?<![a-z])") -> None:
         self._by_first_word: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {}

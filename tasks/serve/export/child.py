@@ -10,7 +10,6 @@ from schemas.disk import write_whole
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tables.prompts import TEST_FILE, PromptRow, read_prompts
-from tasks.commerce.sql_qa.open_databases import open_databases
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel, as_child
 from tasks.serve.export.folders import BASE_FOLDER, name_base, write_adapter_folder, write_base, write_folder
@@ -69,7 +68,7 @@ def main(request_file: Path, channel: Channel) -> None:
 
     transformers.utils.logging.disable_progress_bar()
     rows = read_prompts(request.dataset / TEST_FILE)
-    databases = open_databases(request.store) if request.store is not None else None
+    databases = Databases.open(request.store) if request.store is not None else None
     if request.format == "peft":
         found = _export_adapters(request, rows, databases, channel.progress)
     else:

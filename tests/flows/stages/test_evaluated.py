@@ -1,7 +1,6 @@
 """The champion that a challenger is compared with, trainings as the browser shows them."""
 
 import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from flows.runtime.stores import open_recorder, open_registry, open_store
-from flows.stages.evaluated import champion_for, logged_training
+from flows.stages.evaluate import champion_for, logged_training
 from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
@@ -91,14 +90,6 @@ def test_a_challenger_that_was_held_before_there_was_a_champion_is_compared_with
     assert champion.policy.sha256 == later.sha256
 
 
-def test_the_champion_needs_nothing_of_the_one_before_it_but_what_is_there(shop: Shop) -> None:
-    first, second = shop.policy("first"), shop.policy("second")
-    shop.judge(first, None)
-    shop.judge(second, first)
-    shutil.rmtree(open_store(shop.config).path(first.sha256).parent)
-    assert champion_for(shop.session, second) is None
-
-
 def test_a_champion_whose_artifact_is_damaged_is_named_with_the_way_out(shop: Shop) -> None:
     first, second = shop.policy("first"), shop.policy("second")
     shop.judge(first, None)
@@ -135,12 +126,3 @@ def test_alarms_follow_the_limits_that_the_training_ran_under(tmp_path: Path, pa
     assert [alarm.step for alarm in found.alarms] == steps
     assert [log.name for log in found.logs] == ["step-000001-000020.parquet", "step-000021-000040.parquet"]
     assert found.validation == {0: {"push": 0.5}, 2: {"push": 0.75}}
-
-
-def test_trainings_of_one_task_each_count_as_one(tmp_path: Path) -> None:
-    for task, zero_variance in (("push", 1.0), ("churn", 0.0)):
-        write_training(tmp_path / "tasks" / task, zero_variance)
-    (tmp_path / "training.json").write_text(json.dumps({"validation": VALIDATION}), encoding="utf-8")
-    found = logged_training(7, result(tmp_path, patience=1))
-    assert [log.parents[1].name for log in found.logs] == ["churn", "churn", "push", "push"]
-    assert [(alarm.step, alarm.name) for alarm in found.alarms] == [(1, "zero_variance")]

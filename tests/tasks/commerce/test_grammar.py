@@ -12,7 +12,7 @@ from schemas.store.store import Store
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS, grammar_of
-from tasks.commerce.sql_qa.questions import read_families, values_of
+from tasks.commerce.sql_qa.prompts import read_families, values_of
 from tasks.stand_in.model import build_tokenizer
 
 GUIDED = [name for name in TASK_NAMES if TASKS[name].grammar]

@@ -49,7 +49,7 @@ def clean(value: Any) -> Any:
         return [clean(part) for part in value]
     if type(value) is int and value >= LEAST_PERSONAL and clean(str(value)) != str(value):
         return clean(str(value))
-    return {clean(key): clean(part) for key, part in value.items()} if isinstance(value, dict) else value
+    return {clean(key): clean(part) for key, part in sorted(value.items())} if isinstance(value, dict) else value
 
 
 def replaced_in(value: Any) -> Counter[str]:

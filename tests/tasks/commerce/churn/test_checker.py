@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.churn.checker import ReasonFault, check, read_answer
-from tasks.commerce.churn.profile import CustomerProfile, profile_of, read_phrases, read_profile
+from tasks.commerce.churn.profile import CustomerProfile, phrases, profile_of, read_profile
+from tasks.commerce.churn.scorer import ReasonFault, check, read_answer
 from tasks.commerce.churn.truth import is_true
 from tests.tasks.commerce.churn.profiles import (
     all_reasons,
@@ -19,7 +19,7 @@ from tests.tasks.commerce.churn.profiles import (
     reason,
 )
 
-FIELDS = [field.nome for field in read_phrases().campos]
+FIELDS = [field.nome for field in phrases().campos]
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -213,9 +213,7 @@ def test_a_rating_that_nobody_gave_is_printed_as_it_is() -> None:
 
 
 def test_nobody_received_all_in_time_whose_order_never_came() -> None:
-    assert not any(
-        "tudo" in phrase for field in read_phrases().campos for band in field.faixas for phrase in band.frases
-    )
+    assert not any("tudo" in phrase for field in phrases().campos for band in field.faixas for phrase in band.frases)
 
 
 def test_windows_line_ends_are_none_of_a_value() -> None:

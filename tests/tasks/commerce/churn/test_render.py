@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.churn.checker import check
-from tasks.commerce.churn.profile import read_phrases
+from tasks.commerce.churn.profile import _band, phrases
 from tasks.commerce.churn.render import UNSUPPORTED, render, said_with
+from tasks.commerce.churn.scorer import check
 from tasks.commerce.churn.task import answer
 from tests.tasks.commerce.churn.profiles import (
     all_reasons,
@@ -89,14 +89,14 @@ def test_a_furious_and_a_satisfied_customer_read_differently() -> None:
 
 @pytest.mark.parametrize(("value", "wrong"), [("1", r"\b1 \w+s\b"), ("2", r"\b2 (?!\w+s\b)\w")])
 def test_one_is_singular_and_two_are_plural(value: str, wrong: str) -> None:
-    counts = [field for field in read_phrases().campos if field.nome not in ("Nota média", "Total gasto")]
-    said = [said_with(text, value) for field in counts for text in field.band(int(value)).frases]
+    counts = [field for field in phrases().campos if field.nome not in ("Nota média", "Total gasto")]
+    said = [said_with(text, value) for field in counts for text in _band(field, int(value)).frases]
     assert len(said) >= 8
     assert not [text for text in said if re.search(wrong, text)]
 
 
 def test_each_clause_of_each_band_has_its_figure_or_is_of_none() -> None:
-    for field in read_phrases().campos:
+    for field in phrases().campos:
         for band in field.faixas:
             assert len(set(band.frases)) == len(band.frases)
             assert all("{valor}" in text for text in band.frases) or band.ate in (0, 1)

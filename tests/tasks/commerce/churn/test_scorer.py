@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.commerce.churn import prompts as churn_prompts
-from tasks.commerce.churn.checker import FALSE, ReasonFault, check
-from tasks.commerce.churn.profile import CustomerProfile, read_phrases
-from tasks.commerce.churn.scorer import REWARD, score
+from tasks.commerce.churn.profile import CustomerProfile, phrases
+from tasks.commerce.churn.scorer import FALSE, REWARD, ReasonFault, check, score
 from tasks.commerce.churn.task import answer, spoil
 from tasks.commerce.example import Example
 from tasks.synthesize.simulated import simulate_store
@@ -131,7 +130,7 @@ def test_a_decision_that_reads_nothing_earns_little_with_the_best_reasons() -> N
         total = 0.0
         for example, profile in many():
             risk = coin.choice(risks)
-            names = profile.explanations["sai" if risk > 0.5 else "fica"].fields
+            names = profile.explanations["sai" if risk > 0.5 else "fica"][0]
             best = [reason(name, profile.texts[name], profile.bands[name].aponta or "") for name in names]
             total += reward(answer_of(*best, risk=risk), example.prompt, example.reference["churn"])
         assert total / PROFILES <= 0.65
@@ -167,7 +166,7 @@ def test_directions_agree_with_the_simulators_hazard() -> None:
         for each in churn_prompts.examples(store, random.Random(1), len(hazards))
     ]
     mean = sum(hazard for hazard, _ in known) / len(known)
-    for field in read_phrases().campos:
+    for field in phrases().campos:
         for band in field.faixas:
             own = [hazard for hazard, profile in known if profile.bands[field.nome] is band]
             if band.aponta and len(own) >= 100:

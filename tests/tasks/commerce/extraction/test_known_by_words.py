@@ -6,8 +6,7 @@ import pytest
 
 from schemas.store.store import Store
 from tasks.commerce.extraction import prompts
-from tasks.commerce.extraction.complaint_signs import read_complaints
-from tasks.commerce.extraction.real_reviews import known_by_words
+from tasks.commerce.extraction.real_reviews import known_by_words, read_complaints
 from tasks.commerce.review_cases import review_cases
 from tasks.synthesize.simulated import simulate_store
 

@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.documents import Rollout
-from tasks.commerce.insights.checker import (
+from tasks.commerce.insights.phrases import actions
+from tasks.commerce.insights.render import render
+from tasks.commerce.insights.scorer import (
     Checked,
     CitedFinding,
     Fault,
-    actions,
     check,
     claim_fault,
     is_opposed,
     read_answer,
+    score,
 )
-from tasks.commerce.insights.render import render
-from tasks.commerce.insights.scorer import score
 from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.insights.task import answer, findings_grammar
 from tasks.commerce.insights.truth import Known, is_true, metric, read_cells
@@ -272,9 +272,9 @@ def test_a_month_that_only_recovered_is_no_model() -> None:
     ],
 )
 def test_one_row_is_given_no_two_actions_that_contradict_each_other(one: str, other: str) -> None:
-    assert is_opposed(actions()[one], "SP", {other: "SP"})
-    assert is_opposed(actions()[other], "SP", {one: "SP"})
-    assert not is_opposed(actions()[other], "SP", {one: "BA"})
+    assert is_opposed(one, "SP", {other: "SP"})
+    assert is_opposed(other, "SP", {one: "SP"})
+    assert not is_opposed(other, "SP", {one: "BA"})
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_a_ratio_holds_however_its_figures_were_rounded_and_is_none_of_a_hundred
 def test_every_action_fits_somewhere_and_opposites_are_of_one_kind_of_row() -> None:
     for action in actions().values():
         assert action.lado in ("alto", "baixo", "ambos")
-        for other in action.opostos:
+        for other in action.opostos or ():
             assert set(action.linhas) & set(actions()[other].linhas), (action.id, other)
 
 
@@ -372,7 +372,7 @@ def test_an_action_has_its_premise() -> None:
         finding("melhor", "0%", "AC", "Atrasos"), prompt=prompt_of("Estado", ["Atrasos", "Nota média", "Pedidos"], rows)
     )
     assert none.fault is Fault.FACT
-    assert is_opposed(actions()["nota_comentarios"], "AC", {"amostra_esperar": "AC"})
+    assert is_opposed("nota_comentarios", "AC", {"amostra_esperar": "AC"})
 
 
 def test_a_row_whose_name_no_list_knows_has_no_action_and_stands_in_quotation_marks() -> None:

@@ -1,13 +1,24 @@
 """The data of evidence: whole, and written for every kind of row."""
 
+import re
+
 import pytest
 
-from tasks.commerce.insights.checker import CitedFinding, claim_fault
-from tasks.commerce.insights.phrases import read_phrases
+from tasks.commerce.insights.phrases import actions, figure_columns, frames
 from tasks.commerce.insights.render import sentences
+from tasks.commerce.insights.scorer import CitedFinding, claim_fault
 from tasks.commerce.insights.table import read_table
+from tasks.commerce.text.lexicons import read_data
 from tests.tasks.commerce.insights.tables import FACTS, FORMS, ROWS, prompt_of
 
+ACTION_KEYS = {
+    *("id", "texto", "colunas", "lado", "linhas"),
+    *("opostos", "leve", "amostra", "promove", "divulga"),
+}
+COLUMN_KEYS = {
+    *("como", "o", "pron", "unidade", "com", "um", "melhor", "graus", "soma", "media", "passo", "relativo"),
+    *("age_acima", "age_abaixo", "vezes"),
+}
 VALUES = {
     "Receita": ("R$ 100", "R$ 400", "R$ 120"),
     "Pedidos": ("31", "90", "33"),
@@ -40,13 +51,23 @@ def test_each_fact_of_each_column_and_kind_of_row_is_said_in_two_ways_or_more(ki
 
 
 def test_actions_name_what_there_is_and_say_it_of_each_kind_of_row() -> None:
-    phrases = read_phrases()
-    known = {action.id for action in phrases.acoes}
-    assert len(known) == len(phrases.acoes)
-    for action in phrases.acoes:
-        assert {*action.opostos} <= known, action.id
-        assert {*action.colunas} <= phrases.colunas.keys(), action.id
+    listed = read_data("evidence/actions.toml")["acoes"]
+    assert len(actions()) == len(listed)
+    for action in actions().values():
+        assert action.keys() <= ACTION_KEYS, action.id
+        assert re.fullmatch("[a-z_]+", action.id)
+        assert action.lado in ("alto", "baixo", "ambos")
+        assert {*(action.opostos or ())} <= actions().keys(), action.id
+        assert {*action.colunas} <= figure_columns().keys(), action.id
         for kind in action.linhas:
-            words = phrases.linhas[kind].model_dump(exclude_defaults=True)
-            assert action.texto.format(nome="x", **words), action.id
-    assert all({*frame.colunas} <= phrases.colunas.keys() for frame in phrases.frases)
+            assert action.texto.format(nome="x", **frames().linhas[kind]), action.id
+    for frame in frames().frases:
+        assert {"fatos", "texto"} <= frame.keys() <= {"fatos", "texto", "colunas"}
+        assert {*(frame.colunas or ())} <= figure_columns().keys()
+        assert {*frame.fatos} <= {*FACTS}
+    for column in figure_columns().values():
+        assert {"como", "o", "pron", "unidade", "com", "passo"} <= column.keys() <= COLUMN_KEYS
+        assert column.pron in ("a", "o") and column.unidade in ("R$", "%", "unidades", "nota") and column.passo > 0
+        assert column.melhor in ("alto", "baixo", None)
+    assert len(frames().meses) == 12
+    assert all({"em", "de", "envio", "pedidos"} <= forms.keys() for forms in frames().linhas.values())

@@ -5,9 +5,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.insights.checker import CitedFinding, check
-from tasks.commerce.insights.phrases import read_phrases
+from tasks.commerce.insights.phrases import frames
 from tasks.commerce.insights.render import render, sentences
+from tasks.commerce.insights.scorer import CitedFinding, check
 from tasks.commerce.insights.table import read_table
 from tasks.commerce.insights.truth import is_true, read_cells
 from tests.tasks.commerce.insights.tables import all_findings, answer_of, cells_of, prompt_of, prompts
@@ -90,4 +90,4 @@ def test_a_faultless_answer_is_checked() -> None:
 
 
 def test_each_superlative_names_its_scope() -> None:
-    assert all("tabela" in each.texto for each in read_phrases().frases if {*each.fatos} & {"maior", "menor", "pior"})
+    assert all("tabela" in each.texto for each in frames().frases if {*each.fatos} & {"maior", "menor", "pior"})

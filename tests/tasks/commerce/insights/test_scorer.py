@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.insights.checker import STRONGEST, CitedFinding, actions, actions_on, best_of, check, fits
-from tasks.commerce.insights.scorer import REWARD, score
-from tasks.commerce.insights.store_facts import fact_tables
+from tasks.commerce.insights.phrases import actions, actions_on
+from tasks.commerce.insights.prompts import fact_tables
+from tasks.commerce.insights.scorer import REWARD, STRONGEST, CitedFinding, best_of, check, fits, score
 from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.insights.task import answer, spoil
 from tasks.synthesize.simulated import simulate_store

@@ -13,7 +13,7 @@ import pytest
 
 from schemas.store.files import read_store
 from schemas.store.store import Store
-from tasks.commerce.insights.store_facts import FactTable, fact_tables
+from tasks.commerce.insights.prompts import FactTable, fact_tables
 from tasks.commerce.text.portuguese import readable_category
 from tasks.synthesize.simulated import simulate_store
 from tests.schemas.olist_sample import SAMPLE, needs_sample

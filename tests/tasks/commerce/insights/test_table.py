@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.commerce.insights.phrases import read_phrases
+from tasks.commerce.insights.phrases import forms_of
 from tasks.commerce.insights.table import read_table
 from tests.tasks.commerce.insights.tables import prompt_of
 
@@ -112,7 +112,7 @@ def test_a_month_is_one_with_its_year_alone() -> None:
     table = read_table(prompt_of("Mês", ["Receita"], cells))
     assert table is not None
     assert table.before == {"abril/2018": "março/2018"}
-    assert read_phrases().forms("mês", "janeiro")["de"] == "da linha “janeiro”"
+    assert forms_of("mês", "janeiro")["de"] == "da linha “janeiro”"
 
 
 def test_a_period_is_one_of_months() -> None:

@@ -9,7 +9,8 @@ from functools import cache
 from schemas.references import check_reference
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.insights.checker import actions_on, check
+from tasks.commerce.insights.phrases import actions_on
+from tasks.commerce.insights.scorer import check
 from tasks.commerce.insights.table import read_table
 from tasks.commerce.registry import (
     TASKS,

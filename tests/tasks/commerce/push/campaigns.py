@@ -1,10 +1,11 @@
 """Campaigns of the tests, and every push that the phrases of one can say."""
 
 from collections.abc import Iterator
+from typing import Any
 
-from tasks.commerce.push.checker import PushCampaign, PushParts
-from tasks.commerce.push.phrases import CampaignPhrases, PushPhrases, suiting
+from tasks.commerce.push.phrases import CampaignPhrases, suiting
 from tasks.commerce.push.prompts import push_prompt
+from tasks.commerce.push.scorer import PushCampaign, PushParts
 
 OF_MANY_KINDS = (
     PushCampaign("coleiras", "20% de desconto"),
@@ -30,7 +31,7 @@ def sayable(campaign: PushCampaign) -> Iterator[PushParts]:
                 yield PushParts(opener, core, closer)
 
 
-def all_phrases(phrases: PushPhrases) -> tuple[list[str], list[str], list[str]]:
+def all_phrases(phrases: Any) -> tuple[list[str], list[str], list[str]]:
     """Return the openers, cores and closers of the file."""
     return (
         [text for group in phrases.grupos.values() for text in group.aberturas],

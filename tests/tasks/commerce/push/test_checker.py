@@ -7,7 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.commerce.push.checker import (
+from tasks.commerce.push.phrases import read_phrases
+from tasks.commerce.push.products import things_of
+from tasks.commerce.push.render import render
+from tasks.commerce.push.scorer import (
     PushCampaign,
     PushFault,
     PushParts,
@@ -17,9 +20,6 @@ from tasks.commerce.push.checker import (
     parts_of,
     read_campaign,
 )
-from tasks.commerce.push.phrases import read_phrases
-from tasks.commerce.push.products import things_of
-from tasks.commerce.push.render import render
 from tasks.commerce.push.task import TASK
 from tasks.commerce.push.truth import claims_kept
 from tests.tasks.commerce.push.campaigns import OF_MANY_KINDS, all_phrases, prompt_of, sayable

@@ -20,7 +20,7 @@ OWN: Final = '\n[[aberturas]]\ngrupo = "cozinha"\ntexto = "Cheirinho de bolo."\n
 PUSH: Final = "Cheirinho de bolo. {produto} com {oferta}. Toque e veja."
 CHILD: Final = f"""
 import json
-from tasks.commerce.push.checker import PushCampaign, fault_of
+from tasks.commerce.push.scorer import PushCampaign, fault_of
 from tasks.commerce.push.prompts import push_prompt
 from tasks.commerce.push.truth import claims_kept
 from tasks.commerce.registry import TASKS, grammar_of, joint_version, reward_version

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.documents import Rollout, ScoredRollout
-from tasks.commerce.push.checker import PushCampaign
 from tasks.commerce.push.phrases import suiting
-from tasks.commerce.push.scorer import shares_that_begin_otherwise
+from tasks.commerce.push.scorer import PushCampaign, shares_that_begin_otherwise
 from tasks.commerce.registry import score_beside, score_rollout
 from tests.tasks.commerce.push.campaigns import OF_MANY_KINDS, prompt_of
 

@@ -8,18 +8,17 @@ import pytest
 
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.push.checker import (
+from tasks.commerce.push.phrases import read_phrases
+from tasks.commerce.push.scorer import (
     LONGEST,
+    OF_GENERAL_OPENER,
     PushFault,
     fault_of,
     fill,
     graphemes,
     parts_of,
     read_campaign,
-    repeats,
 )
-from tasks.commerce.push.phrases import read_phrases
-from tasks.commerce.push.scorer import OF_GENERAL_OPENER
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.regulated import law_against
 from tasks.commerce.shortcuts import effective_number
@@ -77,7 +76,7 @@ def test_the_grammar_writes_what_the_checker_passes_but_for_its_length() -> None
     generator = random.Random(3)
     for campaign in OF_MANY_KINDS:
         for parts in generator.sample(list(sayable(campaign)), 30):
-            assert writes("push", parts.template, prompt_of(campaign)) != repeats(parts), parts
+            assert writes("push", parts.template, prompt_of(campaign)) != parts.repeats, parts
     for text in ("Oi!", "Compre já!", "Oi! {produto}: {oferta}. ", "Hora da leitura. {produto}: {oferta}."):
         assert not writes("push", text, prompt_of(OF_MANY_KINDS[0])), text
     for each in rollouts(examples())[:20]:
@@ -89,7 +88,7 @@ def test_all_that_a_grammar_says_may_be_sent_but_for_what_is_too_long() -> None:
     for each in generator.sample(examples(), 40):
         campaign = read_campaign(each.prompt)
         assert campaign is not None
-        pushes = [parts for parts in sayable(campaign) if not repeats(parts)]
+        pushes = [parts for parts in sayable(campaign) if not parts.repeats]
         for parts in generator.sample(pushes, 20):
             length = graphemes(fill(parts.template, campaign))
             assert fault_of(parts.template, campaign) == (PushFault.LONG if length > LONGEST else None)

@@ -13,8 +13,7 @@ from schemas.errors import InputError
 from schemas.store.files import read_store
 from schemas.store.store import Store
 from tasks.commerce.sql_qa.grammar import sql_grammar
-from tasks.commerce.sql_qa.prompts import WORDING
-from tasks.commerce.sql_qa.questions import read_families, values_of
+from tasks.commerce.sql_qa.prompts import WORDING, read_families, values_of
 from tasks.commerce.sql_qa.sandbox import TABLES, Databases, Refusal
 from tasks.policy.guidance import Grammars
 from tasks.stand_in.model import build_tokenizer

@@ -9,8 +9,7 @@ from typing import Final
 import pytest
 
 from schemas.store.store import Store
-from tasks.commerce.sql_qa.prompts import proves_something
-from tasks.commerce.sql_qa.questions import Family, read_families, shuffled, values_of
+from tasks.commerce.sql_qa.prompts import Family, proves_something, read_families, shuffled, values_of
 from tasks.commerce.sql_qa.sandbox import Databases
 from tests.tasks.commerce.scoring import score
 

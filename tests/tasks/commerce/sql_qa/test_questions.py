@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.store.store import Store
-from tasks.commerce.sql_qa.prompts import near, proves_something, weaker
-from tasks.commerce.sql_qa.questions import LEVELS, Family, read_families, shuffled, values_of
+from tasks.commerce.sql_qa.prompts import (
+    LEVELS,
+    Family,
+    near,
+    proves_something,
+    read_families,
+    shuffled,
+    values_of,
+    weaker,
+)
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.sql_qa.scorer import WORDING
 

@@ -13,8 +13,7 @@ from schemas.errors import InputError
 from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.sql_qa import prompts as sql_qa_prompts
-from tasks.commerce.sql_qa.prompts import proves_something
-from tasks.commerce.sql_qa.questions import read_families
+from tasks.commerce.sql_qa.prompts import proves_something, read_families
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.sql_qa.scorer import WORDING
 from tasks.commerce.sql_qa.task import TASK

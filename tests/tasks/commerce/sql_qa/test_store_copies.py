@@ -7,7 +7,7 @@ import pytest
 
 from schemas.store.store import Store
 from tasks.commerce.sql_qa import store_copies
-from tasks.commerce.sql_qa.questions import read_families
+from tasks.commerce.sql_qa.prompts import read_families
 from tasks.commerce.sql_qa.sandbox import TABLES
 from tasks.commerce.sql_qa.store_copies import LIMIT_DAYS, LIMITS, OTHER, TIED, Filling, cut, refill
 from tasks.synthesize.simulated import simulate_store
