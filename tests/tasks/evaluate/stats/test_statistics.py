@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from schemas.tasks import TASK_NAMES
 from tasks.evaluate.stats.statistics import (
     PairedStats,
+    correct,
     holm,
     judge,
     measure,
@@ -57,6 +58,15 @@ def test_interval_must_agree_with_the_test_for_better() -> None:
     block = block_of([0.05] * 19 + [-0.25])
     assert block.p_signflip < 0.05
     assert block.verdict != "better"
+
+
+def test_correction_can_take_a_verdict_away() -> None:
+    alone, noise = block_of([0.1, 0.12, 0.09, 0.2, 0.05, 0.1, 0.1]), block_of([0.4, -0.4] * 10)
+    margins = dict.fromkeys(TASK_NAMES, 0.05)
+    assert correct({"extraction": alone}, margins)["extraction"] == alone
+    weak = replace(alone, p_signflip=0.02)
+    found = correct({"extraction": weak, "sql_qa": noise, "push": noise}, margins)["extraction"]
+    assert (alone.verdict, found.verdict, found.p_holm) == ("better", "non-inferior", pytest.approx(0.06))
 
 
 def test_equal_scores_and_single_prompts_are_inconclusive() -> None:
