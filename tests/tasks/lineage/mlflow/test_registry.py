@@ -139,19 +139,6 @@ def test_a_newer_version_of_the_champions_policy_leaves_previous_alone(
     assert registry.roll_back("again", CHAMPION, PREVIOUS).back.version == other
 
 
-def test_a_rollback_never_goes_to_another_version_of_the_same_policy(
-    registry: Registry, register: Register, client: Any
-) -> None:
-    """A promotion of another policy that was killed between the two aliases leaves both on one version."""
-    first, second = (register("itself", artifact("evaluation", letter)) for letter in "ab")
-    move(registry, "itself", first)
-    client.set_registered_model_alias("itself", PREVIOUS, first)
-    move(registry, "itself", second)
-    assert aliases(client, "itself") == {CHAMPION: second, PREVIOUS: first}
-    with pytest.raises(InputError, match="is version 2, and no other policy before it is known"):
-        registry.roll_back("itself", CHAMPION, PREVIOUS)
-
-
 def test_a_promotion_by_a_person_takes_the_rollback_off_all_versions_of_the_policy(
     registry: Registry, register: Register
 ) -> None:
