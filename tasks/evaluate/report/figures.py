@@ -78,9 +78,14 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
                 axes.plot([block.ci_low, block.ci_high], [row, row], color=colour, linewidth=2.4)
             mark = "D" if block is overall else "o"
             axes.plot(block.mean_difference, row, mark, color=colour, markersize=7, markeredgecolor="white")
-            words = f"{signed(block.mean_difference)}  {worded(block.verdict)}"
-            place = {"xycoords": ("axes fraction", "data"), "va": "center"}
-            axes.annotate(words, (1.02, row), fontsize=8.5, color=colour, **place)
+            axes.annotate(
+                f"{signed(block.mean_difference)}  {worded(block.verdict)}",
+                (1.02, row),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize=8.5,
+                color=colour,
+            )
         name_below(figure, worded("mean difference in score, tuned minus base, with its 95 % interval"))
         found = "; ".join(f"{name} {_said(block)}, {worded(block.verdict)}" for name, block in rows)
         return svg(figure, worded("Mean differences with their 95 % intervals: {differences}.", differences=found))

@@ -1,6 +1,5 @@
 """General instructions: planted models that lost instructions are held, and others are not."""
 
-import random
 from collections.abc import Callable, Sequence
 
 from schemas.config.evaluate import EvaluateConfig, General
@@ -27,16 +26,6 @@ def answered(follows: Follows) -> list[Rollout]:
 def outcome(base: Follows, tuned: Follows, mode: General = "require") -> GeneralOutcome:
     config = EvaluateConfig(resamples=1000, general=mode)
     return measure_general(config, answered(base), answered(tuned), seed=3)
-
-
-def share_of(share: float, seed: int) -> Follows:
-    """Follow a random share of the instructions."""
-    chosen = set(random.Random(seed).sample(range(len(ALL)), round(share * len(ALL))))
-    return lambda number, _: number in chosen
-
-
-def able_but_of(able: Follows, kept: set[int]) -> Follows:
-    return lambda number, each: able(number, each) and number in kept
 
 
 def half(number: int, _: GeneralInstruction) -> bool:

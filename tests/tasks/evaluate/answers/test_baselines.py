@@ -68,3 +68,9 @@ def test_the_majority_takes_each_field_by_itself() -> None:
     found = {each.name: each for each in baselines(rows, answered(rows), lambda rollout: 0.0, 1)}
 
     assert json.loads(found["majority"].says["sentiment"]) == {"polarity": "negative", "score": 5}
+
+
+def test_the_echo_says_the_prompt_and_equal_baselines_are_one(found: dict[str, BaselineAnswers]) -> None:
+    assert [each.completion for each in found["echo"].rollouts] == [row.prompt for row in reviews(500)]
+    # Each field's most frequent value is the constant's here.
+    assert "majority" not in found
