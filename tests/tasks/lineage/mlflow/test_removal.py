@@ -15,7 +15,7 @@ from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
-from tasks.lineage.mlflow.removal import PARENT_TAG, Removal
+from tasks.lineage.mlflow.removal import PARENT_TAG, Removal, _pages
 from tests.tasks.lineage.mlflow.records import artifact, write_trace
 
 pytestmark = pytest.mark.integration
@@ -244,3 +244,12 @@ def test_a_database_that_another_process_holds_is_one_sentence(copy: Copy, monke
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(InUse, match="in use by another process"):
             removal.give_up_space()
+
+
+def test_all_pages_of_a_search_are_read() -> None:
+    class Page(list[int]):
+        token = ""
+
+    first, last = Page([1, 2]), Page([3])
+    first.token = "second"
+    assert list(_pages({None: first, "second": last}.__getitem__)) == [1, 2, 3]
