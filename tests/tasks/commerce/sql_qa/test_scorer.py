@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - the queries are answers, and ours
 import random
 import re
 import statistics
