@@ -64,13 +64,7 @@ class Draws:
     """Completions of short prompts, each with noise of its own."""
 
     def __init__(self, policy: Any, inputs: Inputs, count: int) -> None:
-        """Choose the prompts: the shortest, in turns.
-
-        Args:
-            policy: Draws.
-            inputs: Tokenizer and prompts.
-            count: Completions.
-        """
+        """Choose the prompts: the shortest, in turns."""
         tokenizer = inputs.tokenizer
         shortest = sorted(inputs.rows, key=lambda row: (len(row.system) + len(row.prompt), row.prompt_id))[:PROMPTS]
         texts = [
@@ -129,14 +123,7 @@ class Draws:
 
 
 def gradient_error(recipe: TrainConfig, inputs: Inputs, policy: Any, folder: Path) -> float:
-    """Return by how much the gradient of a packed step differs from the plain one's, as a share of its norm.
-
-    Args:
-        recipe: The recipe.
-        inputs: Tokenizer and prompts.
-        policy: A base with an adapter, which samples the step.
-        folder: Folder of the trainer's files.
-    """
+    """Return by how much the gradient of a packed step differs from the plain one's, as a share of its norm."""
     named = {"model": policy, "processing_class": inputs.tokenizer, "peft_config": None}
     databases = Databases.from_store(inputs.store)
     trainer = policy_trainer(recipe, inputs.rows, databases, SEED, folder, named)

@@ -72,12 +72,7 @@ class EndsAt(LogitsProcessor):  # type: ignore[misc]
     """Makes each completion of a batch end at its length: its end is forbidden before, and certain then."""
 
     def __init__(self, lengths: Sequence[int], end: int) -> None:
-        """Begin a batch.
-
-        Args:
-            lengths: Tokens of each completion, its end included.
-            end: The token that ends it.
-        """
+        """Begin a batch."""
         self._lengths = torch.tensor(lengths)
         self._end = end
         self._drawn = 0
@@ -118,15 +113,7 @@ class _Timer(TrainerCallback):  # type: ignore[misc]
 
 
 def take_turns(config: Config, folder: Path, inputs: Inputs, scene: Scene, keeper: CheckpointManager) -> list[Times]:
-    """Train both, each in a thread of its own, and return the times of ours and of stock.
-
-    Args:
-        config: The recipe.
-        folder: Folder of stock's files.
-        inputs: Model and prompts.
-        scene: Where ours is watched.
-        keeper: Keeps its checkpoints.
-    """
+    """Train both, each in a thread of its own, and return the times of ours and of stock."""
     turns, times = Turns(), [Times(), Times()]
     lengths: SimpleQueue[list[int]] = SimpleQueue()
 

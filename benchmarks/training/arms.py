@@ -69,12 +69,8 @@ SWITCHES: Final[Mapping[str, Arm]] = {
     "no task weights": _switch(task_weights={"applies_to": "nothing"}),
     "sampler": _switch(task_weights={"applies_to": "sampler"}),
     "no GDPO": _switch(aggregation="sum_then_normalize"),
-    "median of nine": _switch(generations=9, baseline="median", aggregation="sum_then_normalize"),
     "entropy advantages": _switch(entropy_advantages=True),
     "guided correction": _switch(guided_correction={"share": 0.25}),
-    "block advantages": _switch(block_advantages=True),
-    "content threshold": _switch(content_threshold=0.3),
-    "curriculum": _switch(curriculum=({"until_step": 8, "max_completion_tokens": 64},)),
     "DAPO's loss": _switch(loss="dapo"),
     # As many completions as forty steps sample.
     "DPO": Arm({**REPORTED, "preferences": {"prompts": 160}}, trainer="preferences"),
@@ -258,24 +254,14 @@ def policy_trainer(
     named: Mapping[str, Any],
     **others: Any,
 ) -> Any:
-    """Return our trainer.
-
-    Args:
-        recipe: The recipe.
-        rows: The training prompts.
-        databases: Copies of the store that sql_qa's questions are about.
-        seed: Seed of the training.
-        work: Folder of its files.
-        named: Model, tokenizer and adapter, as for every trainer.
-        **others: Further arguments of `CommerceGRPOTrainer`.
-    """
+    """Return our trainer."""
     from trl import GRPOConfig
 
     from tasks.train.grpo.recipe import grpo_arguments
     from tasks.train.grpo.rewards import ComponentRewards
     from tasks.train.grpo.trainer import CommerceGRPOTrainer
 
-    rewards = ComponentRewards(databases, "grounded", recipe)
+    rewards = ComponentRewards(databases, "grounded")
     arguments = grpo_arguments(
         recipe,
         weights=rewards.weights,
@@ -302,15 +288,6 @@ def stock_trainer(
     """Return TRL's own trainer with its own defaults, and the total reward as its one reward function.
 
     Of the recipe it has the shapes alone: steps, prompts and completions a step, and the longest completion.
-
-    Args:
-        recipe: The recipe.
-        rows: The training prompts.
-        databases: Copies of the store that sql_qa's questions are about.
-        seed: Seed of the training.
-        work: Folder of its files.
-        named: Model, tokenizer and adapter, as for every trainer.
-        **changes: Settings other than TRL's defaults.
     """
     from datasets import Dataset
     from trl import GRPOConfig
@@ -358,7 +335,7 @@ def _preference_trainer(
     from tasks.train.dpo.trainer import PreferenceTrainer
     from tasks.train.grpo.rewards import ComponentRewards
 
-    recipe, rewards = job.recipe, ComponentRewards(databases, "grounded", job.recipe)
+    recipe, rewards = job.recipe, ComponentRewards(databases, "grounded")
     chosen = preferred(recipe, rows, rewards, named["model"], named["processing_class"], job.seed)
     arguments = dpo_arguments(recipe, prompts=len(rows), seed=job.seed, work=work, on_gpu=False)
     return PreferenceTrainer(

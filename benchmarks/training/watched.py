@@ -77,14 +77,7 @@ class Scene:
     """Place of a trainer; create it in the thread where it runs, as SQLite's connections stay there."""
 
     def __init__(self, config: Config, folder: Path, channel: Channel, inputs: Inputs) -> None:
-        """Prepare to make a trainer.
-
-        Args:
-            config: The recipe.
-            folder: Folder of the trainers' files.
-            channel: Receives the reports to a parent process.
-            inputs: Model and prompts.
-        """
+        """Prepare to make a trainer."""
         self._config = config
         self._folder = folder
         self._channel = channel
@@ -146,13 +139,7 @@ def named(inputs: Inputs, recipe: TrainConfig) -> dict[str, Any]:
 
 @contextmanager
 def kept(config: Config, folder: Path, address: str) -> Iterator[CheckpointManager]:
-    """Keep checkpoints under a lease until the block ends.
-
-    Args:
-        config: Number of kept checkpoints, and lifetime of the lease.
-        folder: Folder that they are written to.
-        address: Their mirror.
-    """
+    """Keep checkpoints under a lease until the block ends."""
     mirror = open_mirror(address, TRAINING)
     lease = Lease.acquire(mirror.store, mirror.root, seconds=config.train.preemption.lease_seconds)
     lease.start()

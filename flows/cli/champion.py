@@ -310,18 +310,12 @@ def _copy(folder: Path, report: Path) -> None:
 
 def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | Table]:
     """Yield each task's last day, what was left out, the cost and the alarms, in the report's language."""
-    from tasks.monitor.measures import known_sentence  # noqa: PLC0415 - as above
-    from tasks.monitor.report import (  # noqa: PLC0415
-        cost_sentence,
-        feedback_sentence,
-        promise_sentence,
-        ratings_sentence,
-    )
+    from tasks.monitor.report import finding_sentences, promise_sentence  # noqa: PLC0415 - as above
     from tasks.monitor.stage import last_days  # noqa: PLC0415
     from tasks.report.language import spoken  # noqa: PLC0415
 
     found = monitored.found
-    logs, champion = found["logs"], found["champion"]
+    champion = found["champion"]
     series = {each["name"]: each for each in found["drift"]["series"] if each["measure"] in ("reward", "form")}
     rows = [
         {**day, "test": series[day["task"]]["promised"][-1] if day["task"] in series else None}
@@ -332,14 +326,11 @@ def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | 
         rows,
         "task day answers mean 95_%=low..high test valid=valid_share answered=answered_share median_ms=latency_p50",
     )
-    yield f"{logs['answers']:,} answers from {logs['first_day']} to {logs['last_day']}, of {logs['rows']:,} rows"
-    yield from (f"left out: {count:,} {why}" for why, count in logs["left_out"].items())
     yield from (f"note: {note}" for note in found["notes"])
     with spoken(config.language, config.workers.reais_per_dollar):
-        sentences = [*map(known_sentence, found["known"]), feedback_sentence(logs["feedback"])]
-        sentences += [ratings_sentence(found["ratings"]), cost_sentence(found["serving"])]
+        sentences = finding_sentences(found)
         promise = promise_sentence(found["drift"])
-    yield from filter(None, sentences)
+    yield from sentences
     for trial in found["trials"]:
         columns = "name answers mean bounds=low..high finding answers_needed=needed"
         yield Table(f"{trial['challenger']} less the champion", trial["series"], columns)

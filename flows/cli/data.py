@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -14,23 +13,21 @@ from flows.cli.result import Table, new_folder, show, write_file
 from flows.cli.tucano import UNDONE, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.own_files import own_files, refusal_of
-from flows.runtime.session import BYTES_NEEDED, recorded, session
 from flows.runtime.signals import interruptible
-from schemas.config.config import Config, CurateConfig, SynthesizeConfig
+from schemas.config.config import CurateConfig, SynthesizeConfig
 from schemas.config.profiles import load_config, synthesize_config
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts_summary import PromptsSummary
 from tasks.curate import stage as curate_stage
-from tasks.curate.processes import MapShards, in_processes
+from tasks.curate.processes import in_processes
 from tasks.synthesize import stage as synthesize_stage
 from tasks.synthesize.columns.choices import ColumnChoice
 from tasks.synthesize.columns.document import column_map_text
 from tasks.synthesize.columns.look import find_files, look_at
 from tasks.synthesize.columns.profile import plan, profile_text
-from tasks.synthesize.columns.recognize import Recognized, recognize
-from tasks.synthesize.columns.undecided import undecided
+from tasks.synthesize.columns.recognize import Recognized, recognize, undecided
 from tasks.synthesize.mix import read_mix, split_count
 from tasks.synthesize.served_prompts import write_served_prompts
 
@@ -181,29 +178,15 @@ def curate(
     """Make one dataset of prompts: checked, scrubbed, without copies, split without leakage."""
     config = configured(profile, overrides, state, makes_prompts=False)
     started = time.monotonic()
-    with new_folder(out) as draft, _workers(config) as map_shards, stage_progress("curate") as progress:
-        # Workers of a cluster run in folders of their own.
-        summary = curate_stage.run(config.curate, config.policy, prompts.absolute(), draft, progress, map_shards)
+    with new_folder(out) as draft, stage_progress("curate") as progress:
+        processes = in_processes(config.curate.workers)
+        summary = curate_stage.run(config.curate, config.policy, prompts, draft, progress, processes)
     seconds = time.monotonic() - started
     for warning in summary.warnings:
         warn(warning)
     document = {**summary.as_document(), "out": str(out), "seconds": round(seconds, 3)}
     done = f"dataset in {out}, in {seconds:.1f} s; its card is {out / 'README.md'}"
     show(document, [*_curated(summary), done], as_json=as_json)
-
-
-@contextmanager
-def _workers(config: Config) -> Iterator[MapShards]:
-    """Provide the runner of shards; only Dask's needs Prefect, and with it the state folder."""
-    if config.curate.runner == "processes":
-        yield in_processes(config.curate.workers)
-        return
-    # The session's own sentence promises that finished work is kept, which is not so here.
-    with session(config, bytes_needed=BYTES_NEEDED), recorded(config), interruptible(UNDONE):
-        # Prefect reads the session's settings when it is imported.
-        from flows.stages.shard_runners import map_shards  # noqa: PLC0415
-
-        yield map_shards(config.curate)
 
 
 def _curated(summary: DatasetSummary) -> Iterator[str | Table]:

@@ -25,7 +25,6 @@ from tasks.checkpoints.address import open_mirror, trainings
 from tasks.checkpoints.manifest import REWARD, Manifest
 from tasks.checkpoints.segments import Segment, read_segments
 from tasks.lineage.erase.find import Place, Reached, reached
-from tasks.lineage.graph.difference import differences
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.models import local_aliases, read_versions
 from tasks.lineage.graph.page import write_page
@@ -35,7 +34,7 @@ from tasks.lineage.graph.walk import Lineage, Walker
 from tasks.lineage.mlflow.runs import artifacts_of_run
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
-from tasks.lineage.store.verify import verify as verify_artifacts
+from tasks.lineage.store.inventory import verify as verify_artifacts
 from tasks.report.language import spoken
 from tasks.synthesize.own.identities import find_known
 
@@ -80,7 +79,6 @@ def lineage(
         bool,
         typer.Option("--verify", help="Hash all files of all artifacts in it; exit code 3 where one is not whole."),
     ] = False,
-    diff: Annotated[str | None, typer.Option("--diff", metavar="OTHER", help="Say why two models differ.")] = None,
     forget: Annotated[
         bool, typer.Option("--forget", help="Say what holds a customer, order or review, and what learned from it.")
     ] = False,
@@ -92,17 +90,13 @@ def lineage(
     as_json: Json = False,
 ) -> None:
     """Walk from a model, a run, an artifact or a row to all that it came from and led to."""
-    asked = [
-        name for name, given in (("--verify", verify), ("--diff", diff is not None), ("--forget", forget)) if given
-    ]
+    asked = [name for name, given in (("--verify", verify), ("--forget", forget)) if given]
     if len(asked) > 1 or (html is not None and asked):
         raise InputError(f"{' and '.join([*asked, *(['--html'] if html else [])])} ask for different things; give one")
     config = configured(profile, overrides, state)
     with interruptible(LOOKED):
         if verify:
             document, parts = _verify(config, reference)
-        elif diff is not None:
-            document, parts = _diff(config, reference, diff)
         elif forget:
             found = find_known(config.state.root, reference, partial(reached, open_inventory(config)))
             document, parts = found.document(), list(_reached_parts(found, long=long))
@@ -149,27 +143,6 @@ def _verify(config: Config, text: str) -> Result:
     if not findings:
         return document, [f"{text}: {len(artifacts)} artifacts are what their records say"]
     return document, [Table(f"{text}: {len(artifacts)} artifacts hashed", findings, "artifact=kind sha256 file what")]
-
-
-def _diff(config: Config, one: str, other: str) -> Result:
-    walker = open_walker(config)
-    policies = [walker.policy(walker.find(text)) for text in (one, other)]
-    document = differences(artifact_store(config), *policies).document()
-    rows = [each for each in document["data"] if each["only_one"] or each["only_other"]]
-    found = {
-        "data": (rows, "split task only_in_the_one=only_one only_in_the_other=only_other in_both=same"),
-        **{
-            name: (document[name], "value=name the_one=one the_other=other")
-            for name in ("rewards", "configuration", "seeds")
-        },
-        "code": (document["code"], "file the_one=one the_other=other it_made=made"),
-    }
-    parts: list[str | Table] = [
-        Table(name.capitalize(), each, columns) for name, (each, columns) in found.items() if each
-    ]
-    if same := [name for name, (each, _) in found.items() if not each and (name != "data" or document["data"])]:
-        parts.append(f"the same: {', '.join(same)}")
-    return document, [*parts, *document["notes"]]
 
 
 def _reached_parts(found: Reached, *, long: bool) -> Iterator[str | Table]:

@@ -52,7 +52,7 @@ COMMANDS: Final[Mapping[str, str]] = {
         "Write a test of the six tasks for any harness, run a model on it, score answers, and keep the scoreboard."
     ),
     "checkpoints": "List, verify, pull, push and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
-    "infra": "Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL, or compare it.",
+    "infra": "Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL.",
 }
 """Help of each command, by its name; a test compares it with the command's own."""
 
@@ -106,7 +106,6 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "checkpoints push": "tucano checkpoints push CHECKPOINT gs://bucket/prefix",
     "checkpoints prune": "tucano checkpoints prune gs://bucket/prefix --keep 3",
     "infra apply": "tucano infra apply --profile l4",
-    "infra check": "tucano infra check --profile l4",
 }
 """An example of each command, by how it is called; the help shows it."""
 
@@ -281,7 +280,7 @@ def root(
 def main() -> None:
     """Run the command; a failure that the user can fix becomes one sentence and an exit code."""
     collect_rarely()
-    # What libraries start inherits it: processes of multiprocessing and of Dask, vLLM, pip.
+    # What libraries start inherits it: processes of multiprocessing, vLLM, pip.
     os.environ |= safe_environment()
     with handle_signals(_interrupt):
         try:

@@ -21,15 +21,7 @@ def open_store(config: Config) -> ArtifactStore:
 
 
 def existing_store(config: Config, consequence: str) -> ArtifactStore:
-    """Open the artifact store of a state folder that has one.
-
-    Args:
-        config: The configuration.
-        consequence: Clause of the message that says what follows if there is none.
-
-    Raises:
-        InputError: The state folder has no artifacts.
-    """
+    """Open the artifact store of a state folder that has one."""
     if not artifacts_folder(config).is_dir():
         raise InputError(
             f"the state folder {config.state.root} has no artifacts, so {consequence}; run `tucano retrain` first, or "
@@ -76,15 +68,7 @@ def served_logs(config: Config) -> Path:
 
 
 def logs_to_monitor(config: Config, given: Path | None) -> Path:
-    """Return the file or folder of the logs.
-
-    Args:
-        config: The run's configuration.
-        given: What the caller names; None for what the configuration names.
-
-    Raises:
-        InputError: Neither names any, and the gateway wrote none.
-    """
+    """Return the file or folder of the logs."""
     named = given or config.monitor.logs
     if named is not None:
         return named

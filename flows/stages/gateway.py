@@ -56,18 +56,7 @@ _log = logging.getLogger(__name__)
 
 
 def run_gateway(config: Config, number: str | None, listening: socket.socket) -> None:
-    """Serve a version until SIGTERM or Ctrl-C.
-
-    Args:
-        config: The configuration, whose state folder has the artifacts.
-        number: The version's number, which is then served whatever the registry says; None for the champion, which is
-            followed.
-        listening: The socket that clients connect to.
-
-    Raises:
-        TucanoError: It cannot be served.
-        Interrupted: A signal came before it answered anybody.
-    """
+    """Serve a version until SIGTERM or Ctrl-C."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
         uvloop.run(_serve(config, number, listening))
@@ -92,13 +81,7 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
         challenger = await _challenger(config, deploy)
         metrics = Metrics()
         answering = AnswerService(
-            deployment,
-            serve,
-            challenger=challenger,
-            log=log,
-            scrub=_scrubbed,
-            metrics=metrics,
-            larger=larger,
+            deployment, serve, challenger=challenger, log=log, scrub=_scrubbed, metrics=metrics, larger=larger
         )
         app = build_app(
             answering,
@@ -154,11 +137,7 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
 
 
 async def _deploy(config: Config, sockets: Path, number: str | None) -> DeployedVersion:
-    """Start a version's engine, and compare its golden answers; the champion's where no number is given.
-
-    Raises:
-        TucanoError: There is no such version, or its engine does not answer, or otherwise than at the evaluation.
-    """
+    """Start a version's engine, and compare its golden answers; the champion's where no number is given."""
     serve, process = config.serve, None
     model, dataset = await asyncio.to_thread(find_served_model, config, number, base=False, answer_all=serve.answer_all)
     if serve.engine_url is not None:
@@ -234,11 +213,7 @@ async def _challenger(config: Config, deploy: Deploy) -> DeployedVersion | None:
 
 
 async def _follow(
-    config: Config,
-    number: str | None,
-    answering: AnswerService,
-    metrics: Metrics,
-    deploy: Deploy,
+    config: Config, number: str | None, answering: AnswerService, metrics: Metrics, deploy: Deploy
 ) -> None:
     """Follow the registry's champion, unless a version was named or somebody else runs the engine."""
     if number is not None or config.serve.engine_url is not None:
@@ -258,13 +233,7 @@ async def _follow(
         emit_switch(names.model_name, version, outcome, sentence)
 
     await follow(
-        answering,
-        answering.deployment.model.number,
-        find,
-        deploy,
-        report,
-        metrics,
-        seconds=config.serve.follow_seconds,
+        answering, answering.deployment.model.number, find, deploy, report, metrics, seconds=config.serve.follow_seconds
     )
 
 

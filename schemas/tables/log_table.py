@@ -29,7 +29,6 @@ from schemas.tables.table_check import as_table, validate_table
 from schemas.tasks import TASK_NAMES
 
 _AT_ONCE: Final = 50_000
-"""Lines in memory as documents at once."""
 _REQUIRED: Final = tuple(name for name, field in LoggedAnswer.model_fields.items() if field.is_required())
 
 
@@ -68,10 +67,6 @@ def read_production_logs(path: Path, size: int | None = None) -> pl.DataFrame:
     """Read a file of logged answers, JSON Lines or parquet, in the order of the file.
 
     A parquet file has columns of the same names; its times have a zone, and its references are JSON.
-
-    Args:
-        path: The file.
-        size: Bytes to read of JSON Lines; all where None.
 
     Raises:
         InputError: The file cannot be read or is empty, rows are not logged answers, or one `prompt_id` has several

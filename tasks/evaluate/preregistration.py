@@ -85,10 +85,6 @@ def count_looks(store: ArtifactStore, plan: ArtifactRecord) -> Looks:
     """Count the looks of the plan's challengers at its test split, by the evaluations in the store.
 
     Evaluating the same plan again is the same look: it gives the same numbers. Another plan is another look.
-
-    Args:
-        store: Holds the plan, the answers of its challengers and every earlier evaluation.
-        plan: The plan's record.
     """
     planned = read_plan(store.path(plan.sha256))
     plans = dict(_plans(store, planned))

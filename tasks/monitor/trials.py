@@ -36,9 +36,8 @@ from scipy.special import logsumexp
 
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.detector import DAY_ANSWERS, STAKES
-from tasks.monitor.drift import ALL
 from tasks.monitor.logs import CHALLENGER, SHADOW
-from tasks.monitor.series import Numbers
+from tasks.monitor.series import ALL, Numbers
 from tasks.report.number_format import decimal, interval, percent, shortest, signed, written_day
 from tasks.report.wording import worded
 
@@ -142,12 +141,7 @@ class ChallengerTrial:
 
 
 def find_trials(scored: pl.DataFrame, tolerance: float) -> tuple[ChallengerTrial, ...]:
-    """Compare each challenger with the champion.
-
-    Args:
-        scored: Answers of the trials (`trial_answers`) with their `reward`.
-        tolerance: The loss of mean reward that is none.
-    """
+    """Compare each challenger with the champion by the scored answers of the trials (`trial_answers`)."""
     names = scored["challenger"].drop_nulls().unique().to_list()
     return tuple(_trial(scored, name, tolerance) for name in sorted(names, key=_by_number))
 
@@ -233,13 +227,8 @@ _SCHEMA: Final[Mapping[str, Any]] = {
 def differences(scored: pl.DataFrame, challenger: str) -> pl.DataFrame:
     """Return the differences between a challenger and the champion, by time.
 
-    Args:
-        scored: Answers of the trials (`trial_answers`) with their `reward`.
-        challenger: Its NAME/VERSION.
-
-    Returns:
-        `day`, `time`, `task`, `difference` (challenger less champion, in [-1, 1]), and `answers`, the number of the
-        challenger's behind it.
+    They are `day`, `time`, `task`, `difference` (challenger less champion, in [-1, 1]), and `answers`, the number of
+    the challenger's behind it.
     """
     champions = scored.filter(pl.col("challenger").is_null())
     own = scored.filter(pl.col("challenger") == challenger)
@@ -295,12 +284,7 @@ class DailyValues:
         return np.repeat(np.minimum(1.0, DAY_ANSWERS / sizes), sizes)
 
     def log_growth(self, mean: float, *, above: bool) -> Numbers:
-        """Return the logarithm of each stake's growth by each value, shape (stakes, values).
-
-        Args:
-            mean: In (-1, 1).
-            above: Whether the bet is that the mean is above that one; otherwise, that it is below.
-        """
+        """Return the logarithm of each stake's growth by each value, shape (stakes, values), betting on one side."""
         off, most = (self.values - mean, 1 + mean) if above else (mean - self.values, 1 - mean)
         return np.asarray(np.log1p(STAKES[:, None] * (off / most)) * self._weights)
 
@@ -311,12 +295,7 @@ class DailyValues:
 
 
 def mean_bounds(daily: DailyValues, chance: float) -> tuple[float, float]:
-    """Return the lower and the upper bound of the mean, in [-1, 1].
-
-    Args:
-        daily: The values.
-        chance: That a bound is ever wrong, at most; of each of both.
-    """
+    """Return the bounds of the mean, in [-1, 1]; each is ever wrong with this chance at most."""
     enough = -math.log(chance)
     return _farthest(daily, enough, above=True), _farthest(daily, enough, above=False)
 
@@ -337,13 +316,7 @@ def _farthest(daily: DailyValues, enough: float, *, above: bool) -> float:
 def values_needed(daily: DailyValues, mean: float, chance: float) -> int | None:
     """Estimate how many more values show on which side of a mean theirs is, if they go on as they were.
 
-    Args:
-        daily: The values so far, which have not shown it.
-        mean: In (-1, 1).
-        chance: That a bound is ever wrong, at most.
-
-    Returns:
-        The number; None where these are too few, or too near, to say.
+    None where these are too few, or too near, to say.
     """
     count = len(daily.values)
     growth = daily.log_growth(mean, above=bool(daily.values.mean() > mean)).mean(axis=1).max()

@@ -26,25 +26,13 @@ MEMORY_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 
 
 def sequences_at_once(model: "PreTrainedModel", prompt_tokens: int, new_tokens: int, most: int) -> int:
-    """Return the number of sequences to generate at once: as many as memory allows, at least 1.
-
-    Args:
-        model: The policy, on the device where it generates.
-        prompt_tokens: Tokens of the longest prompt.
-        new_tokens: Tokens of the longest completion.
-        most: The requested number, 1 or more.
-    """
+    """Return the number of sequences to generate at once: as many as memory allows, at least 1."""
     each = sequence_bytes(model, prompt_tokens, new_tokens)
     return max(1, min(most, int(_memory_left(model) // each)))
 
 
 def longest_sequence(model: "PreTrainedModel", sequences: int) -> int:
-    """Return the tokens of the longest sequence, of which so many have room at once, and which the model can read.
-
-    Args:
-        model: The policy, on the device where it generates.
-        sequences: Number of sequences, 1 or more.
-    """
+    """Return the tokens of the longest sequence, of which so many have room at once, and which the model can read."""
     fixed = sequence_bytes(model, 0, 0)
     each = sequence_bytes(model, 1, 0) - fixed
     fits = int((_memory_left(model) / sequences - fixed) // each)

@@ -151,18 +151,6 @@ def run_child(
 ) -> str | None:
     """Run `module` on the request, wait for its end, and return its device; None if it loaded no weights.
 
-    Args:
-        module: A module whose `__main__` is a block of `as_child`.
-        request: The request; written to `folder` as JSON.
-        folder: Folder of the request and the child's log.
-        interpreter: The Python of the trainer's environment; None for the running one.
-        processes: Number of processes, each with its own GPU if there are any.
-        threads: Threads of the arithmetic on a CPU, unless the environment sets another number.
-        progress: Called with the child's progress.
-        metrics: Called with the metrics of each step.
-        alarm: Called with each alarm.
-        started: Called with the child process, so that another thread can end it.
-
     Raises:
         TucanoError: The child failed, with its own sentence and exit code, or was killed.
     """

@@ -111,19 +111,6 @@ def generate_samples(
     the engine does not know, and on a GPU, transformers' `generate` draws, seed by seed, and an answer depends on its
     whole batch.
 
-    Args:
-        model: The policy.
-        tokenizer: Its tokenizer, padding on either side.
-        conversations: One list of messages per prompt.
-        temperature: Sampling temperature, above 0; top-p and top-k are off.
-        max_tokens: Longest completion, in tokens.
-        batch_size: Prompts answered at once; a batch too large for the machine's memory is split.
-        seeds: Each decides every token of its answers.
-        progress: Called with the prompts answered by all seeds and their total.
-        grammars: One per prompt, which guides its answer (`tasks.policy.guidance`), empty for none; none guides any
-            where not given.
-        stock: Whether transformers' `generate` draws in any case.
-
     Raises:
         InputError: A grammar cannot be satisfied with this tokenizer.
     """
@@ -257,13 +244,7 @@ def write_rollouts(path: Path, rows: Sequence[PromptRow], completions: Sequence[
 def read_completion(
     tokens: Sequence[int], tokenizer: "PreTrainedTokenizerBase", ends: Collection[int] = ()
 ) -> Completion:
-    """Read generated tokens up to the first end of turn; without one, the completion was truncated.
-
-    Args:
-        tokens: The generated tokens, with or without padding after the end.
-        tokenizer: Its EOS token ends a turn.
-        ends: Other tokens that end a turn if they come last.
-    """
+    """Read generated tokens up to the first end of turn; without one, the completion was truncated."""
     end = tokenizer.eos_token_id
     read = list(tokens[: tokens.index(end) + 1] if end in tokens else tokens)
     ended = bool(read) and read[-1] in {end, *ends}

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.errors import InputError
-from tasks.policy.adapters import first_adapter
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -75,11 +74,7 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
 
 
 def loading_arguments(*, four_bit: bool) -> dict[str, Any]:
-    """Return the `from_pretrained` arguments for frozen weights: directly on the device, in its best type.
-
-    Args:
-        four_bit: Whether they are quantized to NF4.
-    """
+    """Return the `from_pretrained` arguments for frozen weights: directly on the device, in its best type."""
     import torch
     from transformers import BitsAndBytesConfig
 
@@ -125,16 +120,10 @@ def reset_generation_config(model: "PreTrainedModel") -> None:
 def load_policy(base: Path, adapter: Path | None, *, four_bit: bool) -> "PreTrainedModel":
     """Load a base and the adapter trained on it, ready to generate.
 
-    Args:
-        base: Folder of the base.
-        adapter: Folder of the adapter; None for the base's own, if any.
-        four_bit: Whether the weights are quantized to NF4.
-
     Raises:
         InputError: A folder cannot be read, or the adapter belongs to another base.
     """
     model = load_base(base, four_bit=four_bit)
-    adapter = adapter or first_adapter(base)
     if adapter is not None:
         from peft import PeftModel
 

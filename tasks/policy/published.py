@@ -52,11 +52,6 @@ def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTra
 
     The template's variables are set in its first line, so that a saved copy renders the same everywhere.
 
-    Args:
-        policy: The model.
-        template: Text of the configured chat template, from `given_template`: only the machine with the configuration
-            has the file.
-
     Raises:
         InputError: There is none, or no chat can be rendered with it.
     """
@@ -87,10 +82,6 @@ def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTra
 
 def read_weights(policy: PolicyConfig, **loading: Any) -> "PreTrainedModel":
     """Load the weights of a published model, with a neutral generation configuration.
-
-    Args:
-        policy: The model.
-        **loading: Arguments of `from_pretrained`: type, device, quantization.
 
     Raises:
         InputError: There is none, or it is damaged.

@@ -55,17 +55,7 @@ def main() -> int:
 
 
 def make(recipe: Recipe, output: Path, *, scored: int, start: Path | None = None) -> None:
-    """Train a stand-in and write it into a folder; equal recipes give equal bytes on equal machines.
-
-    Args:
-        recipe: All that decides it.
-        output: Receives its files; those of an earlier stand-in are replaced.
-        scored: Prompts of each task whose answers are scored for the card; 0 scores none.
-        start: Another stand-in, whose weights and tokenizer it goes on from; random weights if not set.
-
-    Raises:
-        InputError: The folder holds something else.
-    """
+    """Train a stand-in and write it into a folder; equal recipes give equal bytes on equal machines."""
     if output.exists() and any(output.iterdir()) and not (output / CARD_FILE).exists():
         raise InputError(f"{output} is not empty and holds no stand-in; give another folder")
     draft = output.with_name(f"{output.name}.draft")

@@ -33,13 +33,7 @@ HALVES: Final = "12"
 
 
 def demonstrate(task: CommerceTask, example: Example, generator: random.Random) -> str:
-    """Return a nearly right answer to a prompt.
-
-    Args:
-        task: The example's.
-        example: The prompt, with the known facts of the right answer.
-        generator: Decides whether the answer has faults, and which.
-    """
+    """Return a nearly right answer to a prompt."""
     right = task.answer(example.reference)
     share = SHARES.get(example.task, SHARE_CARELESS if is_careless(right) else SHARE_CAREFUL)
     return task.faults(right, generator) if generator.random() < share else right

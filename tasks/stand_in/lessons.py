@@ -30,11 +30,7 @@ class Lesson(NamedTuple):
 
 
 def lessons(recipe: Recipe) -> Iterator[Lesson]:
-    """Yield all lessons of the training, right answers first; none twice.
-
-    Args:
-        recipe: How many, of which tasks.
-    """
+    """Yield all lessons of the training, right answers first; none twice."""
     demonstrated_from = recipe.steps * recipe.batch_size
     total = demonstrated_from + recipe.demonstrated_steps * recipe.batch_size
     generator = random.Random(f"stand-in-{recipe.seed}:faults")

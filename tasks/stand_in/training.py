@@ -62,15 +62,7 @@ def train(
     recipe: Recipe,
     progress: Progress = silent,
 ) -> list[float]:
-    """Train the model in place on the lessons in their order; return the loss of each step.
-
-    Args:
-        model: The stand-in in float32.
-        tokenizer: Its own.
-        taught: A batch of lessons for each step.
-        recipe: Steps and rates.
-        progress: Called with the steps done and the total.
-    """
+    """Train the model in place on the lessons in their order; return the loss of each step."""
     batches = _batches(taught, tokenizer, recipe)
     total = recipe.steps + recipe.demonstrated_steps
     losses: list[float] = []

@@ -29,11 +29,6 @@ def write_served_prompts(folder: Path, most: Mapping[TaskName, int], table: Path
     prompt, but an identity that depends on it: what was asked with another than the task's own is left out. A log
     without identities is taken as asked with it.
 
-    Args:
-        folder: Folder of the logs; it need not be there yet.
-        most: Most prompts by task: the newest.
-        table: The prompt table to write.
-
     Raises:
         InputError: The folder is none, or a file cannot be read, or is no log or no feedback.
     """

@@ -28,7 +28,6 @@ from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 
 STORES: Final = {"simulated": "simulated store", "olist": "olist store", "files": "store of the files"}
-"""How a store is called in messages."""
 REMEDIES: Final = {
     "simulated": "use more orders",
     "olist": "use a simulated store, the only one that knows who comes back (churn)",
@@ -50,17 +49,7 @@ class OpenedSource:
 
 
 def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progress: Progress) -> OpenedSource:
-    """Read or simulate what prompts are made from.
-
-    Args:
-        config: The source and its size.
-        seed: Source of all randomness; each task draws from its own generator, so that counts do not affect each other.
-        own: The shop's files where the source is `files`.
-        progress: Called before the work.
-
-    Raises:
-        InputError: A file cannot be read, or is not what it should be.
-    """
+    """Read or simulate what prompts are made from."""
     total = sum(config.counts.values())
     scrubbed: Counter[Kind] = Counter()
     if own is not None:
@@ -81,9 +70,6 @@ def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progr
 
 def read_all(own: OwnFiles) -> None:
     """Read a shop's files as a run would that makes every prompt of them, and keep nothing.
-
-    Args:
-        own: The shop's files.
 
     Raises:
         InputError: A file cannot be read, or is not what it should be: as a run would say.

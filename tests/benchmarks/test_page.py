@@ -5,10 +5,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from benchmarks.result import BENCHMARKS, RESULTS, Result
 
 from benchmarks import page
 from benchmarks.page import PAGE_FILE, benchmark_names, write_page
-from benchmarks.result import BENCHMARKS, RESULTS, Result
 from schemas.source import REPOSITORY
 
 NAMED = re.compile(r"make bench NAME=([a-z_]+)")

@@ -73,13 +73,6 @@ def test_no_message_repeats_a_text() -> None:
     assert secret not in refused.value.errors(include_url=False, include_input=False)[0]["msg"]
 
 
-def test_a_paired_score_keeps_what_else_is_known_of_it() -> None:
-    line = '{"prompt_id":"p","task":"push","seed":1,"sample":0,"score":1,"truth":0.5,"decoding":"greedy","stop":"eos"}'
-    score = PairedScore.model_validate_json(line, strict=True)
-    assert (score.truth, score.decoding) == (0.5, "greedy")
-    assert score.model_extra == {"stop": "eos"}
-
-
 @pytest.mark.parametrize("value", ["true", '"1"', "NaN", "1.001", "-0.001", "Infinity"])
 @pytest.mark.parametrize("field", ["score", "truth"])
 def test_a_paired_score_is_a_number_between_0_and_1(field: str, value: str) -> None:

@@ -103,9 +103,6 @@ class FinishedBatches:
     def __init__(self, folder: Path) -> None:
         """Read the batches that an earlier process finished; a partial last line is cut off.
 
-        Args:
-            folder: The work folder, specific to this model, test split and decoding; created if missing.
-
         Raises:
             OSError: The file cannot be read or written.
         """
@@ -164,15 +161,7 @@ def as_decoding(temperature: float, max_tokens: int) -> str:
 def write_answers(
     folder: Path, rows: Sequence[PromptRow], batches: Iterable[Batch], decoding: str, *, ours: bool
 ) -> None:
-    """Write the artifact's files.
-
-    Args:
-        folder: The destination.
-        rows: The test split, in order.
-        batches: Answers to all of it, the same number to each prompt.
-        decoding: How they were drawn (`as_decoding`).
-        ours: Whether our own machine answered, batch after batch, and not an endpoint.
-    """
+    """Write the artifact's files."""
     answered: Mapping[tuple[int, int], tuple[Batch, Answer]] = {
         (batch.sample, answer.index): (batch, answer) for batch in batches for answer in batch.answers
     }

@@ -49,12 +49,7 @@ _SCRIPTS: Final = tuple(Path(name).name for name in DATA_FILES if name.endswith(
 
 
 def write_page(rows: Mapping[str, Any], folder: Path) -> Path:
-    """Write `completions.html` into a folder, which is created if missing, and return the file.
-
-    Args:
-        rows: What `as_document` returns.
-        folder: The folder.
-    """
+    """Write `completions.html` into a folder, which is created if missing, and return the file."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / PAGE_FILE
     file.write_text(render(rows), encoding="utf-8")

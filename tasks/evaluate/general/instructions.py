@@ -63,12 +63,7 @@ def instructions() -> tuple[GeneralInstruction, ...]:
 
 
 def as_rows(tasks: Sequence[TaskName]) -> list[PromptRow]:
-    """Return the instructions as prompts that a model answers like the test split's.
-
-    Args:
-        tasks: The tasks of the test split. Each instruction takes the next one in turn, so that of a policy with an
-            adapter for each task all adapters answer some.
-    """
+    """Return the instructions as prompts that a model answers like the test split's."""
     return [
         PromptRow(
             prompt_id=each.id,

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     # A comparison of two files does without these imports, which take a second.
     from tasks.evaluate.answers.cost import Serving
     from tasks.evaluate.decision import RungStanding
-    from tasks.evaluate.gain import GainShares
-    from tasks.evaluate.judge.insights import JudgeReport
+    from tasks.evaluate.judge import JudgeReport
     from tasks.evaluate.report.side_by_side import SideBySide
     from tasks.evaluate.retention import GeneralOutcome
 
@@ -79,8 +78,6 @@ class Background:
     """The challenger against other models."""
     ladder: Sequence["RungStanding"] = ()
     """What may be had of the base at less cost, each beside the tuned model."""
-    gains: Mapping[str, "GainShares"] = field(default_factory=dict)
-    """Shares of the gain, of `overall` and by task; empty without rungs."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Why a rung that was asked for is not on the ladder, by its name."""
     general: "GeneralOutcome | None" = None

@@ -36,11 +36,7 @@ _NARROWEST: Final = 0.1
 
 
 def draw(comparison: Comparison, background: Background) -> dict[str, str]:
-    """Draw every figure with data, by name.
-
-    Returns:
-        `forest`, `learning_curves` if known, and for each task `differences_TASK`.
-    """
+    """Draw every figure with data, by name."""
     drawn = {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
     if any(curve.points for curve in background.learning_curves.values()):
         drawn["learning_curves"] = learning_curves(background.learning_curves, background.chosen_seed)

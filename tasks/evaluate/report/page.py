@@ -18,14 +18,10 @@ from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.markdown import markdown_template
 from tasks.evaluate.report.sentences import (
     drawn_by_transformers,
-    gain_note,
-    gain_scopes,
     headline,
     known_to_base,
     models_in,
-    share,
     shop_lines,
-    split_rule,
     warnings_of,
     when_margin_was_set,
     why_chosen,
@@ -126,10 +122,6 @@ def _values(comparison: Comparison, background: Background) -> dict[str, Any]:
         "models": models_in([list(each) for by in background.ground_truth.values() for each in by.values()]),
         "baselines": BASELINES,
         "ladder": _ladder_steps(comparison, background),
-        "gain_note": gain_note(background.gains),
-        "split_rule": split_rule(background.gains),
-        "gains": gain_scopes(background.gains),
-        "share": share,
         "why_chosen": why_chosen,
         "drawn_by_transformers": drawn_by_transformers(background),
     }

@@ -51,13 +51,7 @@ class SideBySide:
 def side_by_side(
     prompts: Sequence[PromptScores], models: Mapping[str, Sequence[ScoredRollout]], seed: int
 ) -> tuple[SideBySide, ...]:
-    """Choose prompts, and return the models' answers to them.
-
-    Args:
-        prompts: The scores of base and tuned, by task and prompt.
-        models: Each model's answers to all of these prompts, in the order in which they are shown.
-        seed: Seed of the draw.
-    """
+    """Choose prompts, and return the models' answers to them."""
     chosen = choose_prompts(prompts, seed)
     wanted = {(each.task, each.prompt_id) for _, each in chosen}
     first = {

@@ -56,12 +56,6 @@ def plan(
     The components are treated as known, although those of a few seeds hardly are. The promotion gate is stricter than
     this test: it uses a two-sided interval, for few seeds Student's. So a plan is a lower bound.
 
-    Args:
-        components: Variances of the difference, such as an earlier comparison's.
-        effect: The true difference to find, in score, above 0.
-        seeds: Numbers of training seeds to plan for.
-        samples: Numbers of samples to plan for.
-
     Raises:
         InputError: The effect is too small to be relevant, or larger than a score can be.
     """

@@ -45,15 +45,12 @@ class PairedStats:
     """
 
     n_prompts: int
-    """Prompts, the unit of every number here."""
     n_seeds: int
     """Training seeds."""
     n_nonzero: int
     """Prompts on which the two models' scores differ."""
     mean_base: float
-    """Mean score of the base model."""
     mean_tuned: float
-    """Mean score of the tuned model."""
     mean_difference: float
     """Tuned minus base."""
     ci_low: float | None
@@ -119,13 +116,8 @@ def is_wide(margin: float, base_score: float) -> bool:
 def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng: np.random.Generator) -> PairedStats:
     """Compute every number of one block, with `p_holm` as if it were the only test.
 
-    Args:
-        base: Scores of the base model in [0, 1], shape (prompts, training seeds), each the mean over the samples. A
-            base that was scored once is repeated over the seeds.
-        tuned: The same of the tuned model, prompt by prompt and seed by seed.
-        margin: The non-inferiority margin, in score.
-        resamples: Bootstrap resamples, and sign patterns if they are too many to enumerate.
-        rng: Source of all randomness.
+    Scores are in [0, 1], of shape (prompts, training seeds), each the mean over the samples; a base that was scored
+    once is repeated over the seeds.
     """
     by_seed = np.round(tuned - base, 9)
     differences = np.round(by_seed.mean(axis=1), 9)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.artifact import ArtifactKind
 from schemas.errors import InputError
-from tasks.lineage.erase.find import AskedKind, Reached, read_identified_tables, spread_of_learning, taught
+from tasks.lineage.erase.find import AskedKind, Reached, read_identified_tables, spread, taught
 from tasks.lineage.graph.models import read_versions
 from tasks.lineage.store.inventory import Inventory, short
 
@@ -58,7 +58,7 @@ class Forgetting(BaseModel):
     done: tuple[str, ...] = ()
     """Steps that were finished."""
     log_lines: dict[str, int] = Field(default_factory=dict)
-    """Lines taken out of each kind of log."""
+    """Number of lines taken out of each kind of log."""
     lines_by_text: int = 0
     """Those of them that their text alone found."""
     lines_in_doubt: dict[str, int] = Field(default_factory=dict)
@@ -97,15 +97,7 @@ class Forgetting(BaseModel):
 def planned(
     inventory: Inventory, found: Reached, config_digest: str, asked: str, kind: AskedKind | None = None
 ) -> Forgetting:
-    """Return what a forgetting has to do, from what a person's data reached.
-
-    Args:
-        inventory: The artifact store.
-        found: What the person's data reached.
-        config_digest: Digest of the configuration that models are made again with.
-        asked: The id as the user gave it.
-        kind: What the user said that the id is of.
-    """
+    """Return what a forgetting has to do, from what a person's data reached."""
     secret = secrets.token_bytes(SECRET_BYTES)
     columns = found.person.columns()
     return Forgetting(
@@ -135,7 +127,7 @@ def to_remove(inventory: Inventory, state: Forgetting) -> dict[str, ArtifactKind
     came out the same, so that it never learned from them.
     """
     kept = set(state.kept)
-    learned = spread_of_learning(set(state.taught) - kept, inventory.records.values())
+    learned = spread(set(state.taught) - kept, inventory.records.values())
     gone = (learned | set(state.holding)) - kept
     return {sha256: inventory.records[sha256].kind for sha256 in sorted(gone) if sha256 in inventory.records}
 
@@ -144,11 +136,6 @@ def identities_left(inventory: Inventory, identities: Mapping[str, Iterable[str]
     """Yield a sentence for each table that has one of a person's ids, and for each that cannot be read.
 
     What an id reached cannot be asked again after a removal, since the tables that joined a person's ids are gone.
-
-    Args:
-        inventory: The artifact store, whose tables are all read.
-        identities: The person's ids, as a `Forgetting` has them.
-        secret: The key of the hashes.
     """
     known = {column: frozenset(hashes) for column, hashes in identities.items()}
     tables, unread = read_identified_tables(inventory)
@@ -171,11 +158,6 @@ class Journal:
 
     def __init__(self, root: Path, identifier: str, kind: AskedKind | None) -> None:
         """Find the file of a forgetting that was begun for an id, or name a new one.
-
-        Args:
-            root: The state folder.
-            identifier: The id as the user gave it.
-            kind: What it is of; None for whatever it was begun with.
 
         Raises:
             InputError: A journal cannot be read.

@@ -193,18 +193,7 @@ class Registry(RegistryReader):
         base_model: str | None,
         load_in_4bit: bool,
     ) -> PolicyVersion:
-        """Register a policy as a version, or return the earlier version of the same evaluation.
-
-        Args:
-            run_id: The run that registers it.
-            name: The registered model; created if new.
-            policy: The trained policy.
-            evaluation: Its evaluation.
-            verdict: The promotion gate's verdict.
-            metrics: Its scores.
-            base_model: Hub name of the model that it was trained from.
-            load_in_4bit: Whether it was trained beside a 4-bit base.
-        """
+        """Register a policy as a version, or return the earlier version of the same evaluation."""
         self._make_registered_model(name)
         origin = {POLICY_TAG: policy.sha256, _EVALUATION: evaluation.sha256}
         for known in self._listed(name):
@@ -226,13 +215,7 @@ class Registry(RegistryReader):
         return _as_policy_version(version)
 
     def describe(self, name: str, number: str, card: str) -> None:
-        """Describe a version by its model card, and note the commit of the code; said again, nothing changes.
-
-        Args:
-            name: The registered model.
-            number: The version's number.
-            card: The model card, in Markdown; the description is its beginning.
-        """
+        """Describe a version by its model card, and note the commit of the code; said again, nothing changes."""
         text = card.partition("\n---\n")[2].strip() or card
         if len(text) > LONGEST_DESCRIPTION:
             beginning, _, _ = text[: LONGEST_DESCRIPTION - len(CUT_OFF)].rpartition("\n\n")
@@ -245,11 +228,6 @@ class Registry(RegistryReader):
         """Add to a version what MLflow loads and serves it from.
 
         Repeating it, also after a kill, changes nothing more.
-
-        Args:
-            name: The registered model.
-            number: The version's number.
-            model: Folder of the model in MLflow's format.
         """
         source = self._client.get_model_version(name, number).source
         self._client.log_model_artifacts(source.removeprefix(_LOGGED_MODEL), str(model))
@@ -274,17 +252,6 @@ class Registry(RegistryReader):
         If that is the same policy from an earlier evaluation, the other alias stays: a rollback goes to another policy.
         No version of a promoted policy counts as rolled back any more. Among everything that affects serving, the alias
         moves last. Repeating it, also after a kill, changes nothing more.
-
-        Args:
-            name: The registered model.
-            alias: Such as `champion`.
-            previous_alias: Such as `previous`.
-            version: Its number.
-            promotion: The sha256 of the promotion artifact, which holds the model card.
-            forced: The reason, if the gate refused.
-
-        Returns:
-            The version that held the alias before: None without one, or the version itself.
         """
         self._tag(name, version, _PROMOTION, promotion)
         if forced is not None:
@@ -388,15 +355,7 @@ def _as_policy_version(version: Any) -> PolicyVersion:
 def save_chat_model(
     weights: Path, output: Path, *, card: str, example: Mapping[str, Any], metadata: Mapping[str, Any]
 ) -> None:
-    """Save a model as MLflow's flavours `transformers` and `python_function`, for its chat interface.
-
-    Args:
-        weights: Folder of the model, its tokenizer and its generation configuration, which are copied.
-        output: Missing or empty folder.
-        card: The model card, in Markdown.
-        example: Request that the model can answer.
-        metadata: What a reader of the model's file is to know.
-    """
+    """Save a model as MLflow's flavours `transformers` and `python_function`, for its chat interface."""
     import mlflow.transformers
     from huggingface_hub import ModelCard
 

@@ -1,4 +1,4 @@
-"""Traces of a run: answers to a prompt, with scores or judgements as assessments.
+"""Traces of a run: answers to a prompt, with scores as assessments.
 
 A trace is written with its assessments at once, and its span with those of many others: one by one, each feedback would
 be a write of its own.
@@ -20,8 +20,6 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
 
 PREVIEW_CHARACTERS: Final = 1000
 """Size of the preview column in a server's database."""
-EMPTY: Final = "(resposta vazia)"
-CUT_OFF: Final = "\\\n(o texto continua: leia o resto em “View full trace”)"
 
 _SPANS_AT_ONCE: Final = 100
 
@@ -44,63 +42,6 @@ class TracedAnswer:
 def record_traces(tracking_uri: str, run_id: str, scorer: str, answers: Sequence[TracedAnswer]) -> None:
     """Write a trace of each answer to an open run; their order on the page is theirs here.
 
-    Args:
-        tracking_uri: MLflow's store.
-        run_id: The run.
-        scorer: Name of what gave the scores, shown as their source.
-        answers: The answers.
-
-    Raises:
-        InputError: MLflow cannot be used.
-    """
-    from mlflow.entities import AssessmentSource, Expectation, Feedback
-
-    source = AssessmentSource(source_type="CODE", source_id=scorer)
-    write_traces(
-        tracking_uri,
-        run_id,
-        [
-            Trace(
-                name=f"{answer.task}: {answer.model}",
-                prompt=answer.prompt,
-                answer=answer.completion,
-                outputs={
-                    "completion": answer.completion,
-                    "choices": [{"message": {"role": "assistant", "content": as_preview(answer.completion)}}],
-                },
-                tags={"task": answer.task, "model": answer.model, "prompt_id": answer.prompt_id},
-                assessments=[
-                    *(Feedback(name=name, value=value, source=source) for name, value in answer.scores.items()),
-                    *(
-                        Expectation(name="reference", value=known, source=source)
-                        for known in [answer.reference]
-                        if known is not None
-                    ),
-                ],
-            )
-            for answer in answers
-        ],
-    )
-
-
-@dataclass(frozen=True)
-class Trace:
-    """A trace of one span."""
-
-    name: str
-    prompt: str
-    answer: str
-    """Shown in the table of traces as it is."""
-    outputs: Mapping[str, Any]
-    """The span's outputs: JSON values."""
-    tags: Mapping[str, str]
-    assessments: Sequence[Any]
-    """MLflow's feedback and expectations."""
-
-
-def write_traces(tracking_uri: str, run_id: str, traces: Sequence[Trace]) -> None:
-    """Write traces to a run; their order on the page is theirs here.
-
     Raises:
         InputError: MLflow cannot be used.
     """
@@ -111,24 +52,28 @@ def write_traces(tracking_uri: str, run_id: str, traces: Sequence[Trace]) -> Non
         tracing = TracingClient(tracking_uri)
         # The page shows the newest trace first.
         first = milliseconds_now()
-        made = [
-            _as_mlflow(trace, f"{run_id} {place}", run_id, experiment, first - place)
-            for place, trace in enumerate(traces)
+        traces = [
+            _as_trace(answer, scorer, f"{run_id} {place}", run_id, experiment, first - place)
+            for place, answer in enumerate(answers)
         ]
-        for info, _ in made:
+        for info, _ in traces:
             tracing.start_trace(info)
-        for start in range(0, len(made), _SPANS_AT_ONCE):
-            tracing.log_spans(experiment, [span for _, span in made[start : start + _SPANS_AT_ONCE]])
+        for start in range(0, len(traces), _SPANS_AT_ONCE):
+            tracing.log_spans(experiment, [span for _, span in traces[start : start + _SPANS_AT_ONCE]])
 
 
-def _as_mlflow(trace: Trace, key: str, run_id: str, experiment: str, time: int) -> tuple[Any, Any]:
+def _as_trace(answer: TracedAnswer, scorer: str, key: str, run_id: str, experiment: str, time: int) -> tuple[Any, Any]:
     """Return MLflow's trace without its span, and the span."""
-    from mlflow.entities import Span, TraceInfo, TraceLocation, TraceState
+    from mlflow.entities import AssessmentSource, Expectation, Feedback, Span, TraceInfo, TraceLocation, TraceState
     from mlflow.tracing.constant import SpanAttributeKey, TraceMetadataKey, TraceTagKey
 
     identity = hashlib.sha256(key.encode()).hexdigest()[:32]
-    trace_id = f"tr-{identity}"
-    for assessment in trace.assessments:
+    trace_id, name = f"tr-{identity}", f"{answer.task}: {answer.model}"
+    source = AssessmentSource(source_type="CODE", source_id=scorer)
+    assessments: list[Any] = [Feedback(name=of, value=value, source=source) for of, value in answer.scores.items()]
+    if answer.reference is not None:
+        assessments.append(Expectation(name="reference", value=answer.reference, source=source))
+    for assessment in assessments:
         assessment.trace_id = trace_id
     info = TraceInfo(
         trace_id=trace_id,
@@ -136,21 +81,27 @@ def _as_mlflow(trace: Trace, key: str, run_id: str, experiment: str, time: int) 
         request_time=time,
         state=TraceState.OK,
         execution_duration=0,
-        request_preview=trace.prompt[:PREVIEW_CHARACTERS],
-        response_preview=trace.answer[:PREVIEW_CHARACTERS],
+        request_preview=answer.prompt[:PREVIEW_CHARACTERS],
+        response_preview=answer.completion[:PREVIEW_CHARACTERS],
         trace_metadata={TraceMetadataKey.SOURCE_RUN: run_id},
-        tags={TraceTagKey.TRACE_NAME: trace.name, **trace.tags},
-        assessments=list(trace.assessments),
+        tags={
+            TraceTagKey.TRACE_NAME: name,
+            "task": answer.task,
+            "model": answer.model,
+            "prompt_id": answer.prompt_id,
+        },
+        assessments=assessments,
     )
     # A trace's own page reads messages as Markdown; the table shows previews as they are.
-    asked = {"messages": [{"role": "user", "content": as_preview(trace.prompt)}]}
+    asked = {"messages": [{"role": "user", "content": as_code(answer.prompt)}]}
+    replied = {"choices": [{"message": {"role": "assistant", "content": as_code(answer.completion)}}]}
     attributes = {
         SpanAttributeKey.REQUEST_ID: trace_id,
-        SpanAttributeKey.INPUTS: {"prompt": trace.prompt, **asked},
-        SpanAttributeKey.OUTPUTS: trace.outputs,
+        SpanAttributeKey.INPUTS: {"prompt": answer.prompt, **asked},
+        SpanAttributeKey.OUTPUTS: {"completion": answer.completion, **replied},
     }
     span = {
-        "name": trace.name,
+        "name": name,
         "trace_id": b64encode(bytes.fromhex(identity)).decode(),
         "span_id": b64encode(bytes.fromhex(identity[:16])).decode(),
         "parent_span_id": "",
@@ -162,30 +113,7 @@ def _as_mlflow(trace: Trace, key: str, run_id: str, experiment: str, time: int) 
     return info, Span.from_dict(span)
 
 
-def as_preview(text: str) -> str:
-    """Write a text so that MLflow's review page shows it literally, and not as Markdown or JSON.
-
-    Each line is a code span, since those wrap and are shown literally; a long text is truncated with a note.
-    """
-    whole = _as_code(text)
-    if len(whole) <= PREVIEW_CHARACTERS:
-        return whole
-    kept = text[:PREVIEW_CHARACTERS]
-    while len(_as_code(kept)) > PREVIEW_CHARACTERS - len(CUT_OFF):
-        kept = kept[: len(kept) * 9 // 10]
-    return _as_code(kept) + CUT_OFF
-
-
-def _as_code(text: str) -> str:
-    lines = text.rstrip("\n").split("\n")
-    return "\\\n".join(_as_code_span(line) for line in lines) if any(lines) else EMPTY
-
-
-def _as_code_span(line: str) -> str:
-    if not line:
-        return ""
-    runs = {len(run) for run in re.findall("`+", line)}
-    fence = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
-    # Markdown strips one space off each end, if there is one at both.
-    padded = line.startswith("`") or line.endswith("`") or (line[0] == line[-1] == " " and line.strip(" "))
-    return f"{fence} {line} {fence}" if padded else f"{fence}{line}{fence}"
+def as_code(text: str) -> str:
+    """Return a text as a block of code in Markdown, which shows it literally; no text can end its block."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}\n{text}\n{fence}"

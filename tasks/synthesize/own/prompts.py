@@ -63,16 +63,6 @@ def own_prompts(
     """Yield at most `count` prompts of a task from the rows that are some, in random order, each in one wording.
 
     Those of which something of the right answer is known come first: the others only where there are too few.
-
-    Args:
-        own: The shop's files.
-        task: The task.
-        count: Most prompts.
-        generator: Draws the rows, their order, and each prompt's wording.
-        skipped: Counts rows of the task without a prompt.
-
-    Raises:
-        InputError: A file cannot be read, or a row of it is wrong.
     """
     found = [_candidates(own, file, task) for file in own.column_map.prompts if task in file.tasks]
     made = [row for candidates in found for row in _rows(candidates, task, generator, skipped)]

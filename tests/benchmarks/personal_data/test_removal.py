@@ -1,10 +1,10 @@
 """A value is removed where fewer than four of its signs in a row are left at its own place."""
 
 import pytest
+from benchmarks.personal_data.removal import is_removed, removed_places
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.personal_data.removal import is_removed, removed_places
 from tasks.personal_data.scrub import KINDS
 
 WORDS = st.text(alphabet="ab c,.\n19", max_size=12)

@@ -3,10 +3,10 @@
 from collections import Counter
 
 import pytest
+from benchmarks.personal_data.removal import PLACEHOLDER
 from stdnum import luhn
 from stdnum.br import cnpj, cpf
 
-from benchmarks.personal_data.removal import PLACEHOLDER
 from benchmarks.personal_data.texts import KINDS, PlantedText, read_texts
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.preemption.runs import Result, result_of
+from benchmarks.checkpoints.trainings import Result, result_of
 from schemas.errors import Interrupted
 from schemas.source import REPOSITORY
 from tasks.policy.child import ChildProcess, run_child

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -98,49 +97,6 @@ def test_the_same_bytes_from_the_table_itself_and_with_other_workers(made: Path,
     assert ended.returncode == 0, ended.text
     assert "in quarantine" in ended.stdout
     assert contents(tmp_path / "out") == contents(made / "out")
-
-
-@pytest.mark.integration
-def test_the_same_bytes_from_dasks_workers_and_a_quiet_terminal(
-    made: Path, tmp_path: Path, prefect_server: str
-) -> None:
-    dask = ("--set", "curate.runner=dask", "--set", f"state.root={tmp_path / 'state'}")
-    ended = in_a_process("curate", made / "prompts", "--out", tmp_path / "out", *SMALL, *dask, server=prefect_server)
-    assert ended.returncode == 0, ended.text
-    assert contents(tmp_path / "out") == contents(made / "out")
-    assert not any(word in ended.text for word in ("Warning", "WARNING", "ERROR", "Traceback", "distributed"))
-
-
-@pytest.mark.integration
-def test_a_running_cluster_works_from_a_folder_of_its_own(made: Path, tmp_path: Path, prefect_server: str) -> None:
-    from distributed import LocalCluster
-
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0")  # type: ignore[no-untyped-call]
-    with cluster:
-        address = f"curate.dask_address={cluster.scheduler_address}"
-        dask = ("--set", "curate.runner=dask", "--set", address, "--set", f"state.root={tmp_path / 'state'}")
-        arguments = ("curate", "prompts", "--out", str(tmp_path / "out"), *SMALL, *dask)
-        ended = in_a_process(*arguments, folder=made, server=prefect_server)
-    assert ended.returncode == 0, ended.text
-    assert contents(tmp_path / "out") == contents(made / "out")
-
-
-@pytest.mark.integration
-def test_what_a_dask_worker_refuses_is_one_sentence_and_so_is_an_address_of_nobody(
-    tmp_path: Path, prefect_server: str
-) -> None:
-    run = partial(in_a_process, server=prefect_server)
-    path = write_prompts(independent_rows(push=3000), tmp_path / "prompts.parquet")
-    _spoil(path, "source")
-    dask = ("--set", "curate.runner=dask", "--set", f"state.root={tmp_path.parent / f'{tmp_path.name}-state'}")
-    small = ("--set", "curate.shard_rows=1000")
-    in_processes = refused(tmp_path, path, *small)
-    assert in_processes.endswith("cannot be read from row 1 on; make it again with `tucano synthesize`")
-    assert refused(tmp_path, path, *dask, *small, run=run) == in_processes
-    nobody = ("--set", "curate.dask_address=tcp://127.0.0.1:9")
-    assert "no Dask scheduler answers at curate.dask_address tcp://127.0.0.1:9" in refused(
-        tmp_path, path, *dask, *nobody, run=run
-    )
 
 
 def _spoil(path: Path, column: str) -> None:
@@ -259,7 +215,7 @@ def test_prompts_that_cannot_be_used_are_named(tmp_path: Path, prompts: Callable
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--set", "curate.dask_address=tcp://127.0.0.1:9"], "add --set curate.runner=dask"),
+        (["--set", "curate.dask_address=tcp://127.0.0.1:9"], "Dask was removed; leave curate.dask_address out"),
         (
             ["--set", 'curate.general={path="absent.jsonl", share=0.2, name="Instruções", licence="CC BY 4.0"}'],
             "curate.general.path absent.jsonl is no file; correct it",
@@ -286,22 +242,10 @@ def test_neither_prefect_nor_torch_is_loaded(tmp_path: Path) -> None:
     assert ended.stdout.endswith("\n[]\n")
 
 
-@pytest.mark.parametrize(
-    ("ending", "runner"),
-    [
-        (signal.SIGINT, "processes"),
-        (signal.SIGTERM, "processes"),
-        pytest.param(signal.SIGTERM, "dask", marks=pytest.mark.integration),
-    ],
-)
-def test_an_interruption_leaves_neither_files_nor_workers(
-    tmp_path: Path, ending: signal.Signals, runner: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if runner == "dask":
-        monkeypatch.setenv("PREFECT_API_URL", request.getfixturevalue("prefect_server"))
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_leaves_neither_files_nor_workers(tmp_path: Path, ending: signal.Signals) -> None:
     path = write_prompts(independent_rows(push=20_000), tmp_path / "prompts.parquet")
-    settings = ["curate.shard_rows=1000", "curate.workers=2", f"curate.runner={runner}"]
-    settings.append(f"state.root={tmp_path.parent / f'{tmp_path.name}-state'}")
+    settings = ["curate.shard_rows=1000", "curate.workers=2"]
     arguments = [part for setting in settings for part in ("--set", setting)]
     command = [sys.executable, "-m", "flows", "curate", str(path), "--out", str(tmp_path / "made" / "out"), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

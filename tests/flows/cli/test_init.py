@@ -238,7 +238,7 @@ def test_a_status_that_has_no_place_is_named(tmp_path: Path) -> None:
 
 
 def test_orders_that_wait_to_be_confirmed_are_what_is_confirmed_first(tmp_path: Path) -> None:
-    file = sales(tmp_path, "Pedido;Quando;Produto;Preço", *(f"{n};1{n}/01/2025;Caneca;20,00" for n in range(9)))
+    file = sales(tmp_path, "Pedido;Data;Produto;Preço", *(f"{n};ontem;Caneca;20,00" for n in range(9)))
     ended = in_this_process("init", file, "--out", tmp_path / "loja")
     assert ended.returncode == 0, ended.text
     assert "a run refuses the files until you confirm the columns of table orders" in " ".join(ended.text.split())

@@ -157,17 +157,6 @@ def test_a_deleted_artifact_is_reported_and_found_by_verify(own: World) -> None:
     assert tucano(own, "1", "--verify").returncode == 3
 
 
-def test_a_version_is_no_other_than_itself(world: World) -> None:
-    ended = tucano(world, "1", "--diff", f"{MODEL}/1", "--json")
-    assert ended.returncode == 0, ended.text
-    assert "the same: data, rewards, configuration, seeds, code" in ended.text
-    assert json.loads(ended.stdout)["one"] == world.made["train"].sha256
-
-
-def test_only_models_are_compared(world: World) -> None:
-    refuses(tucano(world, "1", "--diff", "rev1"), "names no single model but review rev1")
-
-
 def test_what_holds_a_customer_is_answered_first_and_the_commands_that_forget(world: World) -> None:
     ended = tucano(world, ANA, "--forget", "--json")
     assert ended.returncode == 0, ended.text
@@ -207,7 +196,7 @@ def test_who_was_only_tested_with_reached_no_model(world: World) -> None:
         (("friday",), "'friday' names nothing"),
         (("",), "REF is empty"),
         (("1", "--verify", "--forget"), "--verify and --forget ask for different things"),
-        (("1", "--diff", "1", "--html", "page.html"), "--diff and --html ask for different things"),
+        (("1", "--forget", "--html", "page.html"), "--forget and --html ask for different things"),
     ],
 )
 def test_a_reference_that_names_nothing_is_one_sentence(
@@ -217,7 +206,7 @@ def test_a_reference_that_names_nothing_is_one_sentence(
 
 
 def test_a_state_folder_without_artifacts_is_reported_with_the_remedy(tmp_path: Path) -> None:
-    for option in ([], ["--verify"], ["--forget"], ["--diff", "1"]):
+    for option in ([], ["--verify"], ["--forget"]):
         ended = in_this_process("lineage", "1", *option, "--set", f"state.root={tmp_path / 'nowhere'}")
         refuses(ended, "run `tucano retrain` first")
     assert not (tmp_path / "nowhere").exists()
@@ -229,7 +218,7 @@ def test_a_mirror_that_cannot_be_read_hides_no_artifact(world: World, tmp_path: 
     assert f"{MODEL}/1" in ended.text
 
 
-def test_verify_and_diff_never_ask_the_mirror(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_never_asks_the_mirror(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     mirror = f"state.mirror={world.root.parent / 'mirror'}"
 
@@ -241,7 +230,6 @@ def test_verify_and_diff_never_ask_the_mirror(world: World, monkeypatch: pytest.
     for arguments in (
         ["1", "--verify"],
         ["rev1", "--verify"],
-        ["1", "--diff", "1"],
         [world.made["curate"].sha256[:8], "--verify"],
     ):
         ended = tucano(world, *arguments, "--set", mirror)

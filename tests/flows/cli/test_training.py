@@ -61,10 +61,6 @@ RICH = TrainConfig.model_validate(
         "interpreter": "/opt/trainer/bin/python",
         "seeds": [42, 123, 456],
         "max_completion_tokens": 512,
-        "curriculum": [
-            {"until_step": 10, "max_completion_tokens": 64},
-            {"until_step": 20, "max_completion_tokens": 128},
-        ],
         "optimizer": {"name": "adamw_8bit"},
         "learning_rate_at_scale": 1e-6,
         "alarms": {"stop_on": ["non_finite", "reward_hacking"]},

@@ -1,8 +1,6 @@
-"""Automations name deployments and notification blocks, and what Prefect would pass over is refused."""
+"""Automations of the repository act on the events that they are for, and say what people need to know."""
 
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -13,58 +11,10 @@ from prefect.server.schemas.responses import FlowRunResponse
 from prefect.server.utilities.user_templates import render_user_template_sync
 from prefect.settings import PREFECT_UI_URL, temporary_settings
 
-from flows.deploy.automations import wanted_automation
 from flows.deploy.files import read_declared
-from schemas.errors import InputError
 from schemas.source import REPOSITORY
 
 SHIPPED = {str(each["name"]): (path, each) for path, each in read_declared(REPOSITORY).automations}
-DEPLOYMENTS = {"retrain/retrain"}
-
-
-def changed(name: str, **trigger: Any) -> tuple[Path, dict[str, Any]]:
-    path, automation = SHIPPED[name]
-    return path, {**automation, "trigger": {**automation["trigger"], **trigger}}
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_automations_are_understood_and_keep_their_names(name: str) -> None:
-    path, automation = SHIPPED[name]
-    thing, warnings = wanted_automation(path, automation, DEPLOYMENTS, {"tucano": uuid4()})
-    assert warnings == []
-    assert thing.document["trigger"]["posture"] == automation["trigger"]["posture"]
-    action = automation["actions"][0]
-    assert {key: thing.document["actions"][1][key] for key in action} == action
-
-
-def test_without_its_notification_block_an_automation_does_nothing_and_that_is_reported() -> None:
-    path, automation = SHIPPED["gate-refused"]
-    thing, warnings = wanted_automation(path, automation, DEPLOYMENTS, {"another": uuid4()})
-    assert thing.document["actions"] == {1: {"type": "do-nothing"}}
-    assert len(warnings) == 1
-    assert "gate-refused notifies nobody: the server has no notification block tucano" in warnings[0]
-
-
-def test_a_deployment_that_nobody_makes_is_refused() -> None:
-    path, automation = SHIPPED["model-drifted"]
-    with pytest.raises(
-        InputError, match=r"drift\.yaml, automation model-drifted: neither .* deployment retrain/retrain"
-    ):
-        wanted_automation(path, automation, {"retrain/audit"}, {})
-
-
-@pytest.mark.parametrize(
-    ("trigger", "reported"),
-    [
-        ({"treshold": 1}, r"Prefect knows no trigger\.treshold"),
-        ({"posture": "Reactiv"}, "posture"),
-        ({"posture": "Proactive", "within": 5}, "greater than or equal to 10 seconds"),
-    ],
-)
-def test_a_slip_that_prefect_would_pass_over_or_trip_on_is_one_sentence(trigger: dict[str, Any], reported: str) -> None:
-    path, automation = changed("retrain-crashed", **trigger)
-    with pytest.raises(InputError, match=rf"rescheduling\.yaml, automation retrain-crashed: .*{reported}"):
-        wanted_automation(path, automation, DEPLOYMENTS, {})
 
 
 def ended(flow: str, error: str, state: str = "Failed") -> ReceivedEvent:

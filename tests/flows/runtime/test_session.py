@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import pytest
 from filelock import FileLock
 
 from flows.runtime import session as module
-from flows.runtime.prefect_server import REVISIONS, prove_prefect_usable, reachable, session_server
+from flows.runtime.prefect_server import REVISIONS, prove_prefect_usable, reachable
 from flows.runtime.session import LOCK_FILE, UI_FILE, UI_LOCK, private_files, running_server, session, state_folder
 from flows.runtime.signals import SECONDS_TO_LEAVE
 from schemas import sqlite_file
@@ -83,15 +82,6 @@ def test_a_page_in_place_of_prefect_s_server_is_no_server() -> None:
         assert not reachable(f"{server.url}/api")
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("not a folder", encoding="utf-8")
-    with (
-        pytest.raises(InputError, match=r"file/state cannot be written .*--set state\.root=FOLDER"),
-        session(_config(tmp_path / "file" / "state"), bytes_needed=0),
-    ):
-        pass
-
-
 def test_a_nearly_full_disk_is_refused_before_work_starts(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="MB free and the run needs"), session(_config(tmp_path), bytes_needed=10**18):
         pass
@@ -129,21 +119,6 @@ def test_a_server_that_is_not_there_is_reported_without_its_password(
 ) -> None:
     monkeypatch.setenv("PREFECT_API_URL", "http://admin:se@cret@127.0.0.1:9/api")
     assert refusal(tmp_path).startswith("no Prefect server answers at PREFECT_API_URL=http://127.0.0.1:9/api;")
-
-
-def test_a_server_of_another_protocol_is_no_prefect_server() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def greet() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(1 << 16)
-                connection.sendall(b"SSH-2.0-OpenSSH_9\r\n")
-
-        greeter = threading.Thread(target=greet)
-        greeter.start()
-        assert not reachable(f"http://127.0.0.1:{listener.getsockname()[1]}/api")
-        greeter.join()
 
 
 @pytest.mark.integration
@@ -227,20 +202,6 @@ def test_a_server_of_somebody_elses_that_goes_away_is_one_sentence(
             httpx.get(f"{server.url}/api/flow_runs/").raise_for_status()
         with pytest.raises(httpx.HTTPStatusError), session(_config(tmp_path), bytes_needed=0):
             httpx.get(f"{server.url}/another").raise_for_status()
-
-
-@pytest.mark.integration
-def test_the_session_server_ends_with_its_block(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefect_home: PlaceDatabase
-) -> None:
-    monkeypatch.setenv("PREFECT_HOME", str(prefect_home(tmp_path / "home")))
-    # Worker processes of other tests leave Python's own resource tracker behind.
-    before = set(psutil.Process().children())
-    with session_server(tmp_path / "log"):
-        servers = set(psutil.Process().children()) - before
-        assert servers
-    _, alive = psutil.wait_procs(servers, timeout=1)
-    assert not alive
 
 
 def test_files_of_a_state_folder_are_the_users_alone(tmp_path: Path) -> None:

@@ -137,14 +137,6 @@ def test_nobody_else_works_on_the_stage_of_a_key() -> None:
     assert other_is_done.is_set()
 
 
-def test_a_child_that_may_not_begin_says_what_ended_the_others(tmp_path: Path) -> None:
-    pool = ChildPool(2)
-    for name in ("sft", "train"):
-        with pytest.raises(Interrupted, match="example_child was killed by SIGKILL"):
-            pool.run_child(MODULE, Request(do="killed"), tmp_path / name, interpreter=None, progress=silent)
-    assert not (tmp_path / "train" / "pid").exists()
-
-
 @pytest.mark.parametrize(("at_once", "threads"), [(1, "2"), (2, "1")])
 def test_children_at_once_have_a_thread_each(
     at_once: int, threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -100,12 +100,6 @@ def test_a_file_that_reads_in_two_ways_asks_for_the_line_that_decides_it(tmp_pat
     assert read_delimited(tmp_path / "loja.csv").columns == ["id;cor", "tamanho"]
 
 
-def test_empty_rows_and_columns_at_the_end_are_left_out(tmp_path: Path) -> None:
-    (tmp_path / "loja.csv").write_bytes(b"a; b ;;\n;;;\n1;2;;\n;;;\n\n")
-    table = read_delimited(tmp_path / "loja.csv")
-    assert (table.columns, table.rows()) == (["a", "b"], [(None, None), ("1", "2")])
-
-
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [

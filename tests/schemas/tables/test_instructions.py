@@ -18,12 +18,6 @@ def _read(line: Any) -> Instruction:
     return Instruction.model_validate_json(json.dumps(line), strict=True)
 
 
-@pytest.mark.parametrize("system", [{}, {"system": None}, {"system": ""}])
-def test_a_system_prompt_may_be_left_out(system: dict[str, Any]) -> None:
-    found = _read({**system, "prompt": "Quem é você?", "completion": "Sou um modelo.", "source": "x", "id": 7})
-    assert found.model_dump() == {"system": "", "prompt": "Quem é você?", "completion": "Sou um modelo."}
-
-
 def test_the_chat_form_is_the_same_instruction() -> None:
     plain = {"prompt": "Quem é você?", "completion": "Sou um modelo."}
     assert _read({"messages": [QUESTION, ANSWER], "id": 7}) == _read(plain)

@@ -84,7 +84,3 @@ def test_an_interval_covers_the_mean_nineteen_times_of_twenty() -> None:
         low, high = mean_with_interval([float(generator.random() < 0.4) for _ in range(60)])[1:]
         covered += low <= 0.4 <= high
     assert 88 <= covered <= 100
-
-
-def test_an_interval_of_equal_scores_is_their_value() -> None:
-    assert mean_with_interval([0.25] * 9) == (0.25, 0.25, 0.25)

@@ -39,13 +39,6 @@ def test_other_questions_and_other_rewards_have_a_table_of_their_own(other: dict
     assert text.count("## Benchmark") == 2
 
 
-def test_markup_in_an_entry_is_text() -> None:
-    text = page([entry("<b>|[x](y)\n# z", 0.5)])
-    assert "<b>" not in text
-    assert "](y)" not in text
-    assert "\n# z" not in text
-
-
 def test_a_file_that_is_no_entry_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}", encoding="utf-8")
     with pytest.raises(InputError, match=r"x\.json"):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.faults.checks import Verdict, check
-from benchmarks.faults.course import run_courses
+from benchmarks.checkpoints.checks import Verdict, check
+from benchmarks.checkpoints.course import run_courses
 from tasks.checkpoints.mirror import Mirror
 from tests.tasks.checkpoints.checkpoint_folders import OLD, publish
 from tests.tasks.checkpoints.conftest import MemoryStore

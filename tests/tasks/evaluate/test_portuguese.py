@@ -77,12 +77,6 @@ def test_no_english_is_left_in_the_portuguese_text(portuguese: tuple[str, str]) 
     assert sorted(ENGLISH & {*re.findall(r"[^\W\d_]+", own)}) == []
 
 
-def test_the_page_states_its_language(portuguese: tuple[str, str]) -> None:
-    assert '<html lang="pt-BR">' in portuguese[0]
-    found = comparison()
-    assert '<html lang="en">' in render(found, background(), draw(found, background()))
-
-
 def test_numbers_have_a_decimal_comma_in_portuguese_and_in_figures_too() -> None:
     assert (decimal(1234.5, 1), signed(-0.25), p_value(0.0001), percent(-0.31)) == (
         "1,234.5",

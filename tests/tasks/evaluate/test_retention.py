@@ -3,8 +3,6 @@
 import random
 from collections.abc import Callable, Sequence
 
-import pytest
-
 from schemas.config.evaluate import EvaluateConfig, General
 from schemas.documents import Rollout
 from tasks.evaluate.gate import PromotionGate
@@ -57,14 +55,6 @@ def test_a_model_that_lost_them_is_held_in_either_mode() -> None:
         assert lost.decide(HELD).reasons == (*HELD.reasons, *gate.reasons)
 
 
-@pytest.mark.parametrize("mode", ["report", "require"])
-def test_a_model_that_kept_them_is_promoted_and_the_reasons_say_so(mode: General) -> None:
-    gate = outcome(half, lambda number, _: number % 2 == 0 or number == 1, mode).decide(PROMOTED)
-    assert gate.verdict == "promote"
-    assert "tuned follows 91 of 180 where base follows 90" in gate.reasons[-1]
-    assert "is excluded" in gate.reasons[-1]
-
-
 def test_a_loss_not_excluded_holds_only_where_that_is_required() -> None:
     """Half of the base's instructions are others than the tuned model's: too many to exclude a loss of a tenth."""
 
@@ -79,12 +69,6 @@ def test_a_loss_not_excluded_holds_only_where_that_is_required() -> None:
     said = outcome(half, other, "report").decide(PROMOTED)
     assert said.verdict == "promote"
     assert "cannot be excluded" in said.reasons[-1]
-
-
-def test_a_shown_loss_within_the_margin_is_no_objection() -> None:
-    found = outcome(half, lambda number, _: number % 2 == 0 and number > 10)
-    assert found.stats.p_harm < 0.05
-    assert found.objection is None
 
 
 def test_a_base_that_follows_next_to_none_is_not_measurable_and_no_objection() -> None:
@@ -109,17 +93,3 @@ def test_equally_good_models_are_told_apart_from_damaged_ones() -> None:
         verdicts.append(held)
     assert verdicts[0] <= 1
     assert verdicts[1] == 20
-
-
-def test_kinds_are_counted_by_model() -> None:
-    found = outcome(lambda *_: True, lambda _, each: each.kind != "accents")
-    lost = {kind: each for kind, each in found.kinds.items() if each.tuned < each.prompts}
-    assert list(lost) == ["accents"]
-    assert all(each.base == each.prompts for each in found.kinds.values())
-    assert sum(each.prompts for each in found.kinds.values()) == len(ALL)
-    assert found.report()["kinds"]["accents"]["tuned"] == 0
-
-
-def test_every_adapter_answers_some() -> None:
-    assert {row.task for row in ROWS} == {"push", "churn"}
-    assert [row.prompt_id for row in ROWS] == [each.id for each in ALL]

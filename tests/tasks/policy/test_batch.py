@@ -1,7 +1,6 @@
 """The sequences that a machine has memory for."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ import torch
 from tasks.policy import batch
 from tasks.policy.batch import host_memory, longest_sequence, sequence_bytes, sequences_at_once
 from tasks.policy.load import load_policy
-from tasks.train.sizing.shape import KNOWN_SHAPES, DecoderShape
 
 GB = 10**9
 
@@ -63,34 +61,3 @@ def test_a_container_has_the_memory_that_it_may_use(tmp_path: Path, monkeypatch:
     assert host_memory() == whole
     limit.write_text("1048576\n", encoding="ascii")
     assert host_memory() == 1048576
-
-
-def test_the_small_machine_answers_fewer_at_once_than_it_is_asked_to() -> None:
-    """The profile's 64 prompts would take 8.8 GB of keys and values on a machine of 8 GB."""
-    shape = KNOWN_SHAPES["Polygl0t/Tucano2-qwen-0.5B-Instruct"]
-    policy = shape_of(shape, torch.float32)
-    cache = sequence_bytes(policy, 0, 600) - batch.LOGIT_BYTES * shape.vocabulary
-    assert cache == 600 * 229_376
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch, "host_memory", lambda: 8 * GB)
-        small = sequences_at_once(policy, 88, 512, 64)
-        patch.setattr(batch, "host_memory", lambda: 64 * GB)
-        large = sequences_at_once(policy, 88, 512, 64)
-    weights = shape.parameters * 4
-    assert weights + small * sequence_bytes(policy, 88, 512) <= batch.HOST_SHARE * 8 * GB
-    assert (1 < small < 64, large) == (True, 64)
-
-
-def shape_of(shape: DecoderShape, dtype: torch.dtype) -> Any:
-    """Return as much of a model as its memory is counted by; its weights take none."""
-    config = SimpleNamespace(
-        num_attention_heads=shape.heads,
-        head_dim=shape.head_size,
-        num_key_value_heads=shape.key_value_heads,
-        hidden_size=shape.width,
-        intermediate_size=shape.feed_forward,
-        num_hidden_layers=shape.layers,
-        vocab_size=shape.vocabulary,
-    )
-    weights = torch.empty(shape.parameters, dtype=dtype, device="meta")
-    return SimpleNamespace(config=config, parameters=lambda: iter([weights]))

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from schemas.errors import InputError, Interrupted, TucanoError
+from schemas.errors import Interrupted
 from tasks.policy.child import ChildProcess, run_child
 from tests.tasks.policy.test_child import Request, is_alive
 
@@ -38,23 +38,6 @@ def test_the_first_process_speaks_and_both_work_each_with_a_gpu(
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6")
     assert _run("environment CUDA_VISIBLE_DEVICES WORLD_SIZE LOCAL_RANK,work", tmp_path) == [(0, 1, "4,5 2 0")]
     assert "a library's chatter" in (tmp_path / "example_ranks.log").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("do", "kind", "said"),
-    [
-        ("wait,input", InputError, "the input is bad"),
-        ("wait,killed", Interrupted, r"killed by SIGKILL at 0 of \d; run the same command again"),
-        ("killed,wait", Interrupted, r"killed by SIGKILL at 0 of \d; run the same command again"),
-    ],
-)
-def test_the_failure_of_one_ends_the_other_and_is_reported(
-    do: str, kind: type[TucanoError], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(TucanoError, match=said) as caught:
-        _run(do, tmp_path)
-    assert type(caught.value) is kind
-    _wait_for_all_to_end(_waiting(tmp_path))
 
 
 @pytest.mark.parametrize("struck", ["parent", "launcher"])

@@ -34,7 +34,6 @@ PREFLIGHT = {
     "max_ceiling_share": 1.0,
     "min_spread": 0.0,
     "max_zero_variance": 1.0,
-    "max_cache_ratio": 1000.0,
     "min_prompts_per_task": 6,
 }
 DIVIDED = {

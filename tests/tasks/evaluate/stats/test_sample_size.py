@@ -8,14 +8,11 @@ import pytest
 from schemas.errors import InputError
 from tasks.evaluate.compare import REPORT_FILE, write_report
 from tasks.evaluate.stats.sample_size import (
-    EarlierComparison,
     Need,
-    detectable_effect,
     plan,
-    prompts_needed,
     read_comparison,
 )
-from tasks.evaluate.stats.variance import Components, MeanVariance
+from tasks.evaluate.stats.variance import Components
 from tests.tasks.evaluate.small_comparison import comparison
 
 THIRTY = Components(prompt=0.09, seed=0.0, interaction=0.0, sample=0.0, base_sample=0.0)
@@ -24,16 +21,6 @@ THIRTY = Components(prompt=0.09, seed=0.0, interaction=0.0, sample=0.0, base_sam
 def test_a_plan_for_one_seed_is_the_textbook_number() -> None:
     # (1.645 + 0.842)^2 .30^2 / .05^2 = 222.6
     assert plan(THIRTY, 0.05, seeds=(1,), samples=(1,)) == (Need(1, 1, 223),)
-
-
-def test_a_plan_names_every_combination_and_more_seeds_or_samples_never_need_more_prompts() -> None:
-    needs = plan(Components(0.05, 0.0004, 0.02, 0.06, 0.0), 0.1)
-    assert [(need.seeds, need.samples) for need in needs] == [(s, k) for s in (1, 3, 5, 10) for k in (1, 4)]
-    prompts = {(need.seeds, need.samples): need.prompts or 10**9 for need in needs}
-    assert all(prompts[seeds, 4] < prompts[seeds, 1] for seeds in (1, 3, 5, 10))
-    assert [prompts[seeds, 1] for seeds in (1, 3, 5, 10)] == sorted(
-        (prompts[seeds, 1] for seeds in (1, 3, 5, 10)), reverse=True
-    )
 
 
 def test_seeds_that_spread_too_widely_are_not_made_good_by_prompts() -> None:
@@ -62,18 +49,6 @@ def test_the_planned_prompts_have_the_power_they_are_planned_for() -> None:
     assert found / n == pytest.approx(0.80, abs=0.03)
 
 
-def test_the_needed_prompts_are_the_fewest_that_detect_the_effect() -> None:
-    variance = MeanVariance(per_prompt=0.07, shared=0.0001)
-    prompts = prompts_needed(variance, 0.08)
-    assert prompts is not None
-    assert detectable_effect(variance, prompts) <= 0.08 < detectable_effect(variance, prompts - 1)
-
-
-def test_no_number_of_prompts_detects_an_effect_as_small_as_the_seeds_spread() -> None:
-    for_one = detectable_effect(MeanVariance(per_prompt=0.0, shared=1.0), 1)
-    assert prompts_needed(MeanVariance(per_prompt=0.07, shared=(0.08 / for_one) ** 2), 0.08) is None
-
-
 @pytest.mark.parametrize("effect", [0.0, -0.1, 1.5, float("nan")])
 def test_an_effect_that_no_score_can_have_is_refused(effect: float) -> None:
     with pytest.raises(InputError, match="the effect is"):
@@ -89,13 +64,6 @@ def write(folder: Path, content: object) -> Path:
     path = folder / "report.json"
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
-
-
-def test_a_report_tells_its_components_margin_and_seeds(tmp_path: Path) -> None:
-    known = Components(0.05, 0.001, 0.02, 0.03, 0.0)
-    none = asdict(Components(0, 0, 0, 0, 0.0))
-    found = read_comparison(write(tmp_path, document(overall=asdict(known), extraction=asdict(THIRTY), push=none)))
-    assert found == EarlierComparison({"overall": known, "extraction": THIRTY}, ("push",), 0.04, 2)
 
 
 def test_every_report_of_a_comparison_can_be_planned_by(tmp_path: Path) -> None:
@@ -115,15 +83,3 @@ def test_a_document_that_is_no_report_is_refused(tmp_path: Path, lacking: str) -
             read_comparison(write(tmp_path, other))
     with pytest.raises(InputError, match=r"absent\.json is no report"):
         read_comparison(tmp_path / "absent.json")
-
-
-@pytest.mark.parametrize("wrong", [{"prompt": -0.1}, {"prompt": "x"}, {"prompt": float("nan")}, {"more": 1.0}])
-def test_components_that_are_no_variances_are_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
-    with pytest.raises(InputError, match="is no report of a comparison"):
-        read_comparison(write(tmp_path, document(overall={**asdict(THIRTY), **wrong})))
-
-
-def test_prompts_that_do_not_differ_are_nothing_to_plan_by(tmp_path: Path) -> None:
-    none = asdict(Components(0, 0, 0, 0, 0.0))
-    with pytest.raises(InputError, match="every prompt has the same difference"):
-        read_comparison(write(tmp_path, document(overall=none, push=none)))

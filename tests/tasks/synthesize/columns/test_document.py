@@ -1,6 +1,5 @@
 """The written column map is read back as what was recognised, whatever the columns are called."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,11 +44,6 @@ def test_dates_and_decimals_that_no_cell_tells_are_to_be_confirmed(tmp_path: Pat
     assert '# dates = "day-first"  # confirm: no date tells whether 03/04 is in April' in text
     assert "# decimals = \"comma\"  # confirm: no number of 'Valor' tells" in text
     assert "# confirm:" not in column_map_text(recognize([looked(FLAT)]), tmp_path)
-
-
-def test_decimals_of_a_column_of_numbers_are_not_to_be_confirmed(tmp_path: Path) -> None:
-    file = replace(looked({**FLAT, "Valor": ["1.234", "2.5", "1e-05"]}), numbers=frozenset({"Valor"}))
-    assert "decimals" not in column_map_text(recognize([file]), tmp_path)
 
 
 def test_columns_of_people_are_named_as_left_out_and_no_cell_is_repeated(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 import torch
 from trl.trainer.utils import shuffle_sequence_dict, split_tensor_dict
 
-from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import reward_of
@@ -61,7 +60,7 @@ def _groups(
 @pytest.mark.parametrize("spec", get_args(SpecName))
 def test_the_total_of_each_completion_is_its_reward(spec: SpecName) -> None:
     """The components of other tasks abstain."""
-    generator, rewards = random.Random(4), ComponentRewards(Databases(()), spec, TrainConfig())
+    generator, rewards = random.Random(4), ComponentRewards(Databases(()), spec)
     scored = [_scored(task, spec, generator) for task in (*TASK_NAMES, *TASK_NAMES) for _ in range(3)]
     whole = _groups(scored, rewards.components(scored), rewards.weights, generations=3)
     parts = [
