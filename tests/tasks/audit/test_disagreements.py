@@ -4,8 +4,8 @@ import pytest
 
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TaskName
-from tasks.audit.disagreements import Disagreement, ScoredCompletion, worst_disagreements
-from tasks.audit.sheet import ScoredItem
+from tasks.audit.report import Disagreement, worst_disagreements
+from tasks.audit.sheet import ScoredCompletion, ScoredItem
 
 
 def judged(name: str, score: int, reward: float, task: TaskName = "push") -> ScoredCompletion:

@@ -11,8 +11,7 @@ from schemas.config.config import AuditConfig
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.audit import figures
-from tasks.audit.disagreements import ScoredCompletion
-from tasks.audit.sheet import ScoredItem
+from tasks.audit.sheet import ScoredCompletion, ScoredItem
 from tasks.audit.statistics import measure
 
 CONFIG = AuditConfig(min_rho=0.81, min_rho_low=0.62)
@@ -75,4 +74,3 @@ def test_every_completion_has_a_point_among_those_of_its_stratum() -> None:
 def test_same_numbers_same_bytes() -> None:
     rows = [judged(number, "random", number / 10) for number in range(10)]
     assert drawn(rows) == drawn(rows)
-    assert figures.history([(1, record(push=0.5))], CONFIG) == figures.history([(1, record(push=0.5))], CONFIG)

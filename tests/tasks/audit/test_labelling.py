@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES
-from tasks.audit.labelling import Labelling, RaterView
-from tasks.audit.rubrics import general_rubric, task_rubric
+from tasks.audit.labelling import Labelling, RaterView, general_rubric, task_rubric
 from tasks.audit.sheet import Row, as_row, read_rows, write_rows
 
 ROLLOUTS = tuple(

@@ -9,7 +9,7 @@ from schemas.documents import Rollout, SheetItem
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
 from schemas.progress import silent
-from tasks.audit.new_sheet import make_sheet
+from tasks.audit.sampling import make_sheet
 from tasks.audit.sheet import MOST_CHARACTERS, is_scored, match_rollouts, read_rows
 from tasks.audit.stage import shipped_files
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from schemas.config.config import AUDIT_FOLDER, AuditConfig
 from schemas.documents import Rollout
 from schemas.store.files import read_store
-from tasks.audit.new_sheet import make_sheet
+from tasks.audit.sampling import make_sheet
 from tasks.audit.sheet import read_rows, write_rows
 from tasks.audit.shown import NOTHING, shown_text, with_shown_text
 from tasks.audit.stage import AuditFiles, read_files

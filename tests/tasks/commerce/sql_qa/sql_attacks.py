@@ -3,7 +3,6 @@
 TARGET stands for the path of a file that must not come to be; of a query in parts, a part with a number is repeated.
 """
 
-
 import json
 from pathlib import Path
 from typing import Any, Final
