@@ -60,7 +60,8 @@ def test_findings_on_a_table_are_not_paid_for_where_they_are_false() -> None:
 
 def test_a_store_without_right_answers_that_earn_is_refused() -> None:
     sentence = "gives 0 prompts of sentiment with a right answer, and the attack needs 28"
-    with of("clipped at a half").planted(), pytest.raises(InputError, match=sentence):
+    constant = next(bug for bug in HISTORIC if bug.name == "constant")
+    with constant.planted(), pytest.raises(InputError, match=sentence):
         AttackedReward("sentiment", "grounded", store())
 
 
