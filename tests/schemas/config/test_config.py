@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from schemas.config.profiles import PROFILES_FOLDER, load_config
-from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 
 
@@ -217,12 +216,6 @@ def test_a_misspelt_key_gets_a_question(override: str, said: str) -> None:
         load_config("local", [override])
     assert said in str(caught.value)
     assert "Input should" not in str(caught.value)
-
-
-def test_a_record_of_an_earlier_policy_is_read() -> None:
-    before = {"sql_turns": 1, "curriculum": [], "baseline": "mean", "content_threshold": 0.0}
-    before |= {"vllm": {"server_url": None}, "preflight": {"max_cache_ratio": 5.0}}
-    assert TrainConfig.model_validate(before) == TrainConfig()
 
 
 def test_a_key_that_is_like_no_other_has_no_suggestion() -> None:
