@@ -5,12 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
-from flows.runtime.signals import SECONDS_BETWEEN_LOOKS
+from flows.runtime.signals import SECONDS_BETWEEN_LOOKS, interruptible
+from schemas.errors import Interrupted
 from tests.tasks.policy.test_child import is_alive
 
 pytestmark = pytest.mark.integration
@@ -114,6 +116,15 @@ def test_a_signal_between_the_parts_of_a_command_ends_it_too() -> None:
     assert started.stdout.readline() == "ready\n"
     os.kill(started.pid, signal.SIGTERM)
     assert _ended(started) == (4, f"tucano: {SENTENCE}")
+
+
+def test_a_block_that_loses_the_signals_exception_and_comes_to_its_end_is_interrupted() -> None:
+    with pytest.raises(Interrupted, match=SENTENCE), interruptible(SENTENCE):
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+        # Time for the thread to learn of it, too.
+        time.sleep(1)
 
 
 def test_a_failure_after_a_signal_is_the_interruption() -> None:
