@@ -22,7 +22,7 @@ STAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "synthesize": ("tasks.synthesize.stage",),
     "curate": ("tasks.curate.stage",),
     "audit": ("tasks.audit.stage",),
-    "sheet": ("tasks.audit.rollouts", "tasks.audit.new_sheet"),
+    "sheet": ("tasks.audit.rollouts", "tasks.audit.sampling"),
     "base": ("tasks.train.sft.warm_start",),
     "grpo": ("tasks.train.children.grpo",),
     "dpo": ("tasks.train.children.dpo",),

@@ -29,22 +29,16 @@ def test_importing_the_configuration_pulls_in_no_heavy_library() -> None:
     ("override", "said"),
     [
         ("train.unknown=1", "train.unknown: unknown key"),
-        ("unknown.max_steps=1", "unknown: unknown key"),
         ("train.max_steps=many", "train.max_steps: must be a valid integer"),
-        ("train.max_steps=0", "greater than or equal to 1"),
         ("train.max_steps", "not of the form a.b=c"),
         ("seed.x=1", "'seed' is a value, not a section"),
         ("synthesize.counts.guessing=5", "must be 'extraction', 'sql_qa'"),
         ("synthesize.counts.push=20", "raise the count or lower curate.test_per_task"),
         ("synthesize.source=olist", "synthesize.olist_dir=FOLDER"),
-        ("synthesize.paraphrase.url=http://127.0.0.1:1/v1", "synthesize.paraphrase.model: is not set"),
-        ("evaluate.margin=1e-9", "greater than or equal to 0.0001"),
         ("promote.alias=latest", "'latest' is what MLflow calls versions by themselves"),
-        ("promote.previous_alias=v1", "'v1' is what MLflow calls versions by themselves"),
         ("promote.alias=previous", "so that nothing could be rolled back"),
         ("train.gradient_checkpointing=unsloth", "set gradient_checkpointing='torch'"),
         ("policy.revision=main", "revision is of a model by name"),
-        ("policy.chat_template=chatml", "chat_template is of a model by name"),
         ("policy.chat_template_kwargs.messages=x", "chat_template_kwargs.messages is no variable"),
         ("warm_start.accumulation=5", "accumulation 5 does not divide batch_size 16"),
     ],
@@ -217,7 +211,7 @@ def test_a_shipped_profile_sets_what_differs(profile: Path, tmp_path: Path) -> N
         ("curate.general=3", "curate.general: must be a valid dictionary or instance of GeneralConfig (it is 3)"),
     ],
 )
-def test_what_was_meant_is_said(override: str, said: str) -> None:
+def test_a_misspelt_key_gets_a_question(override: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         load_config("local", [override])
     assert said in str(caught.value)
