@@ -51,7 +51,7 @@ OnAlarm = Callable[[str, int, str], None]
 """Called with the name of an alarm, the step of its begin, and a description."""
 
 
-ChildProcess = subprocess.Popen[str] | ForkedChild
+ChildProcess = subprocess.Popen[Any] | ForkedChild
 """Child process that leads a session of its own."""
 
 

@@ -184,11 +184,11 @@ def _refuse_another_base(adapter: Path, model: "PreTrainedModel", base: Path) ->
         difference = f"it is beside {absent[0]}, which the base has not"
     else:
         there_are = {name: (own[name].in_features, own[name].out_features) for name in widths}
-        name = next((name for name in widths if widths[name] != there_are[name]), None)
-        if name is None:
+        other = next((name for name in widths if widths[name] != there_are[name]), None)
+        if other is None:
             return
-        has, needs = (f"{width[0]} to {width[1]}" for width in (widths[name], there_are[name]))
-        difference = f"at {name} it has width {has}, and the base has {needs}"
+        has, needs = (f"{width[0]} to {width[1]}" for width in (widths[other], there_are[other]))
+        difference = f"at {other} it has width {has}, and the base has {needs}"
     raise InputError(
         f"the adapter in {adapter} is of another base than {base}: {difference}; give the base that it was trained on"
     )

@@ -206,3 +206,11 @@ def is_alive(pid: int) -> bool:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+def test_the_rank_of_a_parent_does_not_reach_its_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tasks.policy import child
+
+    for name in child.PLACES:
+        monkeypatch.setenv(name, "1")
+    assert not child.PLACES & child._environment(1, 2).keys()

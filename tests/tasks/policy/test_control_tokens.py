@@ -73,3 +73,8 @@ def test_other_texts_stay_byte_for_byte(text: str) -> None:
 
 def test_control_characters_become_spaces_and_line_ends_line_feeds() -> None:
     assert without_control_tokens("a\x1b[0mb\r\nc\rd\u2028e\u202ef\x85") == "a [0mb\nc\nd\nef "
+
+
+def test_a_begun_token_is_made_plain_too() -> None:
+    assert without_control_tokens("<|im_start e fim|>") == "(im_start e fim)"
+    assert without_control_tokens("<|im_start") == "(im_start"

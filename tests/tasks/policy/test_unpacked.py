@@ -45,3 +45,18 @@ def _configured(model: Any, **settings: Any) -> Any:
     for name, value in settings.items():
         setattr(model.config, name, value)
     return model
+
+
+def test_only_an_adapter_that_is_on_is_added(base: Path) -> None:
+    import torch
+
+    model = _with_adapter(load_base(base, four_bit=False))
+    with torch.no_grad():
+        for name, weights in model.named_parameters():
+            if "lora_B" in name:
+                weights.fill_(0.1)
+    with model.disable_adapter():
+        off = unpacked(model)
+    found = [each.model.layers[0].mlp.up_proj.weight for each in (off, unpacked(model))]
+    own = model.get_base_model().model.layers[0].mlp.up_proj.base_layer.weight
+    assert [torch.equal(weight, own) for weight in found] == [True, False]
