@@ -19,7 +19,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from schemas.disk import replace_whole
-from schemas.documents import RaterKind, Rollout, SheetItem, SheetRow
+from schemas.documents import RaterKind, Rollout, ScoredRollout, SheetItem, SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault, first_few
 from schemas.tables.delimited import Dialect, as_cell, of_cell, read_text
@@ -55,6 +55,14 @@ class ScoredItem:
     def score(self) -> float:
         """Return the mean score of its raters."""
         return fmean(self.scores.values())
+
+
+@dataclass(frozen=True)
+class ScoredCompletion:
+    """Completion of the sheet with its scores and its reward."""
+
+    item: ScoredItem
+    rollout: ScoredRollout
 
 
 @dataclass(frozen=True)

@@ -179,20 +179,6 @@ def test_names_rows_that_contradict_each_other(tmp_path: Path) -> None:
     assert "maria" not in str(caught.value)
 
 
-def test_faults_of_rows_and_between_rows_are_in_one_report(tmp_path: Path) -> None:
-    rows = [cells(1, human_score="9"), cells(2), cells(3), cells(2, notes="de novo")]
-    with pytest.raises(InputError, match=r"row 2: human_score.*rows 3, 5: audit_id"):
-        read_scored_sheet(write(tmp_path / "sheet.csv", rows), ROLLOUTS)
-
-
-def test_two_raters_of_a_completion_are_one_item(tmp_path: Path) -> None:
-    rows = [cells(1), cells(1, rater="r2", human_score="1", notes="não serve"), cells(2, rater="r2")]
-    sheet = read_scored_sheet(write(tmp_path / "sheet.csv", rows), ROLLOUTS)
-    assert [dict(item.scores) for item in sheet.items] == [{"r1": 4, "r2": 1}, {"r2": 4}]
-    assert sheet.items[0].score == 2.5
-    assert sheet.rater_kinds == {"r1": "human", "r2": "human"}
-
-
 def test_only_known_raters_may_score_where_they_are_named(tmp_path: Path) -> None:
     path = write(tmp_path / "sheet.csv", [cells(1), cells(2, rater="fulano"), cells(3)])
     assert len(read_scored_sheet(path, ROLLOUTS, ["r1", "fulano"]).items) == 3
@@ -314,13 +300,3 @@ def test_nobody_is_two_raters_by_a_slip_and_no_rater_is_an_address(tmp_path: Pat
         with pytest.raises(InputError, match="row 2: rater: must be a pseudonym") as caught:
             read_scored_sheet(write(tmp_path / "sheet.csv", [cells(1, rater=name)]), ROLLOUTS)
         assert name not in str(caught.value)
-
-
-def test_a_shared_sheet_stays_shared(tmp_path: Path) -> None:
-    write_rows(tmp_path / "sheet.csv", [cells(1)])
-    (tmp_path / "sheet.csv").chmod(0o664)
-    (tmp_path / "link.csv").symlink_to(tmp_path / "sheet.csv")
-    write_rows(tmp_path / "link.csv", [cells(2)])
-    assert (tmp_path / "link.csv").is_symlink()
-    assert read_rows(tmp_path / "sheet.csv")[0]["prompt_id"] == "p2"
-    assert (tmp_path / "sheet.csv").stat().st_mode & 0o777 == 0o664
