@@ -294,8 +294,8 @@ def _report_attacks(report: Report, siege: Siege, seconds: float) -> None:
     silent = sum(not fate.statuses for fate in siege.fates)
     listed = ", ".join(f"{status}: {count:,}" for status, count in sorted(statuses.items()))
     report.line(
-        f"{len(siege.fates):,} hostile requests of {len(COUNTS)} kinds in {seconds:.0f} s: {silent:,} were closed or left; "
-        f"answers by status: {listed}."
+        f"{len(siege.fates):,} hostile requests of {len(COUNTS)} kinds in {seconds:.0f} s; closed or left {silent:,}; "
+        f"answers by status {listed}."
     )
     wrong = {
         "are answered 500": [fate for fate in siege.fates if 500 in fate.statuses],
