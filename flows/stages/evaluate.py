@@ -133,7 +133,7 @@ def evaluate(
     answers = do_all(session.pool, {who.name: partial(answer, session, dataset, plan, who) for who in answering})
     answers |= _answers_of_rivals(session, dataset, plan)
     rungs = answer_rungs(session, dataset, plan, base, for_rungs)
-    answers |= rungs.answered
+    answers |= {str(rung): each for rung, each in rungs.answered.items()}
     made = {name: each for name, each in for_rungs.items() if SFT in rungs.answered and isinstance(each, StageResult)}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
     others = [ShownModel(PUBLISHED, answers[PUBLISHED].path, OF_THE_PUBLISHED)] if before else []
@@ -328,7 +328,9 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 def logged_training(seed: int, policy: StageResult) -> LoggedTraining:
     """Return a training's rollouts, validations and alarms; trainings of one task each count as one."""
     # Limits decide no policy, so the run's own may have changed since.
-    recipe = TrainConfig.model_validate(policy.record.config.get("train", {}))
+    recorded = policy.record.config.get("train", {})
+    # Other fields may be those of an earlier version.
+    recipe = TrainConfig.model_validate({name: recorded[name] for name in ("alarms", "iterations") if name in recorded})
     alone = [file.parent for file in sorted((policy.path / TASKS_FOLDER).glob(f"*/{SUMMARY_FILE}"))]
     alarms = [
         RaisedAlarm(alarm.step, alarm.name, alarm.text)
