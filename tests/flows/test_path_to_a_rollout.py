@@ -116,7 +116,7 @@ def test_the_first_rollout_is_at_most_twelve_named_calls_away_and_the_docs_name_
 
 def test_an_evening_suffices_for_the_pages_first_reading() -> None:
     page = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
-    start = page[page.index("## Where to start reading") : page.index("Then by interest")]
+    start = page[page.index("## Where to start reading") : page.index("## The journey of a prompt row")]
     named = [REPOSITORY / name for name in re.findall(r"`(\w+/[\w/.]+)`", start)]
     files = [file for path in named for file in (path.glob("*.py") if path.is_dir() else [path])]
     assert len(files) > 20
