@@ -28,12 +28,11 @@ from tasks.audit import stage
 from tasks.audit.alterations.recorded import changes, read_recorded
 from tasks.audit.alterations.recording import record as write_record
 from tasks.audit.alterations.search import AttackedReward, FoundExploit, SearchResult, search
-from tasks.audit.disagreements import worst_disagreements
 from tasks.audit.labelling import Labelling
-from tasks.audit.new_sheet import make_sheet
 from tasks.audit.references import ReferenceSession
-from tasks.audit.report import REPORT_PAGE
+from tasks.audit.report import REPORT_PAGE, worst_disagreements
 from tasks.audit.reward import reward_of
+from tasks.audit.sampling import make_sheet
 from tasks.audit.stage import STORE_FOLDER, shipped_files
 from tasks.lineage.store.inventory import read_inventory
 from tasks.report.language import spoken

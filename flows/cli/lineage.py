@@ -16,7 +16,7 @@ from flows.cli.tucano import LOOKED, Json, Overrides, Profile, ReportLanguage, S
 from flows.runtime.console import stage_progress, warn
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import existing_store, read_registry
+from flows.runtime.stores import existing_store, open_registry
 from schemas.artifact import TrainingSegment
 from schemas.config.config import Config
 from schemas.config.report import Language
@@ -283,7 +283,7 @@ def open_walker(config: Config) -> Walker:
         if local is not None:
             return None  # All artifacts of a local store are known already.
 
-        holder = read_registry(config).holder(model, alias)
+        holder = open_registry(config).holder(model, alias)
         return holder.version if holder else None
 
     def ask_run(run_id: str) -> Sequence[str]:

@@ -15,8 +15,7 @@ from prefect.runtime import deployment
 from pydantic import ConfigDict, Field
 
 from schemas.errors import Interrupted
-from tasks.audit.labelling import PSEUDONYM
-from tasks.audit.rubrics import RUBRICS_FOLDER
+from tasks.audit.labelling import PSEUDONYM, RUBRICS_FOLDER
 
 SHEET_ARTIFACT: Final = "audit-sheet"
 

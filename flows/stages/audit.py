@@ -27,10 +27,10 @@ from schemas.faults import first_few
 from schemas.progress import Progress
 from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
 from tasks.audit import stage as audit_stage
-from tasks.audit.new_sheet import make_sheet
 from tasks.audit.past_versions import as_it_is_now, versions_of
 from tasks.audit.report import REPORT_PAGE
 from tasks.audit.rollouts import RolloutRequest
+from tasks.audit.sampling import make_sheet
 from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
 from tasks.audit.stage import REPORT_FILE, SHEET_FILE, STORE_FOLDER, AuditFiles, files_of, shipped_files
 from tasks.commerce.registry import joint_version, reward_version, reward_versions
@@ -212,7 +212,7 @@ def sheet(
     stage = Stage(
         name="sheet",
         kind="sheet",
-        sources=("tasks.audit.rollouts", "tasks.audit.new_sheet"),
+        sources=("tasks.audit.rollouts", "tasks.audit.sampling"),
         config_digest=config_digest(
             config.seed,
             config.rewards.spec,

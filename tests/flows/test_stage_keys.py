@@ -22,7 +22,7 @@ STAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "synthesize": ("tasks.synthesize.stage",),
     "curate": ("tasks.curate.stage",),
     "audit": ("tasks.audit.stage",),
-    "sheet": ("tasks.audit.rollouts", "tasks.audit.new_sheet"),
+    "sheet": ("tasks.audit.rollouts", "tasks.audit.sampling"),
     "base": ("tasks.train.sft.warm_start",),
     "grpo": ("tasks.train.children.grpo",),
     "dpo": ("tasks.train.children.dpo",),
@@ -173,7 +173,6 @@ def test_no_module_is_imported_by_a_name_that_no_key_sees() -> None:
     by_name = {
         "tasks/commerce/example_makers.py": "tasks.commerce.{name}.prompts",
         "tasks/commerce/registry.py": "tasks.commerce.{name}.task",
-        "tasks/train/methods/registry.py": "tasks.train.methods.{name}",
     }
     assert found == {
         # Libraries, which constraints pin.

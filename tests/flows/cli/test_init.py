@@ -47,6 +47,16 @@ def test_nothing_is_overwritten_without_force(shop: Path, tmp_path: Path) -> Non
     assert read_column_map(tmp_path / "columns.toml").prompts
 
 
+def test_two_columns_of_one_name_are_refused_and_neither_is_mapped(tmp_path: Path) -> None:
+    """A shop's export calls the order's status and its address's state alike."""
+    file = tmp_path / "pedidos.csv"
+    file.write_text("Pedido;Data;Estado;Cliente;Estado\n1001;03/04/2025;Entregue;c1;SP\n", encoding="utf-8")
+    ended = in_this_process("init", file, "--out", tmp_path / "loja")
+    assert ended.returncode == 2
+    assert "line 1 gives columns 3 and 5 the same name; correct it, or export it again" in " ".join(ended.text.split())
+    assert not (tmp_path / "loja").exists()
+
+
 ORDERS = (
     "Name,Email,Financial Status,Paid at,Fulfillment Status,Fulfilled at,Total,Created at,Lineitem quantity,"
     "Lineitem name,Lineitem price,Cancelled at,Refunded Amount\n"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tasks.commerce.churn import prompts as churn_prompts
 from tasks.commerce.churn.profile import CustomerProfile, phrases
 from tasks.commerce.churn.scorer import FALSE, REWARD, ReasonFault, check, score
-from tasks.commerce.churn.task import answer, spoil
+from tasks.commerce.churn.task import answer
 from tasks.commerce.example import Example
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, examples, prompt_of, prompts, reason
@@ -77,12 +77,6 @@ def test_a_reason_against_the_answer_counts_only_where_few_speak_for_it() -> Non
     assert score(answer_of(spent, risk=0.8), content, None, None).components["reasons"] > 0
 
 
-def test_more_telling_lines_earn_more() -> None:
-    prompt = prompt_of(silent_days=400, orders=1, spent=45, last_rating=1, mean_rating=1)
-    silent, poor = reason("Dias desde a última compra", "400", "sai"), reason("Total gasto", "R$ 45", "sai")
-    assert reward(answer_of(silent), prompt) > reward(answer_of(poor), prompt)
-
-
 def test_a_risk_earns_its_brier_score() -> None:
     prompt = prompt_of()
     silent = reason("Dias desde a última compra", "20", "fica")
@@ -146,14 +140,6 @@ def test_a_decision_without_a_true_reason_earns_half() -> None:
         ][:3]
         assert reward(answer_of(*false, risk=0.8 if churned else 0.2), example.prompt, churned) == 0.5
         assert reward(answer_of(risk=0.8 if churned else 0.2), example.prompt, churned) == 0
-
-
-def test_imperfect_demonstrations_are_read_and_earn_less_on_average() -> None:
-    generator = random.Random(2)
-    rewards = [
-        reward(spoil(answer(each.reference), generator), each.prompt, each.reference["churn"]) for each in examples()
-    ]
-    assert 0.2 < sum(rewards) / len(rewards) < 0.8
 
 
 def test_directions_agree_with_the_simulators_hazard() -> None:

@@ -67,10 +67,6 @@ def test_random_walks_end_and_can_be_prepared(
         assert databases.copies[0].execute(sql).refusal in {None, Refusal.TOO_MUCH}, sql
 
 
-def test_no_query_is_longer_than_its_parts_allow() -> None:
-    assert 1_000 < longest(sql_grammar(WORDING.system)) <= LONGEST
-
-
 def longest(grammar: str) -> int:
     """Return the characters of the longest text of a grammar without recursion or unlimited repetition."""
     rules: dict[str, str] = {}
