@@ -1,11 +1,11 @@
 """Command `tucano compare`: compare two files of scores by an evaluation's settings, and size the next comparison."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -31,9 +31,6 @@ from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, plan, read_compari
 from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactDamaged, ArtifactStore
 from tasks.lineage.store.inventory import short
 from tasks.report.language import spoken
-
-if TYPE_CHECKING:
-    from tasks.evaluate.decision import Compare
 
 OR_THE_EVALUATIONS: Final = "If not given, that of the evaluation that the files are in, else"
 DEFAULTS: Final = {"margin": 0.05, "resamples": 10_000, "seed": 0, "truth_loss": TRUTH_LOSS}
@@ -168,7 +165,7 @@ def _decide(
 ) -> tuple[Comparison, str]:
     """Compare two models by all that is known of them; return with it a sentence on what was examined."""
     of_base, of_tuned = read_scores(base), read_scores(tuned)
-    by_settings: Compare = partial(compare_scores, **settings)
+    by_settings: Callable[..., Comparison] = partial(compare_scores, **settings)
     if evaluation is None:
         why = "the files are of no evaluation's artifact"
     elif [base.name, tuned.name] != [scores_file(BASE), scores_file(TUNED)]:

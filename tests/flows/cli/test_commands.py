@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from typer.testing import CliRunner
 
 from flows.cli import tucano
-from flows.cli.tucano import COMMANDS, app, load
+from flows.cli.tucano import COMMANDS, load
 from schemas.errors import Interrupted
 from tests.flows.command import Ended, in_a_process, in_this_process
 
@@ -75,11 +74,6 @@ def test_each_command_takes_quiet_and_has_an_example_whose_options_it_knows() ->
         named = command if not hasattr(command, "commands") else command.commands[words[2]]
         known = {name for option in named.params for name in option.opts}
         assert {word for word in words if word.startswith("-")} <= known, path
-
-
-def test_the_help_shows_a_commands_example() -> None:
-    shown = CliRunner().invoke(app, ["retrain", "-h"])
-    assert (shown.exit_code, "Example: tucano retrain" in shown.output) == (0, True)
 
 
 def test_a_shell_completes_commands_options_and_profiles() -> None:

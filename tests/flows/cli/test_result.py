@@ -39,15 +39,6 @@ def test_with_json_stdout_is_the_document_alone(capsys: pytest.CaptureFixture[st
     assert (json.loads(printed.out), printed.err) == ({"é": 1}, "a sentence\n")
 
 
-@pytest.mark.parametrize(("given", "widest"), [("80", 80), ("1000", 100)])
-def test_a_table_keeps_within_the_columns(
-    given: str, widest: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", given)
-    show(None, [Table("Title", [{"name": "a", "text": "one word after another " * 10}], "name text")], as_json=False)
-    assert max(map(len, capsys.readouterr().out.splitlines())) == widest
-
-
 @pytest.mark.parametrize(
     ("value", "shown"),
     [

@@ -32,9 +32,3 @@ def test_a_port_that_is_taken_is_named_with_its_option_and_the_folder_is_free_ag
         with pytest.raises(InputError, match=f"port {port} of 127.0.0.1 cannot be used .*--mlflow-port PORT"):
             servers.ui(tmp_path, free_port(), port)
     FileLock(tmp_path / UI_LOCK).acquire(timeout=0)
-
-
-def test_both_pages_cannot_have_one_port(tmp_path: Path) -> None:
-    port = free_port()
-    with pytest.raises(InputError, match=f"--prefect-port and --mlflow-port are both {port}"):
-        servers.ui(tmp_path, port, port)

@@ -376,3 +376,12 @@ def test_corrected_answers_are_no_sample_unless_they_are_said_to_be_one(
     (known,) = looked.found["known"]
     assert known["answers"] == 4 * wrong
     assert known["mean"] < known["promised"]
+
+
+def test_one_test_prompt_without_a_reference_does_not_make_a_task_one_of_form(tmp_path: Path) -> None:
+    who = champion(tmp_path)
+    first, *lines = of_split(who, "sentiment")
+    write_log(who.answers, [{**first, "reference": None}, *lines])
+    looked = look(tmp_path, days_of(1, **READING, reference=LIKED), who)
+    assert looked.found["rewards"]["with_references"] == ["sentiment"]
+    assert looked.found["baselines"]["sentiment"]["prompts"] == len(lines)

@@ -13,7 +13,7 @@ from schemas.config.monitor import MonitorConfig
 from schemas.tables.log_file import log_files
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.detector import DAY_ANSWERS
-from tasks.monitor.logs import Logs, read_logs
+from tasks.monitor.logs import ON_TRIAL, OWN_SHADOW, Logs, read_logs
 from tasks.monitor.trials import (
     ERROR,
     ChallengerTrial,
@@ -271,3 +271,13 @@ def test_the_stated_error_is_split_alike_however_many_tasks_were_asked() -> None
     whole, push = trial(scored).series
     assert (whole.low, whole.high) == mean_bounds(daily, ERROR / 2)
     assert (push.low, push.high) == mean_bounds(daily, ERROR / 2 / len(TASK_NAMES))
+
+
+def test_drift_reads_the_champions_answers_alone_each_once(tmp_path: Path) -> None:
+    # A version that was promoted while it was on trial answers in its own shadow until the gateway is told.
+    own = answer(request_id="s", model_version="shop/3", role="shadow", shadow_of="a")
+    formerly = answer(request_id="f", model_version="shop/3", role="challenger")
+    logs = look(tmp_path, champions("a"), own, formerly, challengers("c"))
+    assert (logs.table.height, logs.left_out) == (2, {ON_TRIAL: 1, OWN_SHADOW: 1})
+    assert not {"role", "shadow_of", "request_id"} & set(logs.table.columns)
+    assert logs.trials.height == 3
