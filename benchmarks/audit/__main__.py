@@ -54,7 +54,7 @@ def arguments(parser: ArgumentParser) -> None:
 def measure(report: Report, options: Namespace) -> None:
     """Time an audit, then simulate many."""
     _time(report)
-    rows = []
+    rows: list[tuple[str | int | float, ...] | None] = []
     for rho, outcomes in _simulated(options.audits).items():
         for name, each in outcomes.items():
             passed = fmean(outcome.passed for outcome in each)

@@ -19,9 +19,8 @@ mirror and whole, the lease released, and the segment's end recorded.
 
 Resume: in an empty folder, to the beginning of the first step. Limit: 15 s in addition to the download, each time.
 
-Signals, kills and helpers strike `tucano retrain` at the tests' size. Limits: one sentence and exit code 4 within 25 s,
-or the run goes on where only a helper was stopped; the same command resumes; after kills the files of each stage but
-those with seconds in them, and the champion, equal those of an uninterrupted run.
+Signals and helpers that fail strike `tucano retrain` at the tests' size. Limits: one sentence and exit code 4 within
+25 s, or the run goes on where only a helper was stopped; the same command resumes.
 """
 
 import faulthandler
@@ -38,7 +37,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.checkpoints.checks import Verdict, check
-from benchmarks.checkpoints.commands import COLUMNS, HELPERS, KILLS, SIGNALS, as_row, finish, strike
+from benchmarks.checkpoints.commands import COLUMNS, HELPERS, SIGNALS, as_row, strike
 from benchmarks.checkpoints.cost import measure_cost
 from benchmarks.checkpoints.course import run_courses
 from benchmarks.checkpoints.notice import LONG_STEP, SECONDS_TO_LEAVE, notices, resumes
@@ -65,7 +64,7 @@ UPLOAD_RATE: Final = 500_000.0
 """Bytes a second that the bucket accepts while trainings are killed: an upload takes as long as some steps."""
 ROUNDS: Final = 2
 SECONDS_TO_RESUME: Final = 15.0
-BLOWS: Final = {"signals": SIGNALS, "kills": KILLS, "helpers": HELPERS}
+BLOWS: Final = {"signals": SIGNALS, "helpers": HELPERS}
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -73,7 +72,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--only", nargs="+", choices=[*PARTS, *BLOWS], default=[*PARTS, *BLOWS], help="these parts")
     parser.add_argument("--faults", type=int, default=FAULTS, help="at least so many")
     parser.add_argument("--runs", type=int, default=12, help="trainings that are killed")
-    parser.add_argument("--blows", type=int, default=1, help="of each of signals, kills and helpers, spread evenly")
+    parser.add_argument("--blows", type=int, default=1, help="of signals and of helpers each, spread evenly")
     add_overrides(parser)
 
 
@@ -106,9 +105,9 @@ def _faults(report: Report, work: Path, options: Namespace) -> None:
         faults.update(course.faults)
         fates.update(course.fates)
     numbers = {"faults": faults, "workers": fates, "ended by": verdict.endings, "checkpoints": verdict.counts}
-    rows = [(kind, name, count) for kind, counts in numbers.items() for name, count in sorted(counts.items())]
-    title = f"{faults.total()} faults in {len(courses)} trainings, {max(each.seconds for each in courses):.0f} s"
-    report.table(title, {"of": "", "what": "", "number": ","}, rows, left=("what",))
+    report.line(f"{faults.total()} faults in {len(courses)} trainings, {max(each.seconds for each in courses):.0f} s:")
+    for kind, counts in numbers.items():
+        report.line(f"- {kind}: {', '.join(f'{name} {count:,}' for name, count in sorted(counts.items()))}")
     broken = {promise: len(cases) for promise, cases in verdict.broken.items()}
     report.line(f"Of {len(broken)} promises {sum(map(bool, broken.values()))} were broken.\n")
     report.misses += [f"{promise}: {case}" for promise, cases in verdict.broken.items() for case in cases]
@@ -231,11 +230,10 @@ PARTS: Final[Mapping[str, Callable[[Report, Path, Namespace], None]]] = {
 
 
 def _commands(report: Report, work: Path, kinds: Sequence[str], count: int) -> None:
-    """Strike whole runs; each state folder's run resumes after each blow, and goes to its end after the last.
+    """Strike whole runs; each state folder's run resumes after each blow.
 
     A blow whose moment has passed in its folder comes in a new one.
     """
-    ends = {"uninterrupted": finish(work / "uninterrupted")} if "kills" in kinds else {}
     rows = []
     for kind in kinds:
         blows, folders = BLOWS[kind], 1
@@ -249,14 +247,7 @@ def _commands(report: Report, work: Path, kinds: Sequence[str], count: int) -> N
                 struck = strike(work / f"{kind}-{folders}", blow)
             rows.append(as_row(blow, struck))
             report.limit(rows[-1][-1] == "yes", f"{kind}: {' '.join(rows[-1])}")
-        if kind == "kills":
-            ends |= {f"{kind}-{number}": finish(work / f"{kind}-{number}") for number in range(1, folders + 1)}
     report.table("`tucano retrain` that is struck", COLUMNS, rows, left=("signal", "under way", "said"))
-    for name, found in list(ends.items())[1:]:
-        wanted = ends["uninterrupted"]
-        changed = sorted(key for key in wanted if found.get(key) != wanted[key])
-        report.line(f"{name}: of {len(wanted)} files, versions and aliases {len(changed)} differ.")
-        report.limit(not changed, f"{name}: {', '.join(changed)} differ from the uninterrupted run's")
 
 
 if __name__ == "__main__":

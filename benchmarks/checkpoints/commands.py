@@ -1,16 +1,13 @@
-"""`tucano retrain` that is struck from outside: signals, kills, and helpers that fail."""
+"""`tucano retrain` that is struck from outside: signals, and helpers that fail."""
 
-import json
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -26,17 +23,8 @@ SECONDS_TO_LEAVE: Final = 25.0
 SECONDS_OF_A_RUN: Final = 1800.0
 BEGINS: Final = re.compile(r"(\S+): begins$")
 ENDED: Final = re.compile(r"(\S+): (?:\S+ [0-9a-f]{12} in |skipped)")
-DONE: Final = frozenset({0, 3})
 OF_PREFECT: Final = re.compile(r"[0-9:.]+ \| ")
 """Beginning of a line of Prefect's log, which no user sees: with each failure it has a traceback."""
-TIMED: Final = frozenset(
-    {
-        *((f"answer-{name}", "timing.json") for name in ("base", "published", "tuned")),
-        *(("evaluate", f"report.{ending}") for ending in ("html", "json", "md")),
-        ("promote", "README.md"),
-    }
-)
-"""Files of stages that hold seconds or times, and so differ from run to run."""
 COLUMNS: Final = ("signal", "under way", "s", "exit code", "said", "as it has to")
 
 Helper = Literal["server", "fork server", "child"]
@@ -82,21 +70,6 @@ SIGNALS: Final = (
     Blow("curate: skipped", 0.0, STOP, "server", then=CTRL_C),
 )
 """At each change of stage, in each child, and while the server is dead or stopped."""
-KILLS: Final = (
-    Blow("train: [1-9]/", 0.3, KILL),
-    Blow("train: [1-9]/", 3.0, KILL),
-    Blow("train: [2-9]/", 1.0, KILL),
-    Blow("train: begins", 20.0, KILL),
-    Blow("merge-tuned: begins", 1.0, KILL),
-    Blow("answer-base: begins", 3.0, KILL),
-    Blow("answer-tuned: begins", 2.0, KILL),
-    Blow("answer-tuned: begins", 6.0, KILL),
-    Blow("evaluate: begins", 0.1, KILL),
-    Blow("evaluate: begins", 1.0, KILL),
-    Blow("promote: begins", 0.05, KILL),
-    Blow("promote: begins", 0.5, KILL),
-)
-"""All processes, in training, answers, evaluation and promotion."""
 _MOMENTS: Final = ("synthesize: begins", "audit: begins", "base: ./", "train: begins")
 HELPERS: Final = (
     *(Blow(moment, 0.5, KILL, "server") for moment in _MOMENTS),
@@ -179,10 +152,7 @@ class Command:
 
     def strike(self, blow: Blow) -> None:
         """Send the signals."""
-        if blow.number is KILL and blow.helper is None:
-            self.kill()
-        else:
-            (self._process if blow.helper is None else self._helper(blow.helper)).send_signal(blow.number)
+        (self._process if blow.helper is None else self._helper(blow.helper)).send_signal(blow.number)
         if blow.then is not None:
             time.sleep(1)
             self._process.send_signal(blow.then)
@@ -253,26 +223,6 @@ def strike(root: Path, blow: Blow) -> Struck | None:
     return Struck(under_way, seconds, code, last, any("Traceback" in line for line in shown))
 
 
-def finish(root: Path) -> Mapping[str, str]:
-    """Run to the end; return the digest of each stage's files but those with times, and the registry's versions.
-
-    Raises:
-        SystemExit: It failed.
-    """
-    command = Command(root)
-    code = command.ends(SECONDS_OF_A_RUN)
-    if code not in DONE:
-        command.kill()
-        raise SystemExit(f"the run ended with {code}: {command.lines[-5:]}")
-    records = map(json.loads, (file.read_bytes() for file in (root / "artifacts").glob("*/*/record.json")))
-    files = (((record["stage"], name), digest) for record in records for name, digest in record["files"].items())
-    found = {"/".join(file): str(digest) for file, digest in files if file not in TIMED}
-    with closing(sqlite3.connect(root / "mlflow" / "mlflow.db")) as database:
-        versions = database.execute("SELECT version FROM model_versions ORDER BY version").fetchall()
-        aliases = database.execute("SELECT alias, version FROM registered_model_aliases ORDER BY alias").fetchall()
-    return {**found, "versions": str(versions), "aliases": str(aliases)}
-
-
 def as_row(blow: Blow, struck: Struck | None) -> tuple[str, ...]:
     """Return a row of `COLUMNS`."""
     how = f"{blow.number.name} {blow.helper or ''}".strip() + (f", {blow.then.name}" if blow.then else "")
@@ -286,8 +236,6 @@ def verdict(blow: Blow, struck: Struck | None) -> str:
     """Return yes where a run ended as it has to, in time, with one sentence and exit code 4; or where it goes on."""
     if struck is None or struck.traceback or struck.seconds > SECONDS_TO_LEAVE:
         return "no"
-    if (blow.number, blow.helper) == (KILL, None):
-        return "yes" if struck.exit_code == -KILL else "no"
     if not blow.ends:
         return "yes" if struck.exit_code is None else "no"
     is_told = "run the same command again" in struck.sentence

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from benchmarks.harness import Report
-from benchmarks.training.watched import BASE, SEED, TRAINING, Scene, kept, same_steps
+from benchmarks.training.watched import BASE, SEED, TRAINING, kept, same_steps, watched_trainer
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from tasks.checkpoints.address import open_mirror
@@ -69,17 +69,18 @@ def measure_cost(report: Report, folder: Path, overrides: Sequence[str]) -> None
     transformers.utils.logging.disable_progress_bar()
     with _storage_service() as service:
         _report_rates(report, _rates(folder / "rates", service))
-        sent = []
+        sent: dict[str, Sequence[int]] = {}
         for size, (rank, saves) in SIZES.items():
             steps = WARM_UP + len(WAYS) * saves + 1
             changes = [*ONLY_WHEN_ASKED, f"train.lora.rank={rank}", f"train.max_steps={steps}"]
             config = load_config("local", [*overrides, *changes])
             times, bytes_sent = _train(config, folder / str(rank), service)
             _report_standing(report, size, times)
-            sent.append((size, *bytes_sent))
+            sent[size] = bytes_sent
         columns = ("adapter", "first", "second", "at most", "again", "at most ")
-        report.table("Bytes sent to the mirror", dict.fromkeys(columns, ","), sent)
-        for size, _, second, allowed, again, allowed_again in sent:
+        rows: list[tuple[str | int, ...]] = [(size, *found) for size, found in sent.items()]
+        report.table("Bytes sent to the mirror", dict.fromkeys(columns, ","), rows)
+        for size, (_, second, allowed, again, allowed_again) in sent.items():
             report.limit(second <= allowed, f"{size}: a second checkpoint sends {second:,} bytes, limit {allowed:,}")
             miss = f"{size}: the same checkpoint sends {again:,} bytes, limit {allowed_again:,}"
             report.limit(again <= allowed_again, miss)
@@ -137,7 +138,7 @@ def _train(config: Config, folder: Path, service: _Service) -> tuple[Mapping[str
         redirect_stdout(nobody),
         kept(config, checkpoints, f"gs://{BUCKET}/kept") as keeper,
     ):
-        trainer, checkpointer = Scene(config, folder, Channel(nobody), same_steps(config)).ours(keeper)
+        trainer, checkpointer = watched_trainer(config, folder, Channel(nobody), same_steps(config), keeper)
         timer = _timer(trainer, checkpointer, keeper, folder / "ours")
         trainer.add_callback(timer)
         trainer.train()

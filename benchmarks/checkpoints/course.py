@@ -18,15 +18,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from benchmarks.checkpoints.worker import TRAINING, Order, Place, Strike, live
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS
 from tasks.checkpoints.manifest import Manifest
 from tests.storage_server import Faults, StorageServer, storage_server
 
-Fate = Literal["killed", "frozen", "rivals", "leaves"]
-FATES: Final[dict[Fate, int]] = {"killed": 9, "frozen": 5, "rivals": 3, "leaves": 3}
+FATES: Final = {"killed": 9, "frozen": 5, "rivals": 3, "leaves": 3}
 """Fates of a worker, and their frequencies: killed, or frozen until its successor has begun; killed while another waits
 for the lease; or it leaves by itself."""
 MOMENT_SECONDS: Final = (0.3, 7.0)
@@ -56,13 +55,14 @@ class Course:
     """Everything that happened in one training."""
 
     number: int
+    """The first has files that are sent in several parts."""
     events: list[Event] = field(default_factory=list)
     """Events of the workers and of the store, by time; each has `at`, `life` and `event`."""
     faults: dict[str, int] = field(default_factory=dict)
     """Number of faults, by kind."""
-    fates: dict[Fate, int] = field(default_factory=dict)
+    fates: dict[str, int] = field(default_factory=dict)
     deadlocks: list[str] = field(default_factory=list)
-    """Workers that did not end, and the files with their stacks."""
+    """Workers that did not end."""
     seconds: float = 0.0
 
 
@@ -74,34 +74,9 @@ class _Worker:
     must_end: float = float("inf")
 
 
-def run_course(number: int, seed: int, folder: Path, faults: int, rate: float, seconds_of_delay: float) -> Course:
-    """Run workers one after the other until enough faults were injected, and then one without faults."""
-    started = time.monotonic()
-    wanted = Faults(seed=seed * 1000 + number, rate=rate, seconds_of_delay=seconds_of_delay)
-    with storage_server(wanted) as server:
-        director = _Director(number, seed, folder, server)
-        try:
-            while director.injected() < faults:
-                director.play()
-            director.play_in_peace()
-        finally:
-            director.kill_all()
-        course = director.course
-    notes = (folder / "ledger.jsonl").read_text(encoding="utf-8").splitlines()
-    course.events = sorted([*course.events, *map(json.loads, notes)], key=lambda event: float(event["at"]))
-    course.seconds = time.monotonic() - started
-    _write_down(course.events, folder / "events.jsonl")
-    return course
-
-
-def _write_down(events: list[Event], path: Path) -> None:
-    """Write the events to a file, to find out how a promise came to be broken."""
-    with path.open("w", encoding="utf-8") as file:
-        for event in events:
-            file.write(json.dumps({name: value for name, value in event.items() if name != "content"}) + "\n")
-
-
 class _Director:
+    """Director of one training: its draws, its workers, and the damages of its store."""
+
     def __init__(self, number: int, seed: int, folder: Path, server: StorageServer) -> None:
         self.course = Course(number)
         self._seed = seed
@@ -121,11 +96,8 @@ class _Director:
 
     def injected(self) -> int:
         """Return how many faults there were."""
-        damages = {f"{kind} object": 0 for kind in ("corrupted", "lost")}
-        for event in self.course.events:
-            if event["event"] in damages:
-                damages[event["event"]] += 1
-        self.course.faults = {**self._server.faults.injected, **damages}
+        damages = [event["event"] for event in self.course.events if event["event"].endswith(" object")]
+        self.course.faults = {**self._server.faults.injected, **{kind: damages.count(kind) for kind in set(damages)}}
         return sum(self.course.faults.values())
 
     def play(self) -> None:
@@ -153,11 +125,11 @@ class _Director:
         if self._generator.random() < SHARE_LEAPT:
             self._server.clock_ahead += timedelta(minutes=self._generator.uniform(*LEAP_MINUTES))
 
-    def _wait_for_the_moment(self, worker: _Worker, fate: Fate, strike: Strike | None) -> None:
+    def _wait_for_the_moment(self, worker: _Worker, fate: str, strike: Strike | None) -> None:
         """Attend to a worker until its moment comes, or it has struck itself, or has ended."""
+        moment = float("inf")
         if fate == "leaves" or strike is not None:
             self._expect_end(worker)
-            moment = float("inf")
         else:
             moment = time.monotonic() + self._generator.uniform(*MOMENT_SECONDS)
         while worker in self._awake and time.monotonic() < moment and not self._noted(worker, "struck"):
@@ -176,7 +148,7 @@ class _Director:
         for worker in [*self._awake, *self._asleep]:
             self._kill(worker)
 
-    def _draw_strike(self, fate: Fate) -> Strike | None:
+    def _draw_strike(self, fate: str) -> Strike | None:
         """Return the place at which a worker strikes itself; None for a strike from outside at any moment."""
         if fate not in {"killed", "frozen"} or self._generator.random() >= SHARE_PLACED:
             return None
@@ -236,7 +208,6 @@ class _Director:
 
     def _kill(self, worker: _Worker) -> None:
         self._signal(worker, signal.SIGKILL)
-        worker.process.join()
         self._bury(worker)
 
     def _bury(self, worker: _Worker) -> None:
@@ -300,13 +271,33 @@ class _Director:
 def run_courses(
     state: Path, courses: int, faults: int, rate: float, seed: int, seconds_of_delay: float
 ) -> list[Course]:
-    """Run concurrent trainings, each until it has had its share of the faults; see `run_course`."""
-    share = -(-faults // courses)
+    """Run concurrent trainings, each until it has had its share of the faults and then in peace.
+
+    The seed decides every draw, `rate` is the share of the requests that fail, and answers are delayed by at most so
+    many seconds. A training's events stay in its folder, to find out how a promise came to be broken.
+    """
 
     def one(number: int) -> Course:
         folder = (state / f"course-{number}").resolve()
         folder.mkdir(parents=True)
-        return run_course(number, seed, folder, share, rate, seconds_of_delay)
+        started = time.monotonic()
+        wanted = Faults(seed=seed * 1000 + number, rate=rate, seconds_of_delay=seconds_of_delay)
+        with storage_server(wanted) as server:
+            director = _Director(number, seed, folder, server)
+            try:
+                while director.injected() < -(-faults // courses):
+                    director.play()
+                director.play_in_peace()
+            finally:
+                director.kill_all()
+        course = director.course
+        notes = (folder / "ledger.jsonl").read_text(encoding="utf-8").splitlines()
+        course.events = sorted([*course.events, *map(json.loads, notes)], key=lambda event: float(event["at"]))
+        course.seconds = time.monotonic() - started
+        with (folder / "events.jsonl").open("w", encoding="utf-8") as file:
+            for event in course.events:
+                file.write(json.dumps({name: value for name, value in event.items() if name != "content"}) + "\n")
+        return course
 
     # The emulator below the service logs missing objects, which are no fault.
     logging.getLogger("gcp_storage_emulator").setLevel(logging.CRITICAL)

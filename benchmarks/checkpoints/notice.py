@@ -4,11 +4,7 @@ import json
 import os
 import shutil
 import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +17,7 @@ from tasks.checkpoints.segments import read_segments
 from tasks.policy.child import ChildProcess
 from tasks.train.request import TrainRequest
 from tests.storage_server import StorageServer
+from tests.tasks.train.metadata_server import metadata_server
 
 SECONDS_TO_LEAVE: Final = 25.0
 UPLOAD_RATE: Final = 20e6
@@ -90,17 +87,17 @@ def notices(request: TrainRequest, folder: Path, server: StorageServer) -> list[
     """Give notice in each scenario, to a training with an adapter of 42 MB and a slow bucket."""
     server.upload_rate = UPLOAD_RATE
     found = []
-    with _metadata_server() as (url, announce):
+    with metadata_server() as metadata:
         for number, scenario in enumerate(SCENARIOS):
-            asked = _large(request, server, number, scenario.save_every, url if scenario.by_metadata else None)
+            asked = _large(request, server, number, scenario.save_every, metadata.url if scenario.by_metadata else None)
             here = folder / f"notice-{number}"
             here.mkdir(parents=True)
             (here / LONG_STEPS_FILE).write_text(json.dumps({str(LONG_STEP): scenario.step_seconds}), encoding="utf-8")
-            announce.clear()
+            metadata.set(b"FALSE")
 
             def act(child: ChildProcess, by_metadata: bool = scenario.by_metadata) -> None:
                 if by_metadata:
-                    announce.set()
+                    metadata.set(b"TRUE")
                 else:
                     os.killpg(child.pid, signal.SIGTERM)
 
@@ -169,34 +166,3 @@ def _resumes(request: TrainRequest, folder: Path) -> list[tuple[float, float]]:
         found.append((first - download, download))
         shutil.rmtree(here)
     return found
-
-
-@contextmanager
-def _metadata_server() -> Iterator[tuple[str, threading.Event]]:
-    """Run a server that answers as Google's metadata server does; setting the event announces the machine's end."""
-    announced = threading.Event()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            # The first request has no etag of an earlier answer.
-            if "last_etag=NONE" not in self.path:
-                announced.wait(60)
-            body = b"TRUE" if announced.is_set() else b"FALSE"
-            self.send_response(200)
-            self.send_header("ETag", body.decode().lower())
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            """Log nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/computeMetadata/v1/instance/preempted", announced
-    finally:
-        announced.set()
-        server.shutdown()
-        server.server_close()

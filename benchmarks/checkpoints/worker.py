@@ -17,6 +17,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Final, Literal, cast
@@ -100,8 +101,10 @@ def live(order: Order) -> None:
     os.environ["STORAGE_EMULATOR_HOST"] = order.address
     vars(platform)["node"] = lambda: order.machine
     vars(gcs_store)["UPLOAD_CHUNK"] = UPLOAD_CHUNK
-    ledger = Ledger(order.ledger, order.life)
-    logging.basicConfig(level=logging.WARNING, handlers=[_Warnings(ledger)], force=True)
+    ledger = _Ledger(order.ledger, order.life)
+    warnings = logging.Handler()
+    warnings.emit = lambda record: ledger.note("warning", sentence=record.getMessage())  # type: ignore[method-assign]
+    logging.basicConfig(level=logging.WARNING, handlers=[warnings], force=True)
 
     striking = _Striking(order.strike, ledger)
 
@@ -127,7 +130,7 @@ def live(order: Order) -> None:
         ledger.note("ended", kind="", sentence="")
 
 
-class Ledger:
+class _Ledger:
     """Records of one worker, in a file of all: each line at once, with the time by a clock that all processes share."""
 
     def __init__(self, path: Path, life: int) -> None:
@@ -150,19 +153,8 @@ class Ledger:
         """Every line is written already."""
 
 
-class _Warnings(logging.Handler):
-    """Handler that records warnings."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        super().__init__()
-        self._ledger = ledger
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._ledger.note("warning", sentence=record.getMessage())
-
-
 class _Striking:
-    def __init__(self, strike: Strike | None, ledger: Ledger) -> None:
+    def __init__(self, strike: Strike | None, ledger: _Ledger) -> None:
         self._strike = strike
         self._ledger = ledger
         self._seen = Counter[str]()
@@ -178,7 +170,7 @@ class _Striking:
 class _Witnessed(Mirror):
     """A mirror whose successes are recorded."""
 
-    def __init__(self, store: ObjectStore, training: str, ledger: Ledger, striking: _Striking) -> None:
+    def __init__(self, store: ObjectStore, training: str, ledger: _Ledger, striking: _Striking) -> None:
         super().__init__(store, "", training)
         self._ledger = ledger
         self._striking = striking
@@ -199,29 +191,29 @@ class _Witnessed(Mirror):
         return manifest
 
 
-def _work(order: Order, ledger: Ledger) -> None:
-    request, generator = make_request(order.folder), random.Random(f"{order.seed} {order.life}")
+def _work(order: Order, ledger: _Ledger) -> None:
+    request, generator = _request(order.folder), random.Random(f"{order.seed} {order.life}")
     order.folder.mkdir(parents=True, exist_ok=True)
     channel = Channel(cast("IO[str]", ledger))
     with lease.acquire_training(request, order.folder, channel, Preemption(25)) as held:
         found = None if held.checkpoint is None else read_sealed(held.checkpoint).name
-        digests = {} if held.checkpoint is None else digests_of(held.checkpoint)
+        paths = [] if held.checkpoint is None else [*held.checkpoint.iterdir()]
+        digests = {path.name: sha256(path.read_bytes()).hexdigest() for path in paths if path.name != MANIFEST_FILE}
         history = [] if held.checkpoint is None else json.loads((held.checkpoint / HISTORY_FILE).read_bytes())
         ledger.note("began", fencing=held.lease.fencing, found=found, digests=digests, history=history)
         for step in range(held.step + 1, held.step + order.steps + 1):
             time.sleep(generator.uniform(*STEP_SECONDS))
             history = [*history, held.lease.fencing]
-            files = make_files(order, history)
+            files = _files(order, history)
             digests = {name: sha256(content).hexdigest() for name, content in files.items()}
             # Before it can be saved: a process that finds it must find these bytes.
             ledger.note("made", name=checkpoint_name(step, held.lease.fencing), digests=digests)
             is_best = generator.random() < SHARE_OF_BEST
-            fill = _filling(files)
-            held.keeper.keep(Checkpoint(step, {}, fill), "best" if is_best else "newest")
+            held.keeper.keep(Checkpoint(step, {}, partial(_fill, files)), "best" if is_best else "newest")
         held.keeper.flush()
 
 
-def make_files(order: Order, history: list[int]) -> dict[str, bytes]:
+def _files(order: Order, history: list[int]) -> dict[str, bytes]:
     """Return the files of a checkpoint: one changes with every step, one with every third, one never."""
     step = len(history)
 
@@ -236,7 +228,12 @@ def make_files(order: Order, history: list[int]) -> dict[str, bytes]:
     }
 
 
-def make_request(folder: Path) -> TrainRequest:
+def _fill(files: Mapping[str, bytes], folder: Path) -> None:
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+
+
+def _request(folder: Path) -> TrainRequest:
     """Return a request with the fields that checkpoints read."""
     preemption = {"lease_seconds": LEASE_SECONDS}
     return TrainRequest(
@@ -255,17 +252,3 @@ def make_request(folder: Path) -> TrainRequest:
         training=TRAINING,
         output=folder / "output",
     )
-
-
-def digests_of(folder: Path) -> dict[str, str]:
-    """Return the sha256 of each file of a checkpoint's folder."""
-    paths = (path for path in folder.iterdir() if path.name != MANIFEST_FILE)
-    return {path.name: sha256(path.read_bytes()).hexdigest() for path in paths}
-
-
-def _filling(files: Mapping[str, bytes]) -> Callable[[Path], None]:
-    def fill(folder: Path) -> None:
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-
-    return fill

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from benchmarks.gpu_check.base import POLICY, SEED, TINY, Row, Scale, build, row_of
 from tasks.train.sizing.fit import adapter_bytes, kept_bytes, weight_bytes
@@ -43,12 +43,10 @@ class Case:
     @property
     def estimate(self) -> float:
         """The estimated bytes of the step without its head."""
-        kept = "torch" if self.checkpointing else "none"
-        return (
-            weight_bytes(self.shape, BFLOAT16_BYTES, four_bit=True)
-            + adapter_bytes(self.shape.adapter_parameters(RANK), "adamw_torch")
-            + kept_bytes(self.shape, RANK, self.sequences * self.tokens, self.tokens, kept)
-        )
+        how: Literal["torch", "none"] = "torch" if self.checkpointing else "none"
+        weights = weight_bytes(self.shape, BFLOAT16_BYTES, four_bit=True)
+        adapter = adapter_bytes(self.shape.adapter_parameters(RANK), "adamw_torch")
+        return float(weights + adapter + kept_bytes(self.shape, RANK, self.sequences * self.tokens, self.tokens, how))
 
 
 def cases(scale: Scale) -> list[Case]:

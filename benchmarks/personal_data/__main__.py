@@ -18,15 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.harness import Report, run_benchmark
-from benchmarks.personal_data.texts import (
-    KINDS,
-    TEXTS_FILE,
-    UNSEEN_FILES,
-    Kind,
-    PlantedText,
-    is_removed,
-    read_texts,
-)
+from benchmarks.personal_data.texts import KINDS, TEXTS_FILE, UNSEEN_FILES, Kind, PlantedText, is_removed, read_texts
 from schemas.store.files import read_table
 from tasks.personal_data.scrub import scrub
 
@@ -56,18 +48,20 @@ def measure_values(report: Report, files: dict[str, Sequence[PlantedText]]) -> N
     rows: list[Sequence[str] | None] = [
         (kind, *(f"{gone[kind]} of {found[kind]}" if found[kind] else "" for found, gone in counts.values()))
         for kind in KINDS
-        if any(found[kind] for found, _ in counts.values())
+        if any(gone[kind] < found[kind] for found, gone in counts.values())
     ]
     totals = [f"{gone.total() / found.total():.1%}" for found, gone in counts.values()]
-    report.table("Values removed, by file", ("kind", *counts), [*rows, None, ("all", *totals)])
+    planted = [f"{found.total()} values" for found, _ in counts.values()]
+    title = f"Values removed; kinds of which all are removed are left out of the {len(KINDS)}"
+    report.table(title, ("kind", *counts), [*rows, None, ("all", *totals), ("of", *planted)])
     for name, (found, gone) in counts.items():
         promised = [kind for kind in found if kind not in NOT_PROMISED]
         for kind in promised:
             miss = f"{name}, {kind}: {gone[kind]} of {found[kind]} removed, limit {MIN_OF_A_KIND:.0%}"
             report.limit(gone[kind] >= MIN_OF_A_KIND * found[kind], miss)
-        planted, removed = (sum(counter[kind] for kind in promised) for counter in (found, gone))
-        miss = f"{name}, promised: {removed} of {planted} removed, limit {MIN_REMOVED:.0%}"
-        report.limit(removed >= MIN_REMOVED * planted, miss)
+        whole, removed = (sum(counter[kind] for kind in promised) for counter in (found, gone))
+        miss = f"{name}, promised: {removed} of {whole} removed, limit {MIN_REMOVED:.0%}"
+        report.limit(removed >= MIN_REMOVED * whole, miss)
 
 
 def measure_harmless(report: Report, files: dict[str, Sequence[PlantedText]]) -> None:

@@ -1,7 +1,7 @@
 """Load, switches, kills and hostile clients of `tucano serve`, with the stand-in.
 
-The gateway with the laptop's own engine is asked by locust's clients with prompts of the six tasks. Where its
-interpreter is given, vLLM's build for CPUs is asked on a port, first itself and then through the gateway, in turns.
+Clients ask the gateway with the laptop's own engine, each the next prompt of the six tasks when one is answered. Where
+its interpreter is given, vLLM's build for CPUs is asked on a port, first itself and then through the gateway, in turns.
 Load comes from the same machine, so that the gateway, the engine and the clients share its cores. The gateway's own
 time is what it measures of itself in each request: all but the waiting for a place and for the engine. Then JSON tasks
 are asked with their grammars; then, on two versions, 20 switches under 32 clients, and the gateway killed.
@@ -14,8 +14,8 @@ Hostile: 10,000 requests from one seed, 24 at a time: sizes, encodings, headers,
 wide or none, control tokens and SQL in texts, tokens that are almost right, paths, smuggled and pipelined requests,
 feedback to strange ids, drops of a body, clients that hang up, that do not read, that send no HTTP; and 400 connections
 that are held all the time. Limits: none is answered 500, and none with a wrong token 200; no smuggled request is
-answered; no answer takes longer than a minute; a good client always has its answer; no traceback; gateway and engine
-each grow by at most 64 MB after the first fifty answers; every answer that a client received is in the log, which
+answered; no answer takes longer than a minute; a good client always has its answer; no traceback; the gateway
+grows by at most 64 MB after the first fifty answers; every answer that a client received is in the log, which
 `tucano monitor` reads whole; no personal data in any file; no label of the metrics that the gateway has not written.
 """
 
@@ -116,13 +116,7 @@ def _load(report: Report, folder: Path, _: Config, options: Namespace) -> None:
         report.line("vLLM was not measured: it is not installed; `make test-serve` installs it.")
 
 
-def _compare(
-    report: Report,
-    what: str,
-    engine: str | None,
-    folder: Path,
-    options: Namespace,
-) -> None:
+def _compare(report: Report, what: str, engine: str | None, folder: Path, options: Namespace) -> None:
     bodies = _bodies(tuple(TASKS))
     rows: list[Sequence[str | float] | None] = []
     ratios = []
@@ -173,7 +167,7 @@ def _metrics(served: str) -> str:
     return httpx.get(served.removesuffix("/v1") + "/metrics", timeout=20).text
 
 
-def _guided(report: Report, folder: Path, _: Config, options: Namespace) -> None:
+def _guided(report: Report, folder: Path, __: Config, options: Namespace) -> None:
     """Ask the JSON tasks with their grammars."""
     form = {"response_format": {"type": "json_object"}, "max_tokens": 128}
     bodies = [body | form for body in _bodies(JSON_TASKS)]
@@ -247,7 +241,7 @@ def _logged(state: Path) -> dict[str, str]:
     return {line["request_id"]: line["model_version"] for line in map(json.loads, lines)}
 
 
-def _kills(report: Report, folder: Path, _: Config, __: Namespace) -> None:
+def _kills(report: Report, folder: Path, __: Config, ___: Namespace) -> None:
     """Kill the gateway five times while one client asks."""
     body = {key: value for key, value in _bodies(("sentiment",))[0].items() if key in {"model", "messages"}}
     state, seconds = folder / "state", []
@@ -289,22 +283,20 @@ def _hostile(report: Report, folder: Path, _: Config, options: Namespace) -> Non
             good.end()
         _report_attacks(report, siege, time.monotonic() - began)
         _report_good(report, good)
-        for name, old, new in zip(("gateway", "engine"), before, besieged.megabytes(), strict=True):
-            report.line(f"The {name} grew from {old:.0f} to {new:.0f} MB; limit {MAX_GROWTH} MB more.")
-            report.limit(new - old <= MAX_GROWTH, f"the {name} grows by {new - old:.0f} MB, limit {MAX_GROWTH}")
+        after = besieged.megabytes()
+        report.line(f"The gateway grew from {before:.0f} to {after:.0f} MB; limit {MAX_GROWTH} MB more.")
+        report.limit(after - before <= MAX_GROWTH, f"the gateway grows by {after - before:.0f} MB, limit {MAX_GROWTH}")
         _report_rest(report, besieged, siege)
 
 
 def _report_attacks(report: Report, siege: Siege, seconds: float) -> None:
-    rows = []
-    for kind in COUNTS:
-        fates = [fate for fate in siege.fates if fate.attack.kind == kind]
-        statuses = Counter(status for fate in fates for status in fate.statuses)
-        silent = sum(not fate.statuses for fate in fates)
-        listed = ", ".join(f"{status}: {count:,}" for status, count in sorted(statuses.items()))
-        rows.append((kind, len(fates), silent, listed))
-    columns = {"kind": "", "requests": ",", "closed or left": ",", "answers by status": ""}
-    report.table(f"{len(siege.fates):,} hostile requests in {seconds:.0f} s", columns, rows, left={"answers by status"})
+    statuses = Counter(status for fate in siege.fates for status in fate.statuses)
+    silent = sum(not fate.statuses for fate in siege.fates)
+    listed = ", ".join(f"{status}: {count:,}" for status, count in sorted(statuses.items()))
+    report.line(
+        f"{len(siege.fates):,} hostile requests of {len(COUNTS)} kinds in {seconds:.0f} s: {silent:,} were closed or left; "
+        f"answers by status: {listed}."
+    )
     wrong = {
         "are answered 500": [fate for fate in siege.fates if 500 in fate.statuses],
         "with a wrong token are answered": [

@@ -54,10 +54,14 @@ class Writer:
         size = b"Content-Length: %d\r\n" % len(body) if length is None else length
         return head + size + headers + b"\r\n" + body
 
+    def pick(self, *choices: Any) -> Any:
+        """Return one of some values."""
+        return self.random.choice(choices)
+
     def text(self) -> str:
         """Return a text that a shopper would not write, with personal data in it."""
         part = self.random.choice(TEXTS)
-        return f"{part} {self.random.choice(PLANTED)} {part[::-1]}"[: self.random.choice((200, 200, 5_000))]
+        return f"{part} {self.random.choice(PLANTED)} {part[::-1]}"[: self.pick(200, 200, 5_000)]
 
     def review(self) -> bytes:
         """Return the body of a right request."""
@@ -90,9 +94,9 @@ TEXTS: Final = (
 
 
 def _sizes(write: Writer) -> Attack:
-    size = write.random.choice((0, 1, 5_000, LARGEST_BODY - 200, LARGEST_BODY, 3 * LARGEST_BODY, 400_000))
+    size = write.pick(0, 1, 5_000, LARGEST_BODY - 200, LARGEST_BODY, 3 * LARGEST_BODY, 400_000)
     body = b'{"review": "' + b"x" * size + b'"}'
-    told = write.random.choice((len(body), len(body) // 2, 10**9, 10**30, -1))
+    told = write.pick(len(body), len(body) // 2, 10**9, 10**30, -1)
     is_long = told > len(body)
     return Attack(
         "sizes",
@@ -104,52 +108,46 @@ def _sizes(write: Writer) -> Attack:
 
 def _encodings(write: Writer) -> Attack:
     text = json.dumps({"review": write.text()}, ensure_ascii=False)
-    encoding = write.random.choice(("utf-8", "utf-16", "utf-32", "utf-16-le", "utf-8-sig", "cp037", "latin-1"))
-    body = write.random.choice(
-        (
-            text.encode(encoding, "surrogatepass" if encoding.startswith("utf") else "replace"),
-            b'{"review": "\xff\xfe\xc0\x80"}',
-            b'{"review": "\\ud800\\udfff\\ud83d"}',
-            b'{"review": "\xed\xa0\x80"}',
-            text.encode()[:-3],
-            b"\x1f\x8b\x08" + write.random.randbytes(300),
-        )
+    encoding = write.pick("utf-8", "utf-16", "utf-32", "utf-16-le", "utf-8-sig", "cp037", "latin-1")
+    body = write.pick(
+        text.encode(encoding, "surrogatepass" if encoding.startswith("utf") else "replace"),
+        b'{"review": "\xff\xfe\xc0\x80"}',
+        b'{"review": "\\ud800\\udfff\\ud83d"}',
+        b'{"review": "\xed\xa0\x80"}',
+        text.encode()[:-3],
+        b"\x1f\x8b\x08" + write.random.randbytes(300),
     )
-    kind = write.random.choice(
-        (
-            b"application/json; charset=" + encoding.encode(),
-            b"text/plain",
-            b"multipart/form-data; boundary=x",
-            b"",
-            b"\xff",
-        )
+    kind = write.pick(
+        b"application/json; charset=" + encoding.encode(),
+        b"text/plain",
+        b"multipart/form-data; boundary=x",
+        b"",
+        b"\xff",
     )
-    headers = write.random.choice((b"", b"Content-Encoding: gzip\r\n", b"Accept-Charset: utf-7\r\nAccept: \xff\r\n"))
+    headers = write.pick(b"", b"Content-Encoding: gzip\r\n", b"Accept-Charset: utf-7\r\nAccept: \xff\r\n")
     return Attack("encodings", write.request(body, content_type=kind, headers=headers))
 
 
 def _headers(write: Writer) -> Attack:
     planted = write.random.choice(PLANTED).encode()
-    headers = write.random.choice(
-        (
-            b"X-Request-Key: " + planted * write.random.choice((1, 30)) + b"\r\n",
-            b"X-Request-Key: \xff\xfe \x80\r\n",
-            b"X: " + b"a" * write.random.choice((8_000, 80_000, 300_000)) + b"\r\n",
-            b"".join(b"X%d: a\r\n" % number for number in range(write.random.choice((100, 5_000)))),
-            b"Host: evil.example\r\n",
-            b"X: a\r\n b\r\n\tc\r\n",
-            b"X: \x00\r\n",
-            b"X : a\r\n",
-            b": a\r\n",
-            b"X: a\rSet-Cookie: b\r\n",
-            b"Expect: 100-continue\r\n",
-            b"Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n",
-            b"Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABk\r\n",
-            b"X-Forwarded-For: " + b"," * 999 + b"\r\nX-Forwarded-Proto: javascript\r\n",
-            b"Range: bytes=0-,-1,9-1\r\nIf-Match: *\r\n",
-            b"Authorization: Bearer " + planted + b"\r\n",
-            b"traceparent: 00-" + b"f" * 40 + b"\r\nbaggage: " + planted + b"\r\n",
-        )
+    headers = write.pick(
+        b"X-Request-Key: " + planted * write.pick(1, 30) + b"\r\n",
+        b"X-Request-Key: \xff\xfe \x80\r\n",
+        b"X: " + b"a" * write.pick(8_000, 80_000, 300_000) + b"\r\n",
+        b"".join(b"X%d: a\r\n" % number for number in range(write.pick(100, 5_000))),
+        b"Host: evil.example\r\n",
+        b"X: a\r\n b\r\n\tc\r\n",
+        b"X: \x00\r\n",
+        b"X : a\r\n",
+        b": a\r\n",
+        b"X: a\rSet-Cookie: b\r\n",
+        b"Expect: 100-continue\r\n",
+        b"Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n",
+        b"Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABk\r\n",
+        b"X-Forwarded-For: " + b"," * 999 + b"\r\nX-Forwarded-Proto: javascript\r\n",
+        b"Range: bytes=0-,-1,9-1\r\nIf-Match: *\r\n",
+        b"Authorization: Bearer " + planted + b"\r\n",
+        b"traceparent: 00-" + b"f" * 40 + b"\r\nbaggage: " + planted + b"\r\n",
     )
     return Attack("headers", write.request(b'{"review": 1}', headers=headers), most_answers=2)
 
@@ -157,130 +155,116 @@ def _headers(write: Writer) -> Attack:
 def _chunks(write: Writer) -> Attack:
     body = b'{"review": 1}'
     chunked = b"Transfer-Encoding: chunked\r\n"
-    sent = write.random.choice(
-        (
-            b"%x\r\n" % (len(body) + 9) + body + b"\r\n0\r\n\r\n",
-            b"2\r\n" + body + b"\r\n0\r\n\r\n",
-            b"-1\r\n" + body + b"\r\n0\r\n\r\n",
-            b"ffffffffffffffffffff\r\n" + body,
-            b"zz\r\n" + body,
-            b"%x;" % len(body) + b"a=" + b"b" * write.random.choice((10, 90_000)) + b"\r\n" + body + b"\r\n0\r\n\r\n",
-            b"".join(b"1\r\n%c\r\n" % letter for letter in body) + b"0\r\n\r\n",
-            b"1\r\na\r\n" * 70_000,
-            b"%x\n" % len(body) + body + b"\n0\n\n",
-            b"%x\r\n" % len(body) + body + b"\r\n0\r\nX: " + b"a" * 80_000 + b"\r\n\r\n",
-            b"0\r\n\r\n",
-        )
+    sent = write.pick(
+        b"%x\r\n" % (len(body) + 9) + body + b"\r\n0\r\n\r\n",
+        b"2\r\n" + body + b"\r\n0\r\n\r\n",
+        b"-1\r\n" + body + b"\r\n0\r\n\r\n",
+        b"ffffffffffffffffffff\r\n" + body,
+        b"zz\r\n" + body,
+        b"%x;" % len(body) + b"a=" + b"b" * write.pick(10, 90_000) + b"\r\n" + body + b"\r\n0\r\n\r\n",
+        b"".join(b"1\r\n%c\r\n" % letter for letter in body) + b"0\r\n\r\n",
+        b"1\r\na\r\n" * 70_000,
+        b"%x\n" % len(body) + body + b"\n0\n\n",
+        b"%x\r\n" % len(body) + body + b"\r\n0\r\nX: " + b"a" * 80_000 + b"\r\n\r\n",
+        b"0\r\n\r\n",
     )
     return Attack("chunks", write.request(sent, length=chunked), most_answers=2)
 
 
 def _json(write: Writer) -> Attack:
     planted = write.random.choice(PLANTED).encode()
-    deep = write.random.choice((200, 900, 10_000))
-    body = write.random.choice(
-        (
-            b"[" * deep + b"]" * deep,
-            b'{"review": ' * deep + b"1" + b"}" * deep,
-            b'{"review": "a", "review": "b", "' + planted + b'": 1}',
-            b'{"review": 1e999}',
-            b'{"review": ' + b"9" * write.random.choice((30, 5_000, 60_000)) + b"}",
-            b'{"review": NaN, "x": -Infinity}',
-            b'{"review": ["' + planted + b'"]}',
-            b'{"review": {"a": "' + planted + b'"}}',
-            b'{"' + b"k" * 60_000 + b'": 1}',
-            b"{" + b",".join(b'"%d": 1' % number for number in range(5_000)) + b"}",
-            b'{"__proto__": {"review": "a"}, "\\ud800": 1}',
-            b'{"review": "\\u0000\\ud83d"}',
-            b"null",
-            b'"' + planted + b'"',
-            b"{'review': 'a'}",
-            b'{"review": "a"}{"review": "b"}',
-            b'{"review": "a" /* c */}',
-            b"",
-        )
+    deep = write.pick(200, 900, 10_000)
+    body = write.pick(
+        b"[" * deep + b"]" * deep,
+        b'{"review": ' * deep + b"1" + b"}" * deep,
+        b'{"review": "a", "review": "b", "' + planted + b'": 1}',
+        b'{"review": 1e999}',
+        b'{"review": ' + b"9" * write.pick(30, 5_000, 60_000) + b"}",
+        b'{"review": NaN, "x": -Infinity}',
+        b'{"review": ["' + planted + b'"]}',
+        b'{"review": {"a": "' + planted + b'"}}',
+        b'{"' + b"k" * 60_000 + b'": 1}',
+        b"{" + b",".join(b'"%d": 1' % number for number in range(5_000)) + b"}",
+        b'{"__proto__": {"review": "a"}, "\\ud800": 1}',
+        b'{"review": "\\u0000\\ud83d"}',
+        b"null",
+        b'"' + planted + b'"',
+        b"{'review': 'a'}",
+        b'{"review": "a"}{"review": "b"}',
+        b'{"review": "a" /* c */}',
+        b"",
     )
-    chat = write.random.choice(
-        (
-            write.chat(temperature=-1),
-            write.chat(temperature=1e-300, max_tokens=10**30),
-            write.chat(seed=2**64),
-            write.chat(n=10**6),
-            write.chat(model="hostil" * 999),
-            write.chat(messages=[{"role": "assistant", "content": planted.decode()}] * 300),
-            write.chat(stream="yes please", stream_options={"include_usage": 7}),
-            write.chat(response_format={"type": "json_schema", "json_schema": {"$ref": "#"}}),
-            write.chat(user="\ud800" * 20),
-        )
+    chat = write.pick(
+        write.chat(temperature=-1),
+        write.chat(temperature=1e-300, max_tokens=10**30),
+        write.chat(seed=2**64),
+        write.chat(n=10**6),
+        write.chat(model="hostil" * 999),
+        write.chat(messages=[{"role": "assistant", "content": planted.decode()}] * 300),
+        write.chat(stream="yes please", stream_options={"include_usage": 7}),
+        write.chat(response_format={"type": "json_schema", "json_schema": {"$ref": "#"}}),
+        write.chat(user="\ud800" * 20),
     )
-    path, sent = write.random.choice(
-        (("/v1/tasks/sentiment", body), ("/v1/tasks/churn", body), ("/v1/chat/completions", chat))
-    )
+    path, sent = write.pick(("/v1/tasks/sentiment", body), ("/v1/tasks/churn", body), ("/v1/chat/completions", chat))
     return Attack("JSON", write.request(sent, path))
 
 
 def _texts(write: Writer) -> Attack:
-    path, body = write.random.choice(
-        (
-            ("/v1/tasks/sentiment", write.review()),
-            ("/v1/tasks/sql_qa", json.dumps({"question": write.text()[:300]}).encode()),
-            ("/v1/chat/completions", write.chat(max_tokens=8)),
-            ("/v1/chat/completions", write.chat(max_tokens=8, temperature=2, seed=write.random.getrandbits(62))),
-            ("/v1/chat/completions", write.chat(max_tokens=8, stream=True, user=write.random.choice(PLANTED))),
-        )
+    path, body = write.pick(
+        ("/v1/tasks/sentiment", write.review()),
+        ("/v1/tasks/sql_qa", json.dumps({"question": write.text()[:300]}).encode()),
+        ("/v1/chat/completions", write.chat(max_tokens=8)),
+        ("/v1/chat/completions", write.chat(max_tokens=8, temperature=2, seed=write.random.getrandbits(62))),
+        ("/v1/chat/completions", write.chat(max_tokens=8, stream=True, user=write.random.choice(PLANTED))),
     )
     return Attack("texts", write.request(body, path))
 
 
 def _tokens(write: Writer) -> Attack:
     known = write.token.encode()
-    token = write.random.choice(
-        (
-            b"",
-            known[:-1],
-            known + b"x",
-            known.upper(),
-            known.swapcase(),
-            known + b" " + known,
-            known + b"," + known,
-            known.replace(known[:1], b"\xc3\xa9"),
-            b"\xff" * 30,
-            b"\xa0\xa0",
-            b"a" * 60_000,
-            write.random.choice(PLANTED).encode(),
-            b"null",
-            bytes([known[0] ^ 1]) + known[1:],
-        )
+    token = write.pick(
+        b"",
+        known[:-1],
+        known + b"x",
+        known.upper(),
+        known.swapcase(),
+        known + b" " + known,
+        known + b"," + known,
+        known.replace(known[:1], b"\xc3\xa9"),
+        b"\xff" * 30,
+        b"\xa0\xa0",
+        b"a" * 60_000,
+        write.random.choice(PLANTED).encode(),
+        b"null",
+        bytes([known[0] ^ 1]) + known[1:],
     )
     sent = write.request(write.review(), token=token)
-    change = write.random.choice((b"Bearer ", b"Basic ", b"Digest ", b"", b"Bearer\t", b"bearer: "))
+    change = write.pick(b"Bearer ", b"Basic ", b"Digest ", b"", b"Bearer\t", b"bearer: ")
     return Attack("tokens", sent.replace(b"Bearer ", change, 1), may_be_answered=False)
 
 
 def _paths(write: Writer) -> Attack:
     planted = write.random.choice(PLANTED).replace(" ", "")
-    path = write.random.choice(
-        (
-            "/",
-            "//v1//models",
-            "/v1/tasks/../../etc/passwd",
-            "/v1/tasks/%2e%2e%2f%00",
-            "/%ff%fe%c0%80",
-            f"/v1/tasks/{planted}",
-            f"/v1/tasks/sentiment?guided={planted}",
-            "/v1/tasks/sentiment?guided=&guided=2&" + "a=1&" * 5_000,
-            "http://evil.example/v1/models",
-            "*",
-            "evil.example:80",
-            "/v1/tasks/Sentiment",
-            "/v1/tasks/avaliação",
-            "/v1/models/",
-            "/docs/../metrics",
-            "/" + "a" * 70_000,
-            "/v1/models#a",
-            "/openapi.json?" + "%41" * 900,
-            "/v1/tasks/sentiment;a=1",
-        )
+    path = write.pick(
+        "/",
+        "//v1//models",
+        "/v1/tasks/../../etc/passwd",
+        "/v1/tasks/%2e%2e%2f%00",
+        "/%ff%fe%c0%80",
+        f"/v1/tasks/{planted}",
+        f"/v1/tasks/sentiment?guided={planted}",
+        "/v1/tasks/sentiment?guided=&guided=2&" + "a=1&" * 5_000,
+        "http://evil.example/v1/models",
+        "*",
+        "evil.example:80",
+        "/v1/tasks/Sentiment",
+        "/v1/tasks/avaliação",
+        "/v1/models/",
+        "/docs/../metrics",
+        "/" + "a" * 70_000,
+        "/v1/models#a",
+        "/openapi.json?" + "%41" * 900,
+        "/v1/tasks/sentiment;a=1",
     )
     methods = (
         "GET",
@@ -304,22 +288,18 @@ def _smuggling(write: Writer) -> Attack:
     small = b'{"review": 1}'
     both = b"Content-Length: %d\r\nTransfer-Encoding: chunked\r\n" % (len(inner) + 5)
     two = b"Content-Length: %d\r\nContent-Length: %d\r\n" % (len(small), len(small) + len(inner))
-    coded = write.random.choice(
-        (b"xchunked", b"gzip, chunked", b"chunked, identity", b"\x0bchunked", b"chunked\r\nTE: x")
-    )
-    sent, most = write.random.choice(
-        (
-            (write.request(b"0\r\n\r\n" + inner, length=both), 1),
-            (write.request(small + inner, length=two), 1),
-            (write.request(b"0\r\n\r\n" + inner, length=b"Transfer-Encoding: " + coded + b"\r\n"), 2),
-            (write.request(small, length=b"Content-Length: +%d\r\n" % len(small)), 1),
-            (write.request(small, length=b"Content-Length: 0x%x\r\n" % len(small)), 1),
-            (inner * 20, 20),
-            (write.request(small) * 10, 10),
-            (inner[:-2] + b"X: a\n\nGET /healthz HTTP/1.1\r\n\r\n", 2),
-            (inner.replace(b"HTTP/1.1", b"HTTP/1.0", 1) + inner, 1),
-            (inner.replace(b"HTTP/1.1", b"HTTP/9.9", 1), 1),
-        )
+    coded = write.pick(b"xchunked", b"gzip, chunked", b"chunked, identity", b"\x0bchunked", b"chunked\r\nTE: x")
+    sent, most = write.pick(
+        (write.request(b"0\r\n\r\n" + inner, length=both), 1),
+        (write.request(small + inner, length=two), 1),
+        (write.request(b"0\r\n\r\n" + inner, length=b"Transfer-Encoding: " + coded + b"\r\n"), 2),
+        (write.request(small, length=b"Content-Length: +%d\r\n" % len(small)), 1),
+        (write.request(small, length=b"Content-Length: 0x%x\r\n" % len(small)), 1),
+        (inner * 20, 20),
+        (write.request(small) * 10, 10),
+        (inner[:-2] + b"X: a\n\nGET /healthz HTTP/1.1\r\n\r\n", 2),
+        (inner.replace(b"HTTP/1.1", b"HTTP/1.0", 1) + inner, 1),
+        (inner.replace(b"HTTP/1.1", b"HTTP/9.9", 1), 1),
     )
     return Attack("smuggling", sent, most_answers=most)
 
@@ -327,31 +307,19 @@ def _smuggling(write: Writer) -> Attack:
 def _feedback(write: Writer) -> Attack:
     planted = write.random.choice(PLANTED)
     known = write.request_id
-    identity = write.random.choice(
-        (
-            known,
-            known,
-            known + "\n",
-            known.upper(),
-            planted,
-            "sentiment-" + "g" * 32,
-            "../../" + known,
-            "",
-            "x" * 60_000,
-        )
+    identity = write.pick(
+        known, known, known + "\n", known.upper(), planted, "sentiment-" + "g" * 32, "../../" + known, "", "x" * 60_000
     )
-    more: Any = write.random.choice(
-        (
-            {"rating": 5},
-            {"rating": 10**40},
-            {"rating": 5, planted: 1},
-            {"reference": {"polarity": "\ud800"}},
-            {"reference": {planted: planted}},
-            {"reference": {"polarity": "negative", "score": 10**40}},
-            {"reference": {"polarity": ["a"] * 5_000}},
-            {"reference": []},
-            {},
-        )
+    more: Any = write.pick(
+        {"rating": 5},
+        {"rating": 10**40},
+        {"rating": 5, planted: 1},
+        {"reference": {"polarity": "\ud800"}},
+        {"reference": {planted: planted}},
+        {"reference": {"polarity": "negative", "score": 10**40}},
+        {"reference": {"polarity": ["a"] * 5_000}},
+        {"reference": []},
+        {},
     )
     body = json.dumps({"request_id": identity, **more}).encode()
     if write.random.random() < 0.2:
@@ -361,7 +329,7 @@ def _feedback(write: Writer) -> Attack:
 
 def _slow(write: Writer) -> Attack:
     sent = write.request(write.review())
-    cut = write.random.choice((0, 5, sent.index(b"\r\n\r\n"), sent.index(b"\r\n\r\n") + 6))
+    cut = write.pick(0, 5, sent.index(b"\r\n\r\n"), sent.index(b"\r\n\r\n") + 6)
     return Attack("slow", sent[:cut] + b"\0" + sent[cut : cut + 40], "drip")
 
 
@@ -376,24 +344,22 @@ def _unread(write: Writer) -> Attack:
 
 
 def _garbage(write: Writer) -> Attack:
-    sent = write.random.choice(
-        (
-            write.random.randbytes(write.random.choice((1, 300, 100_000))),
-            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + write.random.randbytes(400),
-            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0" * 60,
-            b"\r\n" * 5_000,
-            b"\0" * 70_000,
-            b"GET\r\n\r\n",
-            b"GET / HTTP/1.1\r\n\r\n",
-            b"GET /metrics\r\n\r\n",
-        )
+    sent = write.pick(
+        write.random.randbytes(write.pick(1, 300, 100_000)),
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + write.random.randbytes(400),
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0" * 60,
+        b"\r\n" * 5_000,
+        b"\0" * 70_000,
+        b"GET\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET /metrics\r\n\r\n",
     )
     return Attack("garbage", sent, most_answers=2)
 
 
 def _held(write: Writer) -> Attack:
     sent = write.request(write.review())
-    return Attack("held", write.random.choice((b"", sent[:60], sent[:-5])), "hold")
+    return Attack("held", write.pick(b"", sent[:60], sent[:-5]), "hold")
 
 
 COUNTS: Final[Mapping[str, tuple[Callable[[Writer], Attack], int]]] = {

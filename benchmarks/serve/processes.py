@@ -1,17 +1,19 @@
-"""Processes and versions to serve: an engine on a port, `tucano serve` before it, and locust's clients."""
+"""Processes and versions to serve: an engine on a port, `tucano serve` before it, and clients."""
 
-import csv
+import asyncio
 import json
 import os
 import socket
 import subprocess
 import sys
-import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from statistics import quantiles
 from typing import Any, Final
 
 import httpx
@@ -29,8 +31,6 @@ from tasks.policy.child import end_group
 from tasks.policy.load import load_base
 from tasks.policy.stand_in import shipped
 
-LOCUST: Final = "locust==2.47.0"
-LOAD: Final = Path(__file__).with_name("load.py")
 GATEWAY_LOG: Final = "gateway.log"
 SECONDS_TO_START: Final = 240
 SECONDS_TO_END: Final = 20
@@ -85,45 +85,53 @@ def gateway(
 
 
 def load(url: str, bodies: Sequence[dict[str, Any]], *, clients: int, seconds: float) -> Load:
-    """Let clients ask for some time, each the next when it is answered."""
-    with tempfile.TemporaryDirectory(prefix="load-") as name:
-        folder = Path(name)
-        (folder / "bodies.json").write_text(json.dumps(list(bodies)), encoding="utf-8")
-        base, _, path = url.partition("/v1")
-        command = [*_locust(), "-f", str(LOAD), "--headless", "--host", base, "--users", str(clients)]
-        command += ["--spawn-rate", str(clients), "--run-time", f"{seconds:g}s", "--stop-timeout", "60"]
-        command += ["--csv", str(folder / "load"), "--only-summary", "--exit-code-on-error", "0"]
-        environment = {
-            **os.environ,
-            "BODIES": str(folder / "bodies.json"),
-            "FOUND": str(folder / "found.json"),
-            "ASKED_PATH": f"/v1{path}/chat/completions",
-        }
-        ended = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
-        if ended.returncode or not (folder / "found.json").is_file():
-            raise InputError(f"locust failed: {ended.stderr[-1500:]}; install it, or see that the index has {LOCUST}")
-        found = json.loads((folder / "found.json").read_text(encoding="utf-8"))
-        with (folder / "load_stats.csv").open(encoding="utf-8") as file:
-            (total,) = [row for row in csv.DictReader(file) if row["Name"] == "Aggregated"]
-        rate = float(total["Requests/s"])
-        requests = int(total["Request Count"])
-        if not requests:
-            raise InputError(f"no request to {url} was answered in {seconds:g} s; measure longer with --seconds")
-        return Load(
-            requests=requests,
-            failed=int(total["Failure Count"]),
-            requests_a_second=rate,
-            tokens_a_second=rate * found["tokens"] / max(requests, 1),
-            p50=float(total["50%"]),
-            p95=float(total["95%"]),
-            p99=float(total["99%"]),
-            valid=found["valid"] / max(found["answers"], 1),
+    """Let clients ask for some time, each the next prompt when it is answered."""
+    return asyncio.run(_load(url, bodies, clients, seconds))
+
+
+async def _load(url: str, bodies: Sequence[dict[str, Any]], clients: int, seconds: float) -> Load:
+    took, failed, tokens, valid, turn = list[float](), Counter[str](), 0, 0, count()
+    began = time.monotonic()
+    limits = httpx.Limits(max_connections=clients)
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        nonlocal tokens, valid
+        while time.monotonic() - began < seconds:
+            asked = time.monotonic()
+            try:
+                answer = await client.post(f"{url}/chat/completions", json=bodies[next(turn) % len(bodies)])
+                answer.raise_for_status()
+            except httpx.HTTPStatusError as error:
+                failed[str(error.response.status_code)] += 1
+                continue
+            except httpx.HTTPError as error:
+                failed[type(error).__name__] += 1
+                continue
+            took.append(1000 * (time.monotonic() - asked))
+            document = answer.json()
+            tokens += document["usage"]["completion_tokens"]
+            with suppress(ValueError):
+                valid += isinstance(json.loads(document["choices"][0]["message"]["content"] or ""), dict)
+
+    async with httpx.AsyncClient(timeout=SECONDS_TO_START, limits=limits) as client:
+        await asyncio.gather(*(ask(client) for _ in range(clients)))
+    whole = time.monotonic() - began
+    if len(took) < 2:
+        raise InputError(
+            f"{len(took)} requests to {url} were answered in {seconds:g} s, and {dict(failed)} failed; measure longer "
+            "with --seconds"
         )
-
-
-def _locust() -> list[str]:
-    """Return the command of locust, which uv installs once in an environment of its own."""
-    return [str(Path(sys.executable).with_name("uv")), "tool", "run", "--quiet", "--from", LOCUST, "locust"]
+    percentiles = quantiles(took, n=100, method="inclusive")
+    return Load(
+        requests=len(took) + failed.total(),
+        failed=failed.total(),
+        requests_a_second=len(took) / whole,
+        tokens_a_second=tokens / whole,
+        p50=percentiles[49],
+        p95=percentiles[94],
+        p99=percentiles[98],
+        valid=valid / len(took),
+    )
 
 
 @contextmanager

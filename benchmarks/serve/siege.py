@@ -198,12 +198,10 @@ class Besieged:
         url = f"http://127.0.0.1:{self.port}{path}"
         return httpx.request(method, url, json=sent, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=70)
 
-    def megabytes(self) -> tuple[float, float]:
-        """Return the resident memory of the gateway, and that of its engine."""
+    def megabytes(self) -> float:
+        """Return the resident memory of the gateway and all that it started."""
         (gateway,) = psutil.Process(self.process.pid).children()
-        # The youngest draws; an older one only has its libraries.
-        engine = max(gateway.children(recursive=True), key=lambda process: process.create_time())
-        return gateway.memory_info().rss / 1e6, engine.memory_info().rss / 1e6
+        return sum(each.memory_info().rss for each in (gateway, *gateway.children(recursive=True))) / 1e6
 
     def logged(self) -> set[str | None]:
         """Return the requests in the log."""

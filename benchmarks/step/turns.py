@@ -13,10 +13,11 @@ import torch
 from transformers import LogitsProcessor, LogitsProcessorList, TrainerCallback
 
 from benchmarks.training.arms import stock_trainer
-from benchmarks.training.watched import SEED, Inputs, Scene, named
+from benchmarks.training.watched import SEED, Inputs, named, watched_trainer
 from schemas.config.config import Config
 from tasks.checkpoints.checkpoint_manager import CheckpointManager
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.policy.child import Channel
 from tasks.train.prompt_source import PromptSource
 
 WARM_UP: Final = 3
@@ -112,7 +113,9 @@ class _Timer(TrainerCallback):  # type: ignore[misc]
         self._times.processor.append(time.process_time() - processor)
 
 
-def take_turns(config: Config, folder: Path, inputs: Inputs, scene: Scene, keeper: CheckpointManager) -> list[Times]:
+def take_turns(
+    config: Config, folder: Path, inputs: Inputs, channel: Channel, keeper: CheckpointManager
+) -> list[Times]:
     """Train both, each in a thread of its own, and return the times of ours and of stock."""
     turns, times = Turns(), [Times(), Times()]
     lengths: SimpleQueue[list[int]] = SimpleQueue()
@@ -124,7 +127,7 @@ def take_turns(config: Config, folder: Path, inputs: Inputs, scene: Scene, keepe
 
     def train_ours() -> None:
         turns.wait_for(0)
-        trainer, checkpointer = scene.ours(keeper)
+        trainer, checkpointer = watched_trainer(config, folder, channel, inputs, keeper)
         trainer.add_callback(checkpointer)
         sample = trainer.rollout_generator.sample
 

@@ -1,8 +1,10 @@
 """Arms of the training benchmark, and the training of one of them with one seed."""
 
+import hashlib
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -18,6 +20,7 @@ from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 
+STATE: Final = Path(".tucano") / "benchmark-training"
 STOCK: Final = "stock"
 STOCK_AT_OUR_RATE: Final = "stock at our rate"
 V4_2: Final = "V4.2"
@@ -101,8 +104,6 @@ class Job(BaseModel):
     """Prompts answered at once, in a batch."""
     setup: Path
     """Folder with the prompts, the dataset and the base."""
-    answers_test: bool
-    """Whether the test split is answered; it must choose nothing, so that no pilot may answer it."""
 
 
 class Scored(BaseModel):
@@ -134,12 +135,33 @@ class Outcome(BaseModel):
     chosen_step: int
     """The step with the best validation reward, whose adapter answers the test split."""
     test: dict[str, Scored]
-    """By prompt; empty where the test split is not answered."""
+    """By prompt."""
 
 
 def recipe_of(arm: str, profile: TrainConfig) -> TrainConfig:
     """Return an arm's recipe: the profile's with the arm's changes."""
     return TrainConfig.model_validate({**profile.model_dump(), **ARMS[arm].changes})
+
+
+def outcome_of(work: tuple[Job, str]) -> Outcome:
+    """Return the outcome of a training, which runs if that code has not run it before."""
+    job, code = work
+    folder = STATE / "trainings"
+    folder.mkdir(exist_ok=True)
+    name = digest(job.model_dump_json(), code)
+    result, log = folder / f"{name}.json", folder / f"{name}.log"
+    if not result.exists():
+        with log.open("w", encoding="utf-8") as output, redirect_stdout(output), redirect_stderr(output):
+            outcome = run(job)
+        draft = result.with_suffix(".draft")
+        draft.write_text(outcome.model_dump_json(), encoding="utf-8")
+        draft.replace(result)
+    return Outcome.model_validate_json(result.read_text(encoding="utf-8"))
+
+
+def digest(*parts: str) -> str:
+    """Return a name for some content."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def run(job: Job) -> Outcome:
@@ -182,11 +204,9 @@ def run(job: Job) -> Outcome:
         seconds = time.perf_counter() - started
         if selection.best is None:
             raise AssertionError("a training ended without one validation, though its last step is always validated")
-        test = {}
-        if job.answers_test:
-            selection.write_best(work / "best", adapter_config(trainer.model))
-            policy = load_policy(job.setup / "base", work / "best", four_bit=False)
-            test = _answer_test(job, policy, tokenizer, databases)
+        selection.write_best(work / "best", adapter_config(trainer.model))
+        policy = load_policy(job.setup / "base", work / "best", four_bit=False)
+        test = _answer_test(job, policy, tokenizer, databases)
     return Outcome(
         seconds=seconds,
         curve=[
@@ -263,13 +283,7 @@ def policy_trainer(
 
     rewards = ComponentRewards(databases, "grounded")
     arguments = grpo_arguments(
-        recipe,
-        weights=rewards.weights,
-        prompts=len(rows),
-        max_prompt_tokens=200,
-        seed=seed,
-        work=work,
-        on_gpu=False,
+        recipe, weights=rewards.weights, prompts=len(rows), max_prompt_tokens=200, seed=seed, work=work, on_gpu=False
     )
     return CommerceGRPOTrainer(
         recipe, rows, rewards, args=GRPOConfig(**{**arguments, "save_strategy": "no"}), **named, **others

@@ -40,7 +40,6 @@ from tasks.synthesize.simulated import simulate_store
 
 app = group("audit")
 
-ANYTHING: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 DISAGREEMENTS_SHOWN: Final = 5
 REASONS_SHOWN: Final = 20
 LONGEST_SHOWN: Final = 280
@@ -172,16 +171,6 @@ def references(
         raise InputError(f"--out is {out}, and there is no folder {out.parent}; make it first")
     serve_page(ReferenceSession(read_prompts(folder / TEST_FILE), out, rater, task), port)
     show(None, [f"next: tucano retrain --set curate.references={out}"], as_json=False)
-
-
-@app.command("publish", hidden=True, context_settings=ANYTHING)
-@app.command("collect", hidden=True, context_settings=ANYTHING)
-def removed() -> None:
-    """Name what replaces the review queue of MLflow."""
-    raise InputError(
-        "MLflow's review queue is gone; score on a page in the browser with: tucano audit label SHEET.csv --rater "
-        "PSEUDONYM, which writes each score into the sheet"
-    )
 
 
 @app.command()

@@ -58,12 +58,6 @@ class Planned:
 def plan(client: SyncPrefectClient, folder: Path, config: Config, profile: str) -> tuple[list[Planned], list[str]]:
     """Check the files against each other, the profile and the server; return what to write, in order, and warnings.
 
-    Args:
-        client: Client of the server.
-        folder: Folder of prefect.yaml and infra/.
-        config: The profile that deployments run with.
-        profile: Its name or file, for the tags of their runs.
-
     Raises:
         InputError: A file is invalid, by itself or on this server.
     """

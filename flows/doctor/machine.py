@@ -41,7 +41,7 @@ _LIST = (
 def check_libraries(config: Config) -> list[Finding]:
     """Compare this environment with the project's requirements and with constraints/laptop.txt."""
     remedy = f"run `make setup`, or install tucano2-commerce again, by pip with --constraint {LAPTOP}"
-    compared = _compare("libraries", _installed(), _project()["project"]["dependencies"], LAPTOP, remedy)
+    compared = _compare("libraries", _versions(), _project()["project"]["dependencies"], LAPTOP, remedy)
     return [compared, *check_gpu_packages(config)]
 
 
@@ -49,7 +49,7 @@ def check_gpu_packages(config: Config) -> list[Finding]:
     """Look for what the backend needs of this environment, where it trains in this one."""
     if config.workers.training is not None or config.train.interpreter is not None:
         return []
-    return gpu_packages(config, _installed())
+    return gpu_packages(config, _versions())
 
 
 def check_trainer(config: Config) -> list[Finding]:
@@ -116,13 +116,10 @@ def _fits(requirement: Requirement, installed: Mapping[str, str], *, missing: bo
         return False
 
 
-def _installed() -> dict[str, str]:
-    return _versions((package.metadata["Name"], package.version) for package in distributions())
-
-
-def _versions(packages: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _versions(packages: Iterable[tuple[str, str]] | None = None) -> dict[str, str]:
+    """Return the versions of packages, those of this environment where none are given."""
     versions: dict[str, str] = {}
-    for name, version in packages:
+    for name, version in packages or ((each.metadata["Name"], each.version) for each in distributions()):
         # The first on the path is imported; a broken installation may lack its name.
         if name:
             versions.setdefault(canonicalize_name(name), version)

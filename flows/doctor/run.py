@@ -15,10 +15,7 @@ from schemas.errors import InputError, TucanoError
 from schemas.sqlite_file import SECONDS_TO_WAIT
 
 SECONDS_FOR_ALL: Final = SECONDS_TO_WAIT + 5.0
-"""Limit of every check: a network that drops packets makes others wait long, and a database that another process holds
-as long as anybody waits for it."""
-
-
+"""Limit of every check: a database that another process holds is waited for, and a network may drop packets."""
 CHECKS: Final[Mapping[str, Check]] = {
     "libraries": machine.check_libraries,
     "trainer": machine.check_trainer,

@@ -8,7 +8,7 @@ from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.registry import LocalRegistry, Registry, RegistryReader
+from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactStore
 
 if TYPE_CHECKING:
@@ -35,14 +35,8 @@ def open_recorder(config: Config) -> Recorder:
     return Recorder(*mlflow_store(config.state), EXPERIMENT, state=str(config.state.root.resolve()))
 
 
-def read_registry(config: Config) -> RegistryReader:
-    """Open the model registry of the state folder to read it; one in a SQLite file without MLflow."""
-    address, local = mlflow_store(config.state)
-    return Registry(address) if local is None else LocalRegistry(address)
-
-
 def open_registry(config: Config) -> Registry:
-    """Open the model registry of the state folder."""
+    """Open the model registry of the state folder; one in a SQLite file is read without MLflow."""
     address, _ = mlflow_store(config.state)
     return Registry(address)
 

@@ -260,7 +260,7 @@ def answer_rungs(
 
     rungs = Rungs()
     asked: Sequence[Rung] = session.config.evaluate.rungs
-    outcomes = do_all(session.pool, {rung: partial(_try, partial(respond, rung)) for rung in sorted(asked)})
+    outcomes = do_all(session.pool, {str(rung): partial(_try, partial(respond, rung)) for rung in sorted(asked)})
     for rung in asked:
         outcome = outcomes[rung]
         if isinstance(outcome, StageResult):

@@ -1,23 +1,20 @@
 """Flow `evaluate`: base, challengers, champion and rivals on the test split, which no earlier stage reads."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from flows.runtime.console import say, warn
 from flows.runtime.run_page import is_recorded, linked_to_mlflow, mlflow_file, show_markdown, stage_flow
-from flows.runtime.session import mlflow_store
 from flows.stages.answers import SFT, Answering, Made, answer, answer_rival, answer_rungs
 from flows.stages.base import merge, published
 from flows.stages.child_pool import do_all
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
-from schemas.config.config import Config
 from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import JudgeConfig
 from schemas.config.train import TrainConfig
@@ -27,8 +24,8 @@ from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, REPORT_TEXT, TUNED, read_report
-from tasks.evaluate.completions.page import PAGE_FILE, unpacked
-from tasks.evaluate.completions.rows import SHARES, LoggedTraining, RaisedAlarm
+from tasks.evaluate.completions.page import PAGE_FILE
+from tasks.evaluate.completions.rows import LoggedTraining, RaisedAlarm
 from tasks.evaluate.judge import AnswerPair, JudgeReport, judge_insights
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
 from tasks.evaluate.report.background import Background, LearningCurve
@@ -38,7 +35,6 @@ from tasks.evaluate.stage import PUBLISHED, Evaluation, ShownModel
 from tasks.evaluate.stage import run as run_evaluation
 from tasks.evaluate.stats.statistics import is_wide
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.mlflow.traces import TracedAnswer, record_traces
 from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.personal_data.scrub import scrub_column
 from tasks.policy.endpoint import EndpointError
@@ -53,8 +49,6 @@ AS_SERVED = (
     "Base, tuned and champion answered with the weights that are served, or would be: not quantized, and an adapter "
     "for all tasks merged into its base."
 )
-MAX_TRACED_A_TASK: Final = 5
-"""Prompts of each task whose answers are traced: those with the first ids, which are digests, so a random sample."""
 OF_THE_PUBLISHED = "the model as it is published, before its warm start"
 
 
@@ -139,7 +133,7 @@ def evaluate(
     answers = do_all(session.pool, {who.name: partial(answer, session, dataset, plan, who) for who in answering})
     answers |= _answers_of_rivals(session, dataset, plan)
     rungs = answer_rungs(session, dataset, plan, base, for_rungs)
-    answers |= rungs.answered
+    answers |= {str(rung): each for rung, each in rungs.answered.items()}
     made = {name: each for name, each in for_rungs.items() if SFT in rungs.answered and isinstance(each, StageResult)}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
     others = [ShownModel(PUBLISHED, answers[PUBLISHED].path, OF_THE_PUBLISHED)] if before else []
@@ -186,7 +180,7 @@ def evaluate(
             output=output,
         )
         run_evaluation(evaluation, progress)
-        _show_in_mlflow(config, mlflow_run, output)
+        mlflow_run.log_figures(metrics_of_report(read_report(output)))
 
     stage = Stage(
         name=STAGE,
@@ -241,13 +235,6 @@ def _answers_of_rivals(session: Session, dataset: StageResult, plan: StageResult
             # It decides nothing, so its failure stops nothing; its answers so far are kept for the next run.
             warn(f"{error}; the evaluation continues without it", STAGE)
     return answers
-
-
-def _show_in_mlflow(config: Config, mlflow_run: StageRun, evaluation: Path) -> None:
-    mlflow_run.log_figures(metrics_of_report(read_report(evaluation)))
-    rows = unpacked((evaluation / PAGE_FILE).read_text(encoding="utf-8"))
-    uri, _ = mlflow_store(config.state)
-    record_traces(uri, mlflow_run.run_id, config.rewards.spec, list(traced_answers(rows)))
 
 
 def _every_completion(result: StageResult, session: Session) -> str:
@@ -341,7 +328,9 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 def logged_training(seed: int, policy: StageResult) -> LoggedTraining:
     """Return a training's rollouts, validations and alarms; trainings of one task each count as one."""
     # Limits decide no policy, so the run's own may have changed since.
-    recipe = TrainConfig.model_validate(policy.record.config.get("train", {}))
+    recorded = policy.record.config.get("train", {})
+    # Other fields may be those of an earlier version.
+    recipe = TrainConfig.model_validate({name: recorded[name] for name in ("alarms", "iterations") if name in recorded})
     alone = [file.parent for file in sorted((policy.path / TASKS_FOLDER).glob(f"*/{SUMMARY_FILE}"))]
     alarms = [
         RaisedAlarm(alarm.step, alarm.name, alarm.text)
@@ -354,34 +343,3 @@ def logged_training(seed: int, policy: StageResult) -> LoggedTraining:
         {entry["step"]: entry["by_task"] for entry in read_summary(policy.path)["validation"]},
         tuple(sorted(alarms, key=lambda alarm: alarm.step)),
     )
-
-
-def traced_answers(rows: Mapping[str, Any]) -> Iterator[TracedAnswer]:
-    """Yield base and tuned's first answers to the sampled prompts, prompt by prompt."""
-    prompts, answers, texts = rows["prompts"], rows["answers"], rows["texts"]["text"]
-    first: dict[tuple[int, str], int] = {}
-    for row, (prompt, model) in enumerate(zip(answers["prompt"], answers["model"], strict=True)):
-        first.setdefault((prompt, rows["models"][model]), row)
-    of_task: Counter[int] = Counter()
-    for prompt in sorted(set(answers["prompt"]), key=lambda place: str(prompts["id"][place])):
-        number = prompts["task"][prompt]
-        of_task[number] += 1
-        if of_task[number] > MAX_TRACED_A_TASK:
-            continue
-        task, reference = rows["tasks"][number], prompts["reference"][prompt]
-        for model in (BASE, TUNED):
-            row = first[prompt, model]
-            parts = zip(rows["components"][task], answers["parts"][row], strict=True)
-            truth = answers["truth"][row]
-            scores = {"reward": answers["reward"][row]}
-            scores |= {f"reward.{name}": part for name, part in parts if part is not None}
-            scores |= {} if truth is None else {"ground truth": truth}
-            yield TracedAnswer(
-                model,
-                task,
-                prompts["id"][prompt],
-                texts[prompts["text"][prompt]],
-                texts[answers["text"][row]],
-                None if reference is None else texts[reference],
-                {name: score / SHARES for name, score in scores.items()},
-            )

@@ -19,7 +19,7 @@ import uvloop
 from flows.runtime.console import say
 from flows.runtime.session import private_files, read_no_settings_here, work_folder
 from flows.runtime.signals import ENDING
-from flows.runtime.stores import existing_store, read_registry, served_logs
+from flows.runtime.stores import existing_store, open_registry, served_logs
 from flows.stages.registered_version import answers_of, verified_record
 from flows.stages.served_model import find_served_model
 from schemas.config.config import Config
@@ -183,7 +183,7 @@ async def _check(config: Config, deployment: DeployedVersion, dataset: Path) -> 
 
 def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPrompt]:
     store = existing_store(config, "no model is there that could answer")
-    version = read_registry(config).version(config.promote.model_name, model.number)
+    version = open_registry(config).version(config.promote.model_name, model.number)
     evaluation = verified_record(store, version.evaluation, f"the evaluation of {model.name}")
     try:
         answers = answers_of(store, evaluation, version)
@@ -221,7 +221,7 @@ async def _follow(
     names = config.promote
 
     def find() -> str | None:
-        champion = read_registry(config).holder(names.model_name, names.alias)
+        champion = open_registry(config).holder(names.model_name, names.alias)
         return None if champion is None else champion.version
 
     def report(outcome: str, version: str, sentence: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from flows.runtime.console import say
 from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
-from flows.runtime.stores import open_registry, read_registry
+from flows.runtime.stores import open_registry
 from flows.stages.base import merge
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.config.config import Config
@@ -152,13 +152,13 @@ def read_decision(folder: Path) -> Mapping[str, Any]:
 def _is_registered(config: Config, result: StageResult, policy: StageResult, evaluation: StageResult) -> bool:
     version = read_decision(result.path)["version"]
     name = config.promote.model_name
-    return read_registry(config).knows(name, version, policy.record.sha256, evaluation.record.sha256)
+    return open_registry(config).knows(name, version, policy.record.sha256, evaluation.record.sha256)
 
 
 def _carry_out(config: Config, result: StageResult, *, by_hand: bool) -> str:
     """Move the alias where that is due, and return a sentence that says where it is now."""
     decision, names = read_decision(result.path), config.promote
-    registry = read_registry(config)
+    registry = open_registry(config)
     version = registry.version(names.model_name, decision["version"])
     champion = registry.holder(names.model_name, names.alias)
     this = f"version {version.version} of {names.model_name}"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from flows.runtime.console import say
 from flows.runtime.session import BYTES_NEEDED, session, state_folder
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import open_recorder, open_registry, open_store, read_registry
+from flows.runtime.stores import open_recorder, open_registry, open_store
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -39,7 +39,7 @@ def promote_registered(config: Config, number: str | None, reason: str | None) -
     """Promote a version that is still as it was evaluated, or report that the gate holds it."""
     names, store = config.promote, open_store(config)
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
-        registry = read_registry(config)
+        registry = open_registry(config)
         version = registry.version(names.model_name, number)
         champion = registry.holder(names.model_name, names.alias)
         records = _records(store, version)

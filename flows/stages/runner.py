@@ -23,7 +23,7 @@ from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.run_page import is_recorded, run_log, run_page
 from flows.runtime.session import BYTES_FOR_A_STAGE, mirror_address, prove_space, work_folder
 from flows.runtime.signals import refuse_if_interrupted
-from flows.runtime.stores import open_recorder, open_store, read_registry
+from flows.runtime.stores import open_recorder, open_registry, open_store
 from flows.stages.child_pool import ChildPool
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
@@ -31,7 +31,7 @@ from schemas.progress import Progress
 from schemas.source import source_digest, source_files
 from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.recorder import Recorder, StageRun
-from tasks.lineage.mlflow.registry import RegistryReader
+from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 
 Work = Callable[[Path, Progress, StageRun], Origin | None]
@@ -69,9 +69,9 @@ class Session:
         return open_recorder(self.config)
 
     @property
-    def registry(self) -> RegistryReader:
+    def registry(self) -> Registry:
         """The registered versions, to be read."""
-        return read_registry(self.config)
+        return open_registry(self.config)
 
     @property
     def mirror(self) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.runtime.stores import existing_store, read_registry
+from flows.runtime.stores import existing_store, open_registry
 from flows.stages.registered_version import verified_record
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
@@ -98,7 +98,7 @@ def find_prompt(dataset: Path, beginning: str) -> PromptRow:
 
 
 def _version(config: Config, number: str | None, instead: str) -> PolicyVersion:
-    names, registry = config.promote, read_registry(config)
+    names, registry = config.promote, open_registry(config)
     if number is not None:
         return registry.version(names.model_name, number)
     champion = registry.holder(names.model_name, names.alias)

@@ -101,8 +101,6 @@ class SynthesizeConfig(Section):
     """Prompts to make, by task."""
     logs: Path | None = None
     """Folder of a served model's logs, whose answered prompts are added."""
-    sql_schema: Literal["whole", "needed"] = "whole"
-    """Tables in a system prompt of SQL: all seven, or those the question needs."""
     minority_floor: int = Field(default=500, ge=0)
     """Fewer prompts of a task give a warning."""
     paraphrase: ParaphraseConfig | None = None

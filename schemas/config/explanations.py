@@ -10,6 +10,7 @@ from schemas.did_you_mean import did_you_mean, question_after
 _ENDPOINTS: Final = frozenset({"paraphrase", "rivals", "judge"})
 """Sections that may have a key of an endpoint in the wrong place."""
 REMOVED: Final = {
+    "sql_schema": "SQL prompts show all tables now, as they are served; leave it out",
     "lineage": "OpenLineage events were removed; leave it out: MLflow and the artifacts' records hold the lineage",
     "prompt_search": "the search for prompts was removed; leave it out, and use MLflow's optimize_prompts or GEPA",
     "base-prompt": "this rung was removed; leave it out, and search prompts with MLflow's optimize_prompts or GEPA",

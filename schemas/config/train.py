@@ -2,7 +2,7 @@
 
 from math import log
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -150,16 +150,6 @@ class TrainConfig(Section):
         few, many = 1_500, 40_000
         place = log(min(max(prompts, few), many) / few) / log(many / few)
         return float(self.learning_rate ** (1 - place) * self.learning_rate_at_scale**place)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_removed(cls, values: Any) -> Any:
-        """Leave out removed fields at their defaults: records of earlier policies name them."""
-        removed = {"sql_turns": 1, "curriculum": [], "baseline": "mean", "block_advantages": False}
-        removed |= {"content_threshold": 0.0}
-        if not isinstance(values, dict):
-            return values
-        return {name: value for name, value in values.items() if name not in removed or value != removed[name]}
 
     @model_validator(mode="after")
     def _steps_fit_together(self) -> "TrainConfig":

@@ -1,6 +1,6 @@
 """Sections of the training configuration: adapter, optimizer, optional methods, vLLM, alarms and limits."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -120,13 +120,6 @@ class VllmSection(Section):
         """Return the share of the trainer's GPU that vLLM takes: during sampling if it sleeps, else all the time."""
         return self.memory_share if self.enabled else 0.0
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_removed(cls, values: Any) -> Any:
-        """Leave out the removed `server_url` where it names none: records of earlier policies have it."""
-        kept = ("server_url", None)
-        return {k: v for k, v in values.items() if (k, v) != kept} if isinstance(values, dict) else values
-
 
 class AlarmsSection(Section):
     """Alarms that are worth a person's attention."""
@@ -172,13 +165,6 @@ class PreflightSection(Section):
     """Largest share of the GPU's memory at the peak."""
     min_prompts_per_task: int = Field(default=150, ge=1)
     """Fewest training prompts of a task."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_removed(cls, values: Any) -> Any:
-        """Leave out the removed `max_cache_ratio` at its default: records of earlier policies have it."""
-        kept = ("max_cache_ratio", 5.0)
-        return {k: v for k, v in values.items() if (k, v) != kept} if isinstance(values, dict) else values
 
 
 class PreemptionSection(Section):

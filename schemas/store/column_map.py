@@ -142,7 +142,9 @@ def read_column_map(path: Path) -> ColumnMap:
     try:
         column_map = ColumnMap.model_validate(values)
     except ValidationError as error:
-        raise InputError(f"column map {path}: {_first_fault(error)}") from None
+        # A map of an older version may name what is no longer there.
+        again = "correct it, or write the map again with `tucano init FILES`"
+        raise InputError(f"column map {path}: {_first_fault(error)}; {again}") from None
     files = {
         kind: tuple(file.model_copy(update={"path": path.parent / file.path}) for file in getattr(column_map, kind))
         for kind in ColumnMap.model_fields

@@ -31,8 +31,8 @@ COLUMNS: Final = tuple(SheetRow.model_fields)
 MOST_CHARACTERS: Final = 32_000
 """A spreadsheet's cell holds 32,767 units of UTF-16; a longer text comes back truncated."""
 
-_NEW: Final = Dialect(",", "utf-8-sig", "\r\n")
-"""A new sheet's dialect: with the byte order mark that spreadsheets recognize."""
+_NEW: Final = Dialect(";", "utf-8-sig", "\r\n")
+"""A new sheet's dialect: Excel in Brazil puts what semicolons separate into columns, and recognizes the mark."""
 # Numbers as spreadsheets recognize them.
 _NUMBERS: Final = ("human_score",)
 _NO_CELL_HOLDS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")

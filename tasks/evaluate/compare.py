@@ -77,9 +77,7 @@ class Comparison:
     variance: Mapping[str, Components]
     """Components of the differences' variance: `overall` and each task."""
     prompts: tuple[PromptScores, ...]
-    """The scores behind the numbers, by task and prompt."""
     margin: float
-    """The non-inferiority margin of the verdicts."""
     n_samples: int
     """Answers of each model to each prompt, by each training seed; if they differ, their harmonic mean, rounded."""
     claims: Mapping[TaskName, TaskClaim] = field(default_factory=dict)

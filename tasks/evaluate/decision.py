@@ -72,7 +72,6 @@ class RungStanding:
 
     name: str
     what: str
-    """Its kind, as the report says it."""
     match: Match
 
 
@@ -93,13 +92,10 @@ class GateConditions:
     alone: Match | None = None
     """The base and that policy; None where it is the only one."""
     champion: Match | None = None
-    """The champion and that policy; None without a champion."""
     ladder: Sequence[RungStanding] = ()
-    """What costs less."""
     over_rungs: OverRungs = "report"
     """Whether a gain that a rung has too holds the model."""
     general: GeneralOutcome | None = None
-    """What became of the general instructions; None where they were not asked."""
     missing_references: Mapping[TaskName, MissingReferences] = field(default_factory=dict)
 
     def decide(self, match: Match, margin: float, compare: Compare) -> Comparison:

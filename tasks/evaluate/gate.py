@@ -30,7 +30,6 @@ class PromotionGate:
     verdict: Literal["promote", "hold"]
     """`hold` if anything required was not shown."""
     reasons: tuple[str, ...]
-    """Objections to promotion or, without any, the evidence for it."""
 
     def held(self, *objections: str) -> "PromotionGate":
         """Return a gate that holds, whatever was decided: earlier objections stay, and merits do not."""

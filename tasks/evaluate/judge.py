@@ -43,7 +43,7 @@ Responda apenas com um objeto JSON, sem mais nada: {{"better": "A"}} se a respos
 a B for melhor ou {{"better": "tie"}} se as duas se equivalerem."""
 _UNMISTAKABLE: Final = frozenset({Reading.FENCED, Reading.THOUGHT})
 """Wrappers that leave no doubt about the verdict; repaired, surrounded or contradictory JSON would be a guess."""
-_OUTCOMES: Final[Mapping[tuple[str, str], str]] = {
+_OUTCOMES: Final[Mapping[tuple[str | None, ...], str]] = {
     ("A", "B"): "base",
     ("B", "A"): "tuned",
     ("A", "A"): "flip",
@@ -66,7 +66,6 @@ class JudgeReport:
     """Results of the judge, by test prompt."""
 
     model: str
-    """Its name at its endpoint."""
     prompts: int
     tuned_wins: int
     base_wins: int

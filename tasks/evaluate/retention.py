@@ -43,7 +43,6 @@ class GeneralOutcome:
     required: bool
     """Whether a loss that is not excluded holds the model too."""
     kinds: Mapping[str, FollowedOfKind]
-    """By kind, in the order of the instructions."""
 
     @property
     def measurable(self) -> bool:

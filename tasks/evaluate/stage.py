@@ -54,9 +54,7 @@ class ShownModel(NamedTuple):
     """A model compared for orientation only, without effect on the gate."""
 
     name: str
-    """Its name in the report."""
     answers: Path
-    """Folder of its answers."""
     description: str
     """Its kind, as shown in the report; of an endpoint's model the report makes it."""
     rival: RivalConfig | None = None
@@ -72,24 +70,18 @@ class Evaluation:
     seed: int
     """Seed of the resampling; models that were not trained here are scored under it."""
     store: Path
-    """Folder of the store on which generated SQL is executed."""
     training: Sequence[PromptRow]
     """The training split, which chooses the baselines and decides what is unseen."""
     base: Path
-    """Folder of the base's answers."""
     tuned: Mapping[int, Path]
     """Folders of the tuned policies' answers, by training seed; all are compared with the base."""
     chosen_seed: int
     """Seed of the training whose policy may be promoted: the others are compared with it alone, and its answers and
     ground truth are shown."""
     known: Background
-    """The report's context, as far as known before the scores."""
     scrub: Scrub
-    """Removes personal data from what is shown of completions."""
     output: Path
-    """Receives all files."""
     champion: Path | None = None
-    """Folder of the champion's answers; None without a champion."""
     others: Sequence[ShownModel] = ()
     rungs: Mapping[Rung, Path] = field(default_factory=dict)
     """Folders of the answers of what costs less."""
@@ -98,9 +90,7 @@ class Evaluation:
     prices: Mapping[str, MachinePrice] = field(default_factory=dict)
     """Prices of the machines that answered, by device."""
     trainings: Sequence[LoggedTraining] = ()
-    """The trainings of the tuned policies, whose rollouts are shown."""
     judge: Judge | None = None
-    """Judges the answers to insights; None for no judge."""
 
     def compare(self, before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
         """Compare the second scores with the first by the evaluation's settings."""

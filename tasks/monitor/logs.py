@@ -80,14 +80,6 @@ def read_logs(
     those that name none are excluded too. The answers of challengers are kept apart. Feedback is joined to the answers
     before any is excluded; a reference that the log has stays.
 
-    Args:
-        found: The log files as found.
-        digests: Their digests then.
-        config: The number of days, and the time zone that divides them.
-        champion: Names of the champion in `model_version`.
-        promoted_at: Time of its promotion, with its zone; None if unknown.
-        now: The present, with its zone.
-
     Raises:
         InputError: A file is no log or no feedback, or was changed meanwhile, a row's time is in the future, or two
             different rows have one `request_id`.

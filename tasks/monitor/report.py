@@ -218,14 +218,14 @@ def _parts(page: Page) -> Iterator[Part]:
         (task, decimal(each["mean"]), decimal(each["standard_error"]), each["prompts"], each["answers"])
         for task, each in found["baselines"].items()
     ]
-    header = (
+    promise = (
         worded("task"),
         worded("promised mean"),
         worded("its standard error"),
         worded("prompts of the test"),
         worded("answers"),
     )
-    yield Part("table", worded("What was promised"), [header, *promised])
+    yield Part("table", worded("What was promised"), [promise, *promised])
     models = [(name, decimal(count, 0)) for name, count in found["logs"]["model_versions"].items()]
     if others := found["logs"]["of_other_model_versions"]:
         models.append((worded("all others"), decimal(others, 0)))

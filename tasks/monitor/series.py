@@ -27,13 +27,7 @@ ADDED: Final = 4
 
 
 def standard_error(count: Numbers, total: Numbers, squares: Numbers) -> Numbers:
-    """Return the standard error of means of values in [0, 1], never 0; infinite without values.
-
-    Args:
-        count: Number of values behind each mean.
-        total: Their sum.
-        squares: The sum of their squares.
-    """
+    """Return the standard error of means of values in [0, 1] by sum and sum of squares; never 0, infinite of none."""
     n = count + ADDED
     mean = (total + ADDED / 2) / n
     variance = np.maximum((squares + ADDED / 2 - n * mean**2) / (n - 1), 0.0)
@@ -118,13 +112,7 @@ class RewardCounts:
 
 
 def count_rewards(scored: pl.DataFrame, tasks: Sequence[str], measured: str = "reward") -> RewardCounts:
-    """Count the rewards of some tasks.
-
-    Args:
-        scored: Scored answers: `day`, `task` and what is measured, in [0, 1].
-        tasks: The tasks to count; others are ignored.
-        measured: Its column.
-    """
+    """Count a measure in [0, 1] of some tasks by `day` and `task`; other tasks are ignored."""
     step = (pl.col(measured).cast(pl.Float64) * STEPS - _ROUNDING).ceil().clip(0, STEPS).cast(pl.Int64).alias("step")
     found = (
         scored.lazy()

@@ -94,43 +94,29 @@ class ChallengerTrial:
 
     def reason(self) -> str:
         """State the verdict and what it rests on in a sentence."""
-        if not self.series:
-            return self._worded("is undecided: none of them has an answer of the champion beside it")
-        whole, worse = self.series[0], [each for each in self.series if each.finding == "worse"]
-        if worse:
-            where = "; ".join(
-                worded(
-                    "{name} by {loss} ({range})", name=_said(each.name), loss=decimal(-each.mean), range=_range(each)
-                )
-                for each in worse
+        decisive = [each for each in self.series if each.finding == "worse"] or self.series[:1]
+        differences = [
+            worded(
+                "{name} {difference} ({range})",
+                name=worded("all tasks together") if each.name == ALL else each.name,
+                difference=signed(each.mean),
+                range=interval(each.low, each.high),
             )
-            return self._worded("must go: worse than the champion by more than {tolerance}: {where}", where=where)
-        found = worded(
-            "the difference over all tasks is {difference} ({range})",
-            difference=signed(whole.mean),
-            range=_range(whole),
-        )
-        if whole.finding == "no worse":
-            return self._worded("may grow: not worse than the champion by more than {tolerance}: {found}", found=found)
-        if whole.needed is None:
-            return self._worded("is undecided: {found}; how many more answers it takes cannot be said yet", found=found)
-        grows = whole.mean > -self.tolerance
-        return self._worded(
-            "is undecided: {found}; if it goes on like this, about {more} more answers show that it may grow"
-            if grows
-            else "is undecided: {found}; if it goes on like this, about {more} more answers show that it must go",
-            found=found,
-            more=decimal(_rounded(whole.needed), 0),
-        )
-
-    def _worded(self, verdict: str, **values: str) -> str:
-        begin = worded(
-            "{challenger}, {answers} answers since {day},",
+            for each in decisive
+        ]
+        found = "; ".join(differences) or worded("none of them has an answer of the champion beside it")
+        if self.verdict == "undecided" and decisive and decisive[0].needed is not None:
+            # To two digits: an estimate has no more.
+            more = decimal(int(float(f"{decisive[0].needed:.2g}")), 0)
+            found = worded("{found}; if it goes on like this, about {more} more answers decide", found=found, more=more)
+        return worded(
+            "{challenger}, {answers} answers since {day}: {verdict}; challenger less champion: {found}",
             challenger=self.challenger,
             answers=decimal(self.answers, 0),
             day=written_day(self.first_day),
+            verdict=worded(self.verdict),
+            found=found,
         )
-        return f"{begin} {worded(verdict, tolerance=shortest(self.tolerance), **values)}"
 
     def document(self) -> dict[str, Any]:
         """Return the trial as JSON-compatible values."""
@@ -188,19 +174,6 @@ def _series(name: str, found: pl.DataFrame, tolerance: float, chance: float) -> 
 
 def _by_number(name: str) -> int:
     return int(name.rpartition("/")[2])
-
-
-def _said(name: str) -> str:
-    return worded("all tasks together") if name == ALL else name
-
-
-def _range(series: TrialSeries) -> str:
-    return interval(series.low, series.high)
-
-
-def _rounded(count: int) -> int:
-    """Round to two digits: an estimate has no more."""
-    return int(float(f"{count:.2g}"))
 
 
 def trial_sentence(trials: Sequence[ChallengerTrial]) -> str:

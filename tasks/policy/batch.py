@@ -6,11 +6,11 @@ the same way, and sample the same tokens.
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.causes import causes_of
-from tasks.policy.vllm_sleep import asleep_bytes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -68,6 +68,19 @@ def _memory_left(model: "PreTrainedModel") -> float:
     _, total = torch.cuda.mem_get_info(device)
     allowed = total * min(GPU_SHARE, torch.cuda.get_per_process_memory_fraction(device))
     return float(allowed - torch.cuda.memory_allocated(device) + asleep_bytes())
+
+
+def asleep_bytes() -> int:
+    """Return the bytes that vLLM released when it fell asleep, and that torch still counts as allocated.
+
+    vLLM unmaps its weights and its cache, and keeps their tensors (vLLM's issue 17117).
+    """
+    module = sys.modules.get("vllm.device_allocator.cumem")
+    if module is None:
+        return 0
+    allocations = module.CuMemAllocator.get_instance().pointer_to_data.values()
+    # Fields of a handle: the device, the size, the address, the physical memory.
+    return sum(int(allocation.handle[1]) for allocation in allocations if allocation.is_asleep)
 
 
 def host_memory() -> int:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final, NoReturn, Protocol
+from typing import IO, Any, Final, NoReturn
 
 from pydantic import BaseModel
 
@@ -51,22 +51,8 @@ OnAlarm = Callable[[str, int, str], None]
 """Called with the name of an alarm, the step of its begin, and a description."""
 
 
-class ChildProcess(Protocol):
-    """Child process that leads a session of its own: a `subprocess.Popen`, or a fork."""
-
-    @property
-    def pid(self) -> int:
-        """Number of the process and of its group."""
-
-    @property
-    def returncode(self) -> int | None:
-        """Exit code, negative for a signal; None as long as nobody has seen it end."""
-
-    def poll(self) -> int | None:
-        """Return the exit code; None while it runs."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end and return the exit code; raise `subprocess.TimeoutExpired` after so many seconds."""
+ChildProcess = subprocess.Popen[str] | ForkedChild
+"""Child process that leads a session of its own."""
 
 
 class Channel:
@@ -186,7 +172,7 @@ def run_child(
 
 def _start(
     work: Sequence[str], interpreter: Path | None, environment: Mapping[str, str], log: IO[bytes]
-) -> "subprocess.Popen[str] | ForkedChild":
+) -> ChildProcess:
     if interpreter is None and work[0].startswith(MAY_FORK) and work[0] != LAUNCHER:
         forked = fork_child(work, environment, log)
         if forked is not None:

@@ -204,11 +204,7 @@ class Endpoint:
         return str(failures[0]) if failures else None
 
     async def _ask(self, question: EndpointQuestion) -> Reply:
-        body = {
-            **self._fields,
-            "seed": question.seed,
-            "messages": as_messages(question.system, question.text),
-        }
+        body = {**self._fields, "seed": question.seed, "messages": as_messages(question.system, question.text)}
         try:
             return await self._retrying(self._attempt, body)
         except _Transient as failure:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from schemas.documents import Rollout
 from schemas.progress import Progress, silent
@@ -66,27 +66,11 @@ def generate(
     tokenizer: "PreTrainedTokenizerBase",
     conversations: Sequence[list[Message]],
     *,
-    temperature: float,
-    max_tokens: int,
-    batch_size: int,
     seed: int,
-    progress: Progress = silent,
-    grammars: Sequence[str] = (),
-    stock: bool = False,
+    **settings: Any,
 ) -> list[Completion]:
-    """Answer every conversation, in the given order; the arguments are those of `generate_samples`, of one seed."""
-    (completions,) = generate_samples(
-        model,
-        tokenizer,
-        conversations,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        batch_size=batch_size,
-        seeds=[seed],
-        progress=progress,
-        grammars=grammars,
-        stock=stock,
-    )
+    """Answer every conversation, in the given order; the settings are those of `generate_samples`, of one seed."""
+    (completions,) = generate_samples(model, tokenizer, conversations, seeds=[seed], **settings)
     return completions
 
 

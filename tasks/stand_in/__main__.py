@@ -23,9 +23,8 @@ from schemas.faults import first_fault
 from schemas.source import source_digest
 from tasks.curate.known_prompts import read_known, words_hashes, write_known
 from tasks.policy.stand_in import CARD_FILE, FOLDER, KNOWN_FILE
-from tasks.stand_in.lessons import Lesson, lessons
+from tasks.stand_in.lessons import Lesson, Recipe, lessons
 from tasks.stand_in.model import build_model, build_tokenizer
-from tasks.stand_in.recipe import Recipe
 from tasks.stand_in.scores import scores_by_task
 from tasks.stand_in.training import train
 
@@ -55,7 +54,13 @@ def main() -> int:
 
 
 def make(recipe: Recipe, output: Path, *, scored: int, start: Path | None = None) -> None:
-    """Train a stand-in and write it into a folder; equal recipes give equal bytes on equal machines."""
+    """Train a stand-in and write it with its card, which scores so many prompts of each task.
+
+    Equal recipes give equal bytes on equal machines. Without `start`, another stand-in, the first weights are random.
+
+    Raises:
+        InputError: The folder holds something else.
+    """
     if output.exists() and any(output.iterdir()) and not (output / CARD_FILE).exists():
         raise InputError(f"{output} is not empty and holds no stand-in; give another folder")
     draft = output.with_name(f"{output.name}.draft")

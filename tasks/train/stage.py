@@ -109,10 +109,7 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
     """
     training = _Training(request_file, channel)
     barrier(training.config)
-    with (
-        memory_errors_translated(training.config),
-        (training.lead if rank() == 0 else training.follow)() as process,
-    ):
+    with memory_errors_translated(training.config), (training.lead if rank() == 0 else training.follow)() as process:
         with ended_by_another(process.preemption, process.leave):
             prepared = training.prepare(process, start)
             trainer, checkpoint = prepared.started.trainer, prepared.checkpoint

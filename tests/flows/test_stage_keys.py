@@ -173,7 +173,6 @@ def test_no_module_is_imported_by_a_name_that_no_key_sees() -> None:
     by_name = {
         "tasks/commerce/example_makers.py": "tasks.commerce.{name}.prompts",
         "tasks/commerce/registry.py": "tasks.commerce.{name}.task",
-        "tasks/train/methods/registry.py": "tasks.train.methods.{name}",
     }
     assert found == {
         # Libraries, which constraints pin.

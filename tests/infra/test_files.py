@@ -149,3 +149,10 @@ def test_a_job_of_vertex_ai_is_one_spot_l4_and_carries_no_secret() -> None:
     # One after another; the V4.2 report's training took that long.
     hours = 22.6 * len(load_config("l4", []).train.seeds)
     assert variables["properties"]["maximum_run_time_hours"]["default"] > hours
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.stem)
+def test_an_image_has_a_base_of_a_fixed_version_and_a_user_of_its_own(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert re.findall(r"^FROM (\S+)$", text, re.MULTILINE) == ["python:3.11-slim-bookworm"]
+    assert re.findall(r"^USER (\S+)$", text, re.MULTILINE) == ["1000"]

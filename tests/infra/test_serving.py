@@ -157,3 +157,21 @@ def test_where_no_disk_lasts_the_log_is_in_the_bucket_before_the_container_ends(
             "logs/2026-11-27.jsonl": [{"answer": 1}, {"answer": 2}],
             "logs/feedback/2026-11-27.jsonl": [{"rating": 5}],
         }
+
+
+def test_a_gateway_reads_mlflow_as_a_user_that_changes_nothing_and_has_no_other_password() -> None:
+    for service in GATEWAYS:
+        given = SERVICES[service]["environment"]
+        assert given["MLFLOW_TRACKING_USERNAME"] == "gateway"
+        assert given["MLFLOW_TRACKING_PASSWORD"] == SERVICES["mlflow"]["environment"]["MLFLOW_GATEWAY_PASSWORD"]
+        # With Prefect's, whoever takes it over could run what he likes on the workers.
+        assert not [name for name in given if name.startswith("PREFECT")]
+    assert not [name for name in SERVICES["engine"]["environment"] if re.search("PASSWORD|TOKEN|AUTH", name)]
+
+
+def test_the_container_of_the_engines_machine_is_as_closed_as_that_of_compose() -> None:
+    script = (INFRA / "terraform" / "scripts" / "engine-startup.sh").read_text(encoding="utf-8")
+    for option in ("--read-only", "--tmpfs /tmp:exec", "--cap-drop ALL", "--security-opt no-new-privileges"):
+        assert option in script
+    assert os.access(REPOSITORY / "infra" / "docker" / "engine.sh", os.X_OK)
+    assert "infra/docker/engine.sh" in script

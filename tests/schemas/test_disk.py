@@ -10,7 +10,7 @@ from schemas.errors import Interrupted
 from tests.small_disk import fill, mounted_disk
 
 
-def test_what_replaces_a_file_has_its_permissions_and_is_behind_its_link(tmp_path: Path) -> None:
+def test_a_replaced_file_keeps_permissions_and_link(tmp_path: Path) -> None:
     file, link = tmp_path / "file", tmp_path / "link"
     file.write_bytes(b"before")
     file.chmod(0o640)

@@ -149,7 +149,7 @@ def test_a_thread_of_a_library_that_parses_meanwhile_ends_no_stage(
         ("tasks/curate/words.py", 'FOUND_MODULES = ("tasks.*.no",)\n', r"names 'tasks\.\*\.no', which is no module"),
     ],
 )
-def test_what_cannot_be_read_is_named(repository: Path, name: str, text: str, words: str) -> None:
+def test_unreadable_modules_are_named(repository: Path, name: str, text: str, words: str) -> None:
     write(repository, name, text)
     with pytest.raises(ValueError, match=words):
         source_digest("tasks.curate.stage")
@@ -222,5 +222,5 @@ def test_comments_docstrings_and_blank_lines_are_no_code(repository: Path) -> No
         ('x = 1\n"""said"""', 'x = 1\nx = """said"""'),
     ],
 )
-def test_what_a_program_does_is_code(repository: Path, one: str, other: str) -> None:
+def test_a_change_of_behaviour_changes_the_digest(repository: Path, one: str, other: str) -> None:
     assert code_digest(repository, one) != code_digest(repository, other)

@@ -95,7 +95,7 @@ def test_a_signal_ends_the_wait_at_once(file: SqliteFile, monkeypatch: pytest.Mo
         signal.signal(signal.SIGALRM, before)
 
 
-def test_what_a_killed_writer_left_half_done_is_undone(file: SqliteFile) -> None:
+def test_a_killed_writers_half_done_change_is_undone(file: SqliteFile) -> None:
     ended = subprocess.run([sys.executable, "-c", KILLED_IN_A_WRITE, str(file.path)], check=False)
     assert ended.returncode == -signal.SIGKILL
     assert file.path.with_name(f"{file.path.name}-journal").stat().st_size

@@ -21,9 +21,7 @@ class Serving:
     """Latency and cost of one model on the test split."""
 
     model: str
-    """Name of the model: `base`, `tuned`, `champion` or another model's name."""
     answers: int
-    """Number of answers."""
     mean_tokens: float | None
     """Generated tokens per answer; None if an endpoint did not report all of them."""
     truncated_share: float

@@ -33,13 +33,9 @@ class Answer(BaseModel):
     index: int = Field(ge=0)
     """Index of its prompt in the test split, from 0."""
     text: str
-    """The answer, which is hostile text."""
     tokens: int | None = Field(ge=0)
-    """Generated tokens; None if an endpoint reported none."""
     stop_reason: StopReason
-    """Reason why it ended."""
     prompt_tokens: int | None = Field(default=None, ge=0)
-    """Prompt tokens as counted by an endpoint."""
 
 
 class Batch(BaseModel):
@@ -48,13 +44,10 @@ class Batch(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     sample: int = Field(ge=0)
-    """Number of the sample, from 0."""
     number: int = Field(ge=0)
-    """Number of the batch within the sample."""
     seconds: float = Field(ge=0)
     """Time from its start until all of it was answered; its share where several samples were drawn together."""
     answers: tuple[Answer, ...] = Field(min_length=1)
-    """One per prompt."""
     device: str | None = None
     """Device of our own machine that answered; None for an endpoint, and in older files."""
     parts: int = Field(default=1, ge=1)
@@ -73,9 +66,7 @@ class AnswerTiming(BaseModel):
     seconds: float
     """Latency of the answer; in a batch, of the whole batch."""
     tokens: int | None
-    """Generated tokens; None if an endpoint reported none."""
     prompt_tokens: int | None
-    """Prompt tokens; None if an endpoint reported none, and without an endpoint."""
 
 
 class Timing(BaseModel):
@@ -94,7 +85,6 @@ class Timing(BaseModel):
     unknown_to_engine: str | None = None
     """What kept our engine from answering on a CPU, so that transformers' `generate` did; None if nothing did."""
     answers: tuple[AnswerTiming, ...]
-    """In the order of the rollouts."""
 
 
 class FinishedBatches:

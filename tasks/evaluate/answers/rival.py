@@ -118,11 +118,7 @@ def _spread(items: Sequence[Item]) -> Sequence[Item]:
 def _first_replies(
     endpoint: Endpoint, questions: Sequence[EndpointQuestion], rival: RivalConfig, max_tokens: int
 ) -> dict[str, Reply]:
-    """Ask the first questions, and return their replies by key; at least one holds an answer.
-
-    Raises:
-        EndpointError: The endpoint failed, or none of its replies holds an answer.
-    """
+    """Ask the first questions, and return their replies by key; at least one holds an answer."""
     replies: dict[str, Reply] = {}
     failure = endpoint.ask_all(questions, replies.__setitem__)
     if failure is not None:

@@ -24,7 +24,6 @@ class InstructionCheck(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     check: str
-    """Name of the check; the other fields are its parameters."""
 
     def passed(self, answer: str) -> bool:
         """Return whether an answer does it."""
@@ -37,13 +36,10 @@ class GeneralInstruction(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
-    """Its name, which never changes."""
     kind: str
     """What it asks for, such as `dates`."""
     prompt: str
-    """What the model is told."""
     checks: tuple[InstructionCheck, ...] = Field(min_length=1)
-    """All of which an answer must pass."""
     right: str
     """An answer that follows it."""
     wrong: str

@@ -30,30 +30,21 @@ class CardFacts:
     """Recorded facts of a model version."""
 
     decision: Mapping[str, Any]
-    """The promotion's decision.json."""
     report: Mapping[str, Any]
-    """The evaluation's report.json."""
     report_text: str
-    """The evaluation's report.md."""
     training: Mapping[str, Any]
-    """The policy's training.json."""
     dataset: DatasetSummary
-    """The dataset's summary."""
     data_card: str
-    """The dataset's README.md."""
     base_model: str | None
-    """Hub name of the model that it was trained from."""
     base_commit: str | None
     """Commit of that model's repository; None for a local folder."""
     load_in_4bit: bool
-    """Whether it was trained beside a 4-bit base."""
     merged: MergeCheck | None
     """Comparison of the merged model with base and adapter; None if each task has its own adapter, or if the version is
     held."""
     served_is_tested: bool
     """Whether the merged model itself answered the test, and not base and adapter."""
     identities: Mapping[str, str]
-    """The sha256 of each artifact that it consists of, by its part."""
 
     @property
     def promoted(self) -> bool:

@@ -55,7 +55,6 @@ class Undecided:
     scope: str
     block: PairedStats
     samples: int
-    """Answers to each prompt of each seed."""
     prompts: Mapping[int, int | None]
     """Prompts that show a difference of the margin, by training seeds; None if no number of prompts does."""
 
@@ -65,7 +64,6 @@ class LadderStep(NamedTuple):
 
     name: str
     scores: Mapping[TaskName, float]
-    """Mean score, by task."""
     overall: float
     left: PairedStats | None
     """The tuned model's scores beside these, which take the base's place; None for the tuned model itself."""

@@ -31,7 +31,6 @@ class ScoredAnswer:
     completion: str
     reward: float
     components: Mapping[str, float]
-    """The reward's components, by their names."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,6 @@ class SideBySide:
     """Prompt with each model's answer."""
 
     reason: Reason
-    """Rule by which it was chosen."""
     scores: PromptScores
     """Means over samples and seeds, by which it was chosen."""
     prompt: str

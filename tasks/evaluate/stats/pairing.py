@@ -181,7 +181,6 @@ class Cells:
     prompts: tuple[tuple[TaskName, str], ...]
     """The rows: each prompt's task and identity."""
     seeds: tuple[int, ...]
-    """The columns: the training seeds in their order."""
     base: Numbers
     """Mean scores of the base model, shape (prompts, seeds)."""
     tuned: Numbers

@@ -23,9 +23,7 @@ class Need:
     """Sample size that finds an effect with power .80 by a one-sided test at .05."""
 
     seeds: int
-    """Training seeds."""
     samples: int
-    """Answers to each prompt of each seed."""
     prompts: int | None
     """The smallest number of prompts, 2 or more; None if none is enough, since the seeds alone spread too widely."""
 
@@ -39,9 +37,7 @@ class EarlierComparison:
     without_spread: tuple[str, ...]
     """Scopes left out of them: all their prompts have one difference, or there is one prompt."""
     margin: float
-    """Its margin, in score."""
     n_seeds: int
-    """Training seeds of the tuned model."""
 
 
 def plan(

@@ -46,17 +46,14 @@ class PairedStats:
 
     n_prompts: int
     n_seeds: int
-    """Training seeds."""
     n_nonzero: int
     """Prompts on which the two models' scores differ."""
     mean_base: float
     mean_tuned: float
     mean_difference: float
-    """Tuned minus base."""
     ci_low: float | None
     """Lower end of the two-sided 95 % BCa interval of the mean difference, see `resampling.mean_interval`."""
     ci_high: float | None
-    """Upper end of the same interval."""
     hodges_lehmann: float
     """Median of the means of all pairs of differences: the typical difference, robust to outliers."""
     rank_biserial: float
@@ -64,9 +61,7 @@ class PairedStats:
     p_win: float
     """Share of prompts on which the tuned model scores higher."""
     p_tie: float
-    """Share of prompts with equal scores."""
     p_loss: float
-    """Share of prompts on which the tuned model scores lower."""
     p_signflip: float
     """One-sided p of the sign-flip test that the mean difference is greater than 0."""
     p_wilcoxon: float
@@ -84,7 +79,6 @@ class PairedStats:
     their spread is so wide that it takes more trainings instead. If all prompts have one difference, see
     `prompts_without_spread`."""
     verdict: Verdict
-    """Summary verdict; see `judge`."""
 
     @property
     def shows_gain(self) -> bool:
@@ -103,7 +97,6 @@ class Blocks:
     overall: PairedStats
     """Over all prompts equally. Tasks are not strata here, which makes the interval wider rather than narrower."""
     tasks: Mapping[TaskName, PairedStats]
-    """By task, corrected for their number."""
     margins: Mapping[TaskName, float] = field(default_factory=dict)
     """The largest acceptable loss of each task, where each has one of its own."""
 

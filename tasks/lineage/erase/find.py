@@ -71,7 +71,6 @@ class Place:
     rows: int
     """Rows of the file that are theirs; 0 if there are no rows, as in a model's weights."""
     action: str
-    """Required action, which `tucano forget --apply` does."""
     possibly: bool = False
     """Whether this is only possible, because inputs are lost or unreadable."""
 
@@ -90,7 +89,6 @@ class Reached:
     """The prompt_id of each prompt that was made from it, paraphrases included."""
     places: tuple[Place, ...]
     models: tuple[str, ...]
-    """Registered model versions trained on it, as NAME/VERSION."""
     possible_models: tuple[str, ...]
     """Versions possibly trained on it: inputs are lost or unreadable."""
     notes: tuple[str, ...]
@@ -127,7 +125,6 @@ class IdentifiedTable:
 
     record: ArtifactRecord
     file: str
-    """Its path in the artifact."""
     rows: "pl.DataFrame"
     """Its columns among `PEOPLE` and `PROMPTS`: text, null if a row has none."""
 

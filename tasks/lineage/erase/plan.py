@@ -32,11 +32,8 @@ class Forgetting(BaseModel):
     asked: str
     """The id as the user gave it, as a hash with the secret."""
     kind: AskedKind | None
-    """What the user said that the id is of."""
     kinds: tuple[str, ...]
-    """What the id is of."""
     config_digest: str
-    """Digest of the configuration that models are made again with."""
     secret: str
     """Decides the random ids in the store; it goes with the journal."""
     holding: dict[str, ArtifactKind]
@@ -50,33 +47,23 @@ class Forgetting(BaseModel):
     identities: dict[str, tuple[str, ...]]
     """All their ids, as hashes with the secret, by the columns that hold them."""
     prompts: int
-    """Prompts that were made of them."""
     splits: dict[str, int] = Field(default_factory=dict)
     """Their rows in each split of the dataset that is made again."""
     doubts: tuple[str, ...]
-    """Sentences on what cannot be searched."""
     done: tuple[str, ...] = ()
-    """Steps that were finished."""
     log_lines: dict[str, int] = Field(default_factory=dict)
-    """Number of lines taken out of each kind of log."""
     lines_by_text: int = 0
     """Those of them that their text alone found."""
     lines_in_doubt: dict[str, int] = Field(default_factory=dict)
     """Lines that stay, as they may be somebody else's, by file."""
     versions_removed: tuple[str, ...] = ()
-    """Registered versions that were removed, of any name."""
     replaced: dict[str, str] = Field(default_factory=dict)
     """The sha256 of each new artifact, by that of the one in whose place it is."""
     kept: tuple[str, ...] = ()
-    """Artifacts of the chain as it is now."""
     removed: dict[str, ArtifactKind] = Field(default_factory=dict)
-    """Artifacts that were removed."""
     removed_runs: tuple[str, ...] = ()
-    """Their runs in MLflow."""
     trainings: tuple[str, ...] = ()
-    """Trainings whose checkpoints are removed."""
     unreached: tuple[str, ...] = ()
-    """Sentences on what could not be reached."""
     missed: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """By step, sentences on what it could not reach now, and tries again."""
     left: tuple[str, ...] = ()

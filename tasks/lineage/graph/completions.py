@@ -34,9 +34,7 @@ class NewestRun:
     evaluation: ArtifactRecord | None
     policies: tuple[ArtifactRecord, ...]
     dataset: str
-    """The sha256 of the dataset that they learned from."""
     scrub: Callable[[str], tuple[str, Any]]
-    """Replaces the personal data in a text."""
 
     def step(self, step: int, task: str | None) -> list[Row]:
         """Return the rollouts of a step, of one task or of all, as logged.

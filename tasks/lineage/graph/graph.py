@@ -14,7 +14,6 @@ class Node:
     kind: str
     """An artifact's kind, or a name such as `version`, `checkpoint`, `prompt` and `review`."""
     name: str
-    """Display name."""
     facts: Mapping[str, str]
     """Facts in display order; never a text of a shopper."""
 

@@ -23,7 +23,6 @@ class ModelVersion:
     model: str
     number: str
     policy: str
-    """The sha256 of its policy."""
     promotions: tuple[ArtifactRecord, ...]
     """The promotions that registered it or recorded a person's later decision, the oldest first."""
     earlier: bool

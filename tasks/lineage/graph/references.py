@@ -37,9 +37,7 @@ class ResolvedReference:
     keys: tuple[str, ...]
     """The nodes that it names; several for a run with several artifacts."""
     rows: tuple[PlacedRow, ...] = ()
-    """Rows of the prompts that it names, or that were made from the origins."""
     origins: tuple[StoreOrigin, ...] = ()
-    """The review, order or customer that it names."""
 
     @property
     def description(self) -> str:
@@ -58,7 +56,6 @@ class Registered:
     aliases: Mapping[str, str]
     """The version of each alias, as far as known without asking."""
     ask_alias: Callable[[str], str | None]
-    """Returns the version of an alias; None if there is no such alias."""
     ask_run: Callable[[str], Sequence[str]]
     """Returns the sha256 of each artifact of a pipeline's run; empty if there is no such run."""
 
@@ -66,11 +63,7 @@ class Registered:
 def find_reference(
     text: str, inventory: Inventory, deleted: Sequence[str], versions: Sequence[ModelVersion], registered: Registered
 ) -> ResolvedReference:
-    """Resolve a reference, also to artifacts that the store no longer has, but that others were made from.
-
-    Raises:
-        InputError: It names nothing, or several things.
-    """
+    """Resolve a reference, also to artifacts that the store no longer has, but that others were made from."""
     wanted = text.strip()
     if not wanted:
         raise InputError(f"REF is empty; give {WHAT_THERE_IS}")

@@ -44,7 +44,6 @@ class PlacedRow:
     reason: str | None
     """Reason of the quarantine; None elsewhere."""
     artifact: str
-    """The sha256 of the artifact."""
     place: str
     """`prompts`, the name of a split, or `quarantine`."""
 

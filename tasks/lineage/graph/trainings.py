@@ -24,11 +24,9 @@ class TrainingCheckpoint:
     fencing: int
     created_at: datetime
     base: str
-    """The sha256 of its base."""
     reward: float | None
     """The validation reward of its step, in [0, 1]; None if not validated."""
     digests: frozenset[str]
-    """The sha256 of each of its files."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,6 @@ class Lineage:
     reference: str
     kind: ReferenceKind
     subjects: tuple[str, ...]
-    """The keys of the nodes that it names."""
     graph: Graph
     rows: dict[str, tuple[str, ...]]
     """The prompt_id of every row in the dataset of a model or an artifact, by split."""

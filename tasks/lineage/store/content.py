@@ -22,11 +22,7 @@ def file_names(folder: Path) -> list[str]:
 
 
 def digest_files(folder: Path) -> dict[str, str]:
-    """Return the sha256 of every file of a folder by its relative path.
-
-    Raises:
-        ValueError: The folder is empty, or holds anything but plain files and folders.
-    """
+    """Return the sha256 of every file of a folder by its relative path."""
     names = file_names(folder)
     if not names:
         raise ValueError(f"the draft {folder} is empty; a stage that made nothing has no artifact")

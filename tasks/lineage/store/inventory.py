@@ -58,7 +58,6 @@ class ArtifactFault:
 
     sha256: str
     kind: ArtifactKind | None
-    """None if the store has nothing of it."""
     file: str | None
     """Its path in the artifact; None for the artifact as a whole."""
     what: Damage | Literal["no record", "damaged record"]

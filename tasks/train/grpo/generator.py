@@ -148,11 +148,7 @@ class RolloutGenerator:
         """Draw completions with our own engine, by the settings that TRL's would follow."""
         trainer, decoding = self._trainer, self._trainer.generation_config
         choice = Sampled(
-            keys,
-            temperature=decoding.temperature,
-            top_k=decoding.top_k,
-            top_p=decoding.top_p,
-            guide=trainer.guide(),
+            keys, temperature=decoding.temperature, top_k=decoding.top_k, top_p=decoding.top_p, guide=trainer.guide()
         )
         return Engine(trainer.accelerator.unwrap_model(trainer.model)).draw(
             prompt_ids,

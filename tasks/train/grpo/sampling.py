@@ -27,13 +27,7 @@ class Generator(Protocol):
 class RolloutSampler:
     """Chooses each step's rollouts. Its state is saved with the checkpoint."""
 
-    def __init__(
-        self,
-        recipe: TrainConfig,
-        rows: Sequence[PromptRow],
-        seed: int,
-        generator: Generator,
-    ) -> None:
+    def __init__(self, recipe: TrainConfig, rows: Sequence[PromptRow], seed: int, generator: Generator) -> None:
         self._generator = generator
         self._recipe = recipe
         self._methods = methods_of(recipe)
@@ -81,11 +75,7 @@ class RolloutSampler:
     ) -> RolloutGroups:
         """Replace sampled completions by the answers of methods, and add what was replaced to `unused`."""
         sampled = SampledGroups(
-            recipe=self._recipe,
-            prompts=rows,
-            rewards=rollouts.group_rewards(),
-            seed=self._seed,
-            draw=draw,
+            recipe=self._recipe, prompts=rows, rewards=rollouts.group_rewards(), seed=self._seed, draw=draw
         )
         answers: dict[int, str] = {}
         for method in self._methods:

@@ -123,11 +123,7 @@ def _groups(
             speechless,
         ),
         (("cache",), lambda: [check_cache(trainer, ids, limits)], speechless),
-        (
-            ("moved_by_a_step", "finite_step", "memory"),
-            lambda: check_step(trainer, rate, limits, longest),
-            speechless,
-        ),
+        (("moved_by_a_step", "finite_step", "memory"), lambda: check_step(trainer, rate, limits, longest), speechless),
         (
             ("adapter_reload", "merge_drift"),
             lambda: check_adapter(trainer, request.base, ids, limits, seed),

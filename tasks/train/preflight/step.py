@@ -13,7 +13,7 @@ import torch
 
 from schemas.config.train_sections import PreflightSection
 from schemas.tables.prompts import PromptRow
-from tasks.policy.vllm_sleep import asleep_bytes
+from tasks.policy.batch import asleep_bytes
 from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.preflight.check import FINITE_REMEDY, LORA, Check
 

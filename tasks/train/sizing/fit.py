@@ -4,11 +4,10 @@ Every sequence counts at its maximum length. A forward and a backward pass of th
 a card (docs/l4.md). Imports nothing heavy; the preflight's own step measures what is estimated here.
 """
 
-from math import ceil, gcd
 from typing import Final
 
 from schemas.config.config import Config
-from schemas.config.train import GradientCheckpointing, TrainConfig
+from schemas.config.train import GradientCheckpointing
 from schemas.errors import InputError
 from tasks.policy.merge import ANSWER_TOKENS, CHECK_PROMPTS
 from tasks.train.dpo.pairs import pairs_per_pass
@@ -86,7 +85,10 @@ def cache_bytes(shape: DecoderShape, number: int) -> int:
 
 
 def stage_memory(config: Config, shape: DecoderShape) -> dict[str, float]:
-    """Return the smallest GPU that each stage needs, in bytes; nothing for a stand-in, which trains on a CPU."""
+    """Return the smallest GPU that each stage needs, in bytes; nothing for a stand-in, which trains on a CPU.
+
+    A batch of answers that a GPU has no room for is split, down to one sequence.
+    """
     if config.policy.stand_in:
         return {}
     recipe, start = config.train, config.warm_start
@@ -95,7 +97,7 @@ def stage_memory(config: Config, shape: DecoderShape) -> dict[str, float]:
     cached = sequence * cache_bytes(shape, BFLOAT16_BYTES)
     stages = {
         "training": training_bytes(config, shape),
-        "answering": _on_gpu(weights + _split_cache(config, weights, config.evaluate.batch_size, cached)),
+        "answering": _on_gpu(weights + cached),
     }
     if not recipe.adapter_per_task:
         exact = (config.curate.max_prompt_tokens + ANSWER_TOKENS) * cache_bytes(shape, FLOAT32_BYTES)
@@ -129,14 +131,11 @@ def training_bytes(config: Config, shape: DecoderShape) -> float:
     scored = sequences * recipe.max_completion_tokens
     whole_logits = GUIDED_COPIES * FLOAT32_BYTES * scored * shape.vocabulary
     tokens = sequences * sequence
-    if recipe.backend == "transformers" and not (is_dpo or with_vllm or recipe.stock_update):
-        tokens = _packed_tokens(recipe, config.curate.max_prompt_tokens)
     cached = sequence * cache_bytes(shape, BFLOAT16_BYTES)
     stays = weight_bytes(shape, BFLOAT16_BYTES, four_bit=recipe.load_in_4bit)
     stays += adapter_bytes(shape.adapter_parameters(rank), recipe.optimizer.name)
     few = min(CHECKED_LAYERS, shape.layers)
     sampling = _on_gpu(stays + (0 if with_vllm else recipe.completions_per_step // recipe.processes * cached))
-    wanted = min(config.validation_prompts, config.evaluate.batch_size)
     peak = max(
         sampling,
         _on_gpu(
@@ -144,7 +143,6 @@ def training_bytes(config: Config, shape: DecoderShape) -> float:
             + kept_bytes(shape, rank, tokens, sequence, recipe.gradient_checkpointing)
             + (_head_bytes(shape, scored) if recipe.guided == "none" else whole_logits)
         ),
-        _on_gpu(stays + _split_cache(config, stays, wanted, cached)),
         # The first layers of a second base, into which the preflight merges.
         _on_gpu(stays + FLOAT32_BYTES * (shape.linear_parameters * few // shape.layers + shape.other_parameters)),
     )
@@ -158,22 +156,6 @@ def _on_gpu(tensors: float) -> float:
 
 def _head_bytes(shape: DecoderShape, tokens: int) -> int:
     return FLOAT32_BYTES * min(tokens, HEAD_TOKENS) * min(shape.vocabulary, HEAD_ENTRIES)
-
-
-def _packed_tokens(recipe: TrainConfig, prompt_tokens: int) -> int:
-    """Return the tokens of the largest packed row, in which groups stand in order."""
-    completions, group = recipe.completions_per_pass, recipe.generations
-    # A pass may begin within a group, where the passes before it have ended.
-    prompts = ceil((group - gcd(group, completions) + completions) / group)
-    return prompts * prompt_tokens + completions * recipe.max_completion_tokens
-
-
-def _split_cache(config: Config, stays: float, wanted: int, each: float) -> float:
-    """Return the cache of the prompts that are answered at once: a batch too large for the machine is split."""
-    if config.train.device_memory_gb is None:
-        return wanted * each
-    room = memory_limit(config) * (1 - config.train.vllm.share_of_card) - _on_gpu(stays)
-    return max(1, min(wanted, int(room / (each * (1 + FRAGMENTATION))))) * each
 
 
 def memory_limit(config: Config) -> float:

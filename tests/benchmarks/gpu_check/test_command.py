@@ -8,7 +8,7 @@ import torch
 
 from benchmarks.gpu_check import __main__ as command
 from benchmarks.gpu_check.__main__ import GROUPS, Group
-from benchmarks.gpu_check.base import Row, Scale, append_row, build, read_rows, row_of
+from benchmarks.gpu_check.base import Row, Scale, append_row, build
 from benchmarks.gpu_check.inputs import recipe_of
 from benchmarks.gpu_check.memory import cases
 from benchmarks.gpu_check.rollouts import DIFFERENCE, memory_row, sampling_rows
@@ -87,14 +87,6 @@ def test_a_failed_groups_child_is_heard_and_no_earlier_one(
     shown = capsys.readouterr().err
     assert "what the child died of" in shown
     assert "of another group" not in shown
-
-
-def test_rows_survive_their_file(tmp_path: Path) -> None:
-    rows = [row_of("name", "measured", "limit", {"a": 1.5}, within=within) for within in (True, False)]
-    for row in rows:
-        append_row(tmp_path / "rows", row)
-    assert read_rows(tmp_path / "rows") == rows
-    assert [row.verdict for row in rows] == ["ok", "MISSED"]
 
 
 @pytest.mark.parametrize("backend", ["transformers", "unsloth"])

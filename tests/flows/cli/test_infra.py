@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -45,7 +45,8 @@ class Team:
         return {thing["name"]: thing["status"] for thing in json.loads(ended.stdout)["things"]}
 
     def ids(self) -> dict[str, UUID]:
-        things = [*self.client.read_work_pools(), *self.client.read_deployments(), *self.client.read_automations()]
+        pools, deployments = self.client.read_work_pools(), self.client.read_deployments()
+        things: list[Any] = [*pools, *deployments, *self.client.read_automations()]
         return {each.name: each.id for each in things}
 
 

@@ -63,7 +63,7 @@ def test_each_deployment_is_filled_with_the_profile(profile: str) -> None:
 def test_an_automation_without_its_notification_block_does_nothing() -> None:
     created: list[Any] = []
     server = EmptyServer()
-    server.create_automation = created.append
+    server.create_automation = created.append  # type: ignore[attr-defined]
     things, _ = planned(REPOSITORY, load_config("local"), server)
     next(thing for thing in things if thing.name == "gate-refused").write()
     assert [action.type for action in created[0].actions] == ["do-nothing"]
@@ -123,6 +123,6 @@ def test_a_worker_that_is_no_deployment_and_a_pool_of_another_type_are_refused(t
     with pytest.raises(InputError, match=r"workers.training is 'training/trian', and neither prefect.yaml nor"):
         planned(REPOSITORY, load_config("local", remote))
     server = EmptyServer()
-    server.read_work_pool = lambda _: SimpleNamespace(type="docker")
+    server.read_work_pool = lambda _: SimpleNamespace(type="docker")  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=r"work pool cpu has the type 'docker', and infra/work_pools.yaml says 'proce"):
         planned(REPOSITORY, load_config("local"), server)

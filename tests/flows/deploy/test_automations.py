@@ -4,12 +4,8 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
-from prefect.server.events.actions import SendNotification
 from prefect.server.events.schemas.automations import EventTrigger
 from prefect.server.events.schemas.events import ReceivedEvent
-from prefect.server.schemas.responses import FlowRunResponse
-from prefect.server.utilities.user_templates import render_user_template_sync
-from prefect.settings import PREFECT_UI_URL, temporary_settings
 
 from flows.deploy.files import read_declared
 from schemas.source import REPOSITORY
@@ -70,19 +66,6 @@ def test_a_refusal_is_reported_once_wherever_it_was_said(events: list[ReceivedEv
     assert [trigger.covers(event) for event in events] == [True, *[False] * (len(events) - 1)]
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        ended("monitor", "GateRefused: not of a retraining"),
-        ended("training", "InputError: this worker would not train what is asked for"),
-        ended("retrain", "GateRefused: not yet", state="AwaitingRetry"),
-    ],
-    ids=["another flow", "another error", "another state"],
-)
-def test_other_failures_notify_nobody(event: ReceivedEvent) -> None:
-    assert not EventTrigger.model_validate(SHIPPED["gate-refused"][1]["trigger"]).covers(event)
-
-
 HELD = ReceivedEvent.model_validate(
     {
         "occurred": datetime.now(UTC),
@@ -140,30 +123,3 @@ def test_people_are_notified_at_once_of_a_model_that_is_held_and_of_a_sheet_that
     trigger = EventTrigger.model_validate(SHIPPED[name][1]["trigger"])
     assert trigger.immediate
     assert trigger.covers(event) is reported
-
-
-@pytest.mark.parametrize(
-    ("name", "event", "words"),
-    [
-        ("promotion-held", HELD, ["tucano2-commerce version 7 is held back", "sql_qa: worse by 0.08"]),
-        ("service-alarm", LATE, ["the service has an alarm", "silence: no answer since 2026-03-09"]),
-        (
-            "scores-awaited",
-            suspended("Suspended", "retrain"),
-            ["retrain-2026-06-06-seed42 waits for", "artifact audit-sheet"],
-        ),
-    ],
-    ids=["held", "alarm", "awaited"],
-)
-def test_a_notification_says_what_and_why_and_where_people_see_it(
-    name: str, event: ReceivedEvent, words: list[str]
-) -> None:
-    # As the server does: with the run that the event is of, or came from.
-    run = FlowRunResponse(id=uuid4(), flow_id=uuid4(), name="retrain-2026-06-06-seed42", labels={})
-    action = SHIPPED[name][1]["actions"][0]
-    notification = SendNotification(block_document_id=uuid4(), subject=action["subject"], body=action["body"])
-    with temporary_settings({PREFECT_UI_URL: "http://localhost:4200"}):
-        context = {"event": event, "flow_run": run}
-        text = "\n".join(render_user_template_sync(each, context) for each in (notification.subject, notification.body))
-    assert [word for word in words if word not in text] == []
-    assert text.endswith(f" http://localhost:4200/runs/flow-run/{run.id}")

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing, nullcontext
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
@@ -145,12 +147,47 @@ def test_the_session_server_ends_with_a_parent_that_was_killed(tmp_path: Path, p
     assert not alive
 
 
+@contextmanager
+def stranger(port: int) -> Iterator[None]:
+    """Answer each request at a port with a page, as another program does that takes it."""
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<html>another program</html>")
+
+        do_POST = do_GET  # noqa: N815 - the names are the library's
+
+        def log_message(self, *_: object) -> None:
+            """Log nothing."""
+
+    deadline = time.monotonic() + SECONDS_TO_LEAVE
+    while True:
+        try:
+            server = ThreadingHTTPServer(("127.0.0.1", port), Page)
+            break
+        except OSError:  # the last thread of the killed server is still there
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 @pytest.mark.integration
-@pytest.mark.parametrize("is_asked_to_end", [False, True])
-def test_a_killed_server_ends_the_run_with_one_sentence(
-    is_asked_to_end: bool, tmp_path: Path, prefect_home: PlaceDatabase
-) -> None:
-    """Prefect's client would try for minutes, and end in a traceback; so too where SIGTERM comes meanwhile."""
+@pytest.mark.parametrize("then", ["nothing", "SIGTERM", "its port is taken"])
+def test_a_killed_server_ends_the_run_with_one_sentence(then: str, tmp_path: Path, prefect_home: PlaceDatabase) -> None:
+    """Prefect's client would try for minutes, and end in a traceback; so too where SIGTERM comes meanwhile.
+
+    Nor is another program on its port taken for it, whose page would end the client in a traceback.
+    """
     prefect_home(tmp_path / "state" / "prefect")
     program = (
         "import sys\n"
@@ -176,16 +213,18 @@ def test_a_killed_server_ends_the_run_with_one_sentence(
     assert run.stdout is not None
     assert run.stdout.readline() == "ready\n"
     (server,) = psutil.Process(run.pid).children()
+    port = int(server.cmdline()[-1])
     server.kill()
-    if is_asked_to_end:
+    if then == "SIGTERM":
         run.terminate()
     began = time.monotonic()
-    _, said = run.communicate(timeout=60)
+    with stranger(port) if then == "its port is taken" else nullcontext():
+        _, said = run.communicate(timeout=60)
     assert run.returncode == Interrupted.exit_code, said
     assert time.monotonic() - began < SECONDS_TO_LEAVE
     assert said.startswith("tucano: ")
     assert "run the same command again to resume" in " ".join(said.split())
-    assert is_asked_to_end or f"killed by SIGKILL; its log is {tmp_path / 'state' / 'prefect.log'}" in said
+    assert then == "SIGTERM" or f"killed by SIGKILL; its log is {tmp_path / 'state' / 'prefect.log'}" in said
 
 
 def test_a_server_of_somebody_elses_that_goes_away_is_one_sentence(

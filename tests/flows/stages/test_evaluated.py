@@ -1,4 +1,4 @@
-"""The champion that a challenger is compared with, trainings as the browser shows them, and answers for traces."""
+"""The champion that a challenger is compared with, trainings as the browser shows them."""
 
 import json
 from collections.abc import Mapping
@@ -10,15 +10,12 @@ from typing import Any, cast
 import pytest
 
 from flows.runtime.stores import open_recorder, open_registry, open_store
-from flows.stages.evaluate import MAX_TRACED_A_TASK, champion_for, logged_training, traced_answers
+from flows.stages.evaluate import champion_for, logged_training
 from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
-from tasks.evaluate.completions.rows import ShownAnswers, as_document
-from tests.tasks.curate.prompt_rows import prompt_row
-from tests.tasks.evaluate.completions.logged import scored
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 
@@ -129,19 +126,3 @@ def test_alarms_follow_the_limits_that_the_training_ran_under(tmp_path: Path, pa
     assert [alarm.step for alarm in found.alarms] == steps
     assert [log.name for log in found.logs] == ["step-000001-000020.parquet", "step-000021-000040.parquet"]
     assert found.validation == {0: {"push": 0.5}, 2: {"push": 0.75}}
-
-
-def test_both_models_answers_to_the_first_prompts_of_each_task_are_taken() -> None:
-    rows = [prompt_row("sentiment", f"Avaliação {number}") for number in range(MAX_TRACED_A_TASK + 3)]
-    models = {
-        name: ShownAnswers([scored(row, f"{name} {row.prompt}", 0.25) for row in rows], [1.0] * len(rows))
-        for name in ("base", "tuned", "sft")
-    }
-    found = list(traced_answers(as_document([], [], models, lambda texts: [(text, None) for text in texts])))
-    first = sorted(row.prompt_id for row in rows)[:MAX_TRACED_A_TASK]
-    assert [(each.prompt_id, each.model) for each in found] == [
-        (prompt, name) for prompt in first for name in ("base", "tuned")
-    ]
-    assert found[0].completion == f"base {found[0].prompt}"
-    assert found[0].scores == {"reward": 0.25, "reward.polarity": 0.25, "ground truth": 1.0}
-    assert '"polarity": "positive"' in (found[0].reference or "")

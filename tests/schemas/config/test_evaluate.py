@@ -58,7 +58,7 @@ body = { chat_template_kwargs = { enable_thinking = true }, reasoning_effort = "
         ),
     ],
 )
-def test_what_a_rival_may_not_be_is_said_in_a_sentence(tables: list[str], said: str) -> None:
+def test_an_invalid_rival_is_refused_in_a_sentence(tables: list[str], said: str) -> None:
     with pytest.raises(InputError) as caught:
         rivals(*tables)
     assert said in str(caught.value)

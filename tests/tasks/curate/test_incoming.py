@@ -79,7 +79,7 @@ def test_one_id_for_two_prompts_is_refused_with_its_rows(tmp_path: Path) -> None
     assert open_prompts(twice, tmp_path).rows == 3
 
 
-def test_what_is_no_table_of_prompts_is_named(tmp_path: Path) -> None:
+def test_an_invalid_prompt_table_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"prompts\.parquet does not exist"):
         open_prompts(tmp_path, tmp_path)
     (tmp_path / "prompts.parquet").write_bytes(b"PAR1 nothing")

@@ -40,7 +40,7 @@ def test_one_word_replaced_added_or_left_out_is_found(other: str) -> None:
     assert pairs(asked(other), asked(REVIEW)) == [(0, 1)]
 
 
-def test_what_a_reference_does_not_know_contradicts_nothing() -> None:
+def test_unknown_values_contradict_nothing() -> None:
     other = REVIEW.replace("prazo", "dia")
     assert pairs(asked(REVIEW), asked(other, rating=5, fields=None)) == [(0, 1)]
     assert pairs(asked(REVIEW), asked(other, rating=4, fields=None)) == []
@@ -95,7 +95,7 @@ LONG = "o produto chegou bem antes do prazo e veio bem embalado"
 
 
 @pytest.mark.parametrize("source", ["review_id", "order_id", "customer_id"])
-def test_what_different_people_said_needs_a_line_of_its_own_to_be_alike(source: str) -> None:
+def test_texts_of_different_people_need_a_longer_line_to_be_alike(source: str) -> None:
     def said(text: str, who: str | None) -> PromptRow:
         return prompt_row("extraction", FORM.format(text), KNOWN, **{source: who})
 
@@ -106,7 +106,7 @@ def test_what_different_people_said_needs_a_line_of_its_own_to_be_alike(source: 
     assert pairs(said(f"{SHORT} mesmo", "a"), said(SHORT, "b")) == []
 
 
-def test_what_is_found_is_what_comparing_all_pairs_finds() -> None:
+def test_the_search_finds_the_pairs_of_a_full_comparison() -> None:
     generator = random.Random(5)
     vocabulary = [
         "o",

@@ -66,7 +66,7 @@ def append(dataset: Path, split: str, row: PromptRow) -> None:
 
 
 @pytest.mark.parametrize("rows_at_once", ROWS_AT_ONCE)
-def test_what_nobody_touched_passes_with_any_number_of_rows_at_once(dataset: Path, rows_at_once: int) -> None:
+def test_an_untouched_dataset_passes_with_any_number_of_rows_at_once(dataset: Path, rows_at_once: int) -> None:
     prove(dataset, rows_at_once, in_processes(1))
 
 

@@ -7,8 +7,6 @@ from tasks.evaluate.claims import (
     AgainstBaseline,
     Floor,
     TaskClaim,
-    judged,
-    judged_overall,
     unlearned_tasks,
 )
 from tests.tasks.evaluate.test_gate import BETTER, NON_INFERIOR, UNDECIDED
@@ -68,14 +66,6 @@ def test_one_text_for_every_prompt_is_a_collapse_unless_the_base_does_the_same_a
     both = replace(alike, base_variety=0.1)
     assert both.verdict(NON_INFERIOR) == "non-inferior"
     assert both.verdict(BETTER) == "collapsed"
-
-
-def test_overall_is_not_better_where_no_task_is() -> None:
-    tasks = judged({"push": BETTER}, {"push": replace(GOOD, variety=0.1)})
-    assert judged_overall(BETTER, tasks).verdict == "no better"
-    nothing = judged({"push": BETTER}, {"push": replace(GOOD, floors=(Floor("auc", 0.6, 0.5, 0.5),))})
-    assert judged_overall(BETTER, nothing).verdict == "not learned"
-    assert judged_overall(BETTER, judged({"push": BETTER}, {"push": GOOD})).verdict == "better"
 
 
 @pytest.mark.parametrize(

@@ -115,3 +115,9 @@ real = ArtifactStore.record
 def _at(record: ArtifactRecord, day: int | None) -> ArtifactRecord:
     """Date a plan, since all of a test's are made within a second."""
     return record if day is None else record.model_copy(update={"created_at": datetime(2026, 1, day, tzinfo=UTC)})
+
+
+def test_a_plan_that_was_never_evaluated_is_no_look(store: ArtifactStore) -> None:
+    plan, _ = answered(store)
+    commit_plan(store, plan.model_copy(update={"margin": 0.2}))
+    assert count_looks(store, commit_plan(store, plan)).number == 1

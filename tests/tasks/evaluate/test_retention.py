@@ -1,6 +1,5 @@
 """General instructions: planted models that lost instructions are held, and others are not."""
 
-import random
 from collections.abc import Callable, Sequence
 
 from schemas.config.evaluate import EvaluateConfig, General
@@ -27,16 +26,6 @@ def answered(follows: Follows) -> list[Rollout]:
 def outcome(base: Follows, tuned: Follows, mode: General = "require") -> GeneralOutcome:
     config = EvaluateConfig(resamples=1000, general=mode)
     return measure_general(config, answered(base), answered(tuned), seed=3)
-
-
-def share_of(share: float, seed: int) -> Follows:
-    """Follow a random share of the instructions."""
-    chosen = set(random.Random(seed).sample(range(len(ALL)), round(share * len(ALL))))
-    return lambda number, _: number in chosen
-
-
-def able_but_of(able: Follows, kept: set[int]) -> Follows:
-    return lambda number, each: able(number, each) and number in kept
 
 
 def half(number: int, _: GeneralInstruction) -> bool:
@@ -77,19 +66,3 @@ def test_a_base_that_follows_next_to_none_is_not_measurable_and_no_objection() -
     gate = found.decide(PROMOTED)
     assert gate.verdict == "promote"
     assert "not measurable" in gate.reasons[-1]
-
-
-def test_equally_good_models_are_told_apart_from_damaged_ones() -> None:
-    """Of 60 % of the instructions 20 models keep some 19 of 20, and 20 others two thirds."""
-    able = share_of(0.6, 0)
-    verdicts = []
-    for kept in (0.95, 0.65):
-        held = 0
-        for seed in range(20):
-            generator = random.Random(seed)
-            kept_ones = {number for number in range(len(ALL)) if generator.random() < kept}
-            tuned = outcome(able, able_but_of(able, kept_ones))
-            held += tuned.objection is not None
-        verdicts.append(held)
-    assert verdicts[0] <= 1
-    assert verdicts[1] == 20

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from flows.stages.monitor import scrubbed_texts as scrub
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from schemas.tables.feedback import FeedbackCounts, with_feedback
+from schemas.tables.feedback import with_feedback
 from schemas.tables.log_file import LogFile, LogFiles, log_files, require_rows
 from schemas.tables.log_table import read_production_logs
 from tasks.monitor.logs import (
@@ -23,7 +23,6 @@ from tasks.monitor.logs import (
     TWICE,
     Logs,
     read_logs,
-    scrubbed,
     scrubbed_references,
 )
 from tests.tasks.monitor.logged import NOW, answer, write_log
@@ -164,20 +163,6 @@ def test_escaped_personal_data_is_found_in_values_and_keys(written: str, kind: s
     assert found == {"note": [f"de [{kind}]"], f"chave [{kind}]": {"a": None}}
 
 
-def test_every_answer_gets_its_own_clean_texts() -> None:
-    table = pl.DataFrame(
-        {
-            "prompt": [f"de {CPF}", "a", f"de {CPF}"],
-            "completion": ["b", f"para {CPF}", "c"],
-            "reference": [None, json.dumps({"x": CPF}), json.dumps({"x": "y"})],
-        }
-    )
-    clean = scrubbed(table, scrub)
-    assert clean["prompt"].to_list() == ["de [CPF]", "a", "de [CPF]"]
-    assert clean["completion"].to_list() == ["b", "para [CPF]", "c"]
-    assert clean["reference"].to_list() == [None, '{"x":"[CPF]"}', '{"x":"y"}']
-
-
 ONE, OTHER, THIRD = (f"push-{digit * 32}" for digit in "123")
 
 
@@ -211,17 +196,6 @@ def test_the_newest_line_counts_of_references_and_of_ratings_each(tmp_path: Path
     assert known(logs) == [("new", 3)]
 
 
-def test_a_reference_that_the_log_has_stays_since_people_chose_what_to_correct(tmp_path: Path) -> None:
-    answers = [
-        answer(request_id=ONE, days_ago=1, reference=of("logged"), rating=1),
-        answer(request_id=OTHER, rating=1),
-    ]
-    logs = joined(tmp_path, answers, [said(each, reference=of("corrected"), rating=5) for each in (ONE, OTHER)])
-    assert known(logs) == [("logged", 5), ("corrected", 5)]
-    assert logs.table["known_before"].to_list() == [True, False]
-    assert logs.feedback == FeedbackCounts(lines=2, references=1, ratings=2, unknown=0)
-
-
 def test_elsewhere_a_correction_takes_the_place_of_the_logs_reference() -> None:
     schema = {"request_id": pl.String, "task": pl.String, "reference": pl.String, "rating": pl.Int64}
     answers = pl.DataFrame([(ONE, "push", "logged", None)], schema=schema, orient="row")
@@ -231,20 +205,6 @@ def test_elsewhere_a_correction_takes_the_place_of_the_logs_reference() -> None:
     assert counts.references == 1
 
 
-def test_the_digests_tell_feedback_from_logs_and_change_with_it(tmp_path: Path) -> None:
-    joined(tmp_path, [answer(request_id=ONE)], [said(ONE, rating=1)])
-    before = log_files(tmp_path).digests()
-    assert before.keys() == {"2026-03-10.jsonl", "feedback/0.jsonl"}
-    file = tmp_path / "feedback" / "0.jsonl"
-    # A line without an end is left to the next run, and an empty or hidden file is none.
-    file.write_bytes(file.read_bytes() + b'{"request_id": "pu')
-    (tmp_path / "feedback" / "1.jsonl").touch()
-    (tmp_path / "feedback" / ".2.jsonl").write_text("{}\n", encoding="utf-8")
-    assert log_files(tmp_path).digests() == before
-    write_log(file, [said(ONE, rating=2)])
-    assert log_files(tmp_path).digests() != before
-
-
 def test_feedback_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
     joined(tmp_path, [answer(request_id=ONE)], [said(ONE, rating=1)])
     found = log_files(tmp_path)
@@ -252,3 +212,13 @@ def test_feedback_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> No
     write_log(tmp_path / "feedback" / "0.jsonl", [said(ONE, rating=2)])
     with pytest.raises(InputError, match="were changed while they were read"):
         read_logs(found, digests, MonitorConfig(), CHAMPION, None, NOW)
+
+
+@pytest.mark.parametrize("number", [52998224725, 52998224725.0])
+def test_a_number_that_is_a_persons_becomes_a_text(number: float) -> None:
+    assert cleaned({"product": "vaso", "n": number, "rating": 5}) == {"product": "vaso", "n": "[CPF]", "rating": 5}
+
+
+def test_a_key_that_is_there_twice_hides_nothing() -> None:
+    text = '{"product": "' + CPF + '", "product": "vaso", "offer": null}'
+    assert scrubbed_references(pl.Series([text]), scrub).to_list() == ['{"product":"vaso","offer":null}']

@@ -157,73 +157,6 @@ def test_like_is_compared_with_like_with_references_and_without(tmp_path: Path) 
     assert promised["with"] < promised["without"] == 1.0
 
 
-FIELDS: dict[str, Any] = dict.fromkeys(("delivery_issue", "product_issue", "seller_issue"), False) | {
-    "sentiment": "positive",
-    "sentiment_score": 5,
-    "churn_risk": 0.1,
-    "main_complaint": "",
-    "complaint_category": "none",
-    "repeat_intent": True,
-    "would_recommend": True,
-}
-ANSWERED = FIELDS | {"sentiment_score": 4}
-"""What the champion answers: one field is wrong."""
-WRONG = FIELDS | {
-    "sentiment": "negative",
-    "sentiment_score": 1,
-    "churn_risk": 0.9,
-    "delivery_issue": True,
-    "main_complaint": "A entrega",  # Words of the review, no praise: others are seen without a reference.
-    "complaint_category": "delivery",
-    "repeat_intent": False,
-    "would_recommend": False,
-}
-REVIEW = "Analise.\nNota: 5\nAvaliação: A entrega chegou hoje. Adorei"
-
-
-def extracting(folder: Path, fields: Sequence[dict[str, Any] | None]) -> ServingChampion:
-    """Make a champion whose test answers have references that know these fields."""
-    who = champion(folder)
-    lines = [
-        {
-            "prompt_id": f"p{number}",
-            "task": "extraction",
-            "prompt": f"{REVIEW} {number}",
-            "completion": json.dumps(ANSWERED),
-            "reference": {"rating": 5, "fields": known},
-        }
-        for number, known in enumerate(fields)
-    ]
-    write_log(who.answers, lines)
-    return who
-
-
-def extracted(found: dict[str, Any], known: dict[str, Any] | None) -> list[dict[str, Any]]:
-    asked: dict[str, Any] = {"task": "extraction", "prompt": REVIEW, "completion": json.dumps(found)}
-    return days_of(3, reference={"rating": 5, "fields": known}, **asked)
-
-
-def test_references_that_know_less_than_the_test_splits_make_no_better_and_no_worse_answers(tmp_path: Path) -> None:
-    known_by_each = {name: FIELDS[name] for name in ("sentiment", "sentiment_score")}
-    for name, logged, seen in (("nothing", None, False), ("some", known_by_each, True), ("all", FIELDS, True)):
-        for found in (ANSWERED, WRONG):
-            folder = tmp_path / f"{name}-{found is WRONG}"
-            folder.mkdir()
-            who = extracting(folder, [FIELDS, FIELDS | {"repeat_intent": None}] * 30)
-            looked = look(folder, extracted(found, logged), who)
-            promised, reward = looked.found["baselines"]["extraction"]["mean"], looked.answers["reward"].mean()
-            if seen and found is WRONG:
-                assert reward < promised - 0.1
-            else:
-                assert reward == pytest.approx(promised)
-            assert looked.monitoring.drift.found is (seen and found is WRONG)
-            (note,) = looked.found["notes"]
-            assert note.startswith("extraction: not every reference")
-            assert "fields.repeat_intent" in note
-            assert ("fields.sentiment_score" in note) is (name == "nothing")
-            assert ("fields.churn_risk" in note) is (name != "all")
-
-
 def test_written_answers_are_scrubbed_and_name_no_request(tmp_path: Path) -> None:
     telling: dict[str, Any] = {
         "prompt": f"{PUSH_PROMPT} para {CPF}",
@@ -353,7 +286,7 @@ def test_a_challenger_that_answers_worse_must_go_and_is_no_drift_of_the_champion
     for name in (REPORT_TEXT, "report.html"):
         text = (looked.folder / name).read_text(encoding="utf-8")
         assert "tucano2-commerce/4, 240 answers since" in text
-        assert "must go: worse than the champion" in text
+        assert "must go; challenger less champion" in text
         assert "each wrong with a chance of 5 % at most" in text
 
 

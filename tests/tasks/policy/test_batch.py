@@ -1,13 +1,15 @@
 """The sequences that a machine has memory for."""
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from tasks.policy import batch
-from tasks.policy.batch import host_memory, longest_sequence, sequence_bytes, sequences_at_once
+from tasks.policy.batch import asleep_bytes, host_memory, longest_sequence, sequence_bytes, sequences_at_once
 from tasks.policy.load import load_policy
 
 GB = 10**9
@@ -40,9 +42,7 @@ def test_as_many_are_generated_at_once_as_fit_and_never_more_than_are_asked_for(
         assert sequences_at_once(model, 100, 100, most) == at_once
 
 
-def test_of_the_longest_sequence_as_many_fit_as_were_asked_for_and_the_model_can_read_it(
-    model: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_longest_sequence_fits_as_often_as_asked_and_can_be_read(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = sum(weight.nbytes for weight in model.parameters())
     for tokens, sequences, longest in ((100, 3, 100), (1, 64, 1), (10**6, 3, model.config.max_position_embeddings)):
         memory = int((weights + sequences * sequence_bytes(model, tokens, 0)) / batch.HOST_SHARE) + 1
@@ -61,3 +61,17 @@ def test_a_container_has_the_memory_that_it_may_use(tmp_path: Path, monkeypatch:
     assert host_memory() == whole
     limit.write_text("1048576\n", encoding="ascii")
     assert host_memory() == 1048576
+
+
+def test_only_what_is_asleep_was_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted as vLLM 0.31 keeps it: by address, a handle whose second part is the size."""
+    monkeypatch.delitem(sys.modules, "vllm.device_allocator.cumem", raising=False)
+    assert asleep_bytes() == 0
+    allocations = {
+        place: SimpleNamespace(handle=(0, size, 1, 2), is_asleep=asleep)
+        for place, (size, asleep) in enumerate([(700, True), (30, False), (5, True)])
+    }
+    allocator = SimpleNamespace(pointer_to_data=allocations)
+    module = SimpleNamespace(CuMemAllocator=SimpleNamespace(get_instance=lambda: allocator))
+    monkeypatch.setitem(sys.modules, "vllm.device_allocator.cumem", module)
+    assert asleep_bytes() == 705

@@ -100,7 +100,7 @@ def test_the_bits_of_the_weights_are_not_the_number_of_cores(
     ("visible", "expected"),
     [(None, "0"), ("0,1", "0"), ("3,1", "3"), ("GPU-5ebe9f43,GPU-ac33420d", "GPU-5ebe9f43"), ("", "")],
 )
-def test_of_two_gpus_a_child_sees_the_first_that_is_visible(
+def test_a_child_sees_the_first_visible_gpu(
     visible: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With two in sight, transformers' Trainer wraps the model in DataParallel, which TRL refuses with a traceback."""

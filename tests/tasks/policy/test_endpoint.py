@@ -110,7 +110,7 @@ def test_a_busy_endpoint_is_asked_again_when_it_wants(slept: list[float]) -> Non
         pytest.param(chat_server.Reply(GOOD.body, seconds=5), "did not answer within 0.2 s", id="slow"),
     ],
 )
-def test_what_stays_wrong_is_one_sentence_after_a_few_attempts(reply: chat_server.Reply, said: str) -> None:
+def test_a_lasting_fault_is_one_sentence_after_a_few_attempts(reply: chat_server.Reply, said: str) -> None:
     with serve(in_turn([reply])) as server, pytest.raises(EndpointError) as caught:
         ask(server.url, timeout_seconds=0.2)
     message = str(caught.value)
@@ -184,7 +184,7 @@ def test_a_key_that_is_none_is_refused_unsaid(monkeypatch: pytest.MonkeyPatch, v
         pytest.param(says(None, "content_filter"), ("", "content_filter", None, None), id="filtered"),
     ],
 )
-def test_what_the_endpoint_says_of_an_answer_is_kept_and_nothing_is_guessed(
+def test_metadata_of_an_answer_is_kept_and_nothing_is_guessed(
     reply: chat_server.Reply, expected: tuple[object, ...]
 ) -> None:
     with serve(in_turn([reply])) as server:

@@ -89,7 +89,7 @@ def test_an_end_of_turn_ends_the_completion(policy: tuple[Any, Any], monkeypatch
     assert _answer(policy, 1, stock=True) == [Completion("o", 2, StopReason.END_OF_TURN)] * len(CONVERSATIONS)
 
 
-def test_what_stands_behind_the_end_is_not_read_and_other_ends_count_where_they_come_last(
+def test_tokens_behind_the_end_are_not_read_and_other_ends_count_last(
     policy: tuple[Any, Any],
 ) -> None:
     tokenizer = policy[1]

@@ -41,7 +41,7 @@ def test_the_first_process_speaks_and_both_work_each_with_a_gpu(
 
 
 @pytest.mark.parametrize("struck", ["parent", "launcher"])
-def test_whoever_is_killed_above_them_no_process_is_left(struck: str, tmp_path: Path) -> None:
+def test_a_killed_parent_leaves_no_process(struck: str, tmp_path: Path) -> None:
     program = (
         "from pathlib import Path\n"
         "from tests.tasks.policy.test_launch import _run\n"

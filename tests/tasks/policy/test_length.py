@@ -95,7 +95,7 @@ def test_a_tokenizer_that_lengthens_texts_is_not_trusted_to_bytes(tmp_path: Path
         assert lengths.too_long(table, tokens).to_list() == [False]
 
 
-def test_what_cannot_measure_says_so(tmp_path: Path) -> None:
+def test_a_missing_tokenizer_is_reported(tmp_path: Path) -> None:
     table = _table(("Seja breve.", "oi"))
     with pytest.raises(InputError, match=r"no tokenizer can be read from policy\.name '.*missing' "):
         PromptLengths.of(PolicyConfig(name=str(tmp_path / "missing"))).too_long(table, 50)

@@ -88,6 +88,8 @@ def test_a_folder_that_is_not_there_or_lacks_a_part_is_refused_saying_which(base
     without_weights = copy_of(base, tmp_path / "bare")
     (without_weights / "model.safetensors").unlink()
     assert "it has no weights" in refusal(without_weights)
+    (without_weights / "adapter").mkdir()
+    assert "make the base again with --fresh" in refusal(without_weights)
     with pytest.raises(InputError, match="no tokenizer can be read from") as refused:
         load_tokenizer(tmp_path / "none")
     assert "there is no such folder" in one_sentence(refused)

@@ -133,7 +133,7 @@ def test_a_merge_that_went_wrong_is_not_passed_off_as_the_policy(
     assert not (tmp_path / "merged").exists()
 
 
-def test_what_is_on_disk_is_compared_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_written_weights_are_compared_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = _write_base(tmp_path / "base", dtype="bfloat16")
     adapter = _write_adapter(tmp_path / "adapter", base)
     monkeypatch.setattr(merge, "WRITTEN_TOLERANCE", 0.0)

@@ -35,7 +35,7 @@ def test_a_plain_policy_is_shared_and_not_copied(base: Path) -> None:
         (lambda model: _configured(model, model_type="llama"), "model_type: llama"),
     ],
 )
-def test_what_is_not_known_is_named(base: Path, change: Callable[[Any], Any], reason: str) -> None:
+def test_unknown_parts_of_a_policy_are_named(base: Path, change: Callable[[Any], Any], reason: str) -> None:
     model = load_base(base, four_bit=False)
     assert reason_against(model) is None
     assert reason in str(reason_against(change(model)))

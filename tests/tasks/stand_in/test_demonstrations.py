@@ -13,7 +13,7 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS, score_rollout
-from tasks.stand_in.demonstrations import SHARES, demonstrate, is_careless
+from tasks.stand_in.lessons import SHARES, demonstrate, is_careless
 from tasks.synthesize.simulated import simulate_store
 
 DRAWS = 40

@@ -1,8 +1,7 @@
 """Lessons of the stand-in: each once, right at first and imperfect at the end, of stores that no profile can name."""
 
 from tasks.commerce.registry import TASKS
-from tasks.stand_in.lessons import lessons
-from tasks.stand_in.recipe import Recipe
+from tasks.stand_in.lessons import Recipe, lessons
 
 SMALL = Recipe(steps=24, demonstrated_steps=6, batch_size=8, orders=120, prompts=dict.fromkeys(TASKS, 12))
 

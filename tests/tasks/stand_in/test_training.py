@@ -54,9 +54,7 @@ def test_equal_recipes_write_the_bytes_that_both_cards_promise(tmp_path: Path) -
     assert _promised(tmp_path / "first") == _promised(tmp_path / "second")
 
 
-def test_what_was_trained_is_taken_as_it_is_and_refused_with_another_byte(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trained_stand_in_is_refused_with_another_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = tmp_path / "made"
     make(SHORT, made, scored=0)
     monkeypatch.setattr(stand_in, "FOLDER", made)

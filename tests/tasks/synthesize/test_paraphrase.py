@@ -197,6 +197,6 @@ def test_an_endpoint_that_need_not_hold_is_given_up_once_and_reported(tmp_path: 
         "",
     ],
 )
-def test_what_is_no_question_of_the_bank_is_never_sent(line: str) -> None:
+def test_only_questions_of_the_bank_are_sent(line: str) -> None:
     assert find_sentence(replace(sql_row("SP"), prompt=line)) is None
     assert find_sentence(replace(sql_row("SP"), prompt=f"{line}\nQuantos?")) is None

@@ -50,7 +50,7 @@ def test_a_prompt_that_was_asked_twice_counts_once_with_its_newest_reference(tmp
     assert [row.reference for row in served(tmp_path, [new, old])] == [reference()]
 
 
-def test_what_was_asked_with_another_system_prompt_is_left_out(tmp_path: Path) -> None:
+def test_prompts_with_another_system_prompt_are_left_out(tmp_path: Path) -> None:
     def asked(system: str) -> dict[str, Any]:
         return answer(prompt_id=content_id("push", system, PUSH_PROMPT, {}), reference=reference())
 

@@ -44,7 +44,7 @@ def synthesize(folder: Path, toml: str = MAP, **config: object) -> PromptsSummar
     return stage.run(settings, 3, folder / "out", silent, folder / "state", own=own)
 
 
-def test_what_the_files_lack_is_simulated_only_where_asked(tmp_path: Path) -> None:
+def test_lacking_tasks_are_simulated_only_on_request(tmp_path: Path) -> None:
     counts = {"sentiment": 9, "churn": 4, "push": 5}
     summary = synthesize(tmp_path, counts=counts, simulate=["churn"])
     assert summary.origins["sentiment"] == {"files": 3}

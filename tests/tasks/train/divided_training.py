@@ -69,7 +69,7 @@ class Trained:
 
 
 def make_request(folder: Path, **recipe: Any) -> TrainRequest:
-    """Make what a training reads, and return what the train stage would ask for."""
+    """Make what a training reads, and return what the train stage would ask for: of `DIVIDED`, or another recipe."""
     model, tokenizer = tiny_policy()
     model.save_pretrained(folder / "base")
     tokenizer.save_pretrained(folder / "base")
@@ -80,7 +80,7 @@ def make_request(folder: Path, **recipe: Any) -> TrainRequest:
     (folder / "audit").mkdir()
     tasks = {"push": RECORD.tasks["push"], "sentiment": RECORD.tasks["push"]}
     return request_of(
-        TrainConfig.model_validate({**DIVIDED, **recipe}),
+        TrainConfig.model_validate(recipe or DIVIDED),
         folder,
         folder / "mirror",
         audit=audited(folder / "audit", tasks=tasks),

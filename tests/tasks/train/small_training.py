@@ -111,13 +111,7 @@ def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: A
     rewards = SpreadRewards(Databases(()), "grounded")
     model, tokenizer = quantized_policy(folder) if config.load_in_4bit else tiny_policy()
     arguments = grpo_arguments(
-        config,
-        weights=rewards.weights,
-        prompts=len(rows),
-        max_prompt_tokens=200,
-        seed=seed,
-        work=folder,
-        on_gpu=False,
+        config, weights=rewards.weights, prompts=len(rows), max_prompt_tokens=200, seed=seed, work=folder, on_gpu=False
     )
     lora = LoraConfig(
         r=config.lora.rank,

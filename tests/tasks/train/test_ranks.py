@@ -45,7 +45,7 @@ def test_a_lost_connection_is_an_interruption_where_the_launcher_asks_to_end(mon
 
 
 @pytest.mark.parametrize("asks", ["stop", "notice"])
-def test_what_stops_one_process_stops_all_at_the_same_step(asks: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_that_stops_stops_all_at_the_same_step(asks: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that took a step more would wait for the others for ever."""
     from tasks.train.watch.callbacks import StopTogether
 

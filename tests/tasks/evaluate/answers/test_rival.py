@@ -54,39 +54,6 @@ def answer(server: ChatServer, dataset: Path, folder: Path, **values: Any) -> tu
     return read_answers(folder / "output")
 
 
-def test_it_is_asked_what_the_others_are_asked_and_its_answers_are_in_the_prompts_order(
-    dataset: Path, tmp_path: Path
-) -> None:
-    with serve(lambda text, number: says(f"Resposta a {text}", "stop", (20, number))) as server:
-        rollouts = answer(server, dataset, tmp_path, samples=2)
-    asked = {tuple(message["content"] for message in request["messages"]) for request in server.requests}
-    assert asked == {(row.system, row.prompt) for row in ROWS}
-    assert {(request["temperature"], request["max_tokens"]) for request in server.requests} == {(0.25, 77)}
-    assert len({request["seed"] for request in server.requests}) == len(server.requests) == 6
-    assert [rollout.prompt for rollout in rollouts] == [row.prompt for row in ROWS] * 2
-    assert [rollout.completion for rollout in rollouts] == [f"Resposta a {row.prompt}" for row in ROWS] * 2
-    assert [rollout.reference for rollout in rollouts] == [dict(row.reference) for row in ROWS] * 2
-
-
-@pytest.mark.parametrize(
-    ("reason", "kept"),
-    [
-        ("stop", "end_of_turn"),
-        ("length", "token_limit"),
-        ("content_filter", "other"),
-        ("tool_calls", "other"),
-        ("a word that nobody knows", "other"),
-        (None, "other"),
-    ],
-)
-def test_stop_reason_is_the_endpoints_and_never_guessed(
-    dataset: Path, tmp_path: Path, reason: str | None, kept: str
-) -> None:
-    with serve(in_turn([says("Compre.", reason)])) as server:
-        rollouts = answer(server, dataset, tmp_path)
-    assert [(rollout.model_extra or {})["stop_reason"] for rollout in rollouts] == [kept] * 3
-
-
 def test_answers_before_a_failure_are_not_asked_again(dataset: Path, tmp_path: Path) -> None:
     with serve(lambda _, number: says("Compre.", "stop", (20, 4)) if number < 4 else Reply(b"", 500)) as server:
         with pytest.raises(InputError) as caught:

@@ -12,7 +12,6 @@ from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import markdown, render
 from tests.tasks.evaluate.small_comparison import (
     HOSTILE,
-    answers,
     background,
     claimed,
     comparison,
@@ -117,20 +116,6 @@ def test_ten_prompts_and_one_drawn_are_shown_with_the_answer_and_the_components_
     assert of_one.count("grounding 0.25") == 3
     assert of_one.index("base: 0.400") < of_one.index("base-guided: 0.400") < of_one.index("tuned: 0.400")
     assert 'class="answers three"' in page
-
-
-def test_long_answers_are_cut_and_the_cut_is_said() -> None:
-    long = page_of(comparison(), Background(answers=answers("a" * 5_000)))
-    assert "a" * 1_201 not in long
-    assert "and 3800 more characters" in long
-
-
-@pytest.mark.parametrize("prompts", [1, 12])
-def test_equal_scores_and_a_single_prompt_make_a_page(prompts: int) -> None:
-    page = page_of(comparison(0, prompts=prompts), Background(answers=answers("texto")))
-    assert Elements(page).open == []
-    assert "cannot be distinguished from the base" in page
-    assert ("unknown" in page) == (prompts == 1)
 
 
 def test_baselines_stand_beside_the_model_and_are_no_markup() -> None:

@@ -6,7 +6,7 @@ import pytest
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.evaluate.stats.pairing import AnswerKey, ScorePair, pair, read_scores
+from tasks.evaluate.stats.pairing import AnswerKey, ScorePair, arrange, pair, read_scores
 
 
 def score(
@@ -99,3 +99,10 @@ def test_a_hostile_identity_is_named_so_that_it_commands_no_terminal() -> None:
 def test_rows_that_have_no_partner_are_named(base: list[PairedScore], tuned: list[PairedScore], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         pair(base, tuned)
+
+
+def test_samples_of_a_base_that_was_scored_once_spread_for_all_seeds_together() -> None:
+    answers = [AnswerKey("push", "p", seed, sample) for seed in (1, 2) for sample in (0, 1)]
+    cells = arrange(answers, [0.0, 1.0, 0.0, 1.0], [0.5, 0.5, 0.5, 0.5])
+    assert cells.sample_variance.tolist() == [[0.0, 0.0]]
+    assert cells.base_sample_variance.tolist() == [[0.5, 0.5]]

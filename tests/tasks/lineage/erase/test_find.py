@@ -218,20 +218,6 @@ def test_outputs_of_a_lost_dataset_may_have_learned(
     assert any(f"{world.dataset.sha256[:12]}" in note for note in found.notes)
 
 
-def test_a_table_that_cannot_be_read_leaves_a_doubt(world: World) -> None:
-    file = world.store.path(world.dataset.sha256) / "data" / "train.parquet"
-    file.chmod(0o644)
-    file.write_bytes(b"PAR1")
-    found = reached(world.inventory, "r-2")
-    assert found.possible_models == ("loja/3",)
-    assert {"dataset", "base", "policy"} <= possible(found)
-
-
-def test_nothing_is_possible_where_all_can_be_read(world: World) -> None:
-    found = reached(world.inventory, "ana")
-    assert (possible(found), found.possible_models) == (set(), ())
-
-
 @pytest.mark.parametrize("late", ["base", "policy", "answers"])
 def test_clocks_that_differ_hide_no_model(world: World, late: str) -> None:
     expected = {(place.sha256, place.file) for place in reached(world.inventory, "r-2").places}
@@ -278,12 +264,3 @@ def test_one_customer_column_finds_no_row_by_the_ids_of_the_other(counted: Inven
     assert rows_of == {"prompts.parquet": 1, "store/customers.csv": 1, "store/orders.csv": 1}
     customers = pl.DataFrame({"customer_id": ["2", "1"], "customer_unique_id": ["1", "2"]})
     assert customers.filter(found.person.theirs(customers.columns)).rows() == [("2", "1")]
-
-
-def test_an_id_that_is_two_things_of_one_person_is_theirs(tmp_path: Path) -> None:
-    files = {
-        "store/customers.csv": pl.DataFrame({"customer_id": ["7"], "customer_unique_id": ["7"]}),
-        "store/orders.csv": pl.DataFrame({"order_id": ["7"], "customer_id": ["7"]}),
-    }
-    commit(ArtifactStore(tmp_path), "prompts", files)
-    assert reached(read_inventory(tmp_path), "7").kinds == ("customer_unique_id", "order_id")

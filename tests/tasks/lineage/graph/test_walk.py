@@ -168,3 +168,8 @@ def test_a_damaged_record_is_named_and_the_rest_is_reported(own: World) -> None:
     (warning,) = walked.warnings
     assert warning.startswith(f"base {base[:12]}: the record")
     assert side(walked, base) == "before"
+
+
+def test_a_prompt_and_its_paraphrase_lead_to_each_other(world: World) -> None:
+    for asked, other in ((TRAINED, PARAPHRASE), (PARAPHRASE, TRAINED)):
+        assert f"prompt:{other.prompt_id}" in world.walk(asked.prompt_id).graph.nodes

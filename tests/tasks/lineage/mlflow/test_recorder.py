@@ -83,15 +83,6 @@ def test_stages_at_once_may_read_the_same_artifact(recorder: Recorder) -> None:
         list(threads.map(read, range(together.parties)))
 
 
-def test_readers_of_an_artifact_are_found_by_its_digest(recorder: Recorder, client: Any) -> None:
-    rare = artifact("audit", "9")
-    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "train", {"audit": rare}, {}) as stage:
-        pass
-    experiment = client.get_experiment_by_name(EXPERIMENT)
-    found = client.search_runs([experiment.experiment_id], f"dataset.digest = '{'9' * 36}'")
-    assert [run.info.run_id for run in found] == [stage.run_id]
-
-
 def suspension() -> BaseException:
     """Prefect's signal of a suspended run, as the human gate raises it."""
     signal = KeyboardInterrupt()

@@ -26,7 +26,7 @@ def test_the_map_is_read_back_with_paths_beside_it(tmp_path: Path) -> None:
     assert all("  # " in line for line in text.splitlines() if line.startswith("order_"))
 
 
-def test_what_is_not_sure_is_a_comment_that_works_once_its_mark_is_removed(tmp_path: Path) -> None:
+def test_unsure_choices_are_comments_that_work_once_unmarked(tmp_path: Path) -> None:
     files = [looked(ORDERS), looked({**REVIEWS, "Nota": ["9", "10", "7"]})]
     text = column_map_text(recognize(files), tmp_path)
     path = tmp_path / "columns.toml"

@@ -35,7 +35,7 @@ def test_the_same_cells_are_read_from_every_kind_of_file(tmp_path: Path) -> None
         ("vazia", r"folder .*vazia has no file of \.csv"),
     ],
 )
-def test_what_is_no_file_of_data_is_refused(tmp_path: Path, name: str, sentence: str) -> None:
+def test_other_files_and_empty_folders_are_refused(tmp_path: Path, name: str, sentence: str) -> None:
     (tmp_path / "leia.md").write_text("x", encoding="utf-8")
     (tmp_path / "vazia").mkdir()
     with pytest.raises(InputError, match=sentence):

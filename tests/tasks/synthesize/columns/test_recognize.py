@@ -101,3 +101,12 @@ def test_a_file_named_after_a_table_may_call_its_columns_by_short_names() -> Non
     }
     # Elsewhere a `valor` may be of anything, and a `conta` too.
     assert [section.name for section in recognize([looked(cells) for cells in named.values()]).sections] == ["orders"]
+
+
+def test_a_column_of_customers_is_personal_where_it_holds_names() -> None:
+    cells = {"avaliacao": REVIEWS["Comentário"], "cliente": ["c-1", "c-2", "c-3"]}
+    assert mapped(recognize([looked(cells)]), "sentiment")["customer_id"] == "cliente"
+    names: Mapping[str, Sequence[str | None]] = {**cells, "cliente": ["Ana", "Ana Lima", "Zé"]}
+    people = recognize([looked(names)])
+    assert mapped(people, "sentiment") == {"review": "avaliacao"}
+    assert people.personal(people.files[0]) == ("cliente",)

@@ -47,7 +47,7 @@ def _recipe(**settings: Any) -> TrainConfig:
         ({"algorithm": "dpo"}, "algorithm 'dpo'"),
     ],
 )
-def test_what_unsloth_would_silently_leave_out_is_refused(settings: dict[str, Any], said: str) -> None:
+def test_settings_that_unsloth_would_leave_out_are_refused(settings: dict[str, Any], said: str) -> None:
     _recipe(**settings)
     with pytest.raises(ValidationError, match=rf"{said} is not possible .*set backend='transformers'"):
         _recipe(backend="unsloth", **settings)

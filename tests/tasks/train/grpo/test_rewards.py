@@ -13,10 +13,7 @@ from tasks.train.grpo.rewards import ComponentRewards
 from tests.tasks.train.small_training import prompt_rows
 
 ROWS = prompt_rows("push", "sentiment", each=1)
-TEXTS = {
-    "push": "Oi! {produto} com {oferta}. Confira!",
-    "sentiment": '{"polarity":"positive","score":5}',
-}
+TEXTS = {"push": "Oi! {produto} com {oferta}. Confira!", "sentiment": '{"polarity":"positive","score":5}'}
 
 
 def _score(rewards: ComponentRewards, rows: Sequence[PromptRow]) -> list[ScoredRollout]:

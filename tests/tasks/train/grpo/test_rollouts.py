@@ -93,7 +93,7 @@ def test_a_group_spreads_by_its_weighted_rewards(
     assert _groups([], components, weights, generations=2).group_spreads() == pytest.approx([spread])
 
 
-def test_what_trl_shuffles_and_splits_is_whole_and_in_order_again() -> None:
+def test_a_shuffled_and_split_batch_is_whole_and_in_order_again() -> None:
     batch: dict[str, Any] = {
         "ids": torch.arange(16).view(8, 2),
         "names": [f"n{place}" for place in range(8)],

@@ -100,7 +100,7 @@ def test_advantages_scaled_by_entropies_train(tmp_path: Path) -> None:
     assert entry["grad_norm"] > 0
 
 
-def test_how_far_the_policy_has_moved_is_reported_without_a_penalty_for_it(tmp_path: Path) -> None:
+def test_divergence_from_the_base_is_reported_without_a_penalty(tmp_path: Path) -> None:
     trainer, _ = _train(tmp_path, guided_correction={"share": 1.0}, max_completion_tokens=96)
     divergences = [entry["kl"] for entry in trainer.state.log_history if "kl" in entry]
     assert divergences[0] == pytest.approx(0.0, abs=1e-6)

@@ -11,11 +11,7 @@ from schemas.source import REPOSITORY
 from tasks.train.methods import entropy, guided_correction, task_weights
 from tasks.train.methods.method import ScoredBatch, methods_of
 
-EVERY = {
-    "guided_correction": {"share": 0.5},
-    "task_weights": {"applies_to": "loss"},
-    "entropy_advantages": True,
-}
+EVERY = {"guided_correction": {"share": 0.5}, "task_weights": {"applies_to": "loss"}, "entropy_advantages": True}
 
 
 def test_no_method_is_on_by_default_and_each_has_its_switch() -> None:

@@ -25,10 +25,6 @@ from tasks.train.preflight.inputs import (
 from tests.tasks.train.small_training import RECIPE, prompt_rows
 
 
-def _by_name(checks: list[Check]) -> dict[str, Check]:
-    return {check.name: check for check in checks}
-
-
 def audit_record(**changes: Any) -> AuditRecord:
     task = AuditedTask(n=30, rho=0.8, rho_low=0.6, verdict="passed")
     record = AuditRecord(
@@ -46,40 +42,37 @@ def audit_record(**changes: Any) -> AuditRecord:
     return record.model_copy(update=changes)
 
 
-def test_an_eos_that_the_template_never_writes_stops_a_training(tokenizer: Any) -> None:
-    tokenizer.eos_token = "<|im_start|>"
-    check = check_end_of_turn(tokenizer)
-    assert not check.passed
-    assert check.measured == "the template ends a turn with '<|im_end|>', and EOS is '<|im_start|>'"
-
-
-def test_a_control_token_that_a_prompt_can_hold_stops_a_training(tokenizer: Any) -> None:
-    tokenizer.add_special_tokens({"additional_special_tokens": ["<|vision_start|>", "<s>", "<loja>"]})
-    check = check_control_tokens(tokenizer)
-    assert not check.passed
-    assert check.measured == "prompts can hold <loja>"
-
-
-def test_padding_on_the_right_stops_a_training(tokenizer: Any) -> None:
-    tokenizer.padding_side = "right"
-    check = _by_name([check_padding(tokenizer), check_round_trip(tokenizer)])["padding"]
-    assert not check.passed
-    assert "right" in check.measured
-
-
-def test_a_tokenizer_without_padding_stops_a_training(tokenizer: Any) -> None:
-    tokenizer.pad_token = None
-    check = _by_name([check_padding(tokenizer), check_round_trip(tokenizer)])["padding"]
-    assert not check.passed
-    assert check.measured == "no pad_token"
-
-
-def test_a_tokenizer_that_drops_accents_stops_a_training(tokenizer: Any) -> None:
+def _without_accents(tokenizer: Any) -> None:
     from tokenizers import normalizers
 
     tokenizer.backend_tokenizer.normalizer = normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents()])
-    check = _by_name([check_padding(tokenizer), check_round_trip(tokenizer)])["round_trip"]
-    assert not check.passed
+
+
+@pytest.mark.parametrize(
+    ("spoil", "check", "measured"),
+    [
+        (
+            lambda t: setattr(t, "eos_token", "<|im_start|>"),
+            check_end_of_turn,
+            "'<|im_end|>', and EOS is '<|im_start|>'",
+        ),
+        (
+            lambda t: t.add_special_tokens({"additional_special_tokens": ["<|vision_start|>", "<s>", "<loja>"]}),
+            check_control_tokens,
+            "prompts can hold <loja>",
+        ),
+        (lambda t: setattr(t, "padding_side", "right"), check_padding, "padding on the right"),
+        (lambda t: setattr(t, "pad_token", None), check_padding, "no pad_token"),
+        (_without_accents, check_round_trip, "came back changed"),
+    ],
+    ids=["EOS", "control token", "padding side", "no padding", "accents"],
+)
+def test_a_spoilt_tokenizer_stops_a_training(tokenizer: Any, spoil: Any, check: Any, measured: str) -> None:
+    assert check(tokenizer).passed
+    spoil(tokenizer)
+    found = check(tokenizer)
+    assert not found.passed
+    assert measured in found.measured
 
 
 @pytest.mark.parametrize(

@@ -141,15 +141,13 @@ def test_a_sound_training_may_begin(sound: dict[str, Check]) -> None:
 
 def test_every_check_runs_after_one_that_failed(flight: Flight) -> None:
     checks = flight.check(
-        limits={"max_ceiling_share": 1e-9, "min_prompts_per_task": 7},
-        max_prompt_tokens=41,
-        learning_rate=1e-300,
+        limits={"max_ceiling_share": 1e-9, "min_prompts_per_task": 7}, max_prompt_tokens=41, learning_rate=1e-300
     )
     assert tuple(checks) == NAMES
     assert _failed(checks.values()) == ["prompt_budget", "prompts_per_task", "ceiling", "moved_by_a_step"]
 
 
-def test_what_cannot_run_without_a_template_says_so_and_the_others_run(flight: Flight) -> None:
+def test_checks_that_need_a_template_say_so_and_the_others_run(flight: Flight) -> None:
     tokenizer = load_tokenizer(flight.base)
     tokenizer.chat_template = "{{ raise_exception('no system role') }}"
     checks = flight.check(tokenizer=tokenizer)

@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,36 +133,6 @@ def test_a_segment_that_goes_back_is_not_crowded_out_by_the_steps_of_one_that_we
         held.keeper.flush()
         raise ValueError("gone")
     assert here.train().step == 3
-
-
-CHILD = """
-import io, sys
-from pathlib import Path
-from tasks.policy.child import Channel
-from tasks.train.resume.lease import acquire_training
-from tasks.train.resume.preemption import Preemption
-from tests.tasks.train.small_request import request_of
-from tests.tasks.train.resume.test_lease import CONFIG, keep
-
-folder, mirror = map(Path, sys.argv[1:])
-with acquire_training(request_of(CONFIG, folder, mirror), folder, Channel(io.StringIO()), Preemption(25)) as held:
-    keep(held, 1)
-    print("holds", flush=True)
-    sys.stdin.readline()
-    keep(held, 2)
-"""
-
-
-def _holder(place: Place) -> "subprocess.Popen[str]":
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(place.folder), str(place.mirror)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdout is not None
-    assert child.stdout.readline() == "holds\n"
-    return child
 
 
 def _damage(place: Place, name: str) -> None:

@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from transformers import TrainerState, get_scheduler
 
-from tasks.train.resume.resumable import (
-    OPTIMIZER,
-    ResumableTrainer,
-    copied_to_cpu,
-    random_state,
-    set_random_state,
-)
+from tasks.train.resume.resumable import OPTIMIZER, ResumableTrainer, copied_to_cpu, random_state, set_random_state
 from tasks.train.resume.state_files import TRAINER_STATE_FILE, read_state, write_state
 
 

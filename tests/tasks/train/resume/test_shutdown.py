@@ -178,7 +178,7 @@ def _leave(folder: Path, seconds: float, trouble: str = "none", signals: int = 1
 
 
 @pytest.mark.integration
-def test_who_is_in_the_middle_of_a_step_leaves_with_the_step_before(tmp_path: Path) -> None:
+def test_a_shutdown_within_a_step_keeps_the_step_before(tmp_path: Path) -> None:
     code, failures = _leave(tmp_path, 4.0, signals=2)
     sentence = "the training stopped after step 7, which is mirrored; run the same command again to resume from there"
     assert (code, failures) == (4, [(sentence, 4)])

@@ -49,7 +49,7 @@ def _equal(one: Any, other: Any) -> bool:
 
 @settings(deadline=None)
 @given(state=st.dictionaries(KEYS, VALUES, max_size=4))
-def test_what_is_written_is_read_again(state: dict[str, Any]) -> None:
+def test_written_state_is_read_again(state: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as home:
         write_state(Path(home), "part", state)
         assert _equal(read_state(Path(home), "part"), state)
@@ -61,7 +61,7 @@ def test_tensors_whose_paths_look_alike_are_distinguished(tmp_path: Path) -> Non
     assert _equal(read_state(tmp_path, "part"), state)
 
 
-def test_what_is_neither_json_nor_tensor_is_refused_and_not_pickled(tmp_path: Path) -> None:
+def test_state_that_is_neither_json_nor_tensor_is_refused_and_not_pickled(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="set is not JSON serializable"):
         write_state(tmp_path, "part", {"seen": {1, 2}})
 

@@ -62,10 +62,7 @@ def test_general_instructions_have_their_share_in_every_prefix(steps: int, batch
 @given(steps=st.integers(1, 40), seed=st.integers(0, 99))
 def test_every_row_is_shown_before_any_again(steps: int, seed: int) -> None:
     seen = Counter(demonstration["prompt"][1]["content"] for demonstration in _shown(GENERAL, steps, 4, seed))
-    for rows in (
-        [seen[row.prompt] for row in ROWS],
-        [seen[row["prompt"]] for row in GENERAL],
-    ):
+    for rows in ([seen[row.prompt] for row in ROWS], [seen[row["prompt"]] for row in GENERAL]):
         assert max(rows) - min(rows) <= 1
 
 

@@ -29,7 +29,7 @@ def _taught(published: Path, folder: Path, **settings: Any) -> Path:
     )
 
 
-def test_what_is_learnt_beside_nf4_is_merged_into_the_published_weights_in_their_type(tmp_path: Path) -> None:
+def test_an_adapter_learnt_beside_nf4_is_merged_into_the_published_weights(tmp_path: Path) -> None:
     """Merged into the quantized ones, every weight would be one of NF4's sixteen; in float32, twice as large."""
     import torch
 
@@ -53,7 +53,7 @@ def test_what_is_learnt_beside_nf4_is_merged_into_the_published_weights_in_their
 
 
 @pytest.mark.parametrize("changed", [{"accumulation": 4}, {"gradient_checkpointing": True}], ids=str)
-def test_what_spares_memory_teaches_the_same(changed: dict[str, Any], published: Path, tmp_path: Path) -> None:
+def test_settings_that_spare_memory_teach_the_same(changed: dict[str, Any], published: Path, tmp_path: Path) -> None:
     import torch
 
     plain, sparing = _taught(published, tmp_path / "plain"), _taught(published, tmp_path / "sparing", **changed)

@@ -10,12 +10,7 @@ from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
 from schemas.config.workers import WorkersConfig
 from schemas.errors import InputError
-from tasks.train.sizing.estimate import (
-    StageCost,
-    estimate_training,
-    expected_prompts,
-    sampling_seconds,
-)
+from tasks.train.sizing.estimate import StageCost, estimate_training, expected_prompts, sampling_seconds
 from tasks.train.sizing.shape import KNOWN_SHAPES, DecoderShape
 
 SMALL, MIDDLE, LARGE = (KNOWN_SHAPES[f"Polygl0t/Tucano2-qwen-{size}-Instruct"] for size in ("0.5B", "1.5B", "3.7B"))

@@ -94,7 +94,7 @@ def test_a_training_that_is_resumed_after_any_step_ends_as_the_uninterrupted_one
 
 
 @pytest.mark.parametrize(("save_every", "snapshot_share"), [(4, 1.0)])
-def test_how_often_it_is_kept_changes_no_byte_of_the_result(
+def test_checkpoint_frequency_changes_no_byte_of_the_result(
     whole: Whole, save_every: int, snapshot_share: float, tmp_path: Path
 ) -> None:
     """Neither in the mirror, nor on the local disk, where a share of 1 allows a checkpoint after each step."""
@@ -105,7 +105,7 @@ def test_how_often_it_is_kept_changes_no_byte_of_the_result(
     assert [name for name in whole.end if end[name] != whole.end[name]] == []
 
 
-def test_what_is_mirrored_is_every_so_many_steps_and_every_better_one(tmp_path: Path) -> None:
+def test_every_nth_and_every_better_step_is_mirrored(tmp_path: Path) -> None:
     """Of the validations, those of steps 2 and 4 are better than all before them, and that of the last is not."""
     training = KeptTraining(tmp_path, max_steps=6, save_every=5, keep_checkpoints=9)
     training.train(WaitForMirror(training))

@@ -67,7 +67,7 @@ def test_any_other_error_stays_what_it_is(error: Exception) -> None:
 
 
 @pytest.mark.parametrize(("accumulation", "advised"), [(1, "2"), (2, "3"), (3, "6"), (6, None)])
-def test_what_is_advised_for_dpo_leaves_a_step_its_pairs(accumulation: int, advised: str | None) -> None:
+def test_advice_for_dpo_leaves_a_step_its_pairs(accumulation: int, advised: str | None) -> None:
     recipe = TrainConfig(algorithm="dpo", prompts_per_step=3, generations=4, accumulation=accumulation)
     found = re.search(r"train\.accumulation from \d+ to (\d+)", str(out_of_memory_sentence(MemoryError(), recipe)))
     assert (found and found[1]) == advised

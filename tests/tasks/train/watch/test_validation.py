@@ -98,6 +98,10 @@ def test_training_stops_when_patience_runs_out(tmp_path: Path) -> None:
     assert _train(selection, range(1, 9), 8) == 6
     assert selection.exhausted
     assert _step_of_the_best(selection, tmp_path) == 2
+    # A better step gives all of the patience back.
+    better = _selection({0: 0.1, 2: 0.3, 4: 0.2, 6: 0.5, 8: 0.4})
+    assert _train(better, range(1, 9), 8) == 8
+    assert not better.exhausted
 
 
 def test_weights_that_are_no_numbers_are_not_validated(tmp_path: Path) -> None:
@@ -205,8 +209,4 @@ def test_validation_answers_are_guided_as_the_rollouts_are(monkeypatch: pytest.M
         _validate(torch.nn.Linear(1, 1), rows, guided=guided, databases=databases)
         grammars[guided] = asked["grammars"]
     push, sentiment, sql = (registry.grammar_of(row.task, row.prompt, "all") for row in rows)
-    assert grammars == {
-        "none": ["", "", ""],
-        "forms": [push, sentiment, ""],
-        "all": [push, sentiment, sql],
-    }
+    assert grammars == {"none": ["", "", ""], "forms": [push, sentiment, ""], "all": [push, sentiment, sql]}
