@@ -156,6 +156,13 @@ def _draft_is_answer(whole: float) -> float:
     return 1.0
 
 
+HOLE: Final = Bug(
+    "sentiment: neighbours are right",
+    "Neutral counts as right for positive and negative.",
+    ("sentiment",),
+    (edit("sentiment.scorer:_polarity_agreement", ("(1.0, 0.2, 0.0)", "(1.0, 1.0, 0.0)")),),
+)
+"""A bug that the attack finds."""
 HISTORIC: Final = (
     Bug(
         "no decimal comma",
