@@ -33,6 +33,8 @@ _PROVIDER: Final = (
 )
 _AT_PROVIDER: Final = rf"[(\[{{]?{_PROVIDER}[)\]}}]?(?:(?:{_DOT}| )[(\[{{]?com[)\]}}]?(?:(?:{_DOT}| )br)?)?(?!\w)"
 _TLD: Final = r"(?:com|net|org|gov|edu|ind|info|biz|app|dev|art|adv|med|me|io|ai|co|br|pt|us|shop|store|online|site)"
+_SHORT_TLD: Final = r"(?:gl|gd|gg|ly|cc|to|tv|pe|vc|be|am|im|fm|is|ws|link|page|top|xyz|club|tk|ml)"
+"""Endings of shorteners, which are addresses before a path only."""
 _HOST: Final = (
     rf"[a-z0-9][\w-]{{0,40}}(?:{_DOT}\w[\w-]{{0,30}}){{0,3}}?{_DOT}(?:{_TLD}|b r)(?:{_DOT}[a-z]{{2}})?(?![\w-])"
 )
@@ -198,7 +200,7 @@ LABELLED: Final = (
         "URL",
         r"\.[a-z]{2}",
         rf"(?<![\w@.-])(?:[a-z0-9][a-z0-9-]{{0,62}}\.){{1,5}}(?:{_TLD}(?::\d{{2,5}})?[/?#][^\s<>\"\ue000]{{0,2000}}+"
-        r"|(?:com|net|org)\.br(?!\w))",
+        rf"|(?:com|net|org)\.br(?!\w)|{_SHORT_TLD}/\w[^\s<>\"\ue000]{{0,2000}}+)",
     ),
     _search(
         "PIX",
@@ -283,7 +285,7 @@ LABELLED: Final = (
     _search(
         "ENDERECO",
         rf"{_BEGIN}{_STREETS}[^a-z\d;!?][^\d\n;!?]{{1,45}}\d",
-        rf"{_WORD}{_STREETS}(?!\w)\n?[^\n;!?\d\ue000]{{2,45}}?(?:\d{{1,5}}+(?![\d.,]\d|{_COUNTED}){_PART})",
+        rf"{_WORD}{_STREETS}(?!\w)\n?[^\n;!?\d\ue000]{{2,45}}?(?:\d{{1,5}}+(?![\d.,]\d|-\d{{3}}(?!\d)|{_COUNTED}){_PART})",
     ),
 )
 """Kinds with a cue and a pattern each, in the order of their claims.
