@@ -95,6 +95,8 @@ class FigureTable:
     """The rows than which no other is worse in a column that is judged, or that are bad in one by its floors."""
     unknown: set[str]
     """The rows whose names no list has, such as a state that is none."""
+    doubted: int
+    """How many rows are compared whose name is that of a sum or a mean."""
     regulated: set[str]
     """The rows of which a law forbids or restricts the promotion, and categories that are no ordinary retail's."""
     facts: dict[Cell, frozenset[str]]
@@ -196,6 +198,7 @@ def read_table(prompt: str) -> FigureTable | None:
         periods[0] if len(periods) == 1 else None,
         worst={row for title in columns for row in _worst(title, columns[title].melhor, compared, figures)},
         unknown={row for row in rows if kind_of(kind, row) == OTHER},
+        doubted=sum(row in named for row in compared),
         regulated={row for row in rows if law_on(row) or (kind == "categoria" and not is_retail(row))},
         facts={
             (row, title): frozenset(("valor",))
@@ -297,7 +300,7 @@ def _facts(table: FigureTable, title: str, row: str) -> list[str]:
     own, ordered, true = figures[row], sorted(figures.values()), ["valor"]
     # Beside rows of few orders alone, a rate of many orders would be told without a note.
     noted = not column.media or row in table.few
-    if len(ordered) > 1 and (noted or sum(not table.is_unsure(each) for each in figures) > 1):
+    if len(ordered) - table.doubted > 1 and (noted or sum(not table.is_unsure(each) for each in figures) > 1):
         end = (
             ("maior", "alto")
             if own == ordered[-1] > ordered[-2]
@@ -307,7 +310,8 @@ def _facts(table: FigureTable, title: str, row: str) -> list[str]:
         )
         if end:
             true += end[:1] if column.melhor is None else (end[0], "melhor" if column.melhor == end[1] else "pior")
-        if len(ordered) > 2 and _exceeds(own - middle, middle):
+        # Beside a mean that may be a row of its own, nobody knows which rows have the median.
+        if len(ordered) > 2 and not table.doubted and _exceeds(own - middle, middle):
             true.append("acima" if own > middle else "abaixo")
     if column.vezes and own >= RATIO * ordered[0] and any(table.times(row, other, title) for other in table.rows):
         true.append("razao")

@@ -77,7 +77,7 @@ def test_a_row_named_as_a_sum_is_compared_with_where_its_figures_are_none(
     first, _ = rows
     table = read_table(prompt_of(kind, ["Receita", "Nota média"], {**rows, name: ["R$ 9.000", "2,0"]}))
     assert table is not None and name in table.compared
-    assert "maior" not in table.facts[first, "Receita"]
+    assert "maior" not in table.facts[first, "Receita"] and "acima" not in table.facts[first, "Receita"]
     assert "pior" not in table.facts[first, "Nota média"]
     # A total of the right sum, with a mean that is an end, is none either.
     table = read_table(prompt_of(kind, ["Receita", "Nota média"], {**rows, name: ["R$ 400", "2,0"]}))
