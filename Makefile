@@ -50,7 +50,7 @@ $(READY): pyproject.toml constraints/laptop.txt
 
 comma := ,
 $(DEVELOPER): pyproject.toml constraints/laptop.txt
-	$(call install,.[dev$(comma)dask$(comma)server])
+	$(call install,.[dev$(comma)server])
 	touch $(READY) $@
 
 retrain: $(READY)  ## Retrain on this machine, end to end (SET="seed=2 train.max_steps=80" overrides).
@@ -67,7 +67,7 @@ test-long: $(DEVELOPER)  ## Run the tests of minutes, and note in tests/long.tom
 	$(BIN)/python -m tests.long_tests --passed
 
 test-deployed: $(DEVELOPER)  ## Deploy, kill and promote on real servers, also on PostgreSQL where it is installed; some 15 minutes each.
-	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py tests/e2e/test_remote_inference.py tests/e2e/test_loop.py
+	$(BIN)/python -m pytest -m deployed --timeout=3600 tests/e2e/test_deployment.py
 
 test-unsloth: $(UNSLOTH)/.ready  ## Run the contract with the real Unsloth, which needs no GPU, and print its figures.
 	$(BIN)/python -m pytest -m unsloth -rP tests/contracts/unsloth

@@ -7,28 +7,78 @@ if __name__ == "__main__":
 """
 
 import argparse
+import os
+import platform
+import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
+import psutil
+from pydantic import BaseModel, ConfigDict
 from rich import box
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.result import RESULTS, Result, this_commit, this_machine
 from schemas.errors import InputError
 
+BENCHMARKS: Final = Path(__file__).parent
+RESULTS: Final = BENCHMARKS / "results"
 WIDTH: Final = 100
+PROCESSES: Final = 2
 Cell = str | int | float
 Columns = Sequence[str] | Mapping[str, str]
 Item = TypeVar("Item")
 Found = TypeVar("Found")
-Key = TypeVar("Key")
+
+
+class Result(BaseModel):
+    """Kept result of a benchmark's last whole run; the benchmark's name is the file's."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    command: str
+    machine: str
+    """Processors, memory, system and Python; no name of the machine."""
+    missed: int
+    """Number of missed limits."""
+    commit: str
+    """Code that ran, such as `7dde83d (tree 9f1c2ab) of 2026-11-28`; behind `+` some files were changed."""
+    printed: list[str]
+    """Lines on stdout, without trailing spaces."""
+    reading: str = ""
+    """A reader's words about these figures, in Markdown; the next run drops them."""
+
+
+def read_result(name: str, folder: Path = RESULTS) -> Result | None:
+    """Return the kept result of a benchmark; None where none was kept."""
+    file = folder / f"{name}.json"
+    return Result.model_validate_json(file.read_text(encoding="utf-8")) if file.is_file() else None
+
+
+def this_commit() -> str:
+    """Return the commit of this checkout, its tree and its day."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=BENCHMARKS, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    commit, tree, day = git("log", "-1", "--format=%h %t %as").split()
+    changed = git("status", "--porcelain", "--untracked-files=no", ":!results")
+    return f"{commit}{'+' if changed else ''} (tree {tree}) of {day}"
+
+
+def this_machine() -> str:
+    """Return words for the machine, without its name."""
+    memory = f"{psutil.virtual_memory().total / 2**30:.0f} GiB"
+    python = ".".join(platform.python_version_tuple()[:2])
+    return f"{os.cpu_count()} {platform.machine()} processors, {memory}, {platform.system()}, Python {python}"
 
 
 class Report:
@@ -69,12 +119,7 @@ class Report:
         self._console.print(text)
 
     def limit(self, met: object, miss: str) -> None:
-        """Check a limit.
-
-        Args:
-            met: True if the limit is met.
-            miss: Sentence for a limit that is missed, with the figure and the limit.
-        """
+        """Note the sentence `miss`, with the figure and the limit, unless the limit is met."""
         if not met:
             self.misses.append(miss)
 
@@ -114,7 +159,7 @@ def run_benchmark(
     arguments(parser)
     given = sys.argv[1:] if given is None else given
     options = parser.parse_args(given)
-    report = Report()
+    report, commit = Report(), this_commit()
     try:
         measure(report, options)
     except InputError as error:
@@ -123,14 +168,13 @@ def run_benchmark(
     for miss in report.misses:
         report.line(f"MISSED: {miss}")
     if not given:
+        command = f"make bench NAME={name}"
         result = Result(
-            command=f"make bench NAME={name}",
-            machine=this_machine(),
-            commit=this_commit(),
-            missed=len(report.misses),
-            printed=report.lines(),
+            command=command, machine=this_machine(), commit=commit, missed=len(report.misses), printed=report.lines()
         )
-        print(f"kept in {result.write(name, results)}; `make bench-docs` puts it on the page", file=sys.stderr)
+        file = results / f"{name}.json"
+        file.write_text(f"{result.model_dump_json(indent=1)}\n", encoding="utf-8")
+        print(f"kept in {file}; `make bench-docs` puts it on the page", file=sys.stderr)
     return 1 if report.misses else 0
 
 
@@ -139,58 +183,22 @@ def add_overrides(parser: ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="override the profile")
 
 
-def add_olist(parser: ArgumentParser) -> None:
-    """Add `--olist`, the folder of Olist's real sample, which is in no repository."""
-    parser.add_argument("--olist", type=Path, default=Path("../shared/olist"), metavar="DIR", help="Olist's CSV files")
-
-
-def refuse_missing_olist(options: Namespace) -> None:
-    """Refuse the real store among `--stores` where its folder is missing.
-
-    Raises:
-        InputError: There is no such folder.
-    """
-    if "real" in options.stores and not options.olist.is_dir():
-        raise InputError(f"there is no folder {str(options.olist)!r}; give --olist DIR, or --stores simulated")
-
-
 def progress(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:
     """Return the items, with a progress bar on stderr."""
     return track(items, what, total=total, console=Console(stderr=True))
 
 
 def map_in_processes(
-    work: Callable[[Item], Found], items: Sequence[Item], processes: int, what: str, *, chunk: int = 1
+    work: Callable[[Item], Found], items: Sequence[Item], what: str, *, chunk: int = 1, processes: int = PROCESSES
 ) -> Iterator[Found]:
     """Yield what the work returns of each item, in their order; dividing them among processes changes none.
 
     Args:
-        work: A function of a module that child processes can import, so not of a `__main__`.
+        work: A function that child processes can import; after a failure no further item begins.
         items: Its arguments.
-        processes: Processes at once.
         what: Words beside the progress bar.
         chunk: Items that a process takes at a time.
-    """
-    with ProcessPoolExecutor(processes) as pool:
-        yield from progress(pool.map(work, items, chunksize=chunk), what, len(items))
-
-
-def run_in_processes(
-    work: Callable[..., Found], jobs: Mapping[Key, tuple[Any, ...]], processes: int, what: str
-) -> dict[Key, Found]:
-    """Return what the work returns of each job, in their order; after a failure no further one begins.
-
-    Args:
-        work: A function of a module that child processes can import, so not of a `__main__`.
-        jobs: Its arguments, by the names of the jobs.
         processes: Processes at once, each of which keeps what it has imported.
-        what: Words beside the progress bar.
     """
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(work, *arguments): name for name, arguments in jobs.items()}
-        try:
-            found = {running[future]: future.result() for future in progress(as_completed(running), what, len(running))}
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return {name: found[name] for name in jobs}
+        yield from progress(pool.map(work, items, chunksize=chunk), what, len(items))

@@ -4,7 +4,7 @@ import textwrap
 from pathlib import Path
 from typing import Final
 
-from benchmarks.result import BENCHMARKS, RESULTS, Result, read_result
+from benchmarks.harness import BENCHMARKS, RESULTS, Result, read_result
 from schemas.source import REPOSITORY
 
 PAGE_FILE: Final = REPOSITORY / "docs" / "benchmarks.md"
@@ -20,10 +20,7 @@ def benchmark_names() -> set[str]:
 
 
 def page(results: Path = RESULTS) -> str:
-    """Return the page as Markdown.
-
-    Args:
-        results: Folder of kept results.
+    """Return the page as Markdown, made of a folder of kept results.
 
     Raises:
         ValueError: The template lacks a benchmark, or names one that does not exist.
@@ -51,21 +48,11 @@ def write_page(path: Path = PAGE_FILE) -> None:
 
 def _block(name: str, result: Result | None) -> str:
     if result is None:
-        return f"`make bench NAME={name}` has not been run whole since results were first kept."
-    parts = [_wrapped(f"{_lead(result)}{':' if result.printed else '.'}")]
-    if result.printed:
-        parts.append("\n".join(("```text", *result.printed, "```")))
-    if result.reading:
-        parts.append(_wrapped(result.reading))
-    return "\n\n".join(parts)
-
-
-def _lead(result: Result) -> str:
-    ran = f"`{result.command}` at {result.commit} on {result.machine}"
-    if result.missed is None:
-        return ran
+        return f"`make bench NAME={name}` has not been run whole on this code."
     missed = {0: "every limit met", 1: "1 limit missed"}.get(result.missed, f"{result.missed} limits missed")
-    return f"{ran}; {missed}"
+    lead = f"`{result.command}` at {result.commit} on {result.machine}; {missed}:"
+    parts = [_wrapped(lead), "\n".join(("```text", *result.printed, "```"))]
+    return "\n\n".join([*parts, _wrapped(result.reading)] if result.reading else parts)
 
 
 def _wrapped(text: str) -> str:

@@ -41,15 +41,7 @@ def watch_command(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Watched:
-    """Run a command, and sample its memory.
-
-    Args:
-        command: The command.
-        every: Seconds between samples; the kernel walks all pages for one of `pss`, which slows the process down.
-        memory: Resident memory, or its proportional share, which counts shared pages once.
-        folder: Folder where it runs; this process's where not given.
-        environment: Its environment; this process's where not given.
-    """
+    """Run a command, and sample its memory."""
     started = time.monotonic()
     process = psutil.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder, env=environment)
     ended, peak = threading.Event(), 0

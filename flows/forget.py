@@ -41,18 +41,7 @@ class Forgotten:
 
 
 def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, remove_only: bool = False) -> Forgotten:
-    """Forget a person: in logs, data, weights, checkpoints and copies; then evaluate and gate the new model.
-
-    Args:
-        config: The configuration.
-        identifier: Whom to forget.
-        kind: What the identifier is of; None for all that it is.
-        remove_only: Whether registered versions may be removed with nothing in their place.
-
-    Raises:
-        InputError: Nothing has the identifier, versions would be removed and none made, or what is under way was begun
-            with another configuration.
-    """
+    """Forget a person: in logs, data, weights, checkpoints and copies; then evaluate and gate the new model."""
     root = config.state.root
     # A key that cannot be used is refused before anything is done.
     signed(root, {})
@@ -95,24 +84,12 @@ def forget(config: Config, identifier: str, kind: AskedKind | None = None, *, re
     return Forgotten(file, document)
 
 
-def _logs(config: Config, state: Forgetting, identifier: str) -> Forgetting:
-    return clean_logs(config, state, look(config, identifier, state.kind))
-
-
 def _models(config: Config, state: Forgetting, identifier: str) -> Forgetting:
     """Make the prompts without them, and with them the chain, up to policies that are trained from the start."""
     if not state.data:
         return state
     replace_prompts(config, state, look(config, identifier, state.kind).person)
     return made_anew(config, state, retrain(config, until="train").stages)
-
-
-def _mark(config: Config, state: Forgetting, _: str) -> Forgetting:
-    return mark_removed(config, state)
-
-
-def _remove(config: Config, state: Forgetting, _: str) -> Forgetting:
-    return remove(config, state)
 
 
 def _decide(config: Config, state: Forgetting, _: str) -> Forgetting:
@@ -124,10 +101,10 @@ def _decide(config: Config, state: Forgetting, _: str) -> Forgetting:
 
 
 STEPS: Final[dict[str, Callable[[Config, Forgetting, str], Forgetting]]] = {
-    "logs": _logs,
+    "logs": lambda config, state, identifier: clean_logs(config, state, look(config, identifier, state.kind)),
     "models": _models,
-    "mark": _mark,
-    "remove": _remove,
+    "mark": lambda config, state, _: mark_removed(config, state),
+    "remove": lambda config, state, _: remove(config, state),
     "decide": _decide,
 }
 """Steps by name, in order; each may be killed and repeated."""

@@ -1,6 +1,7 @@
 """Flow `monitor`: compare the champion's production answers with its evaluation, and send events of alarms."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +11,7 @@ from prefect.runtime import flow_run
 from flows.runtime.console import say, warn
 from flows.runtime.deployed import reschedule_on_interrupt
 from flows.runtime.events import DRIFT_EVENT, OPERATIONS_EVENT, send_alarms
-from flows.runtime.prefect_run import is_recorded
+from flows.runtime.run_page import is_recorded
 from flows.runtime.stores import logs_to_monitor, open_recorder
 from flows.stages.monitor import STAGE, Monitored, monitor_logs
 from flows.stages.runner import Session
@@ -29,25 +30,16 @@ _EVENTS: Final[Mapping[str, tuple[str, str, str]]] = {
     DRIFT_EVENT: ("drift", "no retraining starts", "start one with `tucano retrain`, or "),
     OPERATIONS_EVENT: ("service", "nobody is notified", ""),
 }
-"""What an event is of, what does not happen where nothing waits for it, and what one can do by hand."""
+"""For each event: its subject, the effect that is lost where nothing waits for it, and a remedy by hand."""
 
 
 def _run_name() -> str:
-    """Name a run by the second at which it was to start."""
     return f"monitor-{flow_run.scheduled_start_time:%Y-%m-%d-%H%M%S}"
 
 
 @flow(name=STAGE, flow_run_name=_run_name)
 def monitor(config: Config, logs: Path | None = None) -> Monitored:
-    """Score the champion's production logs, look for drift and for faults of the service, and send events of them.
-
-    Args:
-        config: The run's configuration.
-        logs: A file of logs or a folder of them; where not given, `monitor.logs`, or else what the gateway wrote.
-
-    Raises:
-        InputError: There are no logs, no champion, its evaluation is lost, or the logs cannot be read.
-    """
+    """Score the champion's production logs, look for drift and for faults of the service, and send events of them."""
     use_own(config.rewards.phrases)
     # Does not lock the state folder: a retraining holds it for days while it waits for its training.
     with reschedule_on_interrupt(SECONDS_TO_REST):
@@ -67,7 +59,7 @@ def _send_new_alarms(config: Config, monitored: Monitored) -> None:
     """
     champion, artifact, found = monitored.champion, monitored.stage.record, monitored.found
     folder = config.state.root / ALARMS_FOLDER
-    service = [alarm for alarm in [monitored.silence and monitored.silence.document()] if alarm]
+    service = [asdict(monitored.silence)] if monitored.silence else []
     if monitored.is_new:
         service += found["operations"]
         drift = found["drift"]

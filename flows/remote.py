@@ -16,54 +16,39 @@ from schemas.errors import InputError
 
 
 def _name_of_inference() -> str:
-    """Name a run by the stage that it is for, the day and the seed."""
-    child: ChildRequest | None = flow_run.parameters["child"]
-    return run_name("inference" if child is None else f"inference-{child.stage}")
+    request: ChildRequest | None = flow_run.parameters["request"]
+    return run_name("inference" if request is None else f"inference-{request.stage}")
 
 
 @flow(name="inference", flow_run_name=_name_of_inference)
-def inference(config: Config, child: ChildRequest | None = None) -> None:
+def inference(config: Config, request: ChildRequest | None = None) -> None:
     """Run the child process of a stage of a retraining on another machine, and leave its output for it.
 
     Interrupted, it is scheduled again.
-
-    Args:
-        config: With what state it is run.
-        child: The retraining's request, by way of `state.artifacts`.
-
-    Raises:
-        InputError: There is no request, or this worker's code is another than that of the run which waits for it.
     """
-    if child is None:
+    if request is None:
         raise InputError(
             "there is no request to infer; start `retrain/retrain`, with until=evaluate where no promotion is "
             "wanted, which requests what needs weights and runs this deployment"
         )
     with deployed(config):
         session = Session(config)
-        open_exchange(config).answer(child, partial(run_for_another, session, child))
-        shutil.rmtree(work_for_another(session, child), ignore_errors=True)
+        open_exchange(config).answer(request, partial(run_for_another, session, request))
+        shutil.rmtree(work_for_another(session, request), ignore_errors=True)
 
 
 @flow(name="training", flow_run_name=lambda: run_name("train"))
-def training(config: Config, given: TrainingRequest | None = None) -> None:
+def training(config: Config, request: TrainingRequest | None = None) -> None:
     """Train what a retraining on another machine requests, and leave the policies for it.
 
     Interrupted, it is scheduled again, and resumes from its newest checkpoint where another worker takes it.
-
-    Args:
-        config: What to train, and with what state.
-        given: The retraining's request, by way of `state.artifacts`.
-
-    Raises:
-        InputError: There is no request, or this worker would train another thing than what is asked for.
     """
-    if given is None:
+    if request is None:
         raise InputError(
             "there is no request to train; start `retrain/retrain`, with until=train where no more is wanted, which "
             "makes what a training needs and runs this deployment"
         )
     with deployed(config):
-        session = Session(config, run=given.pipeline_run, fresh=given.fresh)
-        open_exchange(config).answer(given, partial(train_for_another, session, given))
+        session = Session(config, run=request.pipeline_run, fresh=request.fresh)
+        open_exchange(config).answer(request, partial(train_for_another, session, request))
         shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)

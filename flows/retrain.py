@@ -13,12 +13,10 @@ from prefect.runtime import flow_run
 from flows.runtime.console import captured
 from flows.runtime.deployed import deployed, run_name
 from flows.runtime.events import emit_held
-from flows.runtime.prefect_run import is_recorded
-from flows.runtime.run_page import add_tags, profile_of_run, run_page
+from flows.runtime.run_page import add_tags, is_recorded, profile_of_run, run_page
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages.answers import Made, rung_makers, try_rivals
-from flows.stages.audit import audit
-from flows.stages.audit_sheet import known_scores, people_scores
+from flows.stages.audit import audit, known_scores, people_scores
 from flows.stages.base import base
 from flows.stages.child_pool import do_all, pool_of
 from flows.stages.curate import curate
@@ -40,7 +38,6 @@ TRAINED_FROM: Final = {"prompts": "synthesize", "dataset": "curate", "base": "ba
 
 
 def _run_name() -> str:
-    """Name a run by its last stage, the day and the seed."""
     until = flow_run.parameters.get("until", "promote")
     return run_name("retrain" if until == "promote" else until)
 
@@ -108,9 +105,6 @@ def unchanged(config: Config, until: Until) -> Retraining | None:
     """Return the result of a run that would make nothing, without Prefect and MLflow; None where there is work.
 
     No run is recorded: nothing has happened.
-
-    Raises:
-        TucanoError: The run would fail before it made anything.
     """
     if is_recorded():
         # Prefect's own files may name a server, too; what goes there is a run.

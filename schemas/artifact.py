@@ -28,9 +28,7 @@ class TrainingSegment(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     machine: str
-    """The host."""
     from_step: int
-    """The finished step that it resumed from."""
     to_step: int | None
     """The last step that it finished; None while it was running."""
     ended: str | None
@@ -49,11 +47,9 @@ class Worker(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     machine: str
-    """The host."""
     device: str | None
     """Its GPU, by torch's name, or `cpu`; None where the stage loaded no weights."""
     prefect_run_id: str | None
-    """The Prefect flow run that worked there."""
 
 
 class Origin(BaseModel):
@@ -62,7 +58,6 @@ class Origin(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     segments: Segments = Field(default_factory=dict)
-    """The segments of training that made it."""
     worker: Worker | None = None
     """The machine that worked on weights; None where there was none."""
 
@@ -73,13 +68,11 @@ class ArtifactRecord(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: ArtifactKind
-    """Kind of the folder's content."""
     sha256: str
     """Digest of the content: of every file's relative path and sha256, in sorted order."""
     files: dict[str, str]
     """The sha256 of each file, by its path relative to the artifact's folder."""
     stage: str
-    """The stage that made it."""
     code_version: str
     """Digest of the source that the stage runs."""
     config_digest: str
@@ -87,13 +80,9 @@ class ArtifactRecord(BaseModel):
     inputs: dict[str, str]
     """The sha256 of each artifact that it was made from, by role."""
     created_at: datetime
-    """When it was finished, in UTC."""
     machine: str
-    """The host that made it."""
     prefect_run_id: str | None = None
-    """The Prefect flow run that made it."""
     mlflow_run_id: str | None = None
-    """The MLflow run that describes it."""
     columns: dict[str, dict[str, str]] = Field(default_factory=dict)
     """Names and types of the columns of each parquet file, by path; empty in older records."""
     sources: dict[str, str] = Field(default_factory=dict)

@@ -18,13 +18,10 @@ class AuditedTask(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     n: int
-    """Scored completions."""
     rho: float | None
     """Spearman's rho; None where it cannot be computed."""
     rho_low: float | None
-    """Its lower bound."""
     verdict: str
-    """Verdict on the task's reward."""
 
 
 class AuditRecord(BaseModel):
@@ -34,25 +31,19 @@ class AuditRecord(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     spec: SpecName
-    """The reward specification."""
     reward_version: str = Field(min_length=1)
     """Digest of the versions of all tasks' rewards."""
     reward_versions: dict[TaskName, str] = Field(default_factory=dict)
     """The version of each audited task's reward; empty in records from before each task had one."""
     sheet_sha256: str
-    """Digest of the scored sheet."""
     rollouts_sha256: str
-    """Digest of the rollouts that the sheet was made of."""
     raters: dict[str, RaterKind]
     """Kind of each rater, by pseudonym."""
     verdict: Literal["passed", "refused"]
-    """Whether training may start."""
     reasons: tuple[str, ...]
-    """Reasons in words."""
     thresholds: dict[str, float]
     """Thresholds of the gate, by their names in the configuration; `require_human` is 1 or 0."""
     tasks: dict[TaskName, AuditedTask]
-    """The figures of each task."""
 
 
 def read_audit_record(folder: Path) -> AuditRecord:

@@ -47,9 +47,6 @@ def replace_whole(path: Path, content: bytes) -> None:
     """Write a file of people's in place of another: it is the one or the other, whenever this process is killed.
 
     Its permissions stay, and a symbolic link remains one: both may share the file with others.
-
-    Raises:
-        OSError: It cannot be written.
     """
     path = path.resolve()
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
@@ -61,9 +58,6 @@ def write_whole(path: Path, text: str) -> None:
     """Write a text file by renaming a draft: a reader finds it whole, whenever this process or the machine ends.
 
     Where the disk is full, no draft is left.
-
-    Raises:
-        OSError: It cannot be written.
     """
     _put(text.encode(), path.with_suffix(".draft"), path)
 

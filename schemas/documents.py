@@ -22,13 +22,11 @@ _PSEUDONYM: Final = re.compile(r"\w[\w.\- ]{0,39}")
 _LARGEST: Final = 2**63 - 1
 """Largest integer that a table's column holds."""
 FIRST_YEAR: Final = 1970
-"""Earliest year of a logged answer."""
 MOST_MILLISECONDS: Final = 1e9
 """Largest latency of an answer: eleven days."""
 MOST_DOLLARS: Final = 1e6
 """Largest cost of an answer: more is a mistake, and would drown all others."""
 _DEEPEST: Final = 100
-"""Deepest nesting of objects and lists in a logged reference."""
 
 
 class Rollout(BaseModel):
@@ -58,13 +56,10 @@ class ScoredRollout(Rollout):
     """A rollout with its reward and the reward's components."""
 
     reward: float = Field(ge=0, le=1)
-    """The weighted total of the components, in [0, 1]."""
     components: dict[str, Share]
-    """Each named part of the reward, in [0, 1]."""
     parsed: dict[str, Any] | None
     """The object parsed from the completion, where the task asks for one and one was found."""
     spec: SpecName
-    """The reward specification."""
     reward_version: str = Field(min_length=1)
     """Version of its task's reward: the digest of the scorer's code and word lists."""
 
@@ -75,15 +70,12 @@ class PairedScore(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     prompt_id: str = Field(min_length=1)
-    """Identity of the prompt; the same in both files."""
     task: TaskName
-    """The prompt's task, one of six."""
     seed: int = Field(ge=-_LARGEST, le=_LARGEST)
     """Seed of the training run that made the model."""
     sample: int = Field(ge=0, le=_LARGEST)
     """Number of the completion among several of the prompt, from 0."""
     score: float = Field(ge=0, le=1, allow_inf_nan=False)
-    """The reward, in [0, 1]."""
     truth: Share | None = None
     """The ground truth of this answer, in [0, 1], which is no reward; None where unknown."""
     decoding: str | None = None
@@ -98,15 +90,11 @@ class SheetItem(BaseModel):
     audit_id: str = Field(min_length=1)
     """Identity of the completion, decided by its text (`tasks.audit.sheet.audit_id`)."""
     task: TaskName
-    """The prompt's task."""
     prompt_id: str
-    """Identity of the prompt, as in the rollouts."""
     stratum: str
     """Reason why the completion was chosen for the sheet; it does not reveal the reward."""
     prompt: str
-    """The question."""
     completion: str
-    """The answer that is scored."""
 
 
 class SheetRow(SheetItem):
@@ -117,9 +105,7 @@ class SheetRow(SheetItem):
     rater: str = Field(min_length=1)
     """Pseudonym of the rater, in lower case, so that nobody becomes two raters by mistake."""
     rater_kind: RaterKind
-    """Kind of rater: a person, a written rubric or a model."""
     notes: str
-    """Free text of the rater."""
 
     @field_validator("human_score", mode="before")
     @classmethod
@@ -153,19 +139,14 @@ class LoggedAnswer(BaseModel):
     request_id: str | None = Field(default=None, min_length=1)
     """Identity of the request, by which logs that are delivered twice are recognized. None: each line is a request."""
     prompt_id: str | None = Field(default=None, min_length=1)
-    """Identity of the prompt, which has one text."""
     task: TaskName
-    """The prompt's task, one of six."""
     prompt: str
-    """The question."""
     completion: str
-    """The model's answer."""
     time: AwareDatetime
     """Time of the request, with its zone, such as 2026-01-31T23:59:59-03:00."""
     model_version: str | None = Field(default=None, min_length=1)
     """The model that answered, as the serving side names it; NAME/VERSION separates the champion from others."""
     latency_ms: float = Field(ge=0, le=MOST_MILLISECONDS, allow_inf_nan=False)
-    """Milliseconds until the answer was complete."""
     cost: Annotated[float, Field(ge=0, le=MOST_DOLLARS, allow_inf_nan=False)] | None = None
     """US dollars that the answer cost, where known by request."""
     reference: dict[str, Any] | None = None
@@ -203,13 +184,10 @@ class Feedback(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     request_id: str = Field(pattern=rf"^({'|'.join(TASK_NAMES)})-[0-9a-f]{{32}}$")
-    """The request, as its answer named it."""
     time: AwareDatetime
     """Time when it became known."""
     reference: dict[str, Any] | None = None
-    """The known part of the right answer, in the shape of its task."""
     rating: Stars | None = None
-    """The asking person's rating of the answer, from 1 to 5."""
 
     @property
     def task(self) -> TaskName:
@@ -226,11 +204,7 @@ class Feedback(BaseModel):
 
 
 def check_logged_reference(task: TaskName, reference: dict[str, Any]) -> None:
-    """Refuse a reference that does not have the shape of its task, or that cannot be written as JSON again.
-
-    Raises:
-        ValueError: It has another shape, is nested too deeply, or a number in it is not finite, or too large.
-    """
+    """Refuse a reference that does not have the shape of its task, or that cannot be written as JSON again."""
     _check_reference(task, reference)
     if _is_deep(reference):
         raise ValueError(f"reference of {task}: nested more than {_DEEPEST} deep; leave out what no reward reads")

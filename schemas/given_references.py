@@ -33,13 +33,10 @@ class GivenReference(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     prompt_id: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    """The prompt, by its id in the dataset."""
     task: AskedTask
-    """The prompt's task."""
     reference: dict[str, Any]
     """The fields that were asked, in the shape of the task's reference; null where the person could not tell."""
     rater: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
-    """Pseudonym of the person."""
 
     @model_validator(mode="after")
     def _is_of_its_task(self) -> "GivenReference":

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -21,16 +22,7 @@ _LONGEST = 64_000_000
 
 
 def read_json_lines(path: Path, model: type[Document], what: str) -> tuple[Document, ...]:
-    """Return the documents of a file in its order.
-
-    Args:
-        path: The file, in UTF-8.
-        model: Model of each line.
-        what: Name of the content for error messages, such as `rollouts`.
-
-    Raises:
-        InputError: The file cannot be read or is empty, or lines do not fit the model.
-    """
+    """Return the documents of a file in its order; errors as of `stream_lines`."""
     return tuple(stream_json_lines(path, model, what))
 
 
@@ -56,8 +48,8 @@ def stream_lines(
         InputError: The file cannot be read or is empty, a line is longer than 64 MB, or, once all lines were read, some
             do not fit the model.
     """
-    number, line = 0, b""
     faults = _Faults()
+    number, blank = 0, 0
     try:
         # Read as bytes, because only a line feed ends a JSON line: text mode would also split at a carriage return.
         with path.open("rb") as lines:
@@ -70,15 +62,22 @@ def stream_lines(
                 if number == 1 and (wide := wide_encoding(line)):
                     raise InputError(f"{what} {path} is {wide}; save it as UTF-8")
                 text = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+                if not text.strip():
+                    # Blank lines at the end are no fault.
+                    blank += 1
+                    continue
+                for at in range(number - blank, number):
+                    faults.add(at, "nothing is there; remove the line")
+                blank = 0
                 try:
-                    yield text, _read(text, model)
+                    yield text, model.model_validate_json(text.decode("utf-8").rstrip("\n"), strict=True)
                 except ValueError as error:
                     faults.add(number, _explain(error, model))
     except OSError as error:
         raise InputError(f"{what} {path} cannot be read: {error.strerror}") from None
-    if number <= 1 and not line.removeprefix(_BYTE_ORDER_MARK).strip():
+    if number == blank:
         raise InputError(f"{what} {path} is empty; it needs one JSON object a line")
-    if faults:
+    if faults.first:
         raise InputError(f"{what} {path}: {faults}")
 
 
@@ -86,32 +85,21 @@ class _Faults:
     """Faulty lines, each fault named once: a whole file may have the same one."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, tuple[int, int]] = {}
-        self._others = 0
+        self.first: dict[str, int] = {}
+        self._count: Counter[str] = Counter()
 
     def add(self, line: int, fault: str) -> None:
-        if fault in self._lines or len(self._lines) < _MOST_NAMED:
-            first, count = self._lines.get(fault, (line, 0))
-            self._lines[fault] = first, count + 1
-        else:
-            self._others += 1
-
-    def __bool__(self) -> bool:
-        return bool(self._lines)
+        named = fault if fault in self.first or len(self.first) < _MOST_NAMED else ""
+        self.first.setdefault(named, line)
+        self._count[named] += 1
 
     def __str__(self) -> str:
-        named = [
-            f"line {first}{f' and {count - 1:,} more' if count > 1 else ''}: {fault}"
-            for fault, (first, count) in self._lines.items()
-        ]
-        return "; ".join([*named, *([f"and {self._others:,} more lines"] if self._others else [])])
-
-
-def _read(line: bytes, model: type[Document]) -> Document:
-    text = line.decode("utf-8").rstrip("\n")
-    if not text.strip():
-        raise ValueError("nothing is there; remove the line")
-    return model.model_validate_json(text, strict=True)
+        named = []
+        for fault, line in self.first.items():
+            count = self._count[fault]
+            more = f" and {count - 1:,} more" if count > 1 else ""
+            named.append(f"line {line}{more}: {fault}" if fault else f"and {count:,} more lines")
+        return "; ".join(named)
 
 
 def _explain(error: ValueError, model: type[BaseModel]) -> str:
@@ -134,21 +122,16 @@ def _beginning(lines: BinaryIO, size: int | None) -> Iterator[bytes]:
 
 def gives_a_key_twice(text: str | bytes) -> bool:
     """Return whether an object of a JSON text has a key twice; a text that is no JSON has none."""
+    found = False
+
+    def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal found
+        keys = dict(pairs)
+        found |= len(keys) < len(pairs)
+        return keys
+
     try:
-        json.loads(text, object_pairs_hook=_with_single_keys)
-    except _KeyGivenTwice:
-        return True
+        json.loads(text, object_pairs_hook=look)
     except (ValueError, RecursionError):
         return False
-    return False
-
-
-class _KeyGivenTwice(Exception):
-    """Ends the reading of a text of JSON."""
-
-
-def _with_single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise _KeyGivenTwice
     return found

@@ -26,9 +26,6 @@ def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
     Args:
         parent: Where it is made, and where those of killed processes are looked for; None for the system's temporary
             folder.
-
-    Raises:
-        OSError: It cannot be written.
     """
     parent = parent or Path(tempfile.gettempdir())
     _remove_abandoned(parent)

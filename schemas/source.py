@@ -66,9 +66,6 @@ ATTEMPTS: Final = 5
 def source_digest(*entry_modules: str) -> str:
     """Return the digest of all code and data that the modules depend on, in whatever order they are named.
 
-    Args:
-        entry_modules: Dotted names, such as `tasks.curate.stage`.
-
     Raises:
         ValueError: A module or a data file is missing, or a module cannot be read.
     """

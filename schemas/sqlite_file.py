@@ -41,11 +41,8 @@ class Schema:
     """Schema of a library's database, whose revisions are Alembic's files in the installed library."""
 
     package: str
-    """Name of the library and of its distribution."""
     folder: str
-    """Folder of these files, relative to the package."""
     upgrade: str
-    """Command that upgrades a database."""
     upgrades_itself: bool
     """Whether the library upgrades an older database when it opens one."""
 
@@ -59,20 +56,14 @@ class SqliteFile:
     """A SQLite file, and how sentences name it."""
 
     path: Path
-    """The file."""
     name: str
     """Its name, such as `MLflow's store`."""
     lost_without: str
     """Clause that says what is lost where the file is moved away."""
     schema: Schema | None = None
-    """The library's schema, if a library made the tables."""
 
     def is_made(self) -> bool:
-        """Return whether there is anything in the file.
-
-        Raises:
-            InputError: Its folder cannot be read.
-        """
+        """Return whether there is anything in the file."""
         try:
             return self.path.stat().st_size > 0
         except (FileNotFoundError, NotADirectoryError):

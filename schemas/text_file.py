@@ -13,16 +13,7 @@ _SAVE: Final = "save it as UTF-8"
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """Read a document of TOML.
-
-    Args:
-        path: The file.
-        what: Name of the content for error messages, such as `profile`.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        InputError: It cannot be read, or is no TOML in UTF-8.
-    """
+    """Read a document of TOML."""
     try:
         return tomllib.loads(read_text_file(path, what))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -31,10 +22,6 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
 def read_text_file(path: Path, what: str) -> str:
     """Read a text, without a byte order mark and with line feeds alone.
-
-    Args:
-        path: The file.
-        what: Name of the content for error messages.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -60,11 +47,7 @@ def read_text_file(path: Path, what: str) -> str:
 
 
 def wide_encoding(content: bytes) -> str | None:
-    """Return the name of UTF-32 or UTF-16, with a byte order mark or without; None for other texts and for no text.
-
-    Args:
-        content: The text's bytes, or its first four.
-    """
+    """Return the name of UTF-32 or UTF-16, with a byte order mark or without; None for other texts and for no text."""
     # Without a mark it is told by the NUL bytes of a first letter or digit.
     zeros = "".join("0" if byte == 0 else "x" for byte in content[:4])
     if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)) or zeros in {"000x", "x000"}:

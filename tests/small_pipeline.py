@@ -1,4 +1,4 @@
-"""One pipeline, killed in training and resumed, that tests look at from all sides."""
+"""One pipeline, killed at three points and resumed each time, that tests look at from all sides."""
 
 import json
 import os
@@ -94,14 +94,22 @@ def retrain_here(root: Path, *more: str, server: str, stage: str = "retrain") ->
     return Ended(ended.returncode, ended.stderr, json.loads(ended.stdout) if ended.stdout else None)
 
 
+KILLS = ("artifacts/audit/*/record.json", "mirror/*/manifests/*.json", "artifacts/plan/*/record.json")
+"""Files whose appearance is the moment of a kill: before the base is made, in training, and before the answers.
+
+The stage that has just written one may be made again, for its key is kept a moment later.
+"""
+
+
 @dataclass(frozen=True)
 class Pipeline:
-    """The state folder after a killed and a resumed run."""
+    """The state folder after three killed runs and one that came to its end."""
 
     root: Path
-    said_before_the_kill: str
+    said: list[str]
+    """What each killed run wrote to stderr."""
     survivors: list[psutil.Process]
-    """Children of the killed command that did not die with it."""
+    """Children of the killed commands that did not die with them."""
     resumed: Ended
     records: Path
     """Folder with a record of each child process that came to its end."""
@@ -111,23 +119,27 @@ class Pipeline:
 def pipeline(tmp_path_factory: pytest.TempPathFactory, prefect_home: PlaceDatabase) -> Pipeline:
     root = tmp_path_factory.mktemp("state")
     prefect_home(prefect_folder(root))
-    log, records = root.parent / "first.log", root.parent / "records"
-    with log.open("w", encoding="utf-8") as stderr:
-        first = subprocess.Popen(
-            command(root, module="tests.recorded_flows"),
-            env={**os.environ, "RECORD_SOURCES": str(records)},
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-        )
-    while not list(root.glob("mirror/*/manifests/*.json")):
-        assert first.poll() is None, log.read_text(encoding="utf-8")
-        time.sleep(0.05)
-    children = psutil.Process(first.pid).children(recursive=True)
-    os.kill(first.pid, signal.SIGKILL)
-    first.wait()
-    _, survivors = psutil.wait_procs(children, timeout=20)
-    resumed = retrain(root, records=records)
-    return Pipeline(root, log.read_text(encoding="utf-8"), survivors, resumed, records)
+    records = root.parent / "records"
+    said: list[str] = []
+    survivors: list[psutil.Process] = []
+    for number, moment in enumerate(KILLS):
+        log = root.parent / f"{number}.log"
+        with log.open("w", encoding="utf-8") as stderr:
+            killed = subprocess.Popen(
+                command(root, module="tests.recorded_flows"),
+                env={**os.environ, "RECORD_SOURCES": str(records)},
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+            )
+        while not list(root.glob(moment)):
+            assert killed.poll() is None, log.read_text(encoding="utf-8")
+            time.sleep(0.05)
+        children = psutil.Process(killed.pid).children(recursive=True)
+        os.kill(killed.pid, signal.SIGKILL)
+        killed.wait()
+        survivors += psutil.wait_procs(children, timeout=20)[1]
+        said.append(log.read_text(encoding="utf-8"))
+    return Pipeline(root, said, survivors, retrain(root, records=records), records)
 
 
 def skipped(said: str) -> list[str]:

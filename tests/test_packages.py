@@ -58,7 +58,7 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
     ours, made_by = project(REPOSITORY), dict(packages_distributions())
     base, extras = names(ours["dependencies"]), ours["optional-dependencies"]
     harnesses = project(PROJECT)["optional-dependencies"].values()
-    asked_for = names([*extras["gpu"], *extras["dask"], *chain.from_iterable(harnesses)])
+    asked_for = names([*extras["gpu"], *chain.from_iterable(harnesses)])
     found = {(module, file, frozenset(owners(module, made_by))) for module, file in imported()}
     undeclared = {f"{file} imports {module}" for module, file, theirs in found if not theirs & (base | asked_for)}
     assert undeclared == set()

@@ -4,13 +4,12 @@ Simulated raters: a task's audit with 40 scores, of completions whose true rho i
 Limits, on all shapes together: at a true rho of .85 the gate passes 95 % of the audits or more, at .50 at most 10 %,
 and each of the two stated intervals holds the true rho in 93 to 97 % of them. Each shape by itself is held to the same
 limits, give or take two standard errors. Without a limit: the wider of the two intervals, whose lower end the gate
-checks and which is conservative by construction; other true rhos, six such tasks at once, completions of a prompt that
-resemble each other, sheets drawn by reward, and how often the rubric of two raters is reported as ambiguous.
+checks and which is conservative by construction; completions of a prompt that resemble each other; and sheets drawn by
+reward.
 
 Time: an audit of 300 scored completions, probes, report and imports included, in under 10 seconds.
 """
 
-import math
 import shutil
 import statistics
 import subprocess
@@ -23,185 +22,82 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from benchmarks.audit.raters import SEED, SHAPES, Outcome, Scenario, found_alphas, simulate_chunk
+from benchmarks.audit.raters import SHAPES, Outcome, Scenario, simulate
 from benchmarks.audit.timed import write_sheet
 from benchmarks.harness import Report, map_in_processes, run_benchmark
-from schemas.config.config import AuditConfig
+from benchmarks.statistics.__main__ import is_beyond
 
 FOLDER: Final = Path(".tucano") / "benchmark-audit"
+SEED: Final = 5
 SCORES: Final = 40
-HELD: Final = (0.50, 0.85)
+RESAMPLES: Final = 1_000
+GOOD, BAD = 0.85, 0.50
 """True rhos that have limits."""
-OTHERS: Final = (0.60, 0.70, 0.95)
-PROMPT_SHARE: Final = 0.5
-OTHER_SHEETS: Final[Mapping[str, tuple[float, bool]]] = {
-    "prompts differ": (PROMPT_SHARE, False),
-    "drawn by reward": (PROMPT_SHARE, True),
-}
+OTHER_SHEETS: Final[Mapping[str, tuple[float, bool]]] = {"prompts differ": (0.5, False), "drawn by reward": (0.5, True)}
 """Sheets that are not forty independent rows, of continuous rewards: the prompt's share of a completion's worth, and
 whether the sheet is drawn as `tucano audit sheet` does."""
-FEWER: Final = 5
-"""Divisor of the number of audits without a limit."""
-CHUNK: Final = 100
-PROCESSES: Final = 2
+CHUNK: Final = 50
 STATED: Final = ("Bonett-Wright", "BCa")
 """The intervals that a report states."""
-INTERVALS: Final = (*STATED, "wider")
-CHECKS: Final = ("rho", "rho_low", "within_prompt", "worst_in_top_quartile", "best_without_reward")
+ALL: Final = "all four"
 MIN_PASS: Final = 0.95
 MAX_PASS: Final = 0.10
-COVERAGE: Final = (0.93, 0.97)
-ALPHAS: Final = (0.50, 0.67, 0.80, 0.90)
-OVERLAPS: Final = (20, 40)
 RUNS: Final = 3
 MAX_SECONDS: Final = 10.0
 
-Outcomes = Mapping[Scenario, Sequence[Outcome]]
-
 
 def arguments(parser: ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("--audits", type=int, default=2_000, help="of each scenario with a limit")
-    parser.add_argument("--resamples", type=int, default=2_000, help="of each bootstrap")
+    """Add the option."""
+    parser.add_argument("--audits", type=int, default=1_000, help="of each shape; a quarter of other sheets")
 
 
 def measure(report: Report, options: Namespace) -> None:
     """Time an audit, then simulate many."""
     _time(report)
-    outcomes = _simulated(options.audits, options.resamples)
-    _report_passes(report, outcomes, options.audits)
-    _report_coverage(report, outcomes)
-    _report_objections(report, outcomes)
-    _report_alphas(report, options.audits)
-    _check(report, outcomes)
+    rows: list[tuple[str | int | float, ...] | None] = []
+    for rho, outcomes in _simulated(options.audits).items():
+        for name, each in outcomes.items():
+            passed = fmean(outcome.passed for outcome in each)
+            covered = {kind: fmean(outcome.covered[kind] for outcome in each) for kind in (*STATED, "wider")}
+            rows.append((f"{rho:.2f} {name}", len(each), passed, *covered.values()))
+            if name not in OTHER_SHEETS:
+                _check(report, f"rho {rho:.2f}, {name}", rho, passed, covered, len(each), 0 if name == ALL else 2)
+        rows.append(None)
+    columns = {"true rho, rewards": "", "audits": ",", "passed": ".1%", **dict.fromkeys((*STATED, "wider"), ".1%")}
+    title = "Audits of 40 scores that the gate passes, and 95 % intervals that hold the true rho"
+    report.table(title, columns, rows[:-1])
 
 
-def _simulated(audits: int, resamples: int) -> Outcomes:
-    """Return the outcomes of each scenario."""
-    wanted = {Scenario(shape, rho): audits for rho in HELD for shape in SHAPES}
-    wanted |= {Scenario(shape, rho): audits // FEWER for rho in OTHERS for shape in SHAPES}
-    wanted |= {_other_sheet(name, rho): audits // FEWER for name in OTHER_SHEETS for rho in HELD}
+def _check(
+    report: Report, name: str, rho: float, passed: float, covered: Mapping[str, float], count: int, errors: int
+) -> None:
+    limit = MIN_PASS if rho == GOOD else MAX_PASS
+    beyond = limit - passed if rho == GOOD else passed - limit
+    allowed = errors * (limit * (1 - limit) / count) ** 0.5
+    report.limit(beyond <= allowed, f"{name}: the gate passes {passed:.1%}, limit {limit:.0%}")
+    for kind in STATED:
+        miss = f"{name}: {kind}'s interval holds it in {covered[kind]:.1%}, limits 93 % and 97 %"
+        report.limit(not is_beyond(covered[kind], count, errors), miss)
+
+
+def _simulated(audits: int) -> dict[float, dict[str, list[Outcome]]]:
+    """Return the outcomes by true rho: of each shape, of all, and of other sheets."""
+    wanted = {(rho, shape): (Scenario(shape, rho), audits) for rho in (BAD, GOOD) for shape in SHAPES}
+    for name, sheet in OTHER_SHEETS.items():
+        wanted |= {(rho, name): (Scenario("continuous", rho, *sheet), audits // 4) for rho in (BAD, GOOD)}
     chunks = [
-        (scenario, SCORES, min(CHUNK, count - done), resamples, (SEED, number, done))
-        for number, (scenario, count) in enumerate(wanted.items())
+        (key, (scenario, SCORES, min(CHUNK, count - done), RESAMPLES, (SEED, number, done)))
+        for number, (key, (scenario, count)) in enumerate(wanted.items())
         for done in range(0, count, CHUNK)
     ]
-    outcomes: defaultdict[Scenario, list[Outcome]] = defaultdict(list)
-    found = map_in_processes(simulate_chunk, chunks, PROCESSES, "simulated audits")
-    for (scenario, *_), each in zip(chunks, found, strict=True):
-        outcomes[scenario] += each
-    return outcomes
-
-
-def _other_sheet(name: str, rho: float) -> Scenario:
-    prompt_share, drawn = OTHER_SHEETS[name]
-    return Scenario("continuous", rho, prompt_share, drawn)
-
-
-def _rows(outcomes: Outcomes, rho: float) -> dict[str, Sequence[Outcome]]:
-    """Return the outcomes at a true rho: of each shape, of all, and of other sheets where there are any."""
-    shapes: dict[str, Sequence[Outcome]] = {shape: outcomes[Scenario(shape, rho)] for shape in SHAPES}
-    everything = [outcome for each in shapes.values() for outcome in each]
-    others = {name: outcomes[_other_sheet(name, rho)] for name in OTHER_SHEETS if rho in HELD}
-    return {**shapes, "all four": everything, **others}
-
-
-def _report_passes(report: Report, outcomes: Outcomes, audits: int) -> None:
-    rhos = sorted((*HELD, *OTHERS))
-    by_rho = {rho: _rows(outcomes, rho) for rho in rhos}
-    rows = [
-        (name, *(_percent(_passed(by_rho[rho][name])) if name in by_rho[rho] else "" for rho in rhos))
-        for name in by_rho[HELD[0]]
-    ]
-    together = {rho: by_rho[rho]["all four"] for rho in rhos}
-    rows.append(("six tasks, all pass", *(_percent(_passed(together[rho]) ** 6) for rho in rhos)))
-    rows.append(("mean rho found", *(f"{fmean(each.rho for each in together[rho]):.3f}" for rho in rhos)))
-    report.table("Audits that the gate passes, by true rho", ("rewards", *(f"{rho:.2f}" for rho in rhos)), rows)
-    errors = [100 * _error(MIN_PASS, count) for count in (audits, audits // FEWER)]
-    report.line(
-        f"{audits:,} audits of each shape at {HELD[0]:.2f} and {HELD[1]:.2f}, {audits // FEWER:,} elsewhere: standard "
-        f"errors at 95 % of {errors[0]:.1f} and {errors[1]:.1f} percentage points.\n"
-    )
-
-
-def _report_coverage(report: Report, outcomes: Outcomes) -> None:
-    by_rho = {rho: _rows(outcomes, rho) for rho in HELD}
-    report.table(
-        "Audits whose 95 % interval holds the true rho",
-        ("rewards", *(f"{rho:.2f}\n{name}" for rho in HELD for name in INTERVALS)),
-        [
-            (row, *(_percent(_covered(by_rho[rho][row], interval)) for rho in HELD for interval in INTERVALS))
-            for row in by_rho[HELD[0]]
-        ],
-    )
-
-
-def _report_objections(report: Report, outcomes: Outcomes) -> None:
-    rho = HELD[-1]
-    report.table(
-        f"Audits that a check objects to, at a true rho of {rho:.2f}",
-        ("rewards", *(check.replace("_", " ") for check in CHECKS)),
-        [
-            (name, *(_percent(fmean(check in outcome.objections for outcome in each)) for check in CHECKS))
-            for name, each in _rows(outcomes, rho).items()
-        ],
-    )
-
-
-def _report_alphas(report: Report, audits: int) -> None:
-    least = AuditConfig().min_alpha
-    rows = []
-    for number, alpha in enumerate(ALPHAS):
-        cells = []
-        for overlap in OVERLAPS:
-            found = found_alphas(alpha, overlap, audits, (SEED, number, overlap))
-            cells += [_percent(fmean(each < least for each in found)), f"{fmean(found):.3f}"]
-        rows.append((f"{alpha:.2f}", *cells))
-    columns = ("true alpha", *(name for overlap in OVERLAPS for name in (f"{overlap} completions", "mean alpha")))
-    report.table(f"Two raters: audits with alpha below {least}", columns, rows)
-
-
-def _check(report: Report, outcomes: Outcomes) -> None:
-    for rho in HELD:
-        for name, each in _rows(outcomes, rho).items():
-            if name in OTHER_SHEETS:
-                continue
-            errors = 0 if name == "all four" else 2
-            passed = _passed(each)
-            limit = MIN_PASS if rho == HELD[-1] else MAX_PASS
-            beyond = limit - passed if rho == HELD[-1] else passed - limit
-            report.limit(
-                beyond <= errors * _error(limit, len(each)),
-                f"rho {rho:.2f}, {name}: the gate passes {_percent(passed)}, limit {_percent(limit)}",
-            )
-            for interval in STATED:
-                covered = _covered(each, interval)
-                report.limit(
-                    not _is_beyond(covered, len(each), errors),
-                    f"rho {rho:.2f}, {name}: {interval}'s interval holds it in {_percent(covered)}, "
-                    f"limits {_percent(COVERAGE[0])} and {_percent(COVERAGE[1])}",
-                )
-
-
-def _is_beyond(covered: float, count: int, errors: int) -> bool:
-    low, high = COVERAGE
-    return covered < low - errors * _error(low, count) or covered > high + errors * _error(high, count)
-
-
-def _passed(outcomes: Sequence[Outcome]) -> float:
-    return fmean(not outcome.objections for outcome in outcomes)
-
-
-def _covered(outcomes: Sequence[Outcome], interval: str) -> float:
-    return fmean(outcome.covered[interval] for outcome in outcomes)
-
-
-def _error(share: float, count: int) -> float:
-    return math.sqrt(share * (1 - share) / count)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    found: defaultdict[tuple[float, str], list[Outcome]] = defaultdict(list)
+    outcomes = map_in_processes(simulate, [chunk for _, chunk in chunks], "simulated audits")
+    for (key, _), each in zip(chunks, outcomes, strict=True):
+        found[key] += each
+    for rho in (BAD, GOOD):
+        found[rho, ALL] = [outcome for shape in SHAPES for outcome in found[rho, shape]]
+    names: Sequence[str] = (*SHAPES, ALL, *OTHER_SHEETS)
+    return {rho: {name: found[rho, name] for name in names} for rho in (BAD, GOOD)}
 
 
 def _time(report: Report) -> None:
@@ -217,12 +113,11 @@ def _time(report: Report) -> None:
         walls.append(time.perf_counter() - started)
         processors.append(float(child.stdout))
     shutil.rmtree(FOLDER)
-    wall = statistics.median(walls)
-    times = enumerate(zip(walls, processors, strict=True), 1)
-    rows = [(str(number), f"{each:.1f}", f"{processor:.1f}", "") for number, (each, processor) in times]
-    rows.append(("median", f"{wall:.1f}", f"{statistics.median(processors):.1f}", f"{MAX_SECONDS:g}"))
-    columns = ("run", "seconds", "of one processor", "at most")
-    report.table(f"Audit of {completions} completions, {scores} scores", columns, rows)
+    wall, processor = statistics.median(walls), statistics.median(processors)
+    report.line(
+        f"An audit of {completions} completions with {scores} scores takes {wall:.1f} s, {processor:.1f} s of one "
+        f"processor (median of {RUNS}); limit {MAX_SECONDS:g} s.\n"
+    )
     report.limit(wall <= MAX_SECONDS, f"an audit took {wall:.1f} s, limit {MAX_SECONDS:g}")
 
 

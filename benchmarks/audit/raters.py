@@ -17,7 +17,7 @@ from tasks.audit import statistics
 from tasks.audit.gate import Probe, judge
 from tasks.audit.sampling import AT_RANDOM, sample
 from tasks.audit.sheet import audit_id
-from tasks.audit.statistics import Interval, Numbers, krippendorff_alpha, measure
+from tasks.audit.statistics import Interval, Numbers, measure
 
 SHARES: Final = (0.20, 0.28, 0.21, 0.11, 0.20)
 """Shares of the scores 1 to 5, as on the shipped sheet."""
@@ -25,17 +25,13 @@ PER_PROMPT: Final = 4
 """Scored completions of a prompt."""
 ROLLOUTS: Final = (60, 8)
 """Prompts, and completions of each, that a sheet is drawn from."""
-SEED: Final = 5
-
-Shape = Callable[[Numbers], Numbers]
-"""Function from the completions' ranks by reward, evenly spread over [0, 1], to rewards."""
-
-SHAPES: Final[Mapping[str, Shape]] = {
+SHAPES: Final[Mapping[str, Callable[[Numbers], Numbers]]] = {
     "continuous": lambda place: place,
     "30 % zeros": lambda place: np.maximum(0, (place - 0.3) / 0.7),
     "six levels": lambda place: np.floor(6 * place) / 5,
     "30 % at the top": lambda place: np.minimum(1, place / 0.7),
 }
+"""Functions from the completions' ranks by reward, evenly spread over [0, 1], to rewards."""
 
 _GRID: Final = 60_000
 _PASSED: Final = {"reference_answer": Probe(True, "")}
@@ -59,15 +55,12 @@ class Scenario:
 class Outcome:
     """Results of one simulated audit of one task."""
 
-    rho: float
-    """The measured rho."""
     covered: Mapping[str, bool]
     """Whether the interval of each name holds the true rho; the wider is from `rho_low` to `rho_high`."""
-    objections: frozenset[str]
-    """The checks that object."""
+    passed: bool
 
 
-def latent_correlation(shape: Shape, rho: float) -> float:
+def latent_correlation(shape: Callable[[Numbers], Numbers], rho: float) -> float:
     """Return the correlation of the normal numbers for which Spearman's rho of rewards and scores has the given value.
 
     Spearman's rho of a population is the correlation of both sides' middle ranks.
@@ -95,16 +88,9 @@ def latent_correlation(shape: Shape, rho: float) -> float:
     return float(brentq(excess, 0, 0.99999, xtol=1e-6))
 
 
-def simulate(scenario: Scenario, scores: int, audits: int, resamples: int, seed: tuple[int, ...]) -> list[Outcome]:
-    """Audit one simulated task many times.
-
-    Args:
-        scenario: Parameters of the audit.
-        scores: Scored completions of the task.
-        audits: Number of audits.
-        resamples: Bootstrap resamples.
-        seed: Seed of all randomness.
-    """
+def simulate(chunk: tuple[Scenario, int, int, int, tuple[int, ...]]) -> list[Outcome]:
+    """Audit one simulated task many times: scenario, scored completions, audits, bootstrap resamples, seed."""
+    scenario, scores, audits, resamples, seed = chunk
     # Fewer than an audit draws, which would take five times as long; the coverage is the same.
     statistics.RESAMPLES = resamples
     rng = np.random.default_rng(seed)
@@ -112,38 +98,11 @@ def simulate(scenario: Scenario, scores: int, audits: int, resamples: int, seed:
     return [_audit(scenario, correlation, scores, rng) for _ in range(audits)]
 
 
-def simulate_chunk(chunk: tuple[Scenario, int, int, int, tuple[int, ...]]) -> list[Outcome]:
-    """Return `simulate` of its arguments, for a pool of processes."""
-    return simulate(*chunk)
-
-
-def found_alphas(alpha: float, overlap: int, audits: int, seed: tuple[int, ...]) -> list[float]:
-    """Return the ordinal alpha measured in each of many audits, of two raters whose true alpha is given.
-
-    Args:
-        alpha: Alpha of infinitely many completions.
-        overlap: Completions that both score.
-        audits: Number of audits.
-        seed: Seed of all randomness.
-    """
-    rng = np.random.default_rng(seed)
-    # For raters with equal shares, the ordinal alpha of a population is Spearman's rho between them.
-    correlation = latent_correlation(_scored, alpha)
-    found = []
-    for _ in range(audits):
-        first, second = (_scored(places) for places in _places(overlap, correlation, 0.0, 1, rng))
-        scores = [{"r1": int(one), "r2": int(other)} for one, other in zip(first, second, strict=True)]
-        found.append(krippendorff_alpha(scores) or 0.0)
-    return found
-
-
 def _audit(scenario: Scenario, correlation: float, scores: int, rng: np.random.Generator) -> Outcome:
-    if scenario.drawn:
-        prompts, per_prompt = ROLLOUTS
-    else:
-        prompts, per_prompt = -(-scores // PER_PROMPT), PER_PROMPT
-    places = _places(prompts * per_prompt, correlation, scenario.prompt_share, per_prompt, rng)
-    rewards, given = SHAPES[scenario.shape](places[0]), _scored(places[1])
+    prompts, per_prompt = ROLLOUTS if scenario.drawn else (-(-scores // PER_PROMPT), PER_PROMPT)
+    rewarded, worth = _places(prompts * per_prompt, correlation, scenario.prompt_share, per_prompt, rng)
+    rewards = SHAPES[scenario.shape](rewarded)
+    given = np.searchsorted(np.cumsum(SHARES)[:-1], worth) + 1
     prompt_ids = [f"p{row // per_prompt}" for row in range(len(rewards))]
     rows = dict.fromkeys(range(scores), True)
     if scenario.drawn:
@@ -162,11 +121,8 @@ def _audit(scenario: Scenario, correlation: float, scores: int, rng: np.random.G
         "BCa": found.bca,
         "wider": (found.rho_low or 0.0, found.rho_high or 0.0),
     }
-    return Outcome(
-        rho=found.rho or 0.0,
-        covered={name: _holds(interval, scenario.rho) for name, interval in intervals.items()},
-        objections=frozenset(each.check for each in judge("push", agreement, _PASSED, AuditConfig()).objections),
-    )
+    covered = {name: _holds(interval, scenario.rho) for name, interval in intervals.items()}
+    return Outcome(covered, not judge("push", agreement, _PASSED, AuditConfig()).objections)
 
 
 def _places(
@@ -180,10 +136,6 @@ def _places(
     prompts = root @ np.repeat(rng.standard_normal((2, -(-count // per_prompt))), per_prompt, axis=1)[:, :count]
     worth = ndtr(np.sqrt(1 - prompt_share) * own + np.sqrt(prompt_share) * prompts)
     return worth[0], worth[1]
-
-
-def _scored(places: Numbers) -> Numbers:
-    return np.searchsorted(np.cumsum(SHARES)[:-1], places).astype(np.float64) + 1
 
 
 def _drawn(rewards: Numbers, prompt_ids: list[str], scores: int, seed: int) -> dict[int, bool]:

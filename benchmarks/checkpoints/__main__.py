@@ -1,297 +1,253 @@
-"""Cost of checkpoints: time that training stands still, bytes sent, and the rate of mirroring.
+"""Checkpoints: what they cost, and what is kept when workers die, storage fails and machines are taken away.
 
-Standing still: after each step of one training, in turns, its state is captured only, as after most steps; is captured
-and passed to threads, which write and mirror it while training continues; or is saved by Transformers and uploaded
-while training waits. At the size of the profile `local`, and at that of an adapter of 40 MB whose optimizer has twice
-as much. A step's time is from its beginning until its saving begins. Limit: capture and passing on take at most 1 % of
-it.
+Cost: a save, at the size of the profile `local` and with an adapter of 40 MB, takes at most 1 % of a step; of two
+checkpoints the second sends at most its changed files, its manifest and 1 KiB for each request, the same one again no
+file; 500 MB are mirrored at 70 % or more of the rate of a bare `upload_many`.
 
-Bytes: of two checkpoints of that training the second sends at most those of its files that the first lacked, its
-manifest and 1 KiB for each request; the same one again sends no file.
+Faults: concurrent trainings, each with a bucket on a storage service whose requests fail at random (429, 503, resets,
+broken and late answers), and workers that are killed, frozen until their successor has begun, or beside a rival, half
+of the successors on another machine; between lives the store damages or loses an object, and its clock leaps. The
+workers' records and the store's content at each moment decide what must be found. Limit: no promise is broken.
 
-Rate: 500 MB in nine files, mirrored and uploaded by a bare `upload_many`, in turns. Limit: at least 70 % of its rate.
+Exact: trainings of the CPU recipe, each killed one to three times with all that its process had started, a quarter of
+the first kills inside a save, an upload and an evaluation each; a third of the kills take the folder too. Limit: each
+ends with the same adapter, metrics, rollouts, optimizer and states as an uninterrupted one.
 
-The storage service is a process of its own on this machine, as fast as loopback is: it takes less time than a network.
+Notice: an adapter of 42 MB, a storage service that takes 20 MB/s; SIGTERM or the metadata server's notice in a step
+that outlasts the notice, and in one that does not. Limits: exit code 4 within 25 s, the last finished step in the
+mirror and whole, the lease released, and the segment's end recorded.
+
+Resume: in an empty folder, to the beginning of the first step. Limit: 15 s in addition to the download, each time.
+
+Signals and helpers that fail strike `tucano retrain` at the tests' size. Limits: one sentence and exit code 4 within
+25 s, or the run goes on where only a helper was stopped; the same command resumes.
 """
 
+import faulthandler
 import os
+import random
 import shutil
 import sys
-import tempfile
-import time
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stdout
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
-from statistics import median
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-import numpy as np
+from benchmarks.checkpoints.checks import Verdict, check
+from benchmarks.checkpoints.commands import COLUMNS, HELPERS, SIGNALS, as_row, strike
+from benchmarks.checkpoints.cost import measure_cost
+from benchmarks.checkpoints.course import run_courses
+from benchmarks.checkpoints.notice import LONG_STEP, SECONDS_TO_LEAVE, notices, resumes
+from benchmarks.checkpoints.trainings import Life, Result, Run, Strike, draw_strike, make_request, run
+from benchmarks.harness import Report, add_overrides, progress, run_benchmark
+from tasks.train.request import TrainRequest
+from tests.storage_server import StorageServer, storage_server
 
-from benchmarks.checkpoints.service import BUCKET, Service, storage_service
-from benchmarks.harness import Report, add_overrides, run_benchmark
-from benchmarks.training.watched import BASE, SEED, TRAINING, Scene, kept, same_steps
-from schemas.config.config import Config
-from schemas.config.profiles import load_config
-from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.local import LocalCheckpoints, read_sealed
-from tasks.policy.child import Channel
-
-if TYPE_CHECKING:
-    from tasks.checkpoints.checkpoint_manager import CheckpointManager
-    from tasks.train.watch.checkpointer import Checkpointer
-
-CAPTURED: Final = "captured only"
-HANDED_OVER: Final = "handed over"
-SYNCHRONOUS: Final = "saved and uploaded"
-WAYS: Final = (CAPTURED, HANDED_OVER, SYNCHRONOUS)
-RANKS: Final[Mapping[str, int]] = {"laptop": 16, "40 MB adapter": 868}
-"""Rank of the adapter, by size."""
-ONLY_WHEN_ASKED: Final = ("train.save_every=1000000", "train.preemption.snapshot_share=0")
-"""Settings of a training that saves no checkpoint by itself."""
-WARM_UP: Final = 2
-"""Warm-up steps that do not count."""
-FILES: Final = 9
-FILE_BYTES: Final = 500_000_000 // FILES
-REQUEST_BYTES: Final = 1 << 10
-"""Metadata of an upload's request."""
-UPLOADS: Final = 8
-MAX_SHARE: Final = 0.01
-MIN_RATE: Final = 0.7
-
-
-@dataclass
-class Times:
-    """Times after the steps of one way of saving, in seconds."""
-
-    standing: list[float] = field(default_factory=list)
-    next_step: list[float] = field(default_factory=list)
-    """The next step, in which the background threads work if there is something to do."""
-
-
-@dataclass(frozen=True)
-class Sent:
-    """Bytes sent to the mirror by checkpoints."""
-
-    whole: int
-    """By the first."""
-    second: int
-    changed: int
-    """By the second, in files that the first lacked."""
-    allowed: int
-    """`changed`, the manifest and the requests' metadata."""
-    again: int
-    """By the second once more."""
-    allowed_again: int
-    """The manifest and its request's metadata."""
+STATE: Final = Path(".tucano") / "benchmark-checkpoints"
+PROFILE: Final = "benchmarks/checkpoints/trainings.toml"
+SEED: Final = 1
+FAULTS: Final = 500
+COURSES: Final = 8
+RATE: Final = 0.04
+SECONDS_OF_DELAY: Final = 3.0
+PATIENCE_SECONDS: Final = 1200
+"""Seconds after which the trainings with faults count as deadlocked, and print their stacks."""
+AT_ONCE: Final = 2
+PARTS_OF_A_KILL: Final = ("save", "upload", "evaluation", "")
+"""Parts in which the first kills come, in turns; the last is anywhere."""
+MAX_KILLS: Final = 3
+SHARE_EMPTIED: Final = 1 / 3
+UPLOAD_RATE: Final = 500_000.0
+"""Bytes a second that the bucket accepts while trainings are killed: an upload takes as long as some steps."""
+ROUNDS: Final = 2
+SECONDS_TO_RESUME: Final = 15.0
+BLOWS: Final = {"signals": SIGNALS, "helpers": HELPERS}
 
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--saves", type=int, default=5, help="of each way at the laptop's size")
-    parser.add_argument("--large-saves", type=int, default=2, help="at the other size")
-    parser.add_argument("--turns", type=int, default=6, help="of mirroring 500 MB")
+    parser.add_argument("--only", nargs="+", choices=[*PARTS, *BLOWS], default=[*PARTS, *BLOWS], help="these parts")
+    parser.add_argument("--faults", type=int, default=FAULTS, help="at least so many")
+    parser.add_argument("--runs", type=int, default=12, help="trainings that are killed")
+    parser.add_argument("--blows", type=int, default=1, help="of signals and of helpers each, spread evenly")
     add_overrides(parser)
 
 
 def measure(report: Report, options: Namespace) -> None:
-    """Mirror large files, then save while training at both sizes."""
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""
-
-    import transformers
-
-    transformers.utils.logging.disable_progress_bar()
-    with tempfile.TemporaryDirectory() as folder, storage_service() as service:
-        if options.turns:
-            _report_rates(report, _rates(Path(folder) / "rates", options.turns, service))
-        sent = {}
-        for (size, rank), saves in zip(RANKS.items(), (options.saves, options.large_saves), strict=True):
-            if not saves:
-                continue
-            steps = WARM_UP + len(WAYS) * saves + 1
-            changes = [*ONLY_WHEN_ASKED, f"train.lora.rank={rank}", f"train.max_steps={steps}"]
-            config = load_config("local", [*options.set, *changes])
-            times, sent[size] = _train(config, Path(folder) / str(rank), service)
-            _report_standing(report, size, times)
-        _report_sent(report, sent)
+    """Measure each part."""
+    # On one thread sums are added in one order; and the CPU is measured, even where there is a GPU.
+    os.environ.update(OMP_NUM_THREADS="1", CUDA_VISIBLE_DEVICES="")
+    work = (STATE / "work").resolve()
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    for name, part in PARTS.items():
+        if name in options.only:
+            part(report, work / name, options)
+    kinds = [kind for kind in BLOWS if kind in options.only]
+    if kinds:
+        _commands(report, work / "commands", kinds, options.blows)
 
 
-def _train(config: Config, folder: Path, service: Service) -> tuple[Mapping[str, Times], Sent]:
-    """Train and save each way in turns; then mirror two of the checkpoints again."""
-    folder.mkdir()
-    service.forget()
-    checkpoints = folder / "checkpoints"
-    with (
-        Path(os.devnull).open("w", encoding="utf-8") as nobody,
-        # TRL prints what it logs.
-        redirect_stdout(nobody),
-        kept(config, checkpoints, f"gs://{BUCKET}/kept") as keeper,
-    ):
-        trainer, checkpointer = Scene(config, folder, Channel(nobody), same_steps(config)).ours(keeper)
-        timer = _timer(trainer, checkpointer, keeper, folder / "ours")
-        trainer.add_callback(timer)
-        trainer.train()
-    first, second = sorted(checkpoints.glob("checkpoint-*"))[-2:]
-    return timer.times, _sent(first, second, service)
+def _cost(report: Report, work: Path, options: Namespace) -> None:
+    measure_cost(report, work, options.set)
 
 
-def _timer(trainer: Any, checkpointer: "Checkpointer", keeper: "CheckpointManager", work: Path) -> Any:
-    """Return a callback that saves after each step, in a different way each time, and records the time."""
-    from google.cloud.storage import Client
-    from transformers import Trainer, TrainerCallback
-
-    bucket = Client().bucket(BUCKET)
-
-    class Timer(TrainerCallback):  # type: ignore[misc]
-        def __init__(self) -> None:
-            self.times = {way: Times() for way in WAYS}
-            self._before: str | None = None
-            self._started = 0.0
-
-        def on_step_begin(self, *_: Any, **__: Any) -> None:
-            self._started = time.perf_counter()
-
-        def on_step_end(self, args: Any, state: Any, control: Any, **named: Any) -> None:
-            checkpointer.on_step_end(args, state, control, **named)
-
-        def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            stopped = time.perf_counter()
-            if self._before is not None:
-                self.times[self._before].next_step.append(stopped - self._started)
-            # The next way must not wait for the threads' remaining work.
-            keeper.flush()
-            turn = state.global_step - WARM_UP - 1
-            way = WAYS[turn % len(WAYS)]
-            began = time.perf_counter()
-            self._save(way, args, state, control)
-            # The last step is never only captured: it would be mirrored anyway.
-            if turn >= 0 and not control.should_training_stop:
-                self.times[way].standing.append(time.perf_counter() - began)
-                self._before = way
-            shutil.rmtree(work, ignore_errors=True)
-
-        def _save(self, way: str, args: Any, state: Any, control: Any) -> None:
-            if way == SYNCHRONOUS:
-                # Ours is replaced by one that writes nothing.
-                Trainer._save_checkpoint(trainer, trainer.model, None)  # noqa: SLF001
-                _upload(bucket, work, f"synchronous-{state.global_step}")
-                return
-            checkpointer.on_save(args, state, control)
-            if way == HANDED_OVER:
-                assert keeper.last is not None
-                keeper.keep(keeper.last, "newest")
-
-    return Timer()
+def _faults(report: Report, work: Path, options: Namespace) -> None:
+    faulthandler.dump_traceback_later(PATIENCE_SECONDS, exit=True)
+    courses = run_courses(work, COURSES, options.faults, RATE, SEED, SECONDS_OF_DELAY)
+    faulthandler.cancel_dump_traceback_later()
+    verdict, faults, fates = Verdict(), Counter[str](), Counter[str]()
+    for course in courses:
+        check(course, verdict)
+        faults.update(course.faults)
+        fates.update(course.fates)
+    numbers = {"faults": faults, "workers": fates, "ended by": verdict.endings, "checkpoints": verdict.counts}
+    report.line(f"{faults.total()} faults in {len(courses)} trainings, {max(each.seconds for each in courses):.0f} s:")
+    for kind, counts in numbers.items():
+        report.line(f"- {kind}: {', '.join(f'{name} {count:,}' for name, count in sorted(counts.items()))}")
+    broken = {promise: len(cases) for promise, cases in verdict.broken.items()}
+    report.line(f"Of {len(broken)} promises {sum(map(bool, broken.values()))} were broken.\n")
+    report.misses += [f"{promise}: {case}" for promise, cases in verdict.broken.items() for case in cases]
+    report.limit(faults.total() >= options.faults, f"{faults.total()} faults, and {options.faults} are wanted")
 
 
-def _upload(bucket: Any, folder: Path, prefix: str) -> None:
-    """Upload every file of a folder from threads, as Google's client does it best."""
-    from google.cloud.storage import transfer_manager
-
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    transfer_manager.upload_many(
-        [(str(path), bucket.blob(f"{prefix}/{path.relative_to(folder)}")) for path in paths],
-        worker_type="thread",
-        max_workers=UPLOADS,
-        skip_if_exists=True,
-        raise_exception=True,
-    )
-
-
-def _sent(first: Path, second: Path, service: Service) -> Sent:
-    """Mirror two checkpoints, and the second one again, where there were none."""
-    mirror = open_mirror(f"gs://{BUCKET}/sent", TRAINING)
-    service.take_received()
-    mirror.publish(first)
-    whole = service.take_received()
-    manifest = mirror.publish(second)
-    received = service.take_received()
-    mirror.publish(second)
-    again = service.take_received()
-    known = {file.sha256 for file in read_sealed(first).files.values()}
-    changed = {file.sha256: file.size for file in manifest.files.values() if file.sha256 not in known}
-    of_manifest = len(manifest.to_bytes()) + REQUEST_BYTES
-    # As well as the files and the manifest there may be an empty object, whose time is the store's.
-    small = len(changed) * REQUEST_BYTES + of_manifest + REQUEST_BYTES
-    bytes_changed = sum(changed.values())
-    return Sent(whole, received, bytes_changed, bytes_changed + small, again, of_manifest)
-
-
-def _rates(folder: Path, turns: int, service: Service) -> Mapping[str, Sequence[float]]:
-    """Mirror and upload a large checkpoint in turns; return the seconds of both."""
-    from google.cloud.storage import Client
-
-    generator = np.random.default_rng(SEED)
-
-    def fill(draft: Path) -> None:
-        for number in range(FILES):
-            (draft / f"weights-{number}.safetensors").write_bytes(generator.bytes(FILE_BYTES))
-
-    checkpoint = LocalCheckpoints(folder, TRAINING, BASE).write(1, 1, {}, fill)
-    bucket = Client().bucket(BUCKET)
-    mirror = open_mirror(f"gs://{BUCKET}/rates", TRAINING)
-    ways: Mapping[str, Callable[[], object]] = {
-        "mirrored": lambda: mirror.publish(checkpoint),
-        "bare": lambda: _upload(bucket, checkpoint, "bare"),
-    }
-    seconds: dict[str, list[float]] = {way: [] for way in ways}
-    # One extra turn does not count; the order alternates.
-    for turn in range(turns + 1):
-        for way in sorted(ways, reverse=bool(turn % 2)):
-            service.forget()
-            started = time.perf_counter()
-            ways[way]()
-            if turn:
-                seconds[way].append(time.perf_counter() - started)
-    service.forget()
-    shutil.rmtree(folder)
-    return seconds
+def _exact(report: Report, work: Path, options: Namespace) -> None:
+    with storage_server() as server:
+        server.upload_rate = UPLOAD_RATE
+        request = _request(work, server, options)
+        mirrors = (request.mirror, f"gs://{server.bucket}")
+        calm: list[tuple[Life, Result]] = []
+        for place, mirror in enumerate(progress(mirrors, "uninterrupted")):
+            name = f"calm-{place}"
+            undisturbed = run(
+                request.model_copy(update={"mirror": mirror, "training": name}), work / name, lambda _: None
+            )
+            (life,) = undisturbed.lives
+            if undisturbed.result is None:
+                raise SystemExit(f"the uninterrupted training ended with exit code {life.exit_code}: {life.sentence}")
+            calm.append((life, undisturbed.result))
+        found: dict[int, Run] = {}
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            running = {}
+            for number in range(1, options.runs + 1):
+                place = number % len(mirrors)
+                asked = request.model_copy(update={"mirror": mirrors[place], "training": f"run-{number:02d}"})
+                strikes = _strikes(number, calm[place][0], request.config.max_steps)
+                running[pool.submit(partial(run, asked, work / f"run-{number:02d}", strikes))] = number
+            for future in progress(as_completed(running), "killed", options.runs):
+                found[running[future]] = future.result()
+    wanted = calm[0][1]
+    _report_runs(report, found, wanted, request)
+    changed = wanted.differences(calm[1][1])
+    report.limit(not changed, f"the two uninterrupted trainings differ in {', '.join(changed)}")
+    report.limit(wanted.drawn_by == "ours", f"{wanted.drawn_by} drew the rollouts, and not our engine")
+    miss = f"the prompts were gone through {wanted.rounds} times, and more than {ROUNDS} are wanted"
+    report.limit(wanted.rounds >= ROUNDS, miss)
 
 
-def _report_standing(report: Report, size: str, times: Mapping[str, Times]) -> None:
-    step = median(times[CAPTURED].next_step)
-    shares = {way: median(of_way.standing) / step for way, of_way in times.items()}
+def _strikes(number: int, calm: Life, steps: int) -> Callable[[Sequence[Life]], Strike | None]:
+    """Return random kills of one training."""
+    generator = random.Random(f"{SEED} {number}")
+    kills = generator.randint(1, MAX_KILLS)
+
+    def strikes(lives: Sequence[Life]) -> Strike | None:
+        if len(lives) >= kills:
+            return None
+        # The mirrors alternate too, so that each sees every part.
+        part = generator.choice(PARTS_OF_A_KILL) if lives else PARTS_OF_A_KILL[number // 2 % len(PARTS_OF_A_KILL)]
+        position = next((life.position for life in reversed(lives) if life.position is not None), 0)
+        empties = generator.random() < SHARE_EMPTIED
+        return draw_strike(generator, part, calm, position / steps, empties)
+
+    return strikes
+
+
+def _report_runs(report: Report, runs: Mapping[int, Run], wanted: Result, request: TrainRequest) -> None:
+    lost: dict[str, list[int]] = {"disk": [], "mirror": []}
+    parts = Counter[str]()
+    for number, each in sorted(runs.items()):
+        for place in range(each.kills):
+            parts.update(each.lives[place].under_way().split(", "))
+            again = each.lost(place)
+            if again is not None:
+                lost["mirror" if each.emptied[place + 1] else "disk"].append(again)
+        verdict = each.verdict(wanted)
+        report.limit(verdict == "yes", f"run {number}: {verdict}")
+    equal = sum(each.verdict(wanted) == "yes" for each in runs.values())
+    kills = sum(each.kills for each in runs.values())
+    report.line(f"{equal} of {len(runs)} trainings, killed {kills} times, equal the uninterrupted one.")
+    report.line("Under way at a kill: " + ", ".join(f"{part} {count}" for part, count in parts.most_common()) + ".")
+    rows = [(source, max(steps), sum(steps) / len(steps), len(steps)) for source, steps in lost.items() if steps]
+    title = f"Steps lost at a kill; saved every {request.config.save_every}"
+    report.table(title, {"resumed from": "", "at most": "", "mean": ".1f", "kills": ""}, rows)
+
+
+def _notice(report: Report, work: Path, options: Namespace) -> None:
+    with storage_server() as server:
+        found = notices(_request(work, server, options), work / "notice", server)
     rows = []
-    for way, of_way in times.items():
-        limit = f"{MAX_SHARE:.0%}" if way == HANDED_OVER else ""
-        standing, following = 1000 * median(of_way.standing), 1000 * median(of_way.next_step)
-        rows.append((way, standing, 1000 * max(of_way.standing), shares[way], limit, following))
-    forms = {
-        "stands still, ms": ".1f",
-        "longest, ms": ".1f",
-        "of a step": ".2%",
-        "at most": "",
-        "the next step, ms": ".0f",
-    }
-    title = f"{size}: median of {len(times[HANDED_OVER].standing)}, a step takes {1000 * step:.0f} ms"
-    report.table(title, {"after a step": "", **forms}, rows)
-    taken = shares[HANDED_OVER]
-    report.limit(taken <= MAX_SHARE, f"{size}: handing over takes {taken:.2%} of a step, limit {MAX_SHARE:.0%}")
+    for each in found:
+        fate = "finished" if each.life.finished == LONG_STEP else "abandoned"
+        step = f"{each.scenario.step_seconds:.0f} s, {fate}"
+        left = "released" if each.released else "held"
+        rows.append(
+            (each.scenario.name, step, each.seconds, each.life.exit_code, each.mirrored or "-", left, each.ended)
+        )
+        report.misses += each.misses()
+    columns = {"notice": "", "step under way": "", "s to exit": ".1f", "exit code": "", "mirrored": ""}
+    title = f"Notice with a checkpoint of {found[0].megabytes:.0f} MB at 20 MB/s; limit {SECONDS_TO_LEAVE:.0f} s"
+    shown = [(*row[:-1], str(row[-1])) for row in rows]
+    report.table(title, {**columns, "lease": "", "segment": ""}, shown, left=("step under way", "lease", "segment"))
 
 
-def _report_sent(report: Report, sent: Mapping[str, Sent]) -> None:
+def _resume(report: Report, work: Path, options: Namespace) -> None:
+    with storage_server() as server:
+        found = resumes(_request(work, server, options), work / "resume", server)
+    rows = [(size, seconds, download) for size, each in found.items() for seconds, download in each]
+    title = f"Resume in an empty folder, from the start of Python to the first step; limit {SECONDS_TO_RESUME:.0f} s"
+    report.table(title, {"size": "", "s without the download": ".1f", "s of the download": ".2f"}, rows)
+    for size, seconds, _ in rows:
+        miss = f"resume, {size}: {seconds:.1f} s besides the download, limit {SECONDS_TO_RESUME:.0f}"
+        report.limit(seconds <= SECONDS_TO_RESUME, miss)
+
+
+def _request(work: Path, server: StorageServer, options: Namespace) -> TrainRequest:
+    os.environ["STORAGE_EMULATOR_HOST"] = server.url
+    inputs = (STATE / "inputs").resolve()
+    return make_request(PROFILE, options.set, inputs, str(work / "mirror"), "")
+
+
+PARTS: Final[Mapping[str, Callable[[Report, Path, Namespace], None]]] = {
+    "cost": _cost,
+    "faults": _faults,
+    "exact": _exact,
+    "notice": _notice,
+    "resume": _resume,
+}
+
+
+def _commands(report: Report, work: Path, kinds: Sequence[str], count: int) -> None:
+    """Strike whole runs; each state folder's run resumes after each blow.
+
+    A blow whose moment has passed in its folder comes in a new one.
+    """
     rows = []
-    for size, found in sent.items():
-        figures = (found.whole, found.second, found.changed, found.allowed, found.again, found.allowed_again)
-        rows.append((size, *(f"{figure:,}" for figure in figures)))
-        second = f"{size}: a second checkpoint sends {found.second:,} bytes, limit {found.allowed:,}"
-        report.limit(found.second <= found.allowed, second)
-        again = f"{size}: the same checkpoint sends {found.again:,} bytes, limit {found.allowed_again:,}"
-        report.limit(found.again <= found.allowed_again, again)
-    columns = ("", "first", "second", "of it changed", "at most", "again", "at most")
-    report.table("Bytes sent to the mirror", columns, rows)
-
-
-def _report_rates(report: Report, seconds: Mapping[str, Sequence[float]]) -> None:
-    share = median(seconds["bare"]) / median(seconds["mirrored"])
-    rows = []
-    for way, taken in seconds.items():
-        limited = (f"{share:.2f}", f"{MIN_RATE}") if way == "mirrored" else ()
-        rows.append((way, f"{median(taken):.2f}", f"{FILES * FILE_BYTES / 1e6 / median(taken):.0f}", *limited))
-    title = f"500 MB in {FILES} files, median of {len(seconds['bare'])}"
-    report.table(title, ("", "s", "MB/s", "of the bare rate", "at least"), rows)
-    report.limit(share >= MIN_RATE, f"mirroring reaches {share:.2f} of the rate of a bare upload, limit {MIN_RATE}")
+    for kind in kinds:
+        blows, folders = BLOWS[kind], 1
+        chosen = (
+            blows if count >= len(blows) else [blows[(2 * n + 1) * len(blows) // (2 * count)] for n in range(count)]
+        )
+        for blow in progress(chosen, kind):
+            struck = strike(work / f"{kind}-{folders}", blow)
+            if struck is None:
+                folders += 1
+                struck = strike(work / f"{kind}-{folders}", blow)
+            rows.append(as_row(blow, struck))
+            report.limit(rows[-1][-1] == "yes", f"{kind}: {' '.join(rows[-1])}")
+    report.table("`tucano retrain` that is struck", COLUMNS, rows, left=("signal", "under way", "said"))
 
 
 if __name__ == "__main__":

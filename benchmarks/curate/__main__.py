@@ -18,29 +18,35 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
 from benchmarks.curate.child import SMALL_COUNT
 from benchmarks.harness import Report, run_benchmark
 from benchmarks.processes import watch
-from benchmarks.prompts import MIX, make_prompts
+from schemas.config.config import SynthesizeConfig
+from schemas.progress import silent
 from schemas.tables.prompts import PromptRow, content_id, open_prompt_table, read_prompts
 from schemas.tasks import TASK_NAMES
+from tasks.synthesize import stage as synthesize
+from tasks.synthesize.mix import read_mix, split_count
 
-FOLDER = Path(".tucano") / "benchmark-curate"
-PLANTED = 5_000
-WORKERS = (1, 4)
-MAX_SECONDS = 150.0
-MAX_GIGABYTES = 3.0
-MIN_FOUND = 0.95
-MAX_WRONG = 0.005
-SAME_LINE = 0.75
+FOLDER: Final = Path(".tucano") / "benchmark-curate"
+MIX: Final = "extraction=40,sql_qa=40,insights=10,push=10"
+"""Shares of the tasks in the V4.2 report."""
+SEED: Final = 1
+PLANTED: Final = 5_000
+WORKERS: Final = (1, 4)
+MAX_SECONDS: Final = 150.0
+MAX_GIGABYTES: Final = 3.0
+MIN_FOUND: Final = 0.95
+MAX_WRONG: Final = 0.005
+SAME_LINE: Final = 0.75
 """Share of a line's characters above which a reader takes two lines as the same."""
-OTHER_CUSTOMER = "one word changed, by another customer"
+OTHER_CUSTOMER: Final = "one word, another customer"
 """Without a limit: two short reviews of different people are two reviews, and are meant to stay."""
-COPIES = ("duplicate", "near-duplicate")
-SECONDS_BETWEEN_SAMPLES = 0.1
+COPIES: Final = ("duplicate", "near-duplicate")
 
 
 @dataclass(frozen=True)
@@ -51,14 +57,13 @@ class Run:
     workers: int
     seconds: float
     peak_gigabytes: float
-    """Peak of the resident memory of all its processes together, libraries included."""
     kept: int
     sha256: str
     """Digest of every file of the dataset."""
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Add the options."""
+    """Add the option."""
     parser.add_argument("--big", type=int, default=1_000_000, help="prompts of the large run; 0 leaves it out")
 
 
@@ -66,13 +71,18 @@ def measure(report: Report, options: Namespace) -> None:
     """Curate prompts with planted near-duplicates, then many prompts."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    make_prompts(SMALL_COUNT, ",".join(f"{task}=1" for task in TASK_NAMES), FOLDER / "small")
+    _make_prompts(SMALL_COUNT, ",".join(f"{task}=1" for task in TASK_NAMES), FOLDER / "small")
     _planted(report)
     runs = [_run(FOLDER / "planted", FOLDER / f"workers-{workers}", workers) for workers in WORKERS]
     if options.big:
-        make_prompts(options.big, MIX, FOLDER / "big")
+        _make_prompts(options.big, MIX, FOLDER / "big")
         runs.append(_run(FOLDER / "big", FOLDER / "big-dataset", 2))
-    _report_runs(report, runs)
+    columns = {"prompts": ",", "workers": "", "seconds": ".1f", "prompts/s": ",.0f", "peak GB": ".2f", "kept": ","}
+    rows = [
+        (each.prompts, each.workers, each.seconds, each.prompts / each.seconds, each.peak_gigabytes, each.kept)
+        for each in runs
+    ]
+    report.table("Curation", columns, rows)
     report.limit(runs[0].sha256 == runs[1].sha256, "the bytes differ between one worker and four")
     if options.big:
         large = runs[-1]
@@ -83,23 +93,28 @@ def measure(report: Report, options: Namespace) -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
 
 
+def _make_prompts(count: int, mix: str, output: Path) -> None:
+    output.mkdir(parents=True, exist_ok=True)
+    # Without paraphrasing nothing is kept in a state folder.
+    synthesize.run(SynthesizeConfig(counts=split_count(count, read_mix(mix))), SEED, output, silent, output)
+
+
 def _run(prompts: Path, output: Path, workers: int) -> Run:
-    child = watch("benchmarks.curate.child", str(prompts), str(output), str(workers), every=SECONDS_BETWEEN_SAMPLES)
+    child = watch("benchmarks.curate.child", str(prompts), str(output), str(workers), every=0.1)
     digest = hashlib.sha256()
     for path in sorted(path for path in output.rglob("*") if path.is_file()):
         digest.update(f"{path.relative_to(output)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return Run(
-        workers=workers, peak_gigabytes=child.peak_gigabytes, sha256=digest.hexdigest(), **json.loads(child.output)
-    )
+    found = json.loads(child.output)
+    return Run(workers=workers, peak_gigabytes=child.peak_gigabytes, sha256=digest.hexdigest(), **found)
 
 
 # Planted near-duplicates: copies and judge are written without the project's own words, hashes and definitions.
 
 
 def _planted(report: Report) -> None:
-    generator = random.Random(1)
+    generator = random.Random(SEED)
     rows = read_prompts(FOLDER / "small" / "prompts.parquet")
-    before = _run(FOLDER / "small", FOLDER / "before", 2)
+    _run(FOLDER / "small", FOLDER / "before", 2)
     natural = _copies(FOLDER / "before")
     distinct = [row for row in rows if row.prompt_id not in natural]
     words = sorted({word for row in distinct for word in re.findall(r"[^\W\d_]{3,}", row.prompt.lower())})
@@ -119,26 +134,19 @@ def _planted(report: Report) -> None:
     for copy_id, (kind, original_id, _) in pairs.items():
         # One is dropped for the other, or both for the same third.
         found[kind] += after.get(copy_id, copy_id) == after.get(original_id, original_id)
+    table_rows = [(kind, count, found[kind], found[kind] / count) for kind, count in planted.items()]
+    columns = {"kind": "", "planted": ",", "found": ",", "share": ".2%"}
+    report.table(f"Near-duplicates planted among {len(rows):,} prompts of six tasks", columns, table_rows)
+    for kind, _, _, share in table_rows:
+        miss = f"{share:.2%} of {kind} found, limit {MIN_FOUND:.0%}"
+        report.limit(kind == OTHER_CUSTOMER or share >= MIN_FOUND, miss)
     by_id = {row.prompt_id: row for row in rows}
-    wrong = [(one, other) for one, other in natural.items() if _tell_apart(by_id[one], by_id[other])]
-    _judge(report, planted, found, len(wrong), len(rows), len(natural), before.prompts)
-
-
-def _judge(
-    report: Report, planted: Counter[str], found: Counter[str], wrong: int, rows: int, natural: int, prompts: int
-) -> None:
-    report.table(
-        f"Near-duplicates planted among {prompts:,} prompts of six tasks",
-        ("kind", "planted", "found", "share"),
-        [(kind, f"{count:,}", f"{found[kind]:,}", f"{found[kind] / count:.2%}") for kind, count in planted.items()],
+    wrong = sum(_tell_apart(by_id[one], by_id[other]) for one, other in natural.items())
+    report.line(
+        f"The prompts had {len(natural):,} copies of themselves ({len(natural) / len(rows):.2%}); a reader would tell "
+        f"{wrong:,} of them apart ({wrong / len(rows):.3%}).\n"
     )
-    report.line(f"copies that the prompts had of themselves: {natural:,} ({natural / rows:.2%})")
-    report.line(f"of these, what a reader would tell apart: {wrong:,} ({wrong / rows:.3%})")
-    for kind, count in planted.items():
-        if kind != OTHER_CUSTOMER:
-            miss = f"{found[kind] / count:.2%} of {kind} found, limit {MIN_FOUND:.0%}"
-            report.limit(found[kind] >= MIN_FOUND * count, miss)
-    report.limit(wrong <= MAX_WRONG * rows, f"{wrong / rows:.2%} wrongly dropped, limit {MAX_WRONG:.1%}")
+    report.limit(wrong <= MAX_WRONG * len(rows), f"{wrong / len(rows):.2%} wrongly dropped, limit {MAX_WRONG:.1%}")
 
 
 def _copy(row: PromptRow, text: str, number: int, *, stranger: bool) -> PromptRow:
@@ -166,7 +174,7 @@ def _tell_apart(one: PromptRow, other: PromptRow) -> bool:
     """Return whether two prompts are distinct, by characters and line by line: some line, or the answer, differs."""
     if one.task != other.task or one.reference != other.reference:
         return True
-    lines, others = (_plain(row.prompt).splitlines() for row in (one, other))
+    lines, others = (re.sub(r"[^\w\s]+", "", _no_accents(row.prompt).lower()).splitlines() for row in (one, other))
     if len(lines) != len(others):
         return True
     return any(
@@ -175,19 +183,11 @@ def _tell_apart(one: PromptRow, other: PromptRow) -> bool:
     )
 
 
-def _plain(text: str) -> str:
-    letters = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
-    return re.sub(r"[^\w\s]+", "", letters.lower())
-
-
-Change = Callable[[str, list[str], random.Random], str]
-
-
 def _other_case(text: str, _: list[str], generator: random.Random) -> str:
     return generator.choice((str.upper, str.lower, str.title, str.swapcase))(text)
 
 
-def _no_accents(text: str, _: list[str], __: random.Random) -> str:
+def _no_accents(text: str) -> str:
     return "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
 
 
@@ -203,30 +203,13 @@ def _one_word(text: str, words: list[str], generator: random.Random) -> str:
     return text[:start] + generator.choice(words) + text[end:]
 
 
-CHANGES: dict[str, Change] = {
+CHANGES: dict[str, Callable[[str, list[str], random.Random], str]] = {
     "case": _other_case,
-    "accents": _no_accents,
+    "accents": lambda text, _, __: _no_accents(text),
     "punctuation": _other_punctuation,
     "one word changed": _one_word,
     OTHER_CUSTOMER: _one_word,
 }
-
-
-def _report_runs(report: Report, runs: list[Run]) -> None:
-    columns = {"prompts": ",", "workers": "", "seconds": ".1f", "prompts/s": ",.0f", "peak GB": ".2f", "kept": ","}
-    rows = [
-        (
-            run.prompts,
-            run.workers,
-            run.seconds,
-            run.prompts / run.seconds,
-            run.peak_gigabytes,
-            run.kept,
-            run.sha256[:12],
-        )
-        for run in runs
-    ]
-    report.table("Curation", columns | {"sha256": ""}, rows)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -21,18 +21,43 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.gpu_check.catalog import GROUPS, Group
-from benchmarks.gpu_check.group import rows_file
-from benchmarks.gpu_check.row import Row, read_rows
-from benchmarks.gpu_check.scale import Scale
+from benchmarks.gpu_check.base import Row, Scale, read_rows, rows_file
 
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
 SECONDS: Final = 1200
-LEAST_SECONDS: Final = 10
+MIN_SECONDS: Final = 10
 """Least remaining time with which a group is started."""
 WIDTH: Final = 100
 SHOWN: Final = 4000
 """Last characters that are printed of each log of a failed group."""
+PROJECT: Final = ("torch", "transformers", "pydantic", "polars", "pandera", "datasets", "peft", "trl")
+"""Imports of the trainer's child."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Checks that share a process."""
+
+    module: str
+    """Module of this package; its `measure` yields the rows."""
+    title: str
+    """Shown in the table where the group cannot be measured."""
+    seconds: float
+    """Time limit."""
+    needs: tuple[str, ...] = ()
+    """Modules that must be importable."""
+    needs_gpu: bool = False
+    """Whether a CPU skips it; on one vLLM runs only with parts of it replaced, as `make test-vllm` does."""
+
+
+GROUPS: Final = (
+    Group("environment", "environment", 90),
+    Group("training", "training by the real child", 420, PROJECT),
+    Group("answers", "answers and merge", 120, PROJECT),
+    Group("rollouts", "rollouts by vLLM", 150, (*PROJECT, "vllm"), needs_gpu=True),
+    Group("memory", "memory of a step", 75, (*PROJECT, "bitsandbytes")),
+)
+"""In order: without time for all of them, the last are skipped."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,14 +100,7 @@ def _card() -> tuple[str, int]:
 
 
 def measure_all(groups: Sequence[Group], scale: Scale, work: Path, seconds: float) -> list[Row]:
-    """Measure groups one after another.
-
-    Args:
-        groups: The groups.
-        scale: Size and device.
-        work: An empty folder.
-        seconds: Total time; groups for which none is left are missed.
-    """
+    """Measure groups one after another in an empty folder; groups for which no time is left are missed."""
     deadline = time.monotonic() + seconds
     rows = []
     for group in groups:
@@ -98,7 +116,7 @@ def _measure(group: Group, scale: Scale, work: Path, deadline: float, seconds: f
         return [Row(group.title, "needs a GPU", "", "not here")]
     # A CPU's time depends on what else it does.
     left = min(group.seconds if scale.on_gpu else seconds, deadline - time.monotonic())
-    if left < LEAST_SECONDS:
+    if left < MIN_SECONDS:
         return [Row(group.title, f"not begun: the {seconds:.0f} s were over", "is measured", "MISSED")]
     failure = _run(group, scale, work, left)
     rows = read_rows(rows_file(work, group.module))
@@ -108,7 +126,7 @@ def _measure(group: Group, scale: Scale, work: Path, deadline: float, seconds: f
 def _run(group: Group, scale: Scale, work: Path, seconds: float) -> str | None:
     """Run a group's process; return a description of its failure, or None."""
     log = work / f"{group.module}.log"
-    command = [sys.executable, "-m", "benchmarks.gpu_check.group", group.module, str(work), scale.as_json()]
+    command = [sys.executable, "-m", "benchmarks.gpu_check.group", group.module, str(work), json.dumps(asdict(scale))]
     paths = [str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     earlier = {file: file.stat().st_size for file in work.rglob("*.log")}
@@ -136,12 +154,7 @@ def _run(group: Group, scale: Scale, work: Path, seconds: float) -> str | None:
 
 
 def _print_logs(work: Path, earlier: Mapping[Path, int]) -> None:
-    """Print the ends of all logs that have grown: a child's holds what failed, and its folder is removed at the end.
-
-    Args:
-        work: The folder that all groups share.
-        earlier: Sizes of the logs before the group began.
-    """
+    """Print the ends of all logs that have grown: a child's holds what failed, and its folder is removed at the end."""
     for log in sorted(work.rglob("*.log")):
         if log.stat().st_size != earlier.get(log):
             text = log.read_text(encoding="utf-8", errors="replace")

@@ -5,26 +5,14 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks.gpu_check.row import append_row
-from benchmarks.gpu_check.scale import Scale
+from benchmarks.gpu_check.base import Scale, append_row, rows_file
 
 
 def main(module: str, work: str, scale: str) -> None:
-    """Measure a group, and append each of its rows to `WORK/MODULE.rows` as it is found.
-
-    Args:
-        module: A module of this package.
-        work: Folder that all groups share; later groups read what earlier ones write.
-        scale: A `Scale` as JSON.
-    """
+    """Measure a group, and append each of its rows as it is found; later groups read what earlier ones write."""
     measure = importlib.import_module(f"benchmarks.gpu_check.{module}").measure
     for row in measure(Scale(**json.loads(scale)), Path(work)):
         append_row(rows_file(Path(work), module), row)
-
-
-def rows_file(work: Path, module: str) -> Path:
-    """Return the file of a group's rows."""
-    return work / f"{module}.rows"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.gpu_check.scale import SEED, Scale
+from benchmarks.gpu_check.base import SEED, Scale, build
 from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
@@ -26,6 +26,8 @@ CHECKED_TASKS: Final[tuple[TaskName, ...]] = ("push", "sentiment")
 LEARNT_TOKENS: Final = 1024
 """Entries of the vocabulary that are learnt from the prompts; the others are made up."""
 STEPS: Final = 3
+UNINTERRUPTED: Final = "training"
+"""Folder of the training that nobody interrupts; later groups read its adapter."""
 DIGEST: Final = "0" * 64
 
 
@@ -76,16 +78,9 @@ def _write(inputs: Inputs, scale: Scale) -> None:
 
 
 def write_base(shape: DecoderShape, folder: Path, texts: list[str]) -> None:
-    """Write a model of this shape with random weights in bfloat16, and a tokenizer of as many entries.
-
-    Args:
-        shape: The decoder.
-        folder: Output folder.
-        texts: Training texts of the tokenizer.
-    """
+    """Write a model of this shape with random weights in bfloat16, and a tokenizer of as many entries."""
     import torch
 
-    from benchmarks.gpu_check.shape_models import build
     from tasks.stand_in.model import build_tokenizer
 
     tokenizer = build_tokenizer(texts, min(LEARNT_TOKENS, shape.vocabulary))
@@ -120,11 +115,6 @@ def recipe_of(scale: Scale, profile: str, **changes: Any) -> TrainConfig:
     """Return a profile's recipe for a few steps of an untrained policy, with a right answer shown to every group.
 
     The limits of the preflight that such a policy cannot keep are lifted, and no others.
-
-    Args:
-        scale: Size and device.
-        profile: Name of the profile.
-        **changes: Other settings.
     """
     own = load_config(profile).train.model_dump()
     settings: dict[str, Any] = {
@@ -155,20 +145,11 @@ def recipe_of(scale: Scale, profile: str, **changes: Any) -> TrainConfig:
         settings["optimizer"] = {**own["optimizer"], "name": "adamw_torch"}
     if scale.is_tiny:
         settings |= {"generations": 4, "accumulation": 2, "prompts_per_step": 2}
-        # On so small a model, time does not show whether a cache saves work.
-        settings["preflight"] |= {"max_cache_ratio": 100.0}
     return TrainConfig.model_validate({**own, **settings, **changes})
 
 
 def request_of(scale: Scale, work: Path, training: str, recipe: TrainConfig) -> TrainRequest:
-    """Return the train stage's request to its child.
-
-    Args:
-        scale: Size and device.
-        work: Folder that all groups share.
-        training: Its name, also of its output folder.
-        recipe: The recipe.
-    """
+    """Return the train stage's request to its child."""
     inputs = inputs_of(scale, work)
     config = load_config("l4")
     return TrainRequest(

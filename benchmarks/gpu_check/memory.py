@@ -1,25 +1,23 @@
 """Peak memory of a training step by shape, next to the estimate that `tucano train --dry-run` prints.
 
-A forward and a backward pass of the decoder under bfloat16 autocast and AdamW's step, with the recipe's adapter where
-PEFT is installed. The head is left out: TRL computes it in tiles, which the estimate counts separately.
+A forward and a backward pass of the decoder in NF4 under bfloat16 autocast and AdamW's step, with the recipe's adapter.
+The head is left out: TRL computes it in tiles, which the estimate counts separately.
 """
 
 import gc
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from benchmarks.gpu_check.row import Row, row_of
-from benchmarks.gpu_check.scale import POLICY, SEED, TINY, Scale
-from benchmarks.gpu_check.shape_models import build
+from benchmarks.gpu_check.base import POLICY, SEED, TINY, Row, Scale, build, row_of
+from tasks.train.sizing.fit import adapter_bytes, kept_bytes, weight_bytes
 from tasks.train.sizing.shape import BFLOAT16_BYTES, KNOWN_SHAPES, DecoderShape
 
 RANK, ALPHA = 16, 32
 LARGEST: Final = "Polygl0t/Tucano2-qwen-3.7B-Instruct"
-MOST_APART: Final = 0.2
+MAX_DIFFERENCE: Final = 0.2
 """Largest difference of a peak from its estimate, as a share of the estimate."""
 
 
@@ -31,29 +29,36 @@ class Case:
     shape: DecoderShape
     sequences: int
     """Sequences of a forward pass."""
-    prompt_tokens: int
-    completion_tokens: int
+    tokens: int
+    """Tokens of a prompt and its completion."""
     checkpointing: bool
     """Whether the backward pass recomputes activations instead of keeping them."""
 
     @property
     def title(self) -> str:
         """The case in words."""
-        tokens = self.prompt_tokens + self.completion_tokens
         how = "with" if self.checkpointing else "without"
-        return f"{self.name}, {self.sequences} x {tokens} tokens, {how} checkpointing"
+        return f"{self.name}, {self.sequences} x {self.tokens} tokens, {how} checkpointing"
+
+    @property
+    def estimate(self) -> float:
+        """The estimated bytes of the step without its head."""
+        how: Literal["torch", "none"] = "torch" if self.checkpointing else "none"
+        weights = weight_bytes(self.shape, BFLOAT16_BYTES, four_bit=True)
+        adapter = adapter_bytes(self.shape.adapter_parameters(RANK), "adamw_torch")
+        return float(weights + adapter + kept_bytes(self.shape, RANK, self.sequences * self.tokens, self.tokens, how))
 
 
 def cases(scale: Scale) -> list[Case]:
     """Return the cases: the recipe's own step, and one sequence a pass of the largest model."""
     if scale.is_tiny:
-        return [Case("tiny", TINY, 1, 16, 16, checkpointing) for checkpointing in (False, True)]
+        return [Case("tiny", TINY, 1, 32, checkpointing) for checkpointing in (False, True)]
     return [
-        Case("0.5B", KNOWN_SHAPES[POLICY], 4, 1024, 512, False),
-        Case("0.5B", KNOWN_SHAPES[POLICY], 4, 1024, 512, True),
-        Case("3.7B", KNOWN_SHAPES[LARGEST], 1, 1024, 512, False),
-        Case("3.7B", KNOWN_SHAPES[LARGEST], 1, 1024, 512, True),
-        Case("3.7B", KNOWN_SHAPES[LARGEST], 1, 1024, 2048, True),
+        Case("0.5B", KNOWN_SHAPES[POLICY], 4, 1536, False),
+        Case("0.5B", KNOWN_SHAPES[POLICY], 4, 1536, True),
+        Case("3.7B", KNOWN_SHAPES[LARGEST], 1, 1536, False),
+        Case("3.7B", KNOWN_SHAPES[LARGEST], 1, 1536, True),
+        Case("3.7B", KNOWN_SHAPES[LARGEST], 1, 3072, True),
     ]
 
 
@@ -61,7 +66,8 @@ def measure(scale: Scale, _work: Path) -> Iterator[Row]:
     """Yield the peak of each case."""
     import torch
 
-    scale.cap_memory()
+    if scale.on_gpu:
+        torch.cuda.set_per_process_memory_fraction(scale.share)
     for case in cases(scale):
         yield _row(case, scale)
         gc.collect()
@@ -72,40 +78,35 @@ def measure(scale: Scale, _work: Path) -> Iterator[Row]:
 def _row(case: Case, scale: Scale) -> Row:
     import torch
 
-    in_4bit, has_adapter = find_spec("bitsandbytes") is not None, find_spec("peft") is not None
-    estimated = _estimate(case, in_4bit=in_4bit) if has_adapter else None
-    limit = f"{scale.gigabytes:g} GB" + (f"; estimate {estimated / 1e9:.2f} GB" if estimated else "")
-    how = ("NF4" if in_4bit else "bfloat16") + (", LoRA" if has_adapter else ", no adapter: PEFT is not here")
+    limit = f"{scale.gigabytes:g} GB; estimate {case.estimate / 1e9:.2f} GB"
     try:
-        seconds, peak = _step(case, scale, in_4bit=in_4bit, has_adapter=has_adapter)
+        seconds, peak = _step(case, scale)
     except torch.OutOfMemoryError:
         # The estimate may have predicted it.
-        predicted = estimated is not None and estimated > scale.gigabytes * 1e9
-        return row_of(
-            case.title, f"more than {scale.gigabytes:g} GB, {how}", limit, {"estimate": estimated}, within=predicted
-        )
-    figures = {"peak_bytes": peak, "estimated_bytes": estimated, "seconds": seconds, "weights": how}
+        predicted = case.estimate > scale.gigabytes * 1e9
+        figures = {"estimated_bytes": case.estimate}
+        return row_of(case.title, f"more than {scale.gigabytes:g} GB", limit, figures, within=predicted)
+    figures = {"peak_bytes": peak, "estimated_bytes": case.estimate, "seconds": seconds}
     if not scale.on_gpu:
-        return Row(case.title, f"{seconds:.2f} s, {how}; a CPU counts no peak", limit, "not here", figures)
-    apart = None if estimated is None else peak / estimated - 1
-    share = "" if apart is None else f" ({apart:+.0%} of the estimate)"
-    fits = peak <= scale.gigabytes * 1e9 and (apart is None or abs(apart) <= MOST_APART)
-    return row_of(case.title, f"{peak / 1e9:.2f} GB{share}, {seconds:.2f} s, {how}", limit, figures, within=fits)
+        return Row(case.title, f"{seconds:.2f} s; a CPU counts no peak", limit, "not here", figures)
+    apart = peak / case.estimate - 1
+    fits = peak <= scale.gigabytes * 1e9 and abs(apart) <= MAX_DIFFERENCE
+    measured = f"{peak / 1e9:.2f} GB ({apart:+.0%} of the estimate), {seconds:.2f} s"
+    return row_of(case.title, measured, limit, figures, within=fits)
 
 
-def _step(case: Case, scale: Scale, *, in_4bit: bool, has_adapter: bool) -> tuple[float, int]:
+def _step(case: Case, scale: Scale) -> tuple[float, int]:
     """Run a step, and return its seconds and the peak of the GPU's memory in bytes; 0 on a CPU."""
     import torch
 
     model = build(case.shape, scale.device, torch.bfloat16)
-    if in_4bit:
-        _quantize(model)
+    _quantize(model)
     if case.checkpointing:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         model.enable_input_require_grads()
-    trained = _adapt(model) if has_adapter else _first_activations(model)
+    trained = _adapt(model)
     model.train()
-    ids = torch.randint(0, case.shape.vocabulary, (case.sequences, case.prompt_tokens + case.completion_tokens))
+    ids = torch.randint(0, case.shape.vocabulary, (case.sequences, case.tokens))
     mask = torch.ones_like(ids)
     # Prompts of a step are padded: attention keeps a mask.
     mask[0, 0] = 0
@@ -142,16 +143,6 @@ def _adapt(model: Any) -> list[Any]:
     return trained
 
 
-def _first_activations(model: Any) -> list[Any]:
-    """Freeze a model but its last norm, and let its first layer's input need a gradient, so that all is kept."""
-    for parameter in model.parameters():
-        parameter.requires_grad = False
-    model.enable_input_require_grads()
-    norm = model.get_decoder().norm.weight
-    norm.requires_grad = True
-    return [norm]
-
-
 def _quantize(model: Any) -> None:
     """Replace a model's linear layers by NF4 ones, one after another."""
     import torch
@@ -169,17 +160,3 @@ def _quantize(model: Any) -> None:
             setattr(model.get_submodule(owner), own_name, packed.to(module.weight.device))
     # Attributes that PEFT reads.
     model.is_loaded_in_4bit = True
-
-
-def _estimate(case: Case, *, in_4bit: bool) -> float | None:
-    """Return the estimated bytes of the step without its head; None where the project's dependencies are missing."""
-    try:
-        from tasks.train.sizing.fit import adapter_bytes, kept_bytes, weight_bytes
-    except ImportError:
-        return None
-    tokens = case.prompt_tokens + case.completion_tokens
-    return (
-        weight_bytes(case.shape, BFLOAT16_BYTES, four_bit=in_4bit)
-        + adapter_bytes(case.shape.adapter_parameters(RANK), "adamw_torch")
-        + kept_bytes(case.shape, RANK, case.sequences * tokens, tokens, "torch" if case.checkpointing else "none")
-    )

@@ -4,17 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from benchmarks.gpu_check.base import Row, Scale, row_of
 from benchmarks.gpu_check.inputs import STEPS, recipe_of, request_of
-from benchmarks.gpu_check.row import Row, row_of
-from benchmarks.gpu_check.scale import Scale
-from benchmarks.gpu_check.trained import WATCHED, Trained, describe_speed, train
-from benchmarks.gpu_check.training import preflight_row
+from benchmarks.gpu_check.training import WATCHED, Trained, describe_speed, preflight_row, train
 from schemas.config.profiles import load_config
 
 PROFILE: Final = "l4-next"
 TRAINING: Final = "vllm"
 TOKENS: Final = 256
-MOST_APART: Final = 0.05
+MAX_DIFFERENCE: Final = 0.05
 """Largest mean difference of a token's log-probability, in nats: bfloat16 in two implementations makes some
 hundredths."""
 DIFFERENCE: Final = "sampling/sampling_logp_difference"
@@ -52,9 +50,9 @@ def sampling_rows(trained: Trained) -> Iterator[Row]:
     yield row_of(
         "log-probabilities, vLLM",
         f"{mean:.4f} nats from the trainer's on average, {largest:.2f} at most" if mean is not None else "not reported",
-        f"{MOST_APART} on average, not 0",
+        f"{MAX_DIFFERENCE} on average, not 0",
         {"mean": mean, "largest": largest},
-        within=mean is not None and 0 < mean <= MOST_APART,
+        within=mean is not None and 0 < mean <= MAX_DIFFERENCE,
     )
     same = trained.observed["base_before"] == trained.observed["base_after"]
     yield row_of(

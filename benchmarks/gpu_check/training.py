@@ -1,29 +1,98 @@
 """Training by the real child: preflight, validation, a kill in its third step, and its end after resuming."""
 
 import json
-from collections.abc import Iterator
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final
 
-from benchmarks.gpu_check.inputs import STEPS, recipe_of, request_of
-from benchmarks.gpu_check.row import Row, row_of
-from benchmarks.gpu_check.scale import Scale
-from benchmarks.gpu_check.trained import PLAIN, WATCHED, Trained, describe_speed, train
+from benchmarks.gpu_check.base import Row, Scale, row_of
+from benchmarks.gpu_check.child import BEGINS, OBSERVED_FILE
+from benchmarks.gpu_check.inputs import STEPS, UNINTERRUPTED, recipe_of, request_of
+from schemas.errors import Interrupted
 from tasks.checkpoints.address import open_mirror
+from tasks.policy.child import ChildProcess, run_child
 from tasks.train.preflight.check import PREFLIGHT_FILE
 from tasks.train.request import TrainRequest
 from tasks.train.resume.adapter_files import WEIGHTS_FILE
 
-UNINTERRUPTED: Final = "training"
-"""Its folder and its key in the mirror; later groups read its adapter."""
 KILLED: Final = "killed"
 ROUNDING: Final = 2.0**-8
 """Relative rounding of bfloat16."""
-LEAST_SAME: Final = 0.75
+MIN_SAME: Final = 0.75
 """Least share of prompts whose first greedy token must not depend on the batch: bfloat16's rounding decides between
 equally likely tokens, of which random weights have many."""
+
+
+PLAIN: Final = "tasks.train.children.grpo"
+WATCHED: Final = "benchmarks.gpu_check.child"
+RESUMED: Final = "resumed at step "
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A child process that has ended."""
+
+    metrics: Mapping[int, Mapping[str, float]]
+    """Its reports after each step."""
+    observed: Mapping[str, Any]
+    """Records of `benchmarks.gpu_check.child`; empty for another child."""
+    resumed_at: int | None
+    """The step that it resumed at; None where it started from the beginning."""
+
+    def mean(self, name: str) -> float | None:
+        """Return a metric's mean over the steps but the first, which also compiles; None where it was not reported."""
+        values = [metrics[name] for step, metrics in sorted(self.metrics.items())[1:] if name in metrics]
+        return fmean(values) if values else None
+
+    def speed(self) -> dict[str, float | None]:
+        """Return its seconds a step, by part, and the sampled tokens a second."""
+        names = ("step_time", "seconds/generation", "seconds/update", "sampling/tokens_per_second")
+        return {name: self.mean(name) for name in names}
+
+
+def train(scale: Scale, request: TrainRequest, folder: Path, module: str, kill_in_step: int | None = None) -> Trained:
+    """Run a child on a request in a folder, and kill it at the beginning of a step, counted from 1, if requested.
+
+    Raises:
+        TucanoError: It failed.
+    """
+    os.environ.update(scale.allocator_settings())
+    metrics: dict[int, Mapping[str, float]] = {}
+    children: list[ChildProcess] = []
+    resumed: list[int] = []
+
+    def hear(done: int, total: int, text: str) -> None:  # noqa: ARG001 - what `run_child` reports
+        if kill_in_step is not None and text == f"{BEGINS}{kill_in_step}":
+            os.killpg(children[0].pid, signal.SIGKILL)
+        if text.startswith(RESUMED):
+            resumed.append(int(text.removeprefix(RESUMED)))
+
+    with suppress(Interrupted) if kill_in_step is not None else nullcontext():
+        run_child(
+            module,
+            request,
+            folder,
+            interpreter=None,
+            progress=hear,
+            metrics=metrics.__setitem__,
+            started=children.append,
+        )
+    file = folder / OBSERVED_FILE
+    observed = json.loads(file.read_text(encoding="utf-8")) if module == WATCHED and file.exists() else {}
+    return Trained(metrics, observed, resumed[0] if resumed else None)
+
+
+def describe_speed(speed: Mapping[str, float | None]) -> str:
+    """Return the seconds a step and the tokens a second in words."""
+    step, tokens = speed["step_time"], speed["sampling/tokens_per_second"]
+    return f"{step:.2f} s a step, {tokens:,.0f} tokens/s sampled" if step and tokens else "no step was measured"
 
 
 def measure(scale: Scale, work: Path) -> Iterator[Row]:
@@ -59,14 +128,16 @@ def observed_rows(name: str, observed: Any) -> Iterator[Row]:
     beside, scales = observed["scales_beside_weights"], observed["scales"]
     measured = f"{beside} of {scales} weights have their scales beside them" if scales else "nothing is quantized"
     yield row_of(f"quantized weights, {name}", measured, "all", within=beside == scales)
+    types = observed["adapter_types"]
+    yield row_of(f"adapter, {name}", " and ".join(types), "float32", {"types": types}, within=types == ["float32"])
     asked, first, whole = observed["asked"], observed["same_first_token"], observed["same_answer"]
     yield row_of(
         f"validation's answers, {name}",
         f"batched and alone: first token of {first}, whole answers of {whole} of {asked} the same; padding on the "
         f"{observed['padding']}",
-        f"first tokens {LEAST_SAME:.0%}, left",
+        f"first tokens {MIN_SAME:.0%}, left",
         {"asked": asked, "same_first_token": first, "same_answer": whole},
-        within=first >= LEAST_SAME * asked and observed["padding"] == "left",
+        within=first >= MIN_SAME * asked and observed["padding"] == "left",
     )
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,11 +10,10 @@ from safetensors.torch import load_file
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from benchmarks.gpu_check.child import BEGINS
-from benchmarks.gpu_check.scale import SEED
 from schemas.disk import write_whole
 from schemas.tables.prompts import VALIDATION_FILE, read_prompts
 from tasks.policy.generate import as_messages, generate
-from tasks.train.preflight.dry_step import unchanged
+from tasks.train.preflight.step import unchanged
 from tasks.train.resume.adapter_files import WEIGHTS_FILE, adapter_weights
 from tasks.train.resume.resumable import OPTIMIZER
 from tasks.train.resume.state_files import read_state
@@ -31,19 +29,12 @@ class Watch(TrainerCallback):  # type: ignore[misc]
     """Observer of the policy before the first step and at the end, and of memory after each part of a step."""
 
     def __init__(self, trainer: Any, inputs: TrainingInputs, file: Path) -> None:
-        """Begin with nothing observed.
-
-        Args:
-            trainer: The training's trainer.
-            inputs: The training's inputs.
-            file: Output file of the observations.
-        """
+        """Begin with nothing observed."""
         self._trainer = trainer
         self._model = trainer.model
         self._inputs = inputs
         self._file = file
         self._observed: dict[str, Any] = {"peaks": {}}
-        self._first: dict[str, torch.Tensor] = {}
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any
@@ -61,8 +52,7 @@ class Watch(TrainerCallback):  # type: ignore[misc]
         if self._inputs.checkpoint is not None:
             self._note(restored=restored(self._trainer, self._inputs.checkpoint))
         else:
-            self._note(**single_and_batched(self._trainer, self._inputs), fixed_loss=fixed_loss(self._trainer))
-        self._first = {name: values.detach().clone() for name, values in self._first_factors().items()}
+            self._note(**single_and_batched(self._trainer, self._inputs))
         self._note_base("base_before")
 
     def on_step_begin(
@@ -77,18 +67,12 @@ class Watch(TrainerCallback):  # type: ignore[misc]
         self._note_peak("step")
 
     def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
-        """Record what has moved, and the GPU memory that is held."""
+        """Record the GPU memory that is held."""
         self._note_peak("validation")
-        now = self._first_factors()
-        moved = sum(int((values != now[name]).sum()) for name, values in self._first.items())
-        self._note(moved_share=moved / sum(values.numel() for values in self._first.values()))
         self._note_base("base_after")
         if torch.cuda.is_available():
             free, total = torch.cuda.mem_get_info()
             self._note(held_bytes=total - free)
-
-    def _first_factors(self) -> dict[str, Any]:
-        return {name: values for name, values in self._model.named_parameters() if "lora_A" in name}
 
     def _note_base(self, name: str) -> None:
         # Quantized weights are never written to; those that vLLM receives are merged and restored each step.
@@ -171,34 +155,3 @@ def base_digest(model: Any) -> str:
         if not weights.requires_grad:
             digest.update(weights.detach().contiguous().view(torch.uint8).cpu().numpy())
     return digest.hexdigest()
-
-
-def fixed_loss(trainer: Any) -> float:
-    """Return the loss of a batch that depends on nothing but the vocabulary.
-
-    The sampling policy is pretended to be uniform: with a policy's own probabilities all ratios are 1, and the loss
-    would not depend on the model.
-    """
-    sequences, prompt, completion = 4, 48, 32
-    vocabulary = trainer.model.config.vocab_size
-    # The first three tokens are those of the chat template, padding among them.
-    generator = torch.Generator().manual_seed(SEED)
-    ids = torch.randint(3, vocabulary, (sequences, prompt + completion), generator=generator)
-    uniform = torch.full((sequences, completion), -math.log(vocabulary))
-    batch = {
-        "prompt_ids": ids[:, :prompt],
-        "prompt_mask": torch.ones(sequences, prompt, dtype=torch.long),
-        "completion_ids": ids[:, prompt:],
-        "completion_mask": torch.ones(sequences, completion, dtype=torch.long),
-        "advantages": torch.linspace(1.0, -0.5, sequences),
-        "old_per_token_logps": uniform,
-        # vLLM would add these: the same probabilities, and so no correction.
-        "sampling_per_token_logps": uniform,
-        "importance_sampling_ratio": torch.ones(sequences, completion),
-        "num_items_in_batch": torch.tensor(float(sequences * completion)),
-    }
-    on_device = {name: values.to(trainer.accelerator.device) for name, values in batch.items()}
-    with unchanged(trainer), trainer.compute_loss_context_manager():
-        trainer.current_gradient_accumulation_steps = 1
-        trainer.model.train()
-        return float(trainer.compute_loss(trainer.model, on_device).detach())

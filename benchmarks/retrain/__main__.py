@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.harness import Report, add_olist, add_overrides, refuse_missing_olist, run_benchmark
+from benchmarks.harness import Report, add_overrides, run_benchmark
 from benchmarks.processes import Watched, watch, watch_command
+from schemas.errors import InputError
 from schemas.source import REPOSITORY
 
 SEEDS: Final = (1, 2, 3)
@@ -74,13 +75,14 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--seeds", nargs="*", type=int, default=SEEDS, help="of the pipeline; none for the clone alone")
     parser.add_argument("--without-clone", action="store_true", help="run the seeds alone")
     parser.add_argument("--stores", nargs="+", choices=STORES, default=STORES, help="stores of the prompts")
-    add_olist(parser)
+    parser.add_argument("--olist", type=Path, default=Path("../shared/olist"), metavar="DIR", help="Olist's CSV files")
     add_overrides(parser)
 
 
 def measure(report: Report, options: Namespace) -> None:
     """Retrain in a clone, and with each seed on each store."""
-    refuse_missing_olist(options)
+    if "real" in options.stores and not options.olist.is_dir():
+        raise InputError(f"there is no folder {str(options.olist)!r}; give --olist DIR, or --stores simulated")
     if not options.without_clone:
         report_clone(report, in_clone(options.set))
     shutil.rmtree(STATE, ignore_errors=True)
@@ -146,44 +148,30 @@ def _retrain(seed: int, settings: Sequence[str], state: Path) -> Run:
 
 
 def _report_seeds(report: Report, store: str, runs: Mapping[int, Run]) -> None:
-    stages = list(next(iter(runs.values())).document["stages"])
-    report.table(
-        f"Seconds by stage, {store}",
-        ("stage", *(f"seed {seed}" for seed in runs)),
-        [
-            *(
-                (stage, *(f"{run.document['stages'][stage]['seconds']:.1f}" for run in runs.values()))
-                for stage in stages
-            ),
-            None,
-            ("command", *(f"{run.child.seconds:.1f}" for run in runs.values())),
-            ("peak GB", *(f"{run.child.peak_gigabytes:.2f}" for run in runs.values())),
-        ],
-    )
-    rows: list[tuple[str | int | float, ...] | None] = []
-    for seed, run in runs.items():
-        for what, by_scope in _blocks(run.report).items():
-            for scope, block in by_scope.items():
-                interval = f"{block['ci_low']:+.3f} {block['ci_high']:+.3f}"
-                means = [block[f"mean_{name}"] for name in ("base", "tuned", "difference")]
-                p = block["p_signflip" if scope == "overall" else "p_holm"]
-                rows.append((seed, what, scope, *means, interval, p, block["verdict"]))
-            rows.append(None)
-    forms = {"seed": "", "of": "", "task": "", "base": ".3f", "tuned": ".3f", "difference": "+.3f"}
-    forms |= {"95 % interval": "", "p (better)": ".4f", "verdict": ""}
-    report.table(
-        f"Test split of the {store}, base against tuned; p of a task after Holm's correction",
-        forms,
-        rows[:-1],
-        left=("of", "task"),
-    )
+    """Print the gains of each seed, and what it took."""
+    blocks = {seed: _blocks(run.report) for seed, run in runs.items()}
+    for what in ("scores", "ground truth"):
+        scopes = next(iter(blocks.values()))[what]
+        rows = [
+            (
+                scope,
+                *(f"{of[what][scope]['mean_difference']:+.3f} {of[what][scope]['verdict']}" for of in blocks.values()),
+            )
+            for scope in scopes
+        ]
+        title = f"Gain over the base on the test split of the {store}, {what}"
+        report.table(title, ("task", *(f"seed {seed}" for seed in runs)), rows)
     for seed, run in runs.items():
         of_run = f"seed {seed}, {store}"
-        report.line(f"Seed {seed}, {store}: the gate says {run.document['decision']['verdict']}.")
         seconds, peak = run.child.seconds, run.child.peak_gigabytes
+        took = {name: stage["seconds"] for name, stage in run.document["stages"].items()}
+        longest = ", ".join(f"{name} {took[name]:.0f}" for name in sorted(took, key=took.__getitem__)[:-4:-1])
+        verdict = run.document["decision"]["verdict"]
+        report.line(f"Seed {seed}: the gate says {verdict}; {seconds:.0f} s ({longest}), {peak:.2f} GB.")
         report.limit(seconds <= MAX_CHAIN_SECONDS, f"{of_run}: {seconds:.0f} s, limit {MAX_CHAIN_SECONDS:.0f}")
         report.limit(peak < MAX_GIGABYTES, f"{of_run}: {peak:.2f} GB, limit {MAX_GIGABYTES:g}")
         report.misses += [f"{of_run}: {miss}" for miss in misses(run.report)]
+    report.line()
 
 
 def misses(evaluation: Document) -> list[str]:

@@ -70,16 +70,6 @@ HOSTILE: Final = (
 
 
 @dataclass(frozen=True)
-class Speed:
-    """Scoring speed of one kind of rollouts."""
-
-    per_second: float
-    """Rollouts, in the median run."""
-    times_orjson: float | None
-    """Time as a multiple of parsing the same texts as JSON; None where they are not JSON."""
-
-
-@dataclass(frozen=True)
 class Slowest:
     """The completion that took longest to score."""
 
@@ -97,9 +87,30 @@ def arguments(parser: ArgumentParser) -> None:
 def measure(report: Report, options: Namespace) -> None:
     """Time each kind of rollouts, then score mutated completions."""
     databases, rollouts = _prepare()
-    speeds = {name: _speed(each, databases) for name, each in _workloads(rollouts).items()}
-    _report_speeds(report, speeds)
-    _report_slowest(report, _fuzz(rollouts, databases, options.fuzz), options.fuzz)
+    rows = []
+    for name, runs in _workloads(rollouts).items():
+        found, times = _speed(runs, databases)
+        least = MIN_PER_SECOND[name]
+        rows.append((name, found, least, found / least, "" if times is None else f"{times:.1f}"))
+        report.limit(found >= least, f"{name}: {found:,.0f} rollouts a second, at least {least:,.0f} asked for")
+        if name == "extraction":
+            alone = times or math.inf
+            miss = (
+                f"extraction takes {alone:.1f} times as long as orjson alone, at most {MAX_TIMES_ORJSON} are asked for"
+            )
+            report.limit(alone <= MAX_TIMES_ORJSON, miss)
+    columns = {"rollouts": "", "a second": ",.0f", "at least": ",.0f", "of it": ".2f", "times orjson": ""}
+    report.table(f"score_rollout, median of {RUNS} runs", columns, rows)
+    slowest = _fuzz(rollouts, databases, options.fuzz)
+    for kind, most in (("text", MAX_SECONDS), ("sql", MAX_SQL_SECONDS)):
+        one = slowest[kind]
+        taken = f"{1000 * one.seconds:.1f} ms"
+        report.line(
+            f"Of {options.fuzz:,} mutated completions the slowest of {kind} takes {taken}, limit {1000 * most:.0f} ms: "
+            f"{one.task}, {one.length:,} characters, {one.beginning}."
+        )
+        miss = f"scoring a completion of {one.task} took {taken}, limit {1000 * most:.0f} ms"
+        report.limit(one.seconds <= most, miss)
 
 
 def _prepare() -> tuple[Databases, dict[TaskName, list[Rollout]]]:
@@ -192,7 +203,8 @@ def _query(number: int, sql: str) -> str:
     return kinds[number % len(kinds)]
 
 
-def _speed(runs: Sequence[Sequence[Rollout]], databases: Databases) -> Speed:
+def _speed(runs: Sequence[Sequence[Rollout]], databases: Databases) -> tuple[float, float | None]:
+    """Return the rollouts a second of the median run, and its time as a multiple of parsing the same texts as JSON."""
     rates, times = [], []
     _score_all(runs[0], databases)
     for rollouts in runs[1:]:
@@ -201,7 +213,7 @@ def _speed(runs: Sequence[Sequence[Rollout]], databases: Databases) -> Speed:
         rates.append(len(rollouts) / scoring)
         with suppress(orjson.JSONDecodeError):
             times.append(scoring / min(_seconds_of(partial(_parse_all, texts)) for _ in range(5)))
-    return Speed(statistics.median(rates), statistics.median(times) if times else None)
+    return statistics.median(rates), statistics.median(times) if times else None
 
 
 def _score_all(rollouts: Sequence[Rollout], databases: Databases) -> None:
@@ -222,20 +234,6 @@ def _seconds_of(work: Callable[[], object]) -> float:
     seconds = time.process_time() - started
     gc.enable()
     return seconds
-
-
-def _report_speeds(report: Report, speeds: Mapping[str, Speed]) -> None:
-    rows = []
-    for name, speed in speeds.items():
-        least, found = MIN_PER_SECOND[name], speed.per_second
-        times = "" if speed.times_orjson is None else f"{speed.times_orjson:.1f}"
-        rows.append((name, f"{found:,.0f}", f"{least:,.0f}", f"{found / least:.2f}", times))
-        report.limit(found >= least, f"{name}: {found:,.0f} rollouts a second, at least {least:,.0f} asked for")
-    columns = ("rollouts", "a second", "at least", "of it", "times orjson")
-    report.table(f"score_rollout, median of {RUNS} runs", columns, rows)
-    alone = speeds["extraction"].times_orjson or math.inf
-    miss = f"extraction takes {alone:.1f} times as long as orjson alone, at most {MAX_TIMES_ORJSON} are asked for"
-    report.limit(alone <= MAX_TIMES_ORJSON, miss)
 
 
 def _fuzz(rollouts: Mapping[TaskName, Sequence[Rollout]], databases: Databases, count: int) -> dict[str, Slowest]:
@@ -280,23 +278,6 @@ def _mutate(text: str, generator: random.Random) -> str:
             )
         )
     return text * generator.choice((1, 1, 1, 1, 1, 1, 1, 1, 2, 30))
-
-
-def _report_slowest(report: Report, slowest: Mapping[str, Slowest], count: int) -> None:
-    rows = []
-    for kind, most in (("text", MAX_SECONDS), ("sql", MAX_SQL_SECONDS)):
-        one = slowest[kind]
-        taken = f"{1000 * one.seconds:.1f}"
-        rows.append((kind, taken, f"{1000 * most:.0f}", one.task, f"{one.length:,}", one.beginning))
-        report.limit(
-            one.seconds <= most, f"scoring a completion of {one.task} took {taken} ms, limit {1000 * most:.0f}"
-        )
-    report.table(
-        f"{count:,} mutated completions, the slowest",
-        ("tasks", "milliseconds", "at most", "task and spec", "characters", "begins"),
-        rows,
-        left=("task and spec", "begins"),
-    )
 
 
 if __name__ == "__main__":

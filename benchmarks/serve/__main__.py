@@ -1,18 +1,25 @@
-"""Load, switches and kills of `tucano serve`, with the stand-in: `python -m benchmarks.serve [--vllm PYTHON]`.
+"""Load, switches, kills and hostile clients of `tucano serve`, with the stand-in.
 
-The gateway with the laptop's own engine is asked by locust's clients with prompts of the six tasks. Where its
-interpreter is given, vLLM's build for CPUs is asked on a port, first itself and then through the gateway, in turns.
+Clients ask the gateway with the laptop's own engine, each the next prompt of the six tasks when one is answered. Where
+its interpreter is given, vLLM's build for CPUs is asked on a port, first itself and then through the gateway, in turns.
 Load comes from the same machine, so that the gateway, the engine and the clients share its cores. The gateway's own
-time is what it measures of itself in each request: all but the waiting for a place and for the engine.
-
-Then JSON tasks are asked with and without their grammars. Then, on two versions, 20 switches under 32 clients, and the
-gateway killed.
+time is what it measures of itself in each request: all but the waiting for a place and for the engine. Then JSON tasks
+are asked with their grammars; then, on two versions, 20 switches under 32 clients, and the gateway killed.
 
 Limits: own time at most 5 ms for 95 % of the requests, at most 5 % fewer requests a second than the engine alone (the
 mean over the numbers of clients), every guided answer valid JSON, no request failed, no answer of a mixture of versions
 or of none that the log names, and back after a kill in at most 30 s.
+
+Hostile: 10,000 requests from one seed, 24 at a time: sizes, encodings, headers, chunks that lie, JSON that is deep,
+wide or none, control tokens and SQL in texts, tokens that are almost right, paths, smuggled and pipelined requests,
+feedback to strange ids, drops of a body, clients that hang up, that do not read, that send no HTTP; and 400 connections
+that are held all the time. Limits: none is answered 500, and none with a wrong token 200; no smuggled request is
+answered; no answer takes longer than a minute; a good client always has its answer; no traceback; the gateway
+grows by at most 64 MB after the first fifty answers; every answer that a client received is in the log, which
+`tucano monitor` reads whole; no personal data in any file; no label of the metrics that the gateway has not written.
 """
 
+import asyncio
 import json
 import os
 import random
@@ -23,17 +30,19 @@ import tempfile
 import threading
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, quantiles
 from typing import Any, Final
 
 import httpx
 import psutil
 
 from benchmarks.harness import Report, progress, run_benchmark
-from benchmarks.serve.processes import Load, gateway, load, running_gateway, vllm_engine
-from benchmarks.serve.versions import VERSIONS, make_versions, promote
+from benchmarks.serve.attacks import COUNTS, MODEL, attacks
+from benchmarks.serve.processes import GATEWAY_LOG, VERSIONS, Load, gateway, load, make_versions, promote, vllm_engine
+from benchmarks.serve.siege import TOKEN, VARIABLE, Besieged, GoodClient, Siege, strange_labels, total
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.source import REPOSITORY
@@ -45,7 +54,7 @@ CLIENTS: Final = (1, 8, 32, 128)
 OWN_SECONDS: Final = "0.005"
 """Limit of the gateway's own time, as Prometheus names the bucket."""
 OWN_SHARE: Final = 0.95
-MOST_LOST: Final = 0.05
+MAX_LOST: Final = 0.05
 SECONDS_TO_RETURN: Final = 30.0
 PROMPTS: Final = 24
 """Of each task."""
@@ -54,41 +63,32 @@ SEED: Final = 1
 JSON_TASKS: Final = tuple(name for name, task in TASKS.items() if task.answers_in_json)
 BUCKET: Final = re.compile(r'^tucano_gateway_seconds_bucket\{le="([^"]+)"\} ([0-9.e+]+)$', re.MULTILINE)
 VLLM: Final = REPOSITORY / ".venv-vllm" / "bin" / "python"
+FIRST: Final = 50
+"""Good answers before memory is first measured: what is loaded at first use is loaded by then."""
+MAX_GROWTH: Final = 64
+"""Megabytes."""
+SECONDS_TO_SEND: Final = 3
 
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), help="parts")
     parser.add_argument("--seconds", type=float, default=20, help="of each measurement")
     parser.add_argument("--clients", type=int, nargs="+", default=list(CLIENTS), help="at once")
     parser.add_argument("--switches", type=int, default=20, help="of version, under 32 clients")
     parser.add_argument("--vllm", type=Path, default=VLLM, help="Python of vLLM's environment; left out if missing")
-    parser.add_argument(
-        "--only", nargs="+", choices=("load", "guided", "switches", "kills"),
-        default=["load", "guided", "switches", "kills"], help="parts",
-    )  # fmt: skip
+    parser.add_argument("--share", type=float, default=1.0, help="of the 10,000 hostile requests")
 
 
 def measure(report: Report, options: Namespace) -> None:
     """Measure every part."""
-    bodies = _bodies(tuple(TASKS))
-    with tempfile.TemporaryDirectory(prefix="serve-") as name:
-        folder = Path(name)
-        state = folder / "state"
-        config = load_config("local", [f"state.root={state}"])
+    with tempfile.TemporaryDirectory(prefix="serve-") as temporary:
+        folder = Path(temporary)
+        config = load_config("local", [f"state.root={folder / 'state'}"])
         make_versions(config)
-        if "load" in options.only:
-            _compare(report, "the laptop's own engine", None, folder, state, bodies, options)
-            if options.vllm.is_file():
-                with vllm_engine(folder, options.vllm) as engine:
-                    _compare(report, "vLLM on the same CPU", engine, folder, state, bodies, options)
-            else:
-                report.line(f"vLLM was not measured: there is no {options.vllm}; `make test-serve` makes it")
-        if "guided" in options.only:
-            _guide(report, folder, state, options)
-        if "switches" in options.only:
-            _switch(report, folder, state, config, options.switches)
-        if "kills" in options.only:
-            _kill(report, folder, state)
+        for name, part in PARTS.items():
+            if name in options.only:
+                part(report, folder, config, options)
 
 
 def _bodies(tasks: Sequence[str]) -> list[dict[str, Any]]:
@@ -107,21 +107,23 @@ def _bodies(tasks: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _compare(
-    report: Report,
-    what: str,
-    engine: str | None,
-    folder: Path,
-    state: Path,
-    bodies: list[dict[str, Any]],
-    options: Namespace,
-) -> None:
+def _load(report: Report, folder: Path, _: Config, options: Namespace) -> None:
+    _compare(report, "the laptop's own engine", None, folder, options)
+    if options.vllm.is_file():
+        with vllm_engine(folder, options.vllm) as engine:
+            _compare(report, "vLLM on the same CPU", engine, folder, options)
+    else:
+        report.line("vLLM was not measured: it is not installed; `make test-serve` installs it.")
+
+
+def _compare(report: Report, what: str, engine: str | None, folder: Path, options: Namespace) -> None:
+    bodies = _bodies(tuple(TASKS))
     rows: list[Sequence[str | float] | None] = []
     ratios = []
     settings = ["serve.guided=false", "serve.queue=1000"]
     if engine is not None:
         settings += [f"serve.engine_url='{engine}'", "serve.concurrency=128"]
-    with gateway(folder, state, *settings) as served:
+    with gateway(folder, folder / "state", *settings) as (served, _):
         # What is loaded or compiled at the first requests is no part of the load.
         for url in filter(None, (engine, served)):
             load(url, bodies, clients=8, seconds=15)
@@ -150,7 +152,7 @@ def _compare(
     if ratios:
         lost = 1 - fmean(ratios)
         report.line(f"Through it the engine answers {-lost:+.1%} requests a second.")
-        report.limit(lost <= MOST_LOST, f"{what}: {lost:.1%} fewer requests a second through the gateway, limit 5 %")
+        report.limit(lost <= MAX_LOST, f"{what}: {lost:.1%} fewer requests a second through the gateway, limit 5 %")
     report.line()
 
 
@@ -165,34 +167,24 @@ def _metrics(served: str) -> str:
     return httpx.get(served.removesuffix("/v1") + "/metrics", timeout=20).text
 
 
-def _guide(report: Report, folder: Path, state: Path, options: Namespace) -> None:
-    """Ask the JSON tasks with and without grammars, in turns."""
-    plain = _bodies(JSON_TASKS)
-    guided = [body | {"response_format": {"type": "json_object"}} for body in plain]
-    longer = [body | {"max_tokens": 128} for body in (*plain, *guided)]
-    plain, guided = longer[: len(plain)], longer[len(plain) :]
-    with gateway(folder, state) as served:
-        load(served, guided, clients=8, seconds=5)
-        free = load(served, plain, clients=8, seconds=options.seconds)
-        held = load(served, guided, clients=8, seconds=options.seconds)
-    rows = [
-        (name, found.requests, f"{found.valid:.1%}", found.tokens_a_second, found.p50)
-        for name, found in (("no", free), ("yes", held))
-    ]
-    columns = {"guided": "", "answers": ",.0f", "valid JSON": "", "tokens a second": ",.0f", "p50 ms": ",.0f"}
-    report.table("JSON tasks with and without their grammars, 8 clients, the laptop's own engine", columns, rows)
-    report.line(f"A guided token takes {free.tokens_a_second / held.tokens_a_second:.2f} times as long.")
-    report.line()
-    report.limit(held.valid == 1, f"{held.valid:.1%} of the guided answers are valid JSON")
+def _guided(report: Report, folder: Path, __: Config, options: Namespace) -> None:
+    """Ask the JSON tasks with their grammars."""
+    form = {"response_format": {"type": "json_object"}, "max_tokens": 128}
+    bodies = [body | form for body in _bodies(JSON_TASKS)]
+    with gateway(folder, folder / "state") as (served, _):
+        load(served, bodies, clients=8, seconds=5)
+        found = load(served, bodies, clients=8, seconds=options.seconds)
+    report.line(f"Of {found.requests:,} guided answers of JSON tasks {found.valid:.1%} are valid.\n")
+    report.limit(found.valid == 1, f"{found.valid:.1%} of the guided answers are valid JSON")
 
 
-def _switch(report: Report, folder: Path, state: Path, config: Config, switches: int) -> None:
+def _switches(report: Report, folder: Path, config: Config, options: Namespace) -> None:
     """Switch the champion to and fro under 32 clients, and look at each answer and its line of the log."""
-    registry = make_versions(config)
+    registry, state, switches = make_versions(config), folder / "state", options.switches
     bodies = _bodies(tuple(TASKS))[:12]
     received: list[tuple[str, httpx.Response]] = []
     stop = threading.Event()
-    with running_gateway(folder, state, "serve.follow_seconds=0.5", "serve.queue=64") as (served, _):
+    with gateway(folder, state, "serve.follow_seconds=0.5", "serve.queue=64") as (served, _):
 
         def ask(number: int) -> None:
             with httpx.Client(timeout=120) as client:
@@ -249,12 +241,11 @@ def _logged(state: Path) -> dict[str, str]:
     return {line["request_id"]: line["model_version"] for line in map(json.loads, lines)}
 
 
-def _kill(report: Report, folder: Path, state: Path) -> None:
+def _kills(report: Report, folder: Path, __: Config, ___: Namespace) -> None:
     """Kill the gateway five times while one client asks."""
     body = {key: value for key, value in _bodies(("sentiment",))[0].items() if key in {"model", "messages"}}
-    rows = []
-    with running_gateway(folder, state) as (served, process):
-        seconds = []
+    state, seconds = folder / "state", []
+    with gateway(folder, state) as (served, process):
         for _ in range(5):
             os.kill(psutil.Process(process.pid).children()[0].pid, signal.SIGKILL)
             began = time.monotonic()
@@ -263,10 +254,96 @@ def _kill(report: Report, folder: Path, state: Path) -> None:
             report.limit(reply.is_success, f"a request after a kill of the gateway was answered {reply.status_code}")
             known = reply.is_success and reply.json()["id"] in _logged(state)
             report.limit(known, "an answer after a kill of the gateway is not in the log")
-        rows.append(("gateway", len(seconds), fmean(seconds), max(seconds)))
-        report.limit(max(seconds) <= SECONDS_TO_RETURN, f"back after {max(seconds):.1f} s, limit 30 s")
-    columns = {"killed": "", "times": ",.0f", "seconds to the next answer": ".1f", "longest": ".1f"}
-    report.table("Kills by SIGKILL; the next request is sent at once, and waits", columns, rows)
+    report.line(
+        f"{len(seconds)} kills of the gateway by SIGKILL: the next request, sent at once, is answered after "
+        f"{fmean(seconds):.1f} s, {max(seconds):.1f} s at most; limit {SECONDS_TO_RETURN:.0f} s.\n"
+    )
+    report.limit(max(seconds) <= SECONDS_TO_RETURN, f"back after {max(seconds):.1f} s, limit 30 s")
+
+
+def _hostile(report: Report, folder: Path, _: Config, options: Namespace) -> None:
+    """Serve a tiny champion, and attack it."""
+    from tests.flows.promotable import make_promotable
+
+    world = make_promotable(folder / "hostile")
+    version = world.register(world.policy(1), world.evaluation("promote"), "promote", MODEL)
+    world.registry.promote(MODEL, "champion", "previous", version, promotion="0" * 64)
+    settings = (f"serve.token_variable={VARIABLE}", f"serve.seconds_to_send={SECONDS_TO_SEND}")
+    log = folder / "siege"
+    log.mkdir()
+    with gateway(log, world.root, *settings, variables={VARIABLE: TOKEN}) as (served, process):
+        besieged = Besieged(process, int(served.split(":")[2].partition("/")[0]), world.root, log / GATEWAY_LOG)
+        known = [besieged.ask().json()["request_id"] for _ in range(FIRST)]
+        before = besieged.megabytes()
+        siege, good = Siege(besieged.port), GoodClient(besieged, 1.0)
+        began = time.monotonic()
+        try:
+            asyncio.run(siege.attack(attacks(SEED, options.share, TOKEN, known[0])))
+        finally:
+            good.end()
+        _report_attacks(report, siege, time.monotonic() - began)
+        _report_good(report, good)
+        after = besieged.megabytes()
+        report.line(f"The gateway grew from {before:.0f} to {after:.0f} MB; limit {MAX_GROWTH} MB more.")
+        report.limit(after - before <= MAX_GROWTH, f"the gateway grows by {after - before:.0f} MB, limit {MAX_GROWTH}")
+        _report_rest(report, besieged, siege)
+
+
+def _report_attacks(report: Report, siege: Siege, seconds: float) -> None:
+    statuses = Counter(status for fate in siege.fates for status in fate.statuses)
+    silent = sum(not fate.statuses for fate in siege.fates)
+    listed = ", ".join(f"{status}: {count:,}" for status, count in sorted(statuses.items()))
+    report.line(
+        f"{len(siege.fates):,} hostile requests of {len(COUNTS)} kinds in {seconds:.0f} s: {silent:,} were closed or left; "
+        f"answers by status: {listed}."
+    )
+    wrong = {
+        "are answered 500": [fate for fate in siege.fates if 500 in fate.statuses],
+        "with a wrong token are answered": [
+            fate for fate in siege.fates if not fate.attack.may_be_answered and 200 in fate.statuses
+        ],
+        "have more answers than requests": [
+            fate for fate in siege.fates if len(fate.statuses) > fate.attack.most_answers
+        ],
+        "hang for a minute": [fate for fate in siege.fates if fate.is_hanging],
+    }
+    for what, found in wrong.items():
+        report.limit(not found, f"{len(found)} {what}, limit none")
+
+
+def _report_good(report: Report, good: GoodClient) -> None:
+    middle, late = (quantiles(good.seconds, n=20)[place] for place in (9, 18))
+    report.line(
+        f"A good client asked {len(good.seconds)} times and was refused {len(good.faults)} times; half of the answers "
+        f"came within {middle:.2f} s, 95 % within {late:.2f} s."
+    )
+    report.limit(not good.faults, f"a good request is answered {dict(Counter(good.faults))}, limit 200 always")
+
+
+def _report_rest(report: Report, besieged: Besieged, siege: Siege) -> None:
+    metrics = besieged.metrics()
+    received = {found for fate in siege.fates for found in fate.request_ids}
+    answers, monitored, lost = total(metrics, "tucano_answers"), besieged.monitored(), received - besieged.logged()
+    traces, leaks, strange = besieged.traces(), besieged.leaks(), strange_labels(metrics)
+    report.line(
+        f"Of {answers:,} answers monitoring reads {monitored:,}; of {len(received):,} that hostile clients received "
+        f"{len(lost)} are not in the log. Tracebacks: {traces}; files with personal data: {len(leaks)}; labels of the "
+        f"metrics that the gateway did not write: {len(strange)}."
+    )
+    report.limit(not lost, f"{len(lost)} answers that were received are not in the log, limit none")
+    report.limit(monitored == answers, f"monitoring reads {monitored} of {answers} answers")
+    report.limit(not traces, f"{traces} tracebacks, limit none")
+    report.limit(not leaks, f"personal data in {', '.join(leaks)}")
+    report.limit(not strange, f"labels {strange[:5]}")
+
+
+PARTS: Final[Mapping[str, Callable[[Report, Path, Config, Namespace], None]]] = {
+    "load": _load,
+    "guided": _guided,
+    "switches": _switches,
+    "kills": _kills,
+    "hostile": _hostile,
+}
 
 
 if __name__ == "__main__":

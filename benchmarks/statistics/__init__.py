@@ -1,1 +1,1 @@
-"""Error rates of comparisons."""
+"""Error rates of comparisons and of the promotion gate."""

@@ -1,7 +1,8 @@
-"""Simulated scores in [0, 1] on a grid, whose true mean difference is known, for `benchmarks.statistics`."""
+"""Simulated scores in [0, 1] on a grid, whose true mean difference is known, through the deciding functions."""
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -11,7 +12,13 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
+from schemas.documents import PairedScore
 from schemas.tasks import TaskName
+from tasks.evaluate.compare import compare
+from tasks.evaluate.gate import decide
+from tasks.evaluate.stats.resampling import mean_interval
+from tasks.evaluate.stats.sample_size import ALPHA
+from tasks.evaluate.stats.statistics import measure
 
 Numbers = NDArray[np.float64]
 
@@ -20,10 +27,8 @@ STEP: Final = 0.05
 LATENT_SPREAD: Final = 0.45
 """Standard deviation of the latent value that is clipped at 0 and 1: scores of .34 or so, as the V4.2 report says of
 its rewards."""
-CORRELATION: Final = 0.3
-"""Correlation of the noise in two models' answers to one prompt, in addition to the prompt's own effect."""
-PROMPT_SHARE: Final = 0.5
-"""The prompt's share of the latent variance."""
+CORRELATION: Final = 0.65
+"""Correlation of the latent values of two equally good models' answers to one prompt."""
 NULL_MEANS: Final[Mapping[TaskName, float]] = {
     "extraction": 0.558,
     "sql_qa": 0.521,
@@ -33,11 +38,11 @@ NULL_MEANS: Final[Mapping[TaskName, float]] = {
     "churn": 0.100,
 }
 """Mean score by task where both models are equally good: the V4.2 report's of the base model, and two zero-heavy."""
-
-NULL_SPREADS: Final[Mapping[int, tuple[float, ...]]] = {1: (0.0,), 3: (0.0, 0.05)}
-"""Standard deviation that a training's luck adds to all latent scores, by number of training seeds."""
-SEED_SPREADS: Final = (0.0, 0.02, 0.05, 0.10)
-"""The same, where the interval over new trainings is measured."""
+MARGIN: Final = 0.05
+WIDE_MARGIN: Final = 0.5
+"""A margin that no loss approaches, so that the gate depends on its other conditions alone."""
+SAME: Final = 1e-9
+"""Differences nearer than this are rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +50,12 @@ class Answers:
     """Model of two models' scores: a latent normal value, rounded to the grid and clipped at 0 and 1."""
 
     base_mean: float
-    """Mean score of the base model."""
     tuned_mean: float
-    """Mean score of the tuned model."""
     correlation: float
     """Correlation of the latent values of two models' answers to one prompt."""
     seed_spread: float = 0.0
     """Standard deviation of a training seed's latent luck, which is part of the tuned model's latent spread."""
     step: float = STEP
-    """The grid."""
     zeros: float = 0.0
     """Probability that an answer scores 0 whatever its latent value, independently for each model."""
 
@@ -65,10 +67,7 @@ class Answers:
     def draw(self, rng: np.random.Generator, prompts: int, luck: Numbers) -> tuple[Numbers, Numbers]:
         """Return the base's and the tuned model's scores, each of shape (prompts, seeds); the base answers once.
 
-        Args:
-            rng: Source of the answers' randomness.
-            prompts: Prompts to answer.
-            luck: A standard normal number for each training seed, the same for all tasks.
+        `luck` is a standard normal number for each training seed, the same for all tasks.
         """
         seeds = len(luck)
         ability = math.sqrt(self.correlation) * rng.normal(size=(prompts, 1))
@@ -79,20 +78,18 @@ class Answers:
         tuned = _latent_mean(self.tuned_mean, self.step) + LATENT_SPREAD * (
             ability + self.seed_spread / LATENT_SPREAD * luck + tuned_noise * noise[:, 1:]
         )
-        scores = np.where(
-            rng.random((prompts, seeds + 1)) < self.zeros, 0.0, _on_grid(np.hstack((base, tuned)), self.step)
-        )
+        latent = np.hstack((base, tuned))
+        scores = np.clip(np.floor(latent / self.step + 0.5) * self.step, 0, 1)
+        scores = np.where(rng.random((prompts, seeds + 1)) < self.zeros, 0.0, scores)
         return np.repeat(scores[:, :1], seeds, axis=1), scores[:, 1:]
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Differences drawn from a few values."""
+    """Differences drawn from a few values with their probabilities."""
 
     values: tuple[float, ...]
-    """The differences that occur."""
     shares: tuple[float, ...]
-    """Probability of each."""
 
     @property
     def true_difference(self) -> float:
@@ -104,27 +101,6 @@ class Choices:
         differences = rng.choice(self.values, (prompts, 1), p=self.shares)
         base = np.where(differences < 0, -differences, 0.0)
         return np.repeat(base, len(luck), axis=1), np.repeat(base + differences, len(luck), axis=1)
-
-
-SKEWED: Final = Choices((0.05, -0.25), (0.8, 0.2))
-"""The case that Wilcoxon's test calls an improvement: its mean is -.010."""
-
-
-def null(task: TaskName, seed_spread: float) -> Answers:
-    """Return equally good models: a prompt's answers share the prompt's effect and correlated noise."""
-    mean = NULL_MEANS[task]
-    return Answers(mean, mean, PROMPT_SHARE + (1 - PROMPT_SHARE) * CORRELATION, seed_spread)
-
-
-def with_spread(base_mean: float, tuned_mean: float, spread: float) -> Answers:
-    """Return models whose differences have a given standard deviation, by the correlation of their answers."""
-
-    # The same numbers for every correlation make the standard deviation a smooth function of it.
-    def beyond(correlation: float) -> float:
-        base, tuned = Answers(base_mean, tuned_mean, correlation).draw(np.random.default_rng(0), 200_000, np.zeros(1))
-        return float(np.std(tuned - base)) - spread
-
-    return Answers(base_mean, tuned_mean, float(brentq(beyond, 0.0, 0.995, xtol=1e-4)))
 
 
 @cache
@@ -139,11 +115,8 @@ def _latent_mean(mean: float, step: float) -> float:
     return float(brentq(beyond, -3, 4))
 
 
-def _on_grid(latent: Numbers, step: float) -> Numbers:
-    scores: Numbers = np.clip(np.floor(latent / step + 0.5) * step, 0, 1)
-    return scores
-
-
+SKEWED: Final = Choices((0.05, -0.25), (0.8, 0.2))
+"""The case that Wilcoxon's test calls an improvement: its mean is -.010."""
 COVERED: Final[Mapping[str, Answers | Choices]] = {
     "equal, alike": Answers(0.486, 0.486, 0.65),
     "equal, unlike": Answers(0.400, 0.400, 0.0),
@@ -159,3 +132,96 @@ COVERED: Final[Mapping[str, Answers | Choices]] = {
     "rare large gains": Choices((0.0, 0.05, 0.5), (0.8, 0.1, 0.1)),
 }
 """Scenarios in which the interval's coverage is measured, by name."""
+
+
+@dataclass(frozen=True)
+class Null:
+    """Two equally good models on six tasks."""
+
+    prompts: int
+    """Of all tasks together."""
+    seeds: int
+    seed_spread: float
+
+    def simulate(self, count: int, resamples: int, stream: Sequence[int]) -> Counter[str]:
+        """Compare such models, and count the claims about them."""
+        rng = np.random.default_rng(stream)
+        counts: Counter[str] = Counter(simulations=count)
+        for number in range(count):
+            base, tuned = self._draw(rng)
+            found = compare(base, tuned, margin=MARGIN, resamples=resamples, seed=number)
+            wide = decide(found.scores, found.seed_differences, WIDE_MARGIN, None)
+            counts["promoted"] += found.gate.verdict == "promote"
+            counts["promoted, wide"] += wide.verdict == "promote"
+            counts["overall better"] += found.overall.verdict == "better"
+            counts["a task better"] += any(block.verdict == "better" for block in found.tasks.values())
+        return counts
+
+    def _draw(self, rng: np.random.Generator) -> tuple[list[PairedScore], list[PairedScore]]:
+        base: list[PairedScore] = []
+        tuned: list[PairedScore] = []
+        luck = rng.normal(size=self.seeds)
+        for number, (task, mean) in enumerate(NULL_MEANS.items()):
+            # 65 prompts are 10 or 11 per task.
+            size = self.prompts // len(NULL_MEANS) + (number < self.prompts % len(NULL_MEANS))
+            drawn = Answers(mean, mean, CORRELATION, self.seed_spread).draw(rng, size, luck)
+            base += _rows(task, drawn[0][:, :1])
+            tuned += _rows(task, drawn[1])
+        return base, tuned
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One block of a difference, which may or may not be called better."""
+
+    scores: Answers | Choices
+    prompts: int
+
+    def simulate(self, count: int, resamples: int, stream: Sequence[int]) -> Counter[str]:
+        """Measure such blocks, and count the claims."""
+        rng = np.random.default_rng(stream)
+        counts: Counter[str] = Counter(simulations=count)
+        for _ in range(count):
+            base, tuned = self.scores.draw(rng, self.prompts, np.zeros(1))
+            block = measure(base, tuned, margin=MARGIN, resamples=resamples, rng=rng)
+            counts["better"] += block.verdict == "better"
+            counts["Wilcoxon"] += block.p_wilcoxon < ALPHA
+        return counts
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """One interval of a difference whose true mean is known."""
+
+    scores: Answers | Choices
+    prompts: int
+
+    def simulate(self, count: int, resamples: int, stream: Sequence[int]) -> Counter[str]:
+        """Make such intervals, and count which hold the true mean."""
+        rng = np.random.default_rng(stream)
+        counts: Counter[str] = Counter(simulations=count)
+        truth = self.scores.true_difference
+        for _ in range(count):
+            base, tuned = self.scores.draw(rng, self.prompts, np.zeros(1))
+            interval = mean_interval(np.round(tuned - base, 9), resamples, rng)
+            if interval is None:
+                raise AssertionError(f"{self.prompts} prompts have an interval")
+            counts["stated"] += interval.low - SAME <= truth <= interval.high + SAME
+        return counts
+
+
+Simulation = Null | Claim | Coverage
+
+
+def simulate(chunk: tuple[Simulation, int, int, Sequence[int]]) -> Counter[str]:
+    """Return the counts of a simulation: its number of repetitions, the resamples of each, the stream of randomness."""
+    simulation, count, resamples, stream = chunk
+    return simulation.simulate(count, resamples, stream)
+
+
+def _rows(task: TaskName, scores: Numbers) -> list[PairedScore]:
+    return [
+        PairedScore(task=task, prompt_id=f"{task}-{prompt}", seed=seed, sample=0, score=score)
+        for prompt, by_seed in enumerate(scores.tolist())
+        for seed, score in enumerate(by_seed)
+    ]

@@ -1,4 +1,4 @@
-"""Step of our trainer beside stock TRL's, in one process, step by step in turns; and the engine's exactness.
+"""Step of our trainer beside stock TRL's, in one process, step by step in turns.
 
 The model is the shipped stand-in, in NF4 with the profile's adapter, and the prompts are those of the local profile.
 Both have the same prompts in each step, eight completions each, and completions of the same lengths: ours draws first,
@@ -12,10 +12,6 @@ validates: both would do that alike.
 
 A step's time is from its beginning to the next one's. Limits, by the clock: the median of a whole step of ours at most
 .33 times that of stock, of sampling .2, of the update .55.
-
-Exactness, on short prompts of the same profile: the engine's log-probabilities equal those of `model.forward` within
-1e-4; its tokens equal those of a plain loop over `model.forward` under the same noise; and a completion is the same
-alone and in a random batch. The gradient of a step with packed prompts equals the plain one's within 1e-5 of its norm.
 """
 
 import os
@@ -31,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from benchmarks.harness import Report, add_overrides, run_benchmark
-from benchmarks.training.watched import SEED, Inputs, Scene, kept
+from benchmarks.training.watched import SEED, Inputs, kept
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.progress import silent
@@ -47,21 +43,17 @@ if TYPE_CHECKING:
 WITHOUT_REFERENCES: Final = "train.guided_correction.share=0"
 RESAMPLES: Final = 10_000
 MAX_RATIOS: Final = {"whole step": 0.33, "sampling": 0.2, "update": 0.55}
-MAX_ERROR: Final = 1e-4
-MAX_GRADIENT_ERROR: Final = 1e-5
 
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--steps", type=int, default=40, help="of each trainer; 0 for exactness alone")
-    parser.add_argument("--completions", type=int, default=1000, help="drawn alone and among others; 0 for times alone")
-    parser.add_argument("--compared", type=int, default=48, help="completions compared with `model.forward`")
+    parser.add_argument("--steps", type=int, default=40, help="of each trainer")
     parser.add_argument("--base", type=Path, help="folder of a model; the shipped stand-in where not given")
     add_overrides(parser)
 
 
 def measure(report: Report, options: Namespace) -> None:
-    """Train with both, step by step in turns, and compare the engine's draws."""
+    """Train with both, step by step in turns."""
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
     import transformers
@@ -74,14 +66,10 @@ def measure(report: Report, options: Namespace) -> None:
     with tempfile.TemporaryDirectory() as name, Path(os.devnull).open("w", encoding="utf-8") as nobody:
         folder = Path(name)
         inputs = _inputs(config, folder / "prompts", options.base or shipped())
-        if options.steps:
-            # Both print what they log.
-            with redirect_stdout(nobody), kept(config, folder / "checkpoints", f"{folder}/mirror") as keeper:
-                scene = Scene(config, folder, Channel(nobody), inputs)
-                ours, stock = take_turns(config, folder, inputs, scene, keeper)
-            report_times(report, ours, stock)
-    if options.completions:
-        _report_exactness(report, config, inputs, options)
+        # Both print what they log.
+        with redirect_stdout(nobody), kept(config, folder / "checkpoints", f"{folder}/mirror") as keeper:
+            ours, stock = take_turns(config, folder, inputs, Channel(nobody), keeper)
+    report_times(report, ours, stock)
 
 
 def _inputs(config: Config, folder: Path, base: Path) -> Inputs:
@@ -142,38 +130,6 @@ def ratio(ours: Sequence[float], stock: Sequence[float]) -> tuple[float, float, 
     medians = np.median(drawn, axis=2)
     low, high = np.quantile(medians[0] / medians[1], [0.025, 0.975])
     return median(ours) / median(stock), float(low), float(high)
-
-
-def _report_exactness(report: Report, config: Config, inputs: Inputs, options: Namespace) -> None:
-    from benchmarks.step.exactness import Draws, gradient_error, moved_policy
-
-    policy = moved_policy(config.train, inputs)
-    draws = Draws(policy, inputs, options.completions)
-    error, equal = draws.beside_forward(options.compared)
-    alike = draws.alone_and_among_others()
-    with tempfile.TemporaryDirectory() as folder:
-        apart = gradient_error(config.train, inputs, policy, Path(folder))
-    report.table(
-        f"Exactness, completions of at most {draws.most} tokens",
-        ("", "found", "wanted"),
-        [
-            (
-                f"engine's log-probabilities beside model.forward, {options.compared} rows",
-                f"{error:.1e}",
-                f"<= {MAX_ERROR:g}",
-            ),
-            ("engine's tokens as of a plain loop over model.forward", f"{equal}", f"{options.compared}"),
-            ("engine's completions the same alone and among others", f"{alike:,}", f"{options.completions:,}"),
-            None,
-            ("gradient of a packed step beside the plain one's", f"{apart:.1e}", f"<= {MAX_GRADIENT_ERROR:g}"),
-        ],
-    )
-    report.limit(error <= MAX_ERROR, f"log-probabilities differ by {error:.1e}, limit {MAX_ERROR:g}")
-    report.limit(
-        apart <= MAX_GRADIENT_ERROR, f"gradients differ by {apart:.1e} of the norm, limit {MAX_GRADIENT_ERROR:g}"
-    )
-    report.limit(equal == options.compared, f"{equal} of {options.compared} completions are those of a plain loop")
-    report.limit(alike == options.completions, f"{alike} of {options.completions} completions are the same alone")
 
 
 if __name__ == "__main__":

@@ -13,10 +13,11 @@ import torch
 from transformers import LogitsProcessor, LogitsProcessorList, TrainerCallback
 
 from benchmarks.training.arms import stock_trainer
-from benchmarks.training.watched import SEED, Inputs, Scene, named
+from benchmarks.training.watched import SEED, Inputs, named, watched_trainer
 from schemas.config.config import Config
 from tasks.checkpoints.checkpoint_manager import CheckpointManager
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.policy.child import Channel
 from tasks.train.prompt_source import PromptSource
 
 WARM_UP: Final = 3
@@ -72,12 +73,7 @@ class EndsAt(LogitsProcessor):  # type: ignore[misc]
     """Makes each completion of a batch end at its length: its end is forbidden before, and certain then."""
 
     def __init__(self, lengths: Sequence[int], end: int) -> None:
-        """Begin a batch.
-
-        Args:
-            lengths: Tokens of each completion, its end included.
-            end: The token that ends it.
-        """
+        """Begin a batch."""
         self._lengths = torch.tensor(lengths)
         self._end = end
         self._drawn = 0
@@ -117,16 +113,10 @@ class _Timer(TrainerCallback):  # type: ignore[misc]
         self._times.processor.append(time.process_time() - processor)
 
 
-def take_turns(config: Config, folder: Path, inputs: Inputs, scene: Scene, keeper: CheckpointManager) -> list[Times]:
-    """Train both, each in a thread of its own, and return the times of ours and of stock.
-
-    Args:
-        config: The recipe.
-        folder: Folder of stock's files.
-        inputs: Model and prompts.
-        scene: Where ours is watched.
-        keeper: Keeps its checkpoints.
-    """
+def take_turns(
+    config: Config, folder: Path, inputs: Inputs, channel: Channel, keeper: CheckpointManager
+) -> list[Times]:
+    """Train both, each in a thread of its own, and return the times of ours and of stock."""
     turns, times = Turns(), [Times(), Times()]
     lengths: SimpleQueue[list[int]] = SimpleQueue()
 
@@ -137,7 +127,7 @@ def take_turns(config: Config, folder: Path, inputs: Inputs, scene: Scene, keepe
 
     def train_ours() -> None:
         turns.wait_for(0)
-        trainer, checkpointer = scene.ours(keeper)
+        trainer, checkpointer = watched_trainer(config, folder, channel, inputs, keeper)
         trainer.add_callback(checkpointer)
         sample = trainer.rollout_generator.sample
 

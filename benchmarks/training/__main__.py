@@ -14,8 +14,8 @@ quantized here, nor are any other's.
 Ground truth, by one answer: extraction's F1 over (field, value), the accuracy of sentiment and churn, and the share of
 its constraints that a push keeps; no reward is any of them.
 
-What is in `ours` was chosen on validation alone, with `--validation-only`, which has other seeds and answers no test
-prompt. A benchmark that was stopped resumes where it was.
+What is in `ours` was chosen on validation alone, by other seeds, which answered no test prompt. A benchmark that was
+stopped resumes where it was.
 """
 
 import os
@@ -28,17 +28,19 @@ from typing import Final
 
 from rich.console import Console
 
-from benchmarks.harness import Report, add_overrides, run_benchmark, run_in_processes
+from benchmarks.harness import Report, add_overrides, map_in_processes, run_benchmark
 from benchmarks.training.arms import (
     ARMS,
     OURS,
+    STATE,
     STOCK,
     STOCK_AT_OUR_RATE,
     SWITCHES,
     V4_2,
     Job,
     Outcome,
-    Point,
+    digest,
+    outcome_of,
     recipe_of,
 )
 from benchmarks.training.figures import (
@@ -50,10 +52,8 @@ from benchmarks.training.figures import (
     mean_curve,
     test_mean,
 )
-from benchmarks.training.kept import STATE, digest, outcome_of
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
-from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.source import source_digest
 from tasks.curate import stage as curate
@@ -65,8 +65,6 @@ from tasks.train.sft.warm_start import WarmStartRequest
 PROFILE: Final = "benchmarks/training/training.toml"
 SEEDS: Final = (1, 2, 3, 4, 5)
 SWITCH_SEEDS: Final = SEEDS[:2]
-PILOT_SEEDS: Final = (101, 102)
-WORKERS: Final = 2
 SETUP: Final = ("tasks.synthesize.stage", "tasks.curate.stage", "tasks.train.sft.warm_start")
 TRAINING: Final = ("benchmarks.training.arms",)
 ONE_THREAD: Final = {
@@ -82,39 +80,34 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("--validation-only", action="store_true", help="a pilot: other seeds, and no test prompt")
-    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS), metavar="ARM", help="of a pilot")
+    """Add the option."""
     add_overrides(parser)
 
 
 def measure(report: Report, options: Namespace) -> None:
     """Train every arm with every seed, and compare."""
-    if not options.validation_only and options.arms != list(ARMS):
-        raise InputError("only a pilot has some of the arms; add --validation-only")
     os.environ.update(ONE_THREAD)
     config = load_config(PROFILE, options.set)
     setup = _set_up(config)
-    seeds = PILOT_SEEDS if options.validation_only else SEEDS
-    jobs = {
-        (arm, seed): Job(
-            arm=arm,
-            seed=seed,
-            recipe=recipe_of(arm, config.train),
-            temperature=config.evaluate.temperature,
-            batch_size=config.evaluate.batch_size,
-            setup=setup,
-            answers_test=not options.validation_only,
+    wanted = [(arm, seed) for seed in SEEDS for arm in ARMS if arm not in SWITCHES or seed in SWITCH_SEEDS]
+    code = source_digest(*TRAINING)
+    jobs = [
+        (
+            Job(
+                arm=arm,
+                seed=seed,
+                recipe=recipe_of(arm, config.train),
+                temperature=config.evaluate.temperature,
+                batch_size=config.evaluate.batch_size,
+                setup=setup,
+            ),
+            code,
         )
-        for seed in seeds
-        for arm in options.arms
-        if arm not in SWITCHES or seed in (*SWITCH_SEEDS, *PILOT_SEEDS)
-    }
-    found = _run_all(jobs)
-    outcomes = {arm: [found[arm, seed] for seed in seeds if (arm, seed) in found] for arm in options.arms}
-    if options.validation_only:
-        _report_validation(report, outcomes)
-        return
+        for arm, seed in wanted
+    ]
+    # Importing torch and TRL takes a tenth of a training: each worker does it once.
+    found = dict(zip(wanted, map_in_processes(outcome_of, jobs, "trainings"), strict=True))
+    outcomes = {arm: [found[arm, seed] for seed in SEEDS if (arm, seed) in found] for arm in ARMS}
     _report_arms(report, outcomes, config.train.max_steps)
     _report_switches(report, outcomes)
     _check(report, outcomes, config.train.max_steps)
@@ -153,13 +146,6 @@ def _set_up(config: Config) -> Path:
     return folder
 
 
-def _run_all(jobs: Mapping[tuple[str, int], Job]) -> dict[tuple[str, int], Outcome]:
-    """Return the outcome of each job, a few at a time; existing outcomes are not run again."""
-    code = source_digest(*TRAINING)
-    # Importing torch and TRL takes a tenth of a training: each worker does it once.
-    return run_in_processes(outcome_of, {name: (job, code) for name, job in jobs.items()}, WORKERS, "trainings")
-
-
 def _report_arms(report: Report, outcomes: Outcomes, steps: int) -> None:
     arms = (*RIVALS, V4_2, OURS)
     report.table(
@@ -168,16 +154,12 @@ def _report_arms(report: Report, outcomes: Outcomes, steps: int) -> None:
         [_row(outcomes, arm, None if arm == OURS else (outcomes[OURS], outcomes[arm])) for arm in arms],
     )
     targets = {rival: final_validation(outcomes[rival]) for rival in RIVALS}
-    rows = []
-    for arm in arms:
-        cells = []
-        for target in targets.values():
-            curves = [{each.step: each.reward for each in outcome.curve} for outcome in outcomes[arm]]
-            cells.append(_shown_step(first_step(mean_curve(outcomes[arm]), target)))
-            cells.append(" ".join(_shown_step(first_step(curve, target)) for curve in curves))
-        rows.append((arm, *cells))
-    of_rival = [name for rival in RIVALS for name in (f"{rival} ({targets[rival]:.3f})\nmean curve", "each seed")]
-    report.table("Steps until the validation reward is that of a stock after its last step", ("arm", *of_rival), rows)
+    rows = [
+        (arm, *(_shown_step(first_step(mean_curve(outcomes[arm]), target)) for target in targets.values()))
+        for arm in arms
+    ]
+    columns = ("arm", *(f"{rival} ({target:.3f})" for rival, target in targets.items()))
+    report.table("Step at which the mean validation reward is that of a stock after its last step", columns, rows)
 
 
 def _report_switches(report: Report, outcomes: Outcomes) -> None:
@@ -204,29 +186,6 @@ def _row(outcomes: Outcomes, arm: str, compared: tuple[Sequence[Outcome], Sequen
         cells.append(f"{test_mean(outcomes[arm], figure):.3f}")
         cells.append("" if compared is None else _shown(difference(*compared, figure)))
     return [*cells, f"{fmean(outcome.seconds for outcome in outcomes[arm]):.0f}"]
-
-
-def _report_validation(report: Report, outcomes: Outcomes) -> None:
-    rows = []
-    for arm, of_arm in outcomes.items():
-        points = [point for outcome in of_arm for point in outcome.curve if point.step]
-        middle = max(point.step for point in points) / 2
-        figures = (
-            of_arm[0].curve[0].reward,
-            fmean(point.reward for point in points),
-            fmean(point.reward for point in points if point.step > middle),
-            final_validation(of_arm),
-            _truth(of_arm[0].curve[0]),
-            fmean(_truth(point) for point in points if point.step > middle),
-        )
-        seconds = fmean(outcome.seconds for outcome in of_arm)
-        rows.append((arm, *(f"{figure:.3f}" for figure in figures), f"{seconds:.0f}"))
-    columns = ("arm", "before", "mean", "2nd half", "last", "truth before", "truth 2nd half", "s")
-    report.table(f"Validation, seeds {' '.join(map(str, PILOT_SEEDS))}", columns, rows)
-
-
-def _truth(point: Point) -> float:
-    return fmean(point.truths.values())
 
 
 def _check(report: Report, outcomes: Outcomes, steps: int) -> None:

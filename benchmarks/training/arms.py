@@ -1,8 +1,10 @@
 """Arms of the training benchmark, and the training of one of them with one seed."""
 
+import hashlib
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -18,6 +20,7 @@ from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 
+STATE: Final = Path(".tucano") / "benchmark-training"
 STOCK: Final = "stock"
 STOCK_AT_OUR_RATE: Final = "stock at our rate"
 V4_2: Final = "V4.2"
@@ -69,12 +72,8 @@ SWITCHES: Final[Mapping[str, Arm]] = {
     "no task weights": _switch(task_weights={"applies_to": "nothing"}),
     "sampler": _switch(task_weights={"applies_to": "sampler"}),
     "no GDPO": _switch(aggregation="sum_then_normalize"),
-    "median of nine": _switch(generations=9, baseline="median", aggregation="sum_then_normalize"),
     "entropy advantages": _switch(entropy_advantages=True),
     "guided correction": _switch(guided_correction={"share": 0.25}),
-    "block advantages": _switch(block_advantages=True),
-    "content threshold": _switch(content_threshold=0.3),
-    "curriculum": _switch(curriculum=({"until_step": 8, "max_completion_tokens": 64},)),
     "DAPO's loss": _switch(loss="dapo"),
     # As many completions as forty steps sample.
     "DPO": Arm({**REPORTED, "preferences": {"prompts": 160}}, trainer="preferences"),
@@ -105,8 +104,6 @@ class Job(BaseModel):
     """Prompts answered at once, in a batch."""
     setup: Path
     """Folder with the prompts, the dataset and the base."""
-    answers_test: bool
-    """Whether the test split is answered; it must choose nothing, so that no pilot may answer it."""
 
 
 class Scored(BaseModel):
@@ -138,12 +135,33 @@ class Outcome(BaseModel):
     chosen_step: int
     """The step with the best validation reward, whose adapter answers the test split."""
     test: dict[str, Scored]
-    """By prompt; empty where the test split is not answered."""
+    """By prompt."""
 
 
 def recipe_of(arm: str, profile: TrainConfig) -> TrainConfig:
     """Return an arm's recipe: the profile's with the arm's changes."""
     return TrainConfig.model_validate({**profile.model_dump(), **ARMS[arm].changes})
+
+
+def outcome_of(work: tuple[Job, str]) -> Outcome:
+    """Return the outcome of a training, which runs if that code has not run it before."""
+    job, code = work
+    folder = STATE / "trainings"
+    folder.mkdir(exist_ok=True)
+    name = digest(job.model_dump_json(), code)
+    result, log = folder / f"{name}.json", folder / f"{name}.log"
+    if not result.exists():
+        with log.open("w", encoding="utf-8") as output, redirect_stdout(output), redirect_stderr(output):
+            outcome = run(job)
+        draft = result.with_suffix(".draft")
+        draft.write_text(outcome.model_dump_json(), encoding="utf-8")
+        draft.replace(result)
+    return Outcome.model_validate_json(result.read_text(encoding="utf-8"))
+
+
+def digest(*parts: str) -> str:
+    """Return a name for some content."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def run(job: Job) -> Outcome:
@@ -186,11 +204,9 @@ def run(job: Job) -> Outcome:
         seconds = time.perf_counter() - started
         if selection.best is None:
             raise AssertionError("a training ended without one validation, though its last step is always validated")
-        test = {}
-        if job.answers_test:
-            selection.write_best(work / "best", adapter_config(trainer.model))
-            policy = load_policy(job.setup / "base", work / "best", four_bit=False)
-            test = _answer_test(job, policy, tokenizer, databases)
+        selection.write_best(work / "best", adapter_config(trainer.model))
+        policy = load_policy(job.setup / "base", work / "best", four_bit=False)
+        test = _answer_test(job, policy, tokenizer, databases)
     return Outcome(
         seconds=seconds,
         curve=[
@@ -258,32 +274,16 @@ def policy_trainer(
     named: Mapping[str, Any],
     **others: Any,
 ) -> Any:
-    """Return our trainer.
-
-    Args:
-        recipe: The recipe.
-        rows: The training prompts.
-        databases: Copies of the store that sql_qa's questions are about.
-        seed: Seed of the training.
-        work: Folder of its files.
-        named: Model, tokenizer and adapter, as for every trainer.
-        **others: Further arguments of `CommerceGRPOTrainer`.
-    """
+    """Return our trainer."""
     from trl import GRPOConfig
 
     from tasks.train.grpo.recipe import grpo_arguments
     from tasks.train.grpo.rewards import ComponentRewards
     from tasks.train.grpo.trainer import CommerceGRPOTrainer
 
-    rewards = ComponentRewards(databases, "grounded", recipe)
+    rewards = ComponentRewards(databases, "grounded")
     arguments = grpo_arguments(
-        recipe,
-        weights=rewards.weights,
-        prompts=len(rows),
-        max_prompt_tokens=200,
-        seed=seed,
-        work=work,
-        on_gpu=False,
+        recipe, weights=rewards.weights, prompts=len(rows), max_prompt_tokens=200, seed=seed, work=work, on_gpu=False
     )
     return CommerceGRPOTrainer(
         recipe, rows, rewards, args=GRPOConfig(**{**arguments, "save_strategy": "no"}), **named, **others
@@ -302,15 +302,6 @@ def stock_trainer(
     """Return TRL's own trainer with its own defaults, and the total reward as its one reward function.
 
     Of the recipe it has the shapes alone: steps, prompts and completions a step, and the longest completion.
-
-    Args:
-        recipe: The recipe.
-        rows: The training prompts.
-        databases: Copies of the store that sql_qa's questions are about.
-        seed: Seed of the training.
-        work: Folder of its files.
-        named: Model, tokenizer and adapter, as for every trainer.
-        **changes: Settings other than TRL's defaults.
     """
     from datasets import Dataset
     from trl import GRPOConfig
@@ -358,7 +349,7 @@ def _preference_trainer(
     from tasks.train.dpo.trainer import PreferenceTrainer
     from tasks.train.grpo.rewards import ComponentRewards
 
-    recipe, rewards = job.recipe, ComponentRewards(databases, "grounded", job.recipe)
+    recipe, rewards = job.recipe, ComponentRewards(databases, "grounded")
     chosen = preferred(recipe, rows, rewards, named["model"], named["processing_class"], job.seed)
     arguments = dpo_arguments(recipe, prompts=len(rows), seed=job.seed, work=work, on_gpu=False)
     return PreferenceTrainer(

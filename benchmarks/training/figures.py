@@ -32,11 +32,6 @@ def difference(arm: Sequence[Outcome], other: Sequence[Outcome], figure: Figure)
 
     The interval is a percentile bootstrap of two crossed levels: each resample draws seeds and, within each task,
     prompts, the same prompts for all seeds. With five seeds it is somewhat narrow.
-
-    Args:
-        arm: The arm's outcomes, one per seed.
-        other: The other's, of the same seeds in the same order.
-        figure: One of an answer's two figures; its mean is over tasks, with equal weights.
     """
     tasks = {prompt: scored.task for prompt, scored in arm[0].test.items()}
     prompts = sorted(tasks)

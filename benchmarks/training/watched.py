@@ -73,86 +73,64 @@ def same_steps(config: Config) -> Inputs:
     )
 
 
-class Scene:
-    """Place of a trainer; create it in the thread where it runs, as SQLite's connections stay there."""
+def watched_trainer(
+    config: Config, folder: Path, channel: Channel, inputs: Inputs, keeper: CheckpointManager
+) -> "tuple[Any, Checkpointer]":
+    """Return our trainer, watched, and the callback to add so that it keeps checkpoints.
 
-    def __init__(self, config: Config, folder: Path, channel: Channel, inputs: Inputs) -> None:
-        """Prepare to make a trainer.
+    Create it in the thread where it runs, as SQLite's connections stay there.
+    """
+    from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
+    from tasks.train.resume.adapter_files import adapter_weights
+    from tasks.train.resume.preemption import Preemption
+    from tasks.train.watch.alarms import Alarms
+    from tasks.train.watch.callbacks import AlarmWatch, StepReporter
+    from tasks.train.watch.checkpointer import Checkpointer
+    from tasks.train.watch.validation import Selection
 
-        Args:
-            config: The recipe.
-            folder: Folder of the trainers' files.
-            channel: Receives the reports to a parent process.
-            inputs: Model and prompts.
-        """
-        self._config = config
-        self._folder = folder
-        self._channel = channel
-        self._inputs = inputs
-
-    def ours(self, keeper: CheckpointManager) -> "tuple[Any, Checkpointer]":
-        """Return our trainer, watched, and the callback to add so that it keeps checkpoints."""
-        from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
-        from tasks.train.resume.adapter_files import adapter_weights
-        from tasks.train.resume.preemption import Preemption
-        from tasks.train.watch.alarms import Alarms
-        from tasks.train.watch.callbacks import AlarmWatch, StepReporter
-        from tasks.train.watch.checkpointer import Checkpointer
-        from tasks.train.watch.validation import Selection
-
-        recipe = self._config.train
-        rollouts = RolloutLog(self._folder / ROLLOUTS_FOLDER, SEED)
-        alarms = Alarms(recipe.alarms, recipe.iterations)
-        selection = Selection(_unasked, every=recipe.max_steps, patience=recipe.max_steps)
-        trainer = policy_trainer(
-            recipe,
-            self._inputs.rows,
-            Databases.from_store(self._inputs.store),
-            SEED,
-            self._folder / "ours",
-            named(self._inputs, recipe),
-            on_rollouts=rollouts.add,
-            callbacks=[
-                AlarmWatch(alarms, selection, self._channel),
-                StepReporter(self._channel, recipe.max_steps, recipe.price_per_hour),
-            ],
-        )
-        # Every training has a best adapter, except at its very beginning.
-        weights = adapter_weights(trainer.model)
-        selection.load_state_dict({"history": [], "best": None, "best_weights": weights, "since_best": 0})
-        checkpointer = Checkpointer(
-            trainer,
-            {"selection": selection, "alarms": alarms, "sampling": trainer, ROLLOUTS_FOLDER: rollouts},
-            selection,
-            keeper,
-            Preemption(recipe.preemption.seconds),
-            save_every=recipe.save_every,
-            snapshot_share=recipe.preemption.snapshot_share,
-        )
-        trainer.generation_config.min_new_tokens = self._inputs.shortest
-        return trainer, checkpointer
+    recipe = config.train
+    rollouts = RolloutLog(folder / ROLLOUTS_FOLDER, SEED)
+    alarms = Alarms(recipe.alarms, recipe.iterations)
+    selection = Selection(_unasked, every=recipe.max_steps, patience=recipe.max_steps)
+    trainer = policy_trainer(
+        recipe,
+        inputs.rows,
+        Databases.from_store(inputs.store),
+        SEED,
+        folder / "ours",
+        named(inputs, recipe),
+        on_rollouts=rollouts.add,
+        callbacks=[
+            AlarmWatch(alarms, selection, channel),
+            StepReporter(channel, recipe.max_steps, recipe.price_per_hour),
+        ],
+    )
+    # Every training has a best adapter, except at its very beginning.
+    weights = adapter_weights(trainer.model)
+    selection.load_state_dict({"history": [], "best": None, "best_weights": weights, "since_best": 0})
+    checkpointer = Checkpointer(
+        trainer,
+        {"selection": selection, "alarms": alarms, "sampling": trainer, ROLLOUTS_FOLDER: rollouts},
+        selection,
+        keeper,
+        Preemption(recipe.preemption.seconds),
+        save_every=recipe.save_every,
+        snapshot_share=recipe.preemption.snapshot_share,
+    )
+    trainer.generation_config.min_new_tokens = inputs.shortest
+    return trainer, checkpointer
 
 
 def named(inputs: Inputs, recipe: TrainConfig) -> dict[str, Any]:
     """Return the arguments that all of TRL's trainers have."""
     from tasks.train.backend.trainable import lora_config
 
-    return {
-        "model": inputs.model(),
-        "processing_class": inputs.tokenizer,
-        "peft_config": lora_config(recipe.lora),
-    }
+    return {"model": inputs.model(), "processing_class": inputs.tokenizer, "peft_config": lora_config(recipe.lora)}
 
 
 @contextmanager
 def kept(config: Config, folder: Path, address: str) -> Iterator[CheckpointManager]:
-    """Keep checkpoints under a lease until the block ends.
-
-    Args:
-        config: Number of kept checkpoints, and lifetime of the lease.
-        folder: Folder that they are written to.
-        address: Their mirror.
-    """
+    """Keep checkpoints under a lease until the block ends."""
     mirror = open_mirror(address, TRAINING)
     lease = Lease.acquire(mirror.store, mirror.root, seconds=config.train.preemption.lease_seconds)
     lease.start()

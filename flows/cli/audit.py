@@ -28,12 +28,11 @@ from tasks.audit import stage
 from tasks.audit.alterations.recorded import changes, read_recorded
 from tasks.audit.alterations.recording import record as write_record
 from tasks.audit.alterations.search import AttackedReward, FoundExploit, SearchResult, search
-from tasks.audit.disagreements import worst_disagreements
 from tasks.audit.labelling import Labelling
-from tasks.audit.new_sheet import make_sheet
 from tasks.audit.references import ReferenceSession
-from tasks.audit.report import REPORT_PAGE
+from tasks.audit.report import REPORT_PAGE, worst_disagreements
 from tasks.audit.reward import reward_of
+from tasks.audit.sampling import make_sheet
 from tasks.audit.stage import STORE_FOLDER, shipped_files
 from tasks.lineage.store.inventory import read_inventory
 from tasks.report.language import spoken
@@ -41,7 +40,6 @@ from tasks.synthesize.simulated import simulate_store
 
 app = group("audit")
 
-ANYTHING: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 DISAGREEMENTS_SHOWN: Final = 5
 REASONS_SHOWN: Final = 20
 LONGEST_SHOWN: Final = 280
@@ -173,16 +171,6 @@ def references(
         raise InputError(f"--out is {out}, and there is no folder {out.parent}; make it first")
     serve_page(ReferenceSession(read_prompts(folder / TEST_FILE), out, rater, task), port)
     show(None, [f"next: tucano retrain --set curate.references={out}"], as_json=False)
-
-
-@app.command("publish", hidden=True, context_settings=ANYTHING)
-@app.command("collect", hidden=True, context_settings=ANYTHING)
-def removed() -> None:
-    """Name what replaces the review queue of MLflow."""
-    raise InputError(
-        "MLflow's review queue is gone; score on a page in the browser with: tucano audit label SHEET.csv --rater "
-        "PSEUDONYM, which writes each score into the sheet"
-    )
 
 
 @app.command()

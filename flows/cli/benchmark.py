@@ -1,8 +1,7 @@
-"""Commands `tucano benchmark`: write the test for others, run a model on it, score answers, and keep the scoreboard."""
+"""Commands `tucano benchmark`: write the test for others, run a model on it, score answers, and build the wheel."""
 
-from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from pydantic import ValidationError
@@ -14,20 +13,15 @@ from flows.runtime.signals import interruptible
 from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError
 from schemas.faults import first_fault
-from schemas.source import REPOSITORY
 from schemas.tasks import Guided, SpecName
-from tasks.benchmark.answers import dollars_per_1000, read_answers, score_answers
+from tasks.benchmark.answers import read_answers, score_answers
 from tasks.benchmark.distribution import build_wheel
-from tasks.benchmark.folder import read_card
 from tasks.benchmark.run import run_endpoint, run_folder
-from tasks.benchmark.scoreboard import as_entry, page, read_entries, write_entry
 from tasks.benchmark.scorers import Benchmark
 from tasks.benchmark.write import write_benchmark
 
 app = group("benchmark")
 KEPT = "interrupted, and every answer so far is kept; run the same command again"
-ENTRIES = REPOSITORY / "benchmarks" / "scoreboard"
-PAGE = REPOSITORY / "docs" / "scoreboard.md"
 
 Folder = Annotated[Path, typer.Argument(metavar="BENCHMARK", help="Folder of the benchmark.")]
 
@@ -99,55 +93,15 @@ def score(
     folder: Folder,
     answers: Annotated[Path, typer.Argument(help="JSON Lines of answers, each with its item's id and a completion.")],
     spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
-    entry: Annotated[Path | None, typer.Option(help="Write an entry of the scoreboard to this file too.")] = None,
-    name: Annotated[str | None, typer.Option(help="The entry's name.")] = None,
-    kind: Annotated[Literal["model", "stand-in"], typer.Option(help="The entry's kind.")] = "model",
-    date: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="The entry's date.")] = None,
-    dollars_in: Annotated[float | None, typer.Option(min=0, help="US dollars for a million prompt tokens.")] = None,
-    dollars_out: Annotated[float | None, typer.Option(min=0, help="US dollars for a million answer tokens.")] = None,
-    dollars_an_hour: Annotated[float | None, typer.Option(min=0, help="US dollars for an hour of the machine.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Score a file of answers, task by task with intervals, and write an entry of the scoreboard where asked."""
-    if entry is not None and (name is None or date is None):
-        raise InputError(f"--entry {entry} needs --name and --date; give both")
+    """Score a file of answers, task by task with intervals."""
     with interruptible(UNDONE):
         benchmark = Benchmark(folder)
-        given = read_answers(answers, list(benchmark.items.values()))
-        scored = score_answers(benchmark, given, spec)
-    cost = dollars_per_1000(given, dollars_in, dollars_out, dollars_an_hour)
-    if entry is not None and name is not None and date is not None:
-        sources = sorted({answer.source or "unknown" for answer in given})
-        card = read_card(folder)
-        written = as_entry(
-            scored, card, name=name, kind=kind, date=date.date(), answered="; ".join(sources), dollars_per_1000=cost
-        )
-        write_entry(entry, written)
+        scored = score_answers(benchmark, read_answers(answers, list(benchmark.items.values())), spec)
     # Each figure is a mean with the ends of its interval.
-    parts: list[str | Table] = [
-        Table(
-            f"{scored['answers']} answers, spec {spec}: mean, 95 % interval",
-            scored["tasks"],
-            "task=name n reward truth",
-        )
-    ]
-    if entry is not None:
-        parts.append(f"entry: {entry}; write the page with: tucano benchmark scoreboard")
-    show({**scored, "dollars_per_1000": cost}, parts, as_json=as_json)
-
-
-@app.command()
-def scoreboard(
-    entries: Annotated[Path, typer.Option(help="Folder of the entries.")] = ENTRIES,
-    out: Annotated[Path, typer.Option(help="The page.")] = PAGE,
-) -> None:
-    """Write the scoreboard's page of its entries; equal entries give equal bytes."""
-    for option, folder in (("--entries", entries), ("--out", out.parent)):
-        if not folder.is_dir():
-            raise InputError(f"{option}: there is no folder {folder}; name one that is there, as a clone has")
-    found = read_entries(entries)
-    out.write_text(page(found), encoding="utf-8")
-    show(None, [f"{len(found)} entries: {out}"], as_json=False)
+    title = f"{scored['answers']} answers, spec {spec}: mean, 95 % interval"
+    show(scored, [Table(title, scored["tasks"], "task=name n reward truth")], as_json=as_json)
 
 
 @app.command()

@@ -22,7 +22,6 @@ from schemas.errors import GateRefused, InputError
 from schemas.shown_text import as_shown
 from schemas.tables.log_file import log_files, require_rows
 from schemas.tasks import TaskName
-from tasks.commerce.registry import TASKS
 from tasks.serve.questions import fields_of, question_of, read_questions
 
 if TYPE_CHECKING:
@@ -39,9 +38,7 @@ def ask(
     task: Annotated[TaskName, typer.Argument(help="The task.")],
     values: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[NAME=VALUE]...", help="The task's inputs, or its only one as a text; asked for where missing."
-        ),
+        typer.Argument(metavar="[NAME=VALUE]...", help="The task's inputs, or its only one as a text or from a pipe."),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="JSON Lines of inputs, or of prompts.")] = None,
     prompt: Annotated[
@@ -58,7 +55,7 @@ def ask(
     state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Ask the champion, on this machine: one prompt, a file of them, or what you type."""
+    """Ask the champion, on this machine: one prompt, a file of them, or what a pipe gives."""
     given = [name for name, is_given in (("NAME=VALUE", values), ("--file", file), ("--prompt", prompt)) if is_given]
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} are given, and one says what is asked; leave the others out")
@@ -96,15 +93,13 @@ def ask(
         return
     for answer in answers[:MOST_SHOWN]:
         _show_answer(answer)
-    seconds, tokens = sum({answer.seconds for answer in answers}), sum(answer.tokens for answer in answers)
-    shown, checked = (
-        sum(each) for each in zip(*((each.text is not None, each.checked) for each in answers), strict=True)
-    )
     rewards = [answer.reward for answer in answers if answer.reward is not None]
     worth = f", mean reward {fmean(rewards):.3f}" if rewards else ""
     notice(
-        f"{document['model']}, {served.name}: {plural(len(answers), 'answer')}, {shown} shown, {checked} checked"
-        f"{worth}, {tokens} tokens in {seconds:.2f} s"
+        f"{document['model']}, {served.name}: {plural(len(answers), 'answer')}, "
+        f"{sum(answer.text is not None for answer in answers)} shown, {sum(answer.checked for answer in answers)} "
+        f"checked{worth}, {sum(answer.tokens for answer in answers)} tokens in "
+        f"{sum({answer.seconds for answer in answers}):.2f} s"
     )
 
 
@@ -122,7 +117,7 @@ def _show_answer(answer: "TaskAnswer") -> None:
 
 
 def _values(task: TaskName, given: Sequence[str]) -> dict[str, str]:
-    """Return the task's inputs by name: as given, from a pipe, or typed on the terminal."""
+    """Return the task's inputs by name: as given, or its only one from a pipe."""
     fields = fields_of(task)
     needed = [name for name, is_needed in fields.items() if is_needed]
     values: dict[str, str] = {}
@@ -136,22 +131,9 @@ def _values(task: TaskName, given: Sequence[str]) -> dict[str, str]:
             raise InputError(f"{text[:40]!r} is none of the inputs of {task}: {', '.join(fields)}; write NAME=VALUE")
     if given:
         return values
-    if not sys.stdin.isatty():
-        if len(needed) > 1:
-            raise InputError(f"{task} has the inputs {', '.join(fields)}; give them as NAME=VALUE, or a --file")
-        return {needed[0]: sys.stdin.read(1_000_000)}
-    return {name: text for name, is_needed in fields.items() if (text := _typed(task, name, needed=is_needed))}
-
-
-def _typed(task: TaskName, name: str, *, needed: bool) -> str:
-    field = TASKS[task].inputs.model_fields[name]
-    notice(f"{field.description}{':' if needed else ' (Enter for none):'}")
-    if name != "table":
-        return sys.stdin.readline().strip()
-    lines: list[str] = []
-    while line := sys.stdin.readline().rstrip("\n"):
-        lines.append(line)
-    return "\n".join(lines)
+    if len(needed) > 1 or sys.stdin.isatty():
+        raise InputError(f"{task} has the inputs {', '.join(fields)}; give them as NAME=VALUE, or a --file")
+    return {needed[0]: sys.stdin.read(1_000_000)}
 
 
 def export(
@@ -279,7 +261,13 @@ def monitor(
 
     stage, folder = monitored.stage, report or monitored.stage.path
     if report is not None:
-        _copy(stage.path, report)
+        from tasks.monitor.stage import ANSWERS_FILE  # noqa: PLC0415 - as above
+
+        without_answers = shutil.ignore_patterns(ANSWERS_FILE)
+        with new_folder(report, frozenset(part.name for part in stage.path.iterdir())) as draft:
+            # The artifact's own files are read-only.
+            copy = shutil.copyfile
+            shutil.copytree(stage.path, draft, ignore=without_answers, copy_function=copy, dirs_exist_ok=True)
     document = {
         **monitored.found,
         "sha256": stage.record.sha256,
@@ -294,34 +282,14 @@ def monitor(
         raise typer.Exit(3)
 
 
-def _copy(folder: Path, report: Path) -> None:
-    """Copy the report, without the answers that it is made from."""
-    from tasks.monitor.stage import ANSWERS_FILE  # noqa: PLC0415 - as above
-
-    parts = [part for part in sorted(folder.iterdir()) if part.name != ANSWERS_FILE]
-    with new_folder(report, frozenset(part.name for part in parts)) as draft:
-        for part in parts:
-            # The artifact's own files are read-only.
-            if part.is_dir():
-                shutil.copytree(part, draft / part.name, copy_function=shutil.copyfile)
-            else:
-                shutil.copyfile(part, draft / part.name)
-
-
 def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | Table]:
     """Yield each task's last day, what was left out, the cost and the alarms, in the report's language."""
-    from tasks.monitor.measures import known_sentence  # noqa: PLC0415 - as above
-    from tasks.monitor.report import (  # noqa: PLC0415
-        cost_sentence,
-        feedback_sentence,
-        promise_sentence,
-        ratings_sentence,
-    )
+    from tasks.monitor.report import finding_sentences, promise_sentence  # noqa: PLC0415 - as above
     from tasks.monitor.stage import last_days  # noqa: PLC0415
     from tasks.report.language import spoken  # noqa: PLC0415
 
     found = monitored.found
-    logs, champion = found["logs"], found["champion"]
+    champion = found["champion"]
     series = {each["name"]: each for each in found["drift"]["series"] if each["measure"] in ("reward", "form")}
     rows = [
         {**day, "test": series[day["task"]]["promised"][-1] if day["task"] in series else None}
@@ -332,17 +300,14 @@ def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | 
         rows,
         "task day answers mean 95_%=low..high test valid=valid_share answered=answered_share median_ms=latency_p50",
     )
-    yield f"{logs['answers']:,} answers from {logs['first_day']} to {logs['last_day']}, of {logs['rows']:,} rows"
-    yield from (f"left out: {count:,} {why}" for why, count in logs["left_out"].items())
     yield from (f"note: {note}" for note in found["notes"])
     with spoken(config.language, config.workers.reais_per_dollar):
-        sentences = [*map(known_sentence, found["known"]), feedback_sentence(logs["feedback"])]
-        sentences += [ratings_sentence(found["ratings"]), cost_sentence(found["serving"])]
+        sentences = finding_sentences(found)
         promise = promise_sentence(found["drift"])
-    yield from filter(None, sentences)
+    yield from sentences
     for trial in found["trials"]:
         columns = "name answers mean bounds=low..high finding answers_needed=needed"
         yield Table(f"{trial['challenger']} less the champion", trial["series"], columns)
-        yield f"{trial['verdict']}: {trial['reason']}"
+        yield trial["reason"]
     yield "alarms:" if monitored.reasons else f"no alarm: {promise}"
     yield from (f"- {reason}" for reason in monitored.reasons)

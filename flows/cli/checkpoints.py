@@ -211,11 +211,7 @@ def _configured_mirror(profile: str, overrides: Sequence[str], state: Path | Non
 
 
 def _open(address: str, training: str | None) -> list[Mirror]:
-    """Open the mirror of each requested training.
-
-    Raises:
-        InputError: There is no such folder or no such training.
-    """
+    """Open the mirror of each requested training; a folder or training that is not there is refused."""
     require_folder(address)
     names = trainings(address)
     if training is not None:

@@ -1,25 +1,26 @@
-"""Command `tucano compare`: compare two files of scores, and size the next comparison."""
+"""Command `tucano compare`: compare two files of scores by an evaluation's settings, and size the next comparison."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from flows.cli.evaluation import KeptEvaluation, decided, evaluation_of, report_parts
 from flows.cli.result import Table, plural, show
-from flows.cli.tucano import UNDONE, Json
-from flows.runtime.console import say
+from flows.cli.tucano import UNDONE, Json, ReportLanguage
+from flows.runtime.console import say, warn
 from flows.runtime.signals import interruptible
-from schemas.config.evaluate import TRUTH_LOSS
+from schemas.artifact import ArtifactRecord
+from schemas.config.evaluate import BASELINES, TRUTH_LOSS
+from schemas.config.report import language_of
 from schemas.digests import file_sha256
 from schemas.errors import InputError
 from schemas.scratch import scratch_folder
 from schemas.shown_text import as_shown
-from tasks.evaluate.compare import REPORT_FILE, REPORT_TEXT, Comparison, write_report
+from tasks.evaluate.compare import BASE, REPORT_FILE, REPORT_TEXT, TUNED, Comparison, scores_file, write_report
 from tasks.evaluate.compare import compare as compare_scores
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.figures import draw
@@ -27,21 +28,21 @@ from tasks.evaluate.report.page import REPORT_PAGE, write_report_files
 from tasks.evaluate.report.sentences import headline
 from tasks.evaluate.stats.pairing import read_scores
 from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, plan, read_comparison
+from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactDamaged, ArtifactStore
 from tasks.lineage.store.inventory import short
 from tasks.report.language import spoken
 
-OF_A_COMPARISON: Final = {"base": "BASE", "tuned": "TUNED"} | {
-    name: f"--{name}" for name in ("report", "margin", "seed", "resamples")
-}
+if TYPE_CHECKING:
+    from tasks.evaluate.decision import Compare
+
 OR_THE_EVALUATIONS: Final = "If not given, that of the evaluation that the files are in, else"
-
-
 DEFAULTS: Final = {"margin": 0.05, "resamples": 10_000, "seed": 0, "truth_loss": TRUTH_LOSS}
 """How two files are compared where neither the command line nor an evaluation says otherwise."""
+BESIDE: Final = "floors, baselines, variety, general instructions, champion and rungs"
+"""What an evaluation examines beside the scores of base and tuned."""
 
 
 def compare(
-    context: typer.Context,
     base: Annotated[Path | None, typer.Argument(help="JSON Lines of the base model's scores.")] = None,
     tuned: Annotated[Path | None, typer.Argument(help="JSON Lines of the tuned model's scores.")] = None,
     margin: Annotated[
@@ -64,44 +65,30 @@ def compare(
     effect: Annotated[
         float | None, typer.Option(help="With --plan: the true difference to find; the report's margin if not given.")
     ] = None,
-    language: Annotated[
-        Literal["en", "pt"] | None,
-        typer.Option(help=f"Language of the report: English or Portuguese. {OR_THE_EVALUATIONS} English."),
-    ] = None,
+    language: ReportLanguage = None,
     as_json: Json = False,
 ) -> None:
     """Compare two models' scores, and say whether the second may be promoted; exit code 3 where it is held."""
+    compares = [each for each in (margin, seed, resamples, report) if each is not None]
+    if (plan is None) == (base is None) or (base is None) != (tuned is None) or (effect if plan is None else compares):
+        raise InputError(
+            "give BASE.jsonl and TUNED.jsonl with options of a comparison, or --plan REPORT.json and --effect"
+        )
     if plan is not None:
-        sources = {name: context.get_parameter_source(name) for name in OF_A_COMPARISON}
-        given = [OF_A_COMPARISON[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"]
-        if given:
-            raise InputError(f"--plan compares nothing, so it goes without {', '.join(given)}; leave them out")
         _plan(plan, effect, as_json=as_json)
-        return
-    if base is None or tuned is None:
-        raise InputError("give BASE.jsonl and TUNED.jsonl, or --plan REPORT.json and no scores")
-    if effect is not None:
-        raise InputError(f"--effect {effect} is for --plan REPORT.json; leave it out")
-
-    with interruptible(UNDONE):
-        _refuse_one_file(base, tuned)
-        evaluation = evaluation_of(base, tuned)
+    elif base is not None and tuned is not None:
         options = {"margin": margin, "resamples": resamples, "seed": seed}
         chosen = {name: value for name, value in options.items() if value is not None}
-        settings = {**DEFAULTS, **(evaluation.settings if evaluation else {}), **chosen}
-        if evaluation:
-            say(
-                f"evaluation {short(evaluation.record.sha256)} of {evaluation.record.created_at:%Y-%m-%d %H:%M}, "
-                f"compared by seed {settings['seed']}, margin {settings['margin']:g}, {settings['resamples']} resamples"
-                + (f" ({', '.join(chosen)} as given)" if chosen else "")
-            )
-        with spoken(language or (evaluation.language if evaluation else "en")):
-            comparison, examined = _compare(base, tuned, report, evaluation, settings)
-    document = comparison.report()
-    parts = [f"{comparison.gate.verdict}: {headline(comparison)}", *report_parts(document), examined]
-    show(document, [*parts, f"report: {report / REPORT_PAGE}"] if report is not None else parts, as_json=as_json)
-    if comparison.gate.verdict != "promote":
-        raise typer.Exit(3)
+        with interruptible(UNDONE):
+            _refuse_one_file(base, tuned)
+            evaluation = _evaluation_of(base, tuned)
+            with spoken(language or (_language_of(evaluation) if evaluation else "en")):
+                comparison, examined = _compare(base, tuned, report, evaluation, chosen)
+        document = comparison.report()
+        parts = [f"{comparison.gate.verdict}: {headline(comparison)}", *report_parts(document), examined]
+        show(document, [*parts, f"report: {report / REPORT_PAGE}"] if report is not None else parts, as_json=as_json)
+        if comparison.gate.verdict != "promote":
+            raise typer.Exit(3)
 
 
 def _refuse_one_file(base: Path, tuned: Path) -> None:
@@ -114,58 +101,125 @@ def _refuse_one_file(base: Path, tuned: Path) -> None:
 
 
 def _compare(
-    base: Path, tuned: Path, report: Path | None, evaluation: KeptEvaluation | None, settings: Mapping[str, Any]
+    base: Path, tuned: Path, report: Path | None, evaluation: ArtifactRecord | None, chosen: Mapping[str, Any]
 ) -> tuple[Comparison, str]:
     """Compare two files, and write the report; return with the comparison what was examined beside the scores."""
-
-    def compared() -> tuple[Comparison, str]:
-        by_settings = partial(compare_scores, **settings)
-        return decided(evaluation, read_scores(base), read_scores(tuned), settings["margin"], by_settings)
-
+    settings = {**DEFAULTS, **(_settings_of(evaluation) if evaluation else {}), **chosen}
+    if evaluation:
+        say(
+            f"evaluation {short(evaluation.sha256)} of {evaluation.created_at:%Y-%m-%d %H:%M}, compared by seed "
+            f"{settings['seed']}, margin {settings['margin']:g}, {settings['resamples']} resamples"
+            + (f" ({', '.join(chosen)} as given)" if chosen else "")
+        )
     if report is None:
-        return compared()
-    with _report_folder(report, (REPORT_PAGE, REPORT_TEXT, REPORT_FILE)) as draft:
-        comparison, examined = compared()
-        # A pipe can be read only once.
-        files = {"base scores": base, "tuned scores": tuned}
-        background = Background(identities={name: file_sha256(path) for name, path in files.items() if path.is_file()})
-        write_report(comparison.report(), draft)
-        write_report_files(comparison, background, draft, draw(comparison, background))
+        return _decide(evaluation, base, tuned, settings)
+    is_new = False
+    try:
+        is_new = not report.exists()
+        report.mkdir(parents=True, exist_ok=True)
+        with scratch_folder(report) as draft:
+            comparison, examined = _decide(evaluation, base, tuned, settings)
+            # A pipe can be read only once.
+            files = {"base scores": base, "tuned scores": tuned}
+            background = Background(
+                identities={name: file_sha256(path) for name, path in files.items() if path.is_file()}
+            )
+            write_report(comparison.report(), draft)
+            write_report_files(comparison, background, draft, draw(comparison, background))
+            # Other files there stay, such as the scores that are compared.
+            for file in (REPORT_PAGE, REPORT_TEXT, REPORT_FILE):
+                (draft / file).replace(report / file)
+    except OSError as error:
+        raise InputError(f"{report} cannot be written ({error.strerror}); give another --report") from None
+    finally:
+        # One that a failure left empty.
+        if is_new:
+            with suppress(OSError):
+                report.rmdir()
     return comparison, examined
 
 
-@contextmanager
-def _report_folder(folder: Path, files: Sequence[str]) -> Iterator[Path]:
-    """Provide an empty folder for a report's files, which then replace, in their order, those of the given folder.
-
-    Unlike `new_folder` it leaves other files there alone, such as the scores that are compared.
-
-    Raises:
-        InputError: The folder cannot be written.
-    """
-    missing: list[Path] = []
+def _evaluation_of(base: Path, tuned: Path) -> ArtifactRecord | None:
+    """Return the evaluation in whose artifact both files are; None where they are in none."""
+    folder = base.resolve().parent
+    if tuned.resolve().parent != folder or not (folder.parent / RECORD_FILE).is_file():
+        return None
     try:
-        with ExitStack() as stack:
-            try:
-                missing += [each for each in (folder, *folder.parents) if not each.exists()]
-                folder.mkdir(parents=True, exist_ok=True)
-                in_the_way = [name for name in files if (folder / name).is_dir()]
-                draft = stack.enter_context(scratch_folder(folder))
-            except OSError as error:
-                raise InputError(
-                    f"{folder} cannot be written ({error.strerror}); give a folder that you may write"
-                ) from None
-            if in_the_way:
-                raise InputError(f"{folder / in_the_way[0]} is a folder where a file goes; give another --report")
-            yield draft
-            for file in files:
-                (draft / file).replace(folder / file)
-    except BaseException:
-        for each in missing:
-            # Another process may have put something there in the meantime.
-            with suppress(OSError):
-                each.rmdir()
-        raise
+        record = ArtifactStore(folder.parents[2]).record(folder.parent.name)
+    except ArtifactDamaged as error:
+        warn(f"{error}; the files are compared without what it says of them")
+        return None
+    return record if record.kind == "evaluation" and record.config else None
+
+
+def _settings_of(evaluation: ArtifactRecord) -> dict[str, Any]:
+    config = evaluation.config or {}
+    known = {name: config["evaluate"][name] for name in DEFAULTS if name in config["evaluate"]}
+    return {"seed": config["seed"], **known}
+
+
+def _language_of(evaluation: ArtifactRecord) -> Any:
+    report, synthesize = ((evaluation.config or {}).get(name, {}) for name in ("report", "synthesize"))
+    return language_of(report.get("language"), synthesize.get("source", "simulated"))
+
+
+def _decide(
+    evaluation: ArtifactRecord | None, base: Path, tuned: Path, settings: Mapping[str, Any]
+) -> tuple[Comparison, str]:
+    """Compare two models by all that is known of them; return with it a sentence on what was examined."""
+    of_base, of_tuned = read_scores(base), read_scores(tuned)
+    by_settings: Compare = partial(compare_scores, **settings)
+    if evaluation is None:
+        why = "the files are of no evaluation's artifact"
+    elif [base.name, tuned.name] != [scores_file(BASE), scores_file(TUNED)]:
+        why = f"the evaluation has them for {scores_file(BASE)} and {scores_file(TUNED)} alone"
+    else:
+        # Two files of nobody's evaluation need none of its libraries.
+        from tasks.evaluate.decision import matched, read_conditions  # noqa: PLC0415
+
+        over_rungs = (evaluation.config or {}).get("promote", {}).get("over_rungs", "report")
+        try:
+            conditions = read_conditions(base.resolve().parent, of_base, of_tuned, over_rungs, by_settings)
+        except InputError as error:
+            warn(str(error))
+            why = "what the evaluation says of them cannot be read"
+        else:
+            found = conditions.decide(matched(of_base, of_tuned, by_settings), settings["margin"], by_settings)
+            return found, f"examined, as by evaluation {short(evaluation.sha256)}: {BESIDE}"
+    return by_settings(of_base, of_tuned), f"not examined, for {why}: {BESIDE}; the verdicts are of the scores alone"
+
+
+def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield the content of a `report.json`: scores, ground truth where known, and the gate's reasons."""
+    title = "Scores of n test prompts, base against tuned; p gain is corrected for the number of tasks"
+    yield _scores(title, report)
+    if claims := report.get("claims"):
+        rows = {
+            task: {
+                **claim,
+                "tuned": report["tasks"][task]["mean_tuned"],
+                **{name: each["scores"]["mean_base"] for name, each in claim["baselines"].items()},
+            }
+            for task, claim in claims.items()
+        }
+        columns = f"name tuned {' '.join(BASELINES)} variety,_base=base_variety variety,_tuned=variety"
+        title = "Scores of answers that take no model, and the answers' variety beside the references'"
+        yield Table(title, rows, columns)
+    if report["ground_truth"]:
+        yield _scores("Ground truth of the same answers, which is no reward", report["ground_truth"])
+    if report.get("general"):
+        yield report["general"]["finding"]
+    yield f"the gate says {report['gate']['verdict']}:"
+    yield from (f"- {reason}" for reason in report["gate"]["reasons"])
+
+
+def _scores(title: str, blocks: Mapping[str, Any]) -> Table:
+    columns = "base=mean_base tuned=mean_tuned gain=mean_difference 95_%_interval=ci_low..ci_high"
+    return Table(
+        title,
+        {**blocks["tasks"], "overall": blocks["overall"]},
+        f"name n=n_prompts {columns} p_gain=p_holm p_harm verdict",
+    )
 
 
 def _plan(report: Path, effect: float | None, *, as_json: bool) -> None:

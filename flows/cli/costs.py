@@ -86,10 +86,6 @@ def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
 def confirm_costs(config: Config, *, yes: bool) -> None:
     """Print what a run with a price costs, and on a terminal ask whether to spend it; scheduled runs are not asked.
 
-    Args:
-        config: The configuration.
-        yes: Do not ask.
-
     Raises:
         InputError: The person said no.
     """

@@ -3,8 +3,6 @@
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -14,23 +12,21 @@ from flows.cli.result import Table, new_folder, show, write_file
 from flows.cli.tucano import UNDONE, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.own_files import own_files, refusal_of
-from flows.runtime.session import BYTES_NEEDED, recorded, session
 from flows.runtime.signals import interruptible
-from schemas.config.config import Config, CurateConfig, SynthesizeConfig
+from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config, synthesize_config
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts_summary import PromptsSummary
 from tasks.curate import stage as curate_stage
-from tasks.curate.processes import MapShards, in_processes
+from tasks.curate.processes import in_processes
 from tasks.synthesize import stage as synthesize_stage
 from tasks.synthesize.columns.choices import ColumnChoice
 from tasks.synthesize.columns.document import column_map_text
 from tasks.synthesize.columns.look import find_files, look_at
 from tasks.synthesize.columns.profile import plan, profile_text
-from tasks.synthesize.columns.recognize import Recognized, recognize
-from tasks.synthesize.columns.undecided import undecided
+from tasks.synthesize.columns.recognize import Recognized, recognize, undecided
 from tasks.synthesize.mix import read_mix, split_count
 from tasks.synthesize.served_prompts import write_served_prompts
 
@@ -38,16 +34,6 @@ REPORT_MIX: Final = "extraction=40,sql_qa=40,insights=10,push=10"
 DEFAULT_SEED: Final = 42
 SERVED_FILE: Final = "served.parquet"
 """File of the output with the prompts of `synthesize.logs`, which are among all prompts too."""
-OPTIONS_OF_THEIR_OWN: Final = {
-    "source": "--source",
-    "olist_dir": "--olist-dir",
-    "files": "--files",
-    "orders": "--orders",
-    "counts": "--count and --mix",
-}
-"""Settings that `tucano synthesize` takes as options only, so that its output is what its options say."""
-SPARE: Final = 1.5
-"""Customers are held out, not prompts: a task may have fewer of its prompts there than its share."""
 
 
 def synthesize(
@@ -79,24 +65,20 @@ def synthesize(
     section = {"source": source, "olist_dir": olist_dir, "files": files, "orders": orders}
     if profile is None:
         config = _by_options(count, mix or REPORT_MIX, {**section, "source": source or "simulated"}, overrides)
-        curated, chosen = load_config("local").curate, DEFAULT_SEED
+        chosen = DEFAULT_SEED
     else:
         given = {f"--{name.replace('_', '-')}": value for name, value in section.items()} | {
             "--count": count,
             "--mix": mix,
         }
         if named := [name for name, value in given.items() if value is not None]:
-            raise InputError(
-                f"profile {profile!r} says what is made; leave out {', '.join(named)}, or change it with "
-                "--set synthesize.counts.TASK=N"
-            )
+            raise InputError(f"profile {profile!r} says what is made; leave out {', '.join(named)}, or use --set")
         whole = load_config(profile, overrides)
-        config, curated, chosen = whole.synthesize, whole.curate, whole.seed
+        config, chosen = whole.synthesize, whole.seed
     seed = chosen if seed is None else seed
     simulated = f"a store of {config.orders_to_simulate} simulated orders"
     store = simulated if config.source == "simulated" else str(config.olist_dir or config.files)
     say(f"making {sum(config.counts.values())} prompts from {store}, seed {seed}")
-    _warn_of_too_few(config, curated)
     started = time.monotonic()
     own = own_files(config, state)
     with new_folder(out) as draft, stage_progress("synthesize") as progress:
@@ -124,30 +106,7 @@ def _by_options(count: int | None, mix: str, section: Mapping[str, Any], overrid
         raise InputError("--source files and --files MAP go together; give both or neither")
     if source == "olist" and section["orders"] is not None:
         raise InputError("--orders is for a simulated store; Olist's is as large as it is")
-    for assignment in overrides:
-        named = assignment.partition("=")[0].strip().removeprefix("synthesize.").partition(".")[0].strip()
-        if named in OPTIONS_OF_THEIR_OWN:
-            raise InputError(f"--set synthesize.{named} has an option of its own; use {OPTIONS_OF_THEIR_OWN[named]}")
     return synthesize_config({**section, "counts": split_count(count, read_mix(mix))}, overrides)
-
-
-def _warn_of_too_few(config: SynthesizeConfig, curate: CurateConfig) -> None:
-    """Say, before anything is made, what `tucano curate` would refuse of it."""
-    needed = {
-        task: ceil(SPARE * (curate.test_rows(task) + curate.validation_rows(task)) / curate.held_out_share)
-        for task, count in config.counts.items()
-        if count
-    }
-    short = [f"{task} {config.counts[task]}" for task, least in needed.items() if config.counts[task] < least]
-    if short:
-        # In the same mix.
-        enough = ceil(sum(config.counts.values()) * max(least / config.counts[task] for task, least in needed.items()))
-        warn(
-            f"`tucano curate` holds out {curate.held_out_share:.0%} of the customers and takes test and "
-            f"validation prompts from them, which asks for some {max(needed.values())} prompts of a task, and this is "
-            f"fewer: {', '.join(short)}; make {enough:,} in this mix, or curate with the smaller sizes that its "
-            "refusal names"
-        )
 
 
 def _synthesized(summary: PromptsSummary) -> Table:
@@ -181,29 +140,15 @@ def curate(
     """Make one dataset of prompts: checked, scrubbed, without copies, split without leakage."""
     config = configured(profile, overrides, state, makes_prompts=False)
     started = time.monotonic()
-    with new_folder(out) as draft, _workers(config) as map_shards, stage_progress("curate") as progress:
-        # Workers of a cluster run in folders of their own.
-        summary = curate_stage.run(config.curate, config.policy, prompts.absolute(), draft, progress, map_shards)
+    with new_folder(out) as draft, stage_progress("curate") as progress:
+        processes = in_processes(config.curate.workers)
+        summary = curate_stage.run(config.curate, config.policy, prompts, draft, progress, processes)
     seconds = time.monotonic() - started
     for warning in summary.warnings:
         warn(warning)
     document = {**summary.as_document(), "out": str(out), "seconds": round(seconds, 3)}
     done = f"dataset in {out}, in {seconds:.1f} s; its card is {out / 'README.md'}"
     show(document, [*_curated(summary), done], as_json=as_json)
-
-
-@contextmanager
-def _workers(config: Config) -> Iterator[MapShards]:
-    """Provide the runner of shards; only Dask's needs Prefect, and with it the state folder."""
-    if config.curate.runner == "processes":
-        yield in_processes(config.curate.workers)
-        return
-    # The session's own sentence promises that finished work is kept, which is not so here.
-    with session(config, bytes_needed=BYTES_NEEDED), recorded(config), interruptible(UNDONE):
-        # Prefect reads the session's settings when it is imported.
-        from flows.stages.shard_runners import map_shards  # noqa: PLC0415
-
-        yield map_shards(config.curate)
 
 
 def _curated(summary: DatasetSummary) -> Iterator[str | Table]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.result import show
+from flows.cli.result import Table, facts, show
 from flows.cli.training import warm_up
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say
@@ -16,7 +16,7 @@ from flows.runtime.stores import existing_store
 from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError
 from tasks.lineage.erase.find import AskedKind
-from tasks.lineage.erase.plan import Forgetting, Journal, unended
+from tasks.lineage.erase.plan import Journal, unended
 from tasks.lineage.erase.report import fingerprint, is_own, read_signed
 
 
@@ -70,25 +70,20 @@ def _apply(config: Config, identifier: str, kind: AskedKind | None, *, remove_on
         from flows.forget import forget as forget_person  # noqa: PLC0415
 
         done = forget_person(config, identifier, kind, remove_only=remove_only)
-    document = {**done.document, "report": str(done.report)}
-    show(document, [*_report_lines(done.document), f"report: {done.report}"], as_json=as_json)
-    if missed := done.document["not_reached"]:
+    found = done.document
+    shown = {
+        "artifacts_removed": len(found["removed"]),
+        "artifacts_replaced": sum(each["replaced_by"] is not None for each in found["removed"]),
+        "log_lines_removed": sum(found["log_lines"].values()),
+        "log_lines_found_by_their_text_alone": found["lines_by_text"],
+        "trainings_whose_checkpoints_were_removed": len(found["trainings_removed"]),
+        "versions_removed": found["versions_removed"],
+        "verdict_on_the_new_model": found["verdict"],
+    }
+    parts: list[str | Table] = [facts("Forgetting one person", shown), *_to_do(found), f"report: {done.report}"]
+    show({**found, "report": str(done.report)}, parts, as_json=as_json)
+    if missed := found["not_reached"]:
         raise GateRefused(f"{len(missed)} places were not reached, which {done.report} names; see to them by hand")
-
-
-def _report_lines(document: Mapping[str, Any]) -> Iterator[str]:
-    removed, lines = document["removed"], sum(document["log_lines"].values())
-    yield (
-        f"{len(removed)} artifacts removed, {sum(each['replaced_by'] is not None for each in removed)} of them "
-        f"replaced; {lines} log lines and {len(document['trainings_removed'])} trainings' checkpoints removed"
-    )
-    if document["lines_by_text"]:
-        yield f"{document['lines_by_text']} of these lines were found by their text alone, which had no id of theirs"
-    if document["versions_removed"]:
-        yield f"versions removed: {', '.join(document['versions_removed'])}"
-    if document["verdict"]:
-        yield f"the gate says {document['verdict']} of the new model"
-    yield from _to_do(document)
 
 
 def _to_do(document: Mapping[str, Any]) -> Iterator[str]:
@@ -102,62 +97,31 @@ def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: b
     configure_prefect(root)
     begun = Journal(root, identifier.strip(), kind).begun
     if begun is not None:
-        document = _begun_document(config, begun)
-        show(document, _begun_lines(document), as_json=as_json)
+        from flows.forget import STEPS  # noqa: PLC0415 - a second, which only this case needs
+
+        document: dict[str, Any] = {
+            "begun": True,
+            "done": list(begun.done),
+            "left": [name for name in STEPS if name not in begun.done],
+            "not_reached": [sentence for sentences in begun.missed.values() for sentence in sentences],
+            "kind": begun.kind,
+            "same_configuration": begun.config_digest == config.digest(),
+        }
+        parts: list[str | Table] = [facts("A forgetting of this ID was begun, and has not ended", document)]
+        if not document["same_configuration"]:
+            parts.append("it was begun with another configuration: give the same profile and values of --set again")
+        show(document, [*parts, "nothing was changed now; run it with --apply to resume"], as_json=as_json)
         return
     from flows.stages.forget import outlook  # noqa: PLC0415
 
     document = outlook(config, identifier, kind)
-    lines = list(_plan_lines(document))
+    shown = {name: value for name, value in document.items() if name not in ("not_reached", "to_do")}
+    parts = [facts("What forgetting this ID does", shown), *_to_do(document)]
+    if document["versions"] and not document["made_again"]:
+        parts.append("nothing is made in place of these versions, so that --apply needs --remove-only too")
     if others := unended(root):
-        lines.append(
-            f"another person's forgetting was interrupted ({others[0]}), and has to end before: give that ID again"
-        )
-    show(document, lines, as_json=as_json)
-
-
-def _plan_lines(document: Mapping[str, Any]) -> Iterator[str]:
-    rows = ", ".join(f"{count} in {split}" for split, count in document["rows_by_split"].items())
-    yield f"the ID is a {' and a '.join(document['kinds'])}"
-    yield (
-        f"{document['prompts']} prompts of theirs ({rows or 'none in the dataset of this profile'}); "
-        f"{document['artifacts']} artifacts hold their rows, and {document['learned']} learned from a row or from such "
-        "weights"
-    )
-    if not document["learned"]:
-        yield "no model learned from them"
-    if document["made_again"]:
-        yield "prompts and dataset are made again without them, and the models are trained again from the start"
-    else:
-        yield "nothing of this profile's chain is made again: what holds them is removed, and what learned from them"
-    if document["versions"]:
-        yield f"versions that are removed: {', '.join(document['versions'])}"
-        if not document["made_again"]:
-            yield "nothing is made in their place, so that --apply needs --remove-only too"
-    yield from _to_do(document)
-    yield "nothing was changed; run it with --apply to do this"
-
-
-def _begun_document(config: Config, state: Forgetting) -> dict[str, Any]:
-    from flows.forget import STEPS  # noqa: PLC0415 - a second, which only this case needs
-
-    return {
-        "begun": True,
-        "done": list(state.done),
-        "left": [name for name in STEPS if name not in state.done],
-        "not_reached": [sentence for sentences in state.missed.values() for sentence in sentences],
-        "kind": state.kind,
-        "same_configuration": state.config_digest == config.digest(),
-    }
-
-
-def _begun_lines(document: Mapping[str, Any]) -> Iterator[str]:
-    yield "a forgetting of this ID was begun, and has not come to its end"
-    yield f"done: {', '.join(document['done']) or 'nothing'}; left: {', '.join(document['left'])}"
-    yield from _to_do(document)
-    if not document["same_configuration"]:
-        yield "it was begun with another configuration: give the same profile and values of --set again"
-    yield "nothing was changed now; run it with --apply to resume"
+        parts.append(f"another person's forgetting was interrupted ({others[0]}): give that ID again first")
+    show(document, [*parts, "nothing was changed; run it with --apply to do this"], as_json=as_json)
 
 
 def _verify(config: Config, report: Path, *, as_json: bool) -> None:

@@ -16,7 +16,7 @@ from flows.cli.tucano import LOOKED, Json, Overrides, Profile, ReportLanguage, S
 from flows.runtime.console import stage_progress, warn
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import existing_store, read_registry
+from flows.runtime.stores import existing_store, open_registry
 from schemas.artifact import TrainingSegment
 from schemas.config.config import Config
 from schemas.config.report import Language
@@ -25,8 +25,7 @@ from tasks.checkpoints.address import open_mirror, trainings
 from tasks.checkpoints.manifest import REWARD, Manifest
 from tasks.checkpoints.segments import Segment, read_segments
 from tasks.lineage.erase.find import Place, Reached, reached
-from tasks.lineage.graph.difference import differences
-from tasks.lineage.graph.graph import Edge, Graph, Node
+from tasks.lineage.graph.graph import Graph, Node
 from tasks.lineage.graph.models import local_aliases, read_versions
 from tasks.lineage.graph.page import write_page
 from tasks.lineage.graph.references import Registered
@@ -35,7 +34,7 @@ from tasks.lineage.graph.walk import Lineage, Walker
 from tasks.lineage.mlflow.runs import artifacts_of_run
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
-from tasks.lineage.store.verify import verify as verify_artifacts
+from tasks.lineage.store.inventory import verify as verify_artifacts
 from tasks.report.language import spoken
 from tasks.synthesize.own.identities import find_known
 
@@ -80,7 +79,6 @@ def lineage(
         bool,
         typer.Option("--verify", help="Hash all files of all artifacts in it; exit code 3 where one is not whole."),
     ] = False,
-    diff: Annotated[str | None, typer.Option("--diff", metavar="OTHER", help="Say why two models differ.")] = None,
     forget: Annotated[
         bool, typer.Option("--forget", help="Say what holds a customer, order or review, and what learned from it.")
     ] = False,
@@ -92,17 +90,13 @@ def lineage(
     as_json: Json = False,
 ) -> None:
     """Walk from a model, a run, an artifact or a row to all that it came from and led to."""
-    asked = [
-        name for name, given in (("--verify", verify), ("--diff", diff is not None), ("--forget", forget)) if given
-    ]
+    asked = [name for name, given in (("--verify", verify), ("--forget", forget)) if given]
     if len(asked) > 1 or (html is not None and asked):
         raise InputError(f"{' and '.join([*asked, *(['--html'] if html else [])])} ask for different things; give one")
     config = configured(profile, overrides, state)
     with interruptible(LOOKED):
         if verify:
             document, parts = _verify(config, reference)
-        elif diff is not None:
-            document, parts = _diff(config, reference, diff)
         elif forget:
             found = find_known(config.state.root, reference, partial(reached, open_inventory(config)))
             document, parts = found.document(), list(_reached_parts(found, long=long))
@@ -151,27 +145,6 @@ def _verify(config: Config, text: str) -> Result:
     return document, [Table(f"{text}: {len(artifacts)} artifacts hashed", findings, "artifact=kind sha256 file what")]
 
 
-def _diff(config: Config, one: str, other: str) -> Result:
-    walker = open_walker(config)
-    policies = [walker.policy(walker.find(text)) for text in (one, other)]
-    document = differences(artifact_store(config), *policies).document()
-    rows = [each for each in document["data"] if each["only_one"] or each["only_other"]]
-    found = {
-        "data": (rows, "split task only_in_the_one=only_one only_in_the_other=only_other in_both=same"),
-        **{
-            name: (document[name], "value=name the_one=one the_other=other")
-            for name in ("rewards", "configuration", "seeds")
-        },
-        "code": (document["code"], "file the_one=one the_other=other it_made=made"),
-    }
-    parts: list[str | Table] = [
-        Table(name.capitalize(), each, columns) for name, (each, columns) in found.items() if each
-    ]
-    if same := [name for name, (each, _) in found.items() if not each and (name != "data" or document["data"])]:
-        parts.append(f"the same: {', '.join(same)}")
-    return document, [*parts, *document["notes"]]
-
-
 def _reached_parts(found: Reached, *, long: bool) -> Iterator[str | Table]:
     """Yield what holds a person's data, what learned from it and the commands that forget; all places, where asked."""
     certain = [place for place in found.places if not place.possibly]
@@ -180,19 +153,16 @@ def _reached_parts(found: Reached, *, long: bool) -> Iterator[str | Table]:
         f"{' and '.join(found.kinds)} {found.identifier}: {plural(len(found.prompts), 'prompt')}, "
         f"{plural(len({place.sha256 for place in certain}), 'artifact')}, {plural(len(found.models), 'model')}"
     )
-    yield f"  {plural(len(found.orders), 'order')}, {plural(len(found.reviews), 'review')}"
     yield f"  rows in {_kinds_of(place for place in certain if place.sha256 in holding) or 'no artifact'}"
     learned = _kinds_of(place for place in certain if place.sha256 not in holding)
-    yield f"  without a row, but learned from one or from such weights: {learned or 'none'}"
+    yield f"  learned from a row or from such weights: {learned or 'none'}"
     yield f"  models: {_listed(found.models) or 'none'}"
     if found.possible_models:
         yield f"  models that it possibly reached: {_listed(found.possible_models)}"
     if found.doubts:
         yield f"  {plural(len(found.doubts), 'artifact')} cannot be searched, which --long names"
     # An e-mail address or a number as its shop writes it may have signs of the shell.
-    asked = shlex.quote(found.identifier)
-    yield f"what forgetting would do: tucano forget {asked}"
-    yield f"to do it: tucano forget {asked} --apply"
+    yield f"what forgetting would do (--apply does it): tucano forget {shlex.quote(found.identifier)}"
     if not long:
         yield "each table with its rows, and copies that no artifact tells of: --long"
         return
@@ -204,7 +174,7 @@ def _reached_parts(found: Reached, *, long: bool) -> Iterator[str | Table]:
 
 
 def _answer(walked: Lineage) -> Iterator[str]:
-    """Yield what is asked about, what it came from and what became of it, in a few lines."""
+    """Yield what is asked about, what it came from and what became of it, a line each."""
     graph = walked.graph
     for key in walked.subjects:
         if node := graph.nodes.get(key):
@@ -219,24 +189,17 @@ def _kinds_of(places: Iterable[Place]) -> str:
 
 
 def _of_artifact(graph: Graph, node: Node) -> Iterator[str]:
-    """Yield a line of an artifact or a version, one of each thing that it was made of, and what it led to."""
+    """Yield a line of an artifact or a version, one of each kind of thing that it came from, and what it led to."""
     yield _with_facts(node)
-    waiting, seen = [node], {node.key}
-    while waiting:
-        made = waiting.pop(0)
-        for edge in graph.before.get(made.key, ()):
-            source = graph.nodes.get(edge.source)
-            if source is None or source.key in seen or source.kind not in SHOWN_FACTS:
-                continue
-            if made.kind == "evaluation" and node.kind != "evaluation":
-                # Not all that it compared: what it found is what is asked.
-                continue
-            seen.add(source.key)
-            yield f"  from {_with_facts(source)}"
-            waiting.append(source)
-    reached = [graph.nodes[key] for key in graph.led_to(node.key) if key in graph.nodes]
-    if reached:
-        yield f"  led to {_named(reached)}"
+    before = [graph.nodes[key] for key in graph.came_from(node.key) if key in graph.nodes]
+    for kind in SHOWN_FACTS:
+        of_kind = [_with_facts(each) for each in before if each.kind == kind]
+        if of_kind:
+            yield f"  from {_listed(of_kind)}"
+    if after := [graph.nodes[key] for key in graph.led_to(node.key) if key in graph.nodes]:
+        versions = sorted(_version(each) for each in after if each.kind == "version")
+        counts = Counter(each.kind for each in after if each.kind != "version")
+        yield f"  led to {', '.join([*versions, *(f'{count} {kind}' for kind, count in sorted(counts.items()))])}"
 
 
 def _of_row(graph: Graph, node: Node) -> Iterator[str]:
@@ -248,65 +211,32 @@ def _of_row(graph: Graph, node: Node) -> Iterator[str]:
     prompts = [node] if node.kind == "prompt" else [each for each in after if each.kind == "prompt"]
     models = sorted(_version(each) for each in after if each.kind == "version")
     edges = [edge for prompt in prompts for edge in graph.after.get(prompt.key, ())]
-    targets = ((edge.role, graph.nodes.get(edge.target)) for edge in edges)
-    splits = dict.fromkeys(role for role, target in targets if target is not None and target.kind == "dataset")
-    reached = f"model {_listed(models)}" if models else "no model"
-    yield f"{node.name}: {', '.join(splits) or 'in no dataset'}; {reached}"
-    yield from _places(graph, edges)
+    in_dataset = [edge.role for edge in edges if (of := graph.nodes.get(edge.target)) and of.kind == "dataset"]
+    splits = ", ".join(f"{split} ({count})" if count > 1 else split for split, count in Counter(in_dataset).items())
+    yield f"{node.name}: {splits or 'in no dataset'}; {f'model {_listed(models)}' if models else 'no model'}"
     for each in after:
         scores = [f"{name.split()[0]} {value}" for name, value in each.facts.items() if name.startswith(MAIN_MODELS)]
         if scores:
             yield f"  scores in {each.name}: {', '.join(scores)}"
-    own = [f"{name} {value}" for name, value in node.facts.items()]
-    parts = sorted(
-        (each for each in (*before, *after) if each.kind in ORIGINS),
-        key=lambda each: (ORIGINS.index(each.kind), each.name),
-    )
-    if node.kind != "prompt":
-        counts = Counter(each.kind for each in (*parts, *prompts))
-        own += [plural(count, kind) for kind, count in counts.items()]
-    else:
-        own += [each.name for each in parts]
-    if own:
+    parts = sorted((each for each in (*before, *after) if each.kind in ORIGINS), key=lambda each: each.name)
+    counts = Counter(each.kind for each in (*parts, *prompts))
+    whose = [plural(count, kind) for kind, count in counts.items()]
+    if node.kind == "prompt":
+        whose = [each.name for each in parts]
+    if own := [*(f"{name} {value}" for name, value in node.facts.items()), *whose]:
         yield f"  {', '.join(own)}"
 
 
-def _places(graph: Graph, edges: Sequence[Edge]) -> Iterator[str]:
-    """Yield where prompts are, and what was sampled of them, with how many where there are several."""
-    places: Counter[str] = Counter()
-    sampled: list[str] = []
-    for edge in edges:
-        target = graph.nodes.get(edge.target)
-        if target is None or target.kind == "prompts":
-            continue
-        if edge.role == "sampled":
-            steps = [f"{name}: {value}" for name, value in target.facts.items()]
-            sampled.append(f"{target.name} ({'; '.join(steps[:MOST_NAMED])})" if steps else target.name)
-        elif target.kind in {"dataset", "policy", "sheet", "audit"}:
-            places[f"{edge.role} of {target.name}" if target.kind == "dataset" else f"{target.name}: {edge.role}"] += 1
-    for place, count in places.items():
-        yield f"  {place}{f', {count} prompts' if count > 1 else ''}"
-    if sampled:
-        yield f"  sampled: {_listed(sampled)}"
-
-
 def _with_facts(node: Node) -> str:
+    if node.kind == "version":
+        return f"{node.name}, which is `{node.facts['alias']}`" if "alias" in node.facts else node.name
     names = SHOWN_FACTS.get(node.kind, tuple(node.facts)[:MOST_NAMED])
     facts = [f"{name}: {node.facts[name]}" for name in names if name in node.facts]
-    held = f", which is `{node.facts['alias']}`" if node.kind == "version" and "alias" in node.facts else ""
-    if node.kind == "version":
-        return f"{node.name}{held}"
     return f"{node.name}{': ' if facts else ''}{' · '.join(facts)}"
 
 
 def _version(node: Node) -> str:
     return f"{node.name} ({node.facts['alias']})" if "alias" in node.facts else node.name
-
-
-def _named(nodes: Sequence[Node]) -> str:
-    versions = sorted(_version(node) for node in nodes if node.kind == "version")
-    counts = Counter(node.kind for node in nodes if node.kind != "version")
-    return ", ".join([*versions, *(f"{count} {kind}" for kind, count in sorted(counts.items()))])
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -353,7 +283,7 @@ def open_walker(config: Config) -> Walker:
         if local is not None:
             return None  # All artifacts of a local store are known already.
 
-        holder = read_registry(config).holder(model, alias)
+        holder = open_registry(config).holder(model, alias)
         return holder.version if holder else None
 
     def ask_run(run_id: str) -> Sequence[str]:

@@ -8,42 +8,22 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from flows.cli.result import show
 from flows.runtime.console import show as notice
 from flows.runtime.signals import interruptible
 from schemas.errors import InputError
+from tasks.audit.labelling import Labelling
+from tasks.audit.references import ReferenceSession
 
 PAGE: Final = Path(__file__).with_name("rating.html")
 HOST: Final = "127.0.0.1"
 LONGEST_BODY: Final = 200_000
 
 
-class RatingSession(Protocol):
-    """What a person works through on the page; each answer is saved at once."""
-
-    @property
-    def left(self) -> int:
-        """Return how many answers are left, of `total`."""
-
-    @property
-    def total(self) -> int:
-        """Return how many answers there are."""
-
-    def view(self) -> dict[str, Any]:
-        """Return what is asked now: `id`, `task`, `prompt`, `question` and `choices`; without them all is answered."""
-
-    def act(self, action: str, value: str, note: str) -> None:
-        """Do what the person asked for: `answer` by a key, `write`, `skip` or `undo`."""
-
-
-def serve_page(session: RatingSession, port: int) -> None:
-    """Serve the page until the person leaves it, or all was answered before.
-
-    Args:
-        session: What is asked.
-        port: The port; 0 for any that is free.
+def serve_page(session: Labelling | ReferenceSession, port: int) -> None:
+    """Serve the page until the person leaves it, or all was answered before; each answer is saved at once.
 
     Raises:
         InputError: The port is taken.
@@ -65,7 +45,7 @@ def serve_page(session: RatingSession, port: int) -> None:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    def __init__(self, session: RatingSession, token: str, lock: Lock, *arguments: Any) -> None:
+    def __init__(self, session: Labelling | ReferenceSession, token: str, lock: Lock, *arguments: Any) -> None:
         self._session, self._token, self._lock = session, token, lock
         super().__init__(*arguments)
 

@@ -57,14 +57,18 @@ class Table:
     """
 
 
-def show(document: Any, parts: Iterable[str | Table], *, as_json: bool) -> None:
-    """Print a result: its sentences and tables, or with --json the document, and the others on stderr.
+def facts(title: str, document: Mapping[str, Any]) -> Table:
+    """Return a document's values as a table of two columns; what is empty or unknown is left out."""
+    rows = [
+        {"fact": name.replace("_", " "), "value": value}
+        for name, value in document.items()
+        if value not in (None, [], {})
+    ]
+    return Table(title, rows, "fact value")
 
-    Args:
-        document: What --json prints, on stdout alone.
-        parts: Sentences and tables, in order.
-        as_json: Whether --json was given.
-    """
+
+def show(document: Any, parts: Iterable[str | Table], *, as_json: bool) -> None:
+    """Print a result: its sentences and tables, or with --json the document, and the others on stderr."""
     target = (
         console if as_json else Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else COLUMNS)
     )
@@ -177,10 +181,7 @@ def write_file(path: Path, text: str) -> None:
 def new_folder(path: Path, replaces: AbstractSet[str] = frozenset()) -> Iterator[Path]:
     """Provide an empty folder to fill, renamed at once to the given path; a block that fails leaves nothing.
 
-    Args:
-        path: A folder that does not exist yet or is empty.
-        replaces: A folder with files of only these names may be there too: what can be made again at any time, such as
-            a report, is replaced.
+    An earlier folder with files of only the names in `replaces`, such as a report's, is replaced.
 
     Raises:
         InputError: There is something else at the path, or it cannot be written.

@@ -53,11 +53,11 @@ def show(
 
         run = newest_run(open_inventory(config), scrub)
         if is_step:
-            rollouts = [vars(each) for each in run.step(int(what), task)]
+            rollouts = run.step(int(what), task)
             document = {"step": int(what), "rollouts": rollouts}
             show_result(document, _step_parts(what, rollouts, worst=worst), as_json=as_json)
         else:
-            document = run.prompt(what).document()
+            document = run.prompt(what)
             show_result(document, _prompt_parts(document, worst=worst), as_json=as_json)
 
 

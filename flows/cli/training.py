@@ -1,13 +1,12 @@
 """Commands `tucano retrain`, `train` and `evaluate`: the chain up to a stage, and its estimate before it starts."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from flows.cli.compare import report_parts
 from flows.cli.costs import confirm_costs, cost_lines, costs_of
-from flows.cli.evaluation import report_parts
 from flows.cli.result import Table, show
 from flows.cli.tucano import LOOKED, Fresh, Json, Overrides, Profile, StateFolder, Yes, configured
 from flows.doctor.run import require_ready
@@ -17,7 +16,6 @@ from flows.runtime.signals import fresh_hint, interruptible
 from flows.runtime.stores import open_recorder, open_store
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
-from schemas.errors import InputError
 from schemas.source import source_digest
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
@@ -118,19 +116,14 @@ def train(
         bool,
         typer.Option("--dry-run", help="Only print what it would take, and whether it fits; nothing is written."),
     ] = False,
-    long: Annotated[
-        bool, typer.Option("--long", help="With --dry-run, print the whole recipe and all figures, too.")
-    ] = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint."""
     config = configured(profile, overrides, state)
     if dry_run:
-        _show_estimate(config, long=long, as_json=as_json)
+        _show_estimate(config, as_json=as_json)
         return
-    if long:
-        raise InputError("--long goes with --dry-run; give both, or neither")
     opening = f"train with profile {profile}, state in {config.state.root}"
     result = run_chain(config, profile, opening, until="train", fresh=fresh, yes=yes)
     trainings = [_as_document(policy, config) for policy in result.policies.values()]
@@ -169,16 +162,13 @@ def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
     }
 
 
-def _show_estimate(config: Config, *, long: bool, as_json: bool) -> None:
+def _show_estimate(config: Config, *, as_json: bool) -> None:
     prompts, source = training_prompts(config, open_store(config))
     estimate = estimate_training(config, prompts)
     costs = costs_of(config, estimate)
-    document = {
-        "recipe": config.train.model_dump(mode="json"),
-        "estimate": _estimate_document(config, estimate, source),
-        "costs": costs,
-    }
-    parts = [*cost_lines(costs), *_estimate_parts(config, estimate, document, long=long)]
+    figures = _estimate_document(config, estimate, source)
+    document = {"recipe": config.train.model_dump(mode="json"), "estimate": figures, "costs": costs}
+    parts = [*cost_lines(costs), *_estimate_parts(config, estimate, figures)]
     if estimate.too_many_epochs:
         warn(
             f"{estimate.epochs:.2f} epochs: on small data the V4.2 report's model was at its best after 1 to "
@@ -188,22 +178,16 @@ def _show_estimate(config: Config, *, long: bool, as_json: bool) -> None:
     refuse_unfit(config)
 
 
-def _estimate_parts(
-    config: Config, estimate: Estimate, document: Mapping[str, Any], *, long: bool
-) -> Iterator[str | Table]:
-    """Yield whether it fits, what one training does, and time and money of each stage; then all of it, where asked."""
-    figures = document["estimate"]
+def _estimate_parts(config: Config, estimate: Estimate, figures: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield whether it fits, what one training does, and time and money of each stage."""
     if estimate.stage_memory == {}:
         yield "memory: not estimated, for the stand-in trains on a CPU"
     elif estimate.stage_memory is None:
         yield f"memory: unknown, for nothing here says how large {config.policy.name} is until it was fetched once"
     else:
         largest = f"memory: {max(estimate.stage_memory.values()) / 1e9:.1f} GB at most"
-        if config.train.device_memory_gb is None:
-            yield f"{largest}; train.device_memory_gb is not set, so that nothing says whether it fits"
-        else:
-            fit = "all fit" if estimate.fits else "not all fit"
-            yield f"{largest}, of {memory_limit(config) / 1e9:.1f} GB there are: {fit}"
+        fit = f"of {memory_limit(config) / 1e9:.1f} GB there are: {'all fit' if estimate.fits else 'not all fit'}"
+        yield f"{largest}, {fit if config.train.device_memory_gb else 'train.device_memory_gb is not set'}"
     yield (
         f"one training: {config.train.max_steps:,} steps, {estimate.epochs:.2f} epochs of "
         f"{sum(estimate.prompts.values()):,} prompts, {estimate.completions:,} completions, learning rate "
@@ -212,35 +196,8 @@ def _estimate_parts(
     if figures["stages"] is not None:
         columns = "stage=name on=machine time=seconds $=cost_usd $_Spot=spot_usd"
         whole = {"name": "in all", **{name: figures[name] for name in ("seconds", "cost_usd", "spot_usd")}}
-        title = "The whole retraining, answers as long as allowed"
-        yield Table(title, [*figures["stages"], whole], columns)
-    if not long:
-        yield "the recipe and all figures: --long"
-        return
-    shown = {**figures, "learning_rate": f"{estimate.learning_rate:.2g}"}
-    rows = [{"figure": name, "value": value} for name, value in shown.items() if name != "stages"]
-    yield Table("Estimate, in seconds, US dollars and bytes", rows, "figure value")
-    yield "\n".join(recipe_lines("train", document["recipe"]))
-
-
-def recipe_lines(name: str, value: Any) -> Iterator[str]:
-    """Yield every field of a recipe as a line of TOML, as --set takes it; one without a value is a comment."""
-    if isinstance(value, Mapping):
-        for field, inner in value.items():
-            yield from recipe_lines(f"{name}.{field}", inner)
-    elif value is None:
-        yield f"# {name} is not set"
-    else:
-        yield f"{name} = {_toml(value)}"
-
-
-def _toml(value: Any) -> str:
-    """Return a value in TOML, which JSON is but for its objects."""
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{name} = {_toml(part)}' for name, part in value.items() if part is not None)} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(value, ensure_ascii=False)
+        yield Table("The whole retraining, answers as long as allowed", [*figures["stages"], whole], columns)
+    yield "the whole recipe and all figures: --json"
 
 
 def _estimate_document(config: Config, estimate: Estimate, source: str) -> dict[str, Any]:
@@ -270,14 +227,6 @@ def _estimate_document(config: Config, estimate: Estimate, source: str) -> dict[
 
 def run_chain(config: Config, profile: str, opening: str, *, until: "Until", fresh: bool, yes: bool) -> "Retraining":
     """Run the chain up to a stage: at once where nothing is to do, else with Prefect, whose server starts meanwhile.
-
-    Args:
-        config: The configuration.
-        profile: The profile that it is from, for the run's tags.
-        opening: First line on the terminal.
-        until: The last stage.
-        fresh: Make every stage again.
-        yes: Do not ask whether to spend what it costs.
 
     Raises:
         TucanoError: This machine lacks what the run needs, or a stage failed in a way that its user can fix.

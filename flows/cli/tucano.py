@@ -33,7 +33,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "promote": (
         "Promote a version that an earlier run registered; exit code 3 where the gate holds it and nothing is forced."
     ),
-    "ask": "Ask the champion, on this machine: one prompt, a file of them, or what you type.",
+    "ask": "Ask the champion, on this machine: one prompt, a file of them, or what a pipe gives.",
     "serve": "Serve the champion over HTTP: OpenAI's API, and a path for each task; a new one takes over by itself.",
     "export": "Export a version for other programs, proven by reading it back; exit code 3 where it differs.",
     "monitor": (
@@ -48,11 +48,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     "ui": "Serve Prefect's and MLflow's pages on loopback, until Ctrl-C.",
     "audit": "Check, before training, that the rewards rank answers as human raters do.",
     "phrases": "Let a model propose openers of pushes, and add those that a person approves to the shop's own.",
-    "benchmark": (
-        "Write a test of the six tasks for any harness, run a model on it, score answers, and keep the scoreboard."
-    ),
+    "benchmark": ("Write a test of the six tasks for any harness, run a model on it, and score answers."),
     "checkpoints": "List, verify, pull, push and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
-    "infra": "Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL, or compare it.",
+    "infra": "Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL.",
 }
 """Help of each command, by its name; a test compares it with the command's own."""
 
@@ -87,28 +85,13 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "forget": "tucano forget CUSTOMER --dry-run",
     "doctor": "tucano doctor --profile l4 --all",
     "ui": "tucano ui --state .tucano",
-    "audit sheet": "tucano audit sheet ROLLOUTS.jsonl --out SHEET.csv",
-    "audit check": "tucano audit check SHEET.csv --rollouts ROLLOUTS.jsonl --report REPORT",
-    "audit label": "tucano audit label SHEET.csv --rater ana-1",
-    "audit references": "tucano audit references --rater ana-1 --out references.jsonl",
-    "audit attack": "tucano audit attack --task push",
-    "audit record": "tucano audit record --task push",
-    "phrases propose": "tucano phrases propose cozinha --output SHEET.csv",
-    "phrases add": "tucano phrases add SHEET.csv --set rewards.phrases=frases.toml",
-    "benchmark write": "tucano benchmark write --out TEST",
-    "benchmark run": "tucano benchmark run TEST --model .tucano/export --out ANSWERS.jsonl",
-    "benchmark score": "tucano benchmark score TEST ANSWERS.jsonl --entry ENTRY.json --name ours",
-    "benchmark scoreboard": "tucano benchmark scoreboard --out SCOREBOARD.md",
-    "benchmark wheel": "tucano benchmark wheel --out WHEEL",
-    "checkpoints list": "tucano checkpoints list --profile local",
-    "checkpoints verify": "tucano checkpoints verify gs://bucket/prefix",
-    "checkpoints pull": "tucano checkpoints pull --pin best --out CHECKPOINT",
-    "checkpoints push": "tucano checkpoints push CHECKPOINT gs://bucket/prefix",
-    "checkpoints prune": "tucano checkpoints prune gs://bucket/prefix --keep 3",
-    "infra apply": "tucano infra apply --profile l4",
-    "infra check": "tucano infra check --profile l4",
+    "audit": "tucano audit check SHEET.csv --rollouts ROLLOUTS.jsonl --report REPORT",
+    "phrases": "tucano phrases propose cozinha --output SHEET.csv",
+    "benchmark": "tucano benchmark score TEST ANSWERS.jsonl",
+    "checkpoints": "tucano checkpoints pull --pin best --out CHECKPOINT",
+    "infra": "tucano infra apply --profile l4",
 }
-"""An example of each command, by how it is called; the help shows it."""
+"""An example of each command; the help shows it."""
 
 
 class LazyCommands(TyperGroup):
@@ -143,25 +126,16 @@ def group(name: str) -> typer.Typer:
     return typer.Typer(name=name, help=COMMANDS[name], no_args_is_help=True, pretty_exceptions_enable=False)
 
 
-def polish(command: Any, path: str) -> Any:
-    """Give a command and those in it --quiet and their example; its help leaves out that a flag is a truth value.
-
-    Args:
-        command: Typer's command.
-        path: How it is called, such as `audit label`.
-    """
-    if path != ROOT:
+def polish(command: Any, name: str) -> Any:
+    """Give a command and those in it --quiet and an example; its help leaves out that a flag is a truth value."""
+    if name != ROOT:
         command.params.append(_quiet())
-    # That of a group is its first command's.
-    command.epilog = next(
-        (f"Example: {line}" for name, line in EXAMPLES.items() if f"{name} ".startswith(f"{path} ")), None
-    )
+    command.epilog = f"Example: {EXAMPLES[name]}" if name in EXAMPLES else None
     for option in (*command.params, command.get_help_option(typer.Context(command, help_option_names=HELP_OPTIONS))):
         if getattr(option, "is_flag", False):
             option.metavar = ""
-    for name, inner in getattr(command, "commands", {}).items():
-        if path != ROOT:
-            polish(inner, f"{path} {name}")
+    for inner in getattr(command, "commands", {}).values() if name != ROOT else ():
+        polish(inner, "")
     return command
 
 
@@ -281,7 +255,7 @@ def root(
 def main() -> None:
     """Run the command; a failure that the user can fix becomes one sentence and an exit code."""
     collect_rarely()
-    # What libraries start inherits it: processes of multiprocessing and of Dask, vLLM, pip.
+    # What libraries start inherits it: processes of multiprocessing, vLLM, pip.
     os.environ |= safe_environment()
     with handle_signals(_interrupt):
         try:

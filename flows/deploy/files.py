@@ -42,16 +42,15 @@ class WorkPool(_Part):
 
 
 class Schedule(_Part):
-    """A schedule of a deployment."""
+    """A schedule of a deployment; `slug` is its name there."""
 
     slug: str = Field(min_length=1)
-    """Its name among the deployment's schedules."""
     cron: str
     timezone: str
 
 
 class PoolOfDeployment(_Part):
-    """The work pool and queue of a deployment."""
+    """The work pool of a deployment."""
 
     name: str
     job_variables: dict[str, Any] = {}
@@ -90,6 +89,11 @@ class _AutomationsFile(_Part):
     automations: tuple[dict[str, Any], ...]
 
 
+class _Template(_Part):
+    job_configuration: dict[str, Any]
+    variables: dict[str, Any]
+
+
 @dataclass(frozen=True)
 class Declared:
     """Content of all files."""
@@ -106,10 +110,7 @@ _File = TypeVar("_File", bound=BaseModel)
 
 
 def read_declared(folder: Path) -> Declared:
-    """Read the files of a checkout.
-
-    Args:
-        folder: Folder of prefect.yaml and infra/.
+    """Read the files of a checkout, which has prefect.yaml and infra/.
 
     Raises:
         InputError: A file is missing, is not YAML, or is invalid; or two things share a name.
@@ -118,59 +119,27 @@ def read_declared(folder: Path) -> Declared:
     deployments = _read(folder / DEPLOYMENTS_FILE, _DeploymentsFile).deployments
     files = sorted((folder / AUTOMATIONS_FOLDER).glob("*.yaml"))
     automations = tuple((file, each) for file in files for each in _read(file, _AutomationsFile).automations)
-    _require_different(folder / POOLS_FILE, [pool.name for pool in pools])
-    _require_different(folder / DEPLOYMENTS_FILE, [f"{each.entrypoint} as {each.name}" for each in deployments])
-    _require_different(folder / AUTOMATIONS_FOLDER, [str(each.get("name")) for _, each in automations])
-    for deployment in deployments:
-        slugs = [schedule.slug for schedule in deployment.schedules]
-        _require_different(folder / DEPLOYMENTS_FILE, [f"{deployment.name}'s schedule {slug}" for slug in slugs])
-    return Declared(
-        pools=pools,
-        templates={
-            pool.name: _read_template((folder / POOLS_FILE).parent / pool.base_job_template)
-            for pool in pools
-            if pool.base_job_template is not None
-        },
-        deployments=deployments,
-        automations=automations,
-    )
+    names = {
+        POOLS_FILE: [pool.name for pool in pools],
+        DEPLOYMENTS_FILE: [f"{each.entrypoint} as {each.name}" for each in deployments],
+        AUTOMATIONS_FOLDER: [str(each.get("name")) for _, each in automations],
+    }
+    for file, given in names.items():
+        if doubled := next((name for name in given if given.count(name) > 1), None):
+            raise InputError(f"{folder / file} says {doubled} twice; give one of them another name, or delete it")
+    home = (folder / POOLS_FILE).parent
+    named = {pool.name: pool.base_job_template for pool in pools}
+    # JSON is YAML, so a fault in a template is reported in the same words.
+    templates = {name: _read(home / file, _Template).model_dump() for name, file in named.items() if file is not None}
+    return Declared(pools, templates, deployments, automations)
 
 
 def _read(path: Path, kind: type[_File]) -> _File:
     try:
-        return kind.model_validate(yaml.safe_load(_text(path)))
-    except yaml.MarkedYAMLError as error:
-        place = error.problem_mark
-        where = f", line {place.line + 1}" if place is not None else ""
-        raise InputError(f"{path}{where}, is no YAML: {error.problem}; correct it") from None
-    except yaml.YAMLError as error:
-        raise InputError(f"{path} is no YAML: {error}; correct it") from None
+        return kind.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}; it belongs to the repository") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no YAML: {' '.join(str(error).split())}; correct it") from None
     except ValidationError as error:
         raise InputError(f"{path}: {first_fault(error)}; correct it") from None
-
-
-def _read_template(path: Path) -> Mapping[str, Any]:
-    # JSON is YAML, so a fault in it is reported in the same words.
-    template = _read(path, _Template)
-    return template.model_dump()
-
-
-class _Template(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    job_configuration: dict[str, Any]
-    variables: dict[str, Any]
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
-        raise InputError(f"{path} cannot be read: {why}; it belongs to the repository") from None
-
-
-def _require_different(path: Path, names: list[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{path} says {name} twice; give one of them another name, or delete it")

@@ -1,122 +1,161 @@
-"""Checks of this machine: GPU, disk, and a state folder that is writable and free."""
+"""Checks of this machine: libraries here and in the trainer's environment, GPU, disk, and the state folder."""
 
+import json
 import shutil
 import subprocess
-import sys
 import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
 
-from flows.doctor.finding import CheckOutcome, Finding, refused, single
-from flows.doctor.libraries import needs_gpu
+from flows.doctor.finding import Finding, refused
 from flows.runtime.session import BYTES_NEEDED, LOCK_FILE
 from schemas.config.config import Config
+from schemas.source import REPOSITORY
 from tasks.checkpoints.permissions import nearest_folder
 from tasks.lineage.erase.plan import unended
 from tasks.train.sizing.shape import BFLOAT16_BYTES, read_shape
 
+LAPTOP = REPOSITORY / "constraints" / "laptop.txt"
+TRAINER = REPOSITORY / "constraints" / "trainer-linux-cuda.txt"
+SECONDS_TO_LIST = 15.0
+MOST_NAMED = 5
 BYTES_FOR_A_MODEL = 10_000_000_000
-"""Disk for a model of unknown size: half a billion parameters, merged copies, several adapters and some runs of
-these."""
+"""Disk for a model of unknown size: half a billion parameters, merged copies, several adapters and some runs."""
 COPIES_OF_A_MODEL = 5
 """The hub's download, the published model, the base, a merged policy, and one that is being written."""
-SECONDS_TO_LIST = 10.0
-SECONDS_FOR_TORCH = 120.0
-_USE_TORCH = (
-    "import torch; assert torch.cuda.is_available(), f'torch {torch.__version__} finds no GPU that it can use'; "
-    "x = torch.ones(256, 256, device='cuda', dtype=torch.bfloat16); assert (x @ x)[0, 0].item() == 256; "
-    "print(f'torch {torch.__version__} computes on {torch.cuda.get_device_name()}')"
+_LIST = (
+    "import importlib.metadata as m, json; print(json.dumps([[d.metadata['Name'], d.version] for d in "
+    "m.distributions()]))"
 )
 
 
-def check_gpu(config: Config) -> CheckOutcome:
+def check_libraries(config: Config) -> list[Finding]:
+    """Compare this environment with the project's requirements and with constraints/laptop.txt."""
+    remedy = f"run `make setup`, or install tucano2-commerce again, by pip with --constraint {LAPTOP}"
+    compared = _compare("libraries", _versions(), _project()["project"]["dependencies"], LAPTOP, remedy)
+    return [compared, *check_gpu_packages(config)]
+
+
+def check_gpu_packages(config: Config) -> list[Finding]:
+    """Look for what the backend needs of this environment, where it trains in this one."""
+    if config.workers.training is not None or config.train.interpreter is not None:
+        return []
+    return gpu_packages(config, _versions())
+
+
+def check_trainer(config: Config) -> list[Finding]:
+    """Compare the trainer's own environment, where it has one, with constraints/trainer-linux-cuda.txt."""
+    interpreter, name = config.train.interpreter, "trainer"
+    if config.workers.training is not None or interpreter is None:
+        return [Finding(name, "ok", "no environment of its own on this machine", unused=True)]
+    remedy = f"install {TRAINER} there, or set train.interpreter to another Python"
+    try:
+        command = [str(interpreter), "-c", _LIST]
+        listed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=SECONDS_TO_LIST)
+        installed = _versions(json.loads(listed.stdout))
+    except (OSError, ValueError, TypeError, subprocess.SubprocessError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        found = f"train.interpreter {interpreter} does not run as a Python ({reason})"
+        return [Finding(name, "fault", found, remedy)]
+    needed = _project()["dependency-groups"]["trainer"]
+    return [_compare(name, installed, needed, TRAINER, remedy), *gpu_packages(config, installed)]
+
+
+def needs_gpu(config: Config) -> bool:
+    """Return whether training on this machine needs a GPU."""
+    return config.workers.training is None and (config.train.backend == "unsloth" or config.train.vllm.enabled)
+
+
+def gpu_packages(config: Config, installed: Mapping[str, str]) -> list[Finding]:
+    """Report what the backend needs and an environment lacks: a torch for GPUs, Unsloth, vLLM."""
+    if not needs_gpu(config):
+        return []
+    wanted = {"unsloth": config.train.backend == "unsloth", "vllm": config.train.vllm.enabled}
+    lacking = [f"{name} is not installed" for name, needed in wanted.items() if needed and name not in installed]
+    if Version(installed.get("torch", "0")).local == "cpu":
+        lacking.append(f"torch {installed['torch']} is the build without GPU")
+    remedy = "set train.interpreter to a Python with constraints/trainer-linux-cuda.txt installed"
+    return [Finding("GPU libraries", "fault", ", ".join(lacking), remedy)] if lacking else []
+
+
+def _compare(check: str, installed: Mapping[str, str], needed: Iterable[str], pins: Path, remedy: str) -> Finding:
+    required = [Requirement(each) for each in needed]
+    unmet = [
+        f"{each.name} is {installed.get(canonicalize_name(each.name), 'not installed')}, needed {each.specifier}"
+        for each in required
+        if (each.marker is None or each.marker.evaluate()) and not _fits(each, installed, missing=False)
+    ]
+    lines = (line.partition("#")[0].strip() for line in pins.read_text(encoding="utf-8").splitlines())
+    pinned = [Requirement(line) for line in lines if line and not line.startswith("-")]
+    differing = [
+        f"{each.name} {installed[canonicalize_name(each.name)]}, pinned {each.specifier}"
+        for each in pinned
+        if not _fits(each, installed, missing=True)
+    ]
+    if unmet:
+        return Finding(check, "fault", _some(unmet), remedy)
+    if differing:
+        return Finding(check, "warning", f"{_some(differing)} in {pins.name}", remedy)
+    return Finding(check, "ok", f"all as {pins.name} pins them")
+
+
+def _fits(requirement: Requirement, installed: Mapping[str, str], *, missing: bool) -> bool:
+    version = installed.get(canonicalize_name(requirement.name))
+    try:
+        return missing if version is None else requirement.specifier.contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def _versions(packages: Iterable[tuple[str, str]] | None = None) -> dict[str, str]:
+    """Return the versions of packages, those of this environment where none are given."""
+    versions: dict[str, str] = {}
+    for name, version in packages or ((each.metadata["Name"], each.version) for each in distributions()):
+        # The first on the path is imported; a broken installation may lack its name.
+        if name:
+            versions.setdefault(canonicalize_name(name), version)
+    return versions
+
+
+def _some(texts: list[str]) -> str:
+    more = f", and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
+    return "; ".join(texts[:MOST_NAMED]) + more
+
+
+@cache
+def _project() -> dict[str, Any]:
+    return tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def check_gpu(config: Config) -> list[Finding]:
     """Name the GPUs, and report whether the training needs one."""
-    query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader,nounits"]
+    query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
     try:
         listed = subprocess.run(query, capture_output=True, text=True, check=True, timeout=SECONDS_TO_LIST)
     except FileNotFoundError:
-        return CheckOutcome((_without_gpu(config),))
-    except subprocess.CalledProcessError as error:
-        reason = (error.stdout or error.stderr).strip().splitlines()[-1:] or [f"it ended with {error.returncode}"]
-        return CheckOutcome((_broken_driver(config, reason[0]),))
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return CheckOutcome((_broken_driver(config, type(error).__name__),))
-    cards = [_card(line) for line in listed.stdout.splitlines() if line.strip()]
+        return [_without_gpu(config)]
+    except (OSError, subprocess.SubprocessError) as error:
+        printed = getattr(error, "stdout", None) or getattr(error, "stderr", None) or type(error).__name__
+        found, remedy = f"nvidia-smi fails: {str(printed).strip()}", "fix NVIDIA's driver: `nvidia-smi` must list it"
+        return [Finding("GPU", "fault" if needs_gpu(config) else "warning", found, remedy)]
+    cards = [line.strip() for line in listed.stdout.splitlines() if line.strip()]
     if not cards:
-        return CheckOutcome((_without_gpu(config),))
+        return [_without_gpu(config)]
     processes = 1 if config.workers.training is not None else config.train.processes
     if len(cards) < processes:
         remedy = f"set train.processes={len(cards)}, or train where there are as many GPUs"
-        return single("GPU", "fault", f"{'; '.join(cards)}; train.processes is {processes}, one a GPU", remedy)
-    return single("GPU", "ok", "; ".join(cards))
-
-
-def check_torch(config: Config) -> CheckOutcome:
-    """Load the trainer's torch in a process of its own, and compute with it on the GPU."""
-    python = str(config.train.interpreter or sys.executable)
-    remedy = "install a torch for GPUs, and a driver that is new enough for it"
-    try:
-        ended = subprocess.run(
-            [python, "-c", _USE_TORCH], capture_output=True, text=True, check=False, timeout=SECONDS_FOR_TORCH
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return single("torch", "fault", f"{python} cannot load it ({type(error).__name__})", remedy)
-    if ended.returncode == 0:
-        return single("torch", "ok", ended.stdout.strip())
-    said = (ended.stderr.strip().splitlines() or ["it said nothing"])[-1].removeprefix("AssertionError: ")
-    return single("torch", "fault" if needs_gpu(config) else "warning", said, remedy)
-
-
-def check_disk(config: Config) -> CheckOutcome:
-    """Compare the free disk space of the state folder with what a run needs."""
-    root = config.state.root
-    free = shutil.disk_usage(nearest_folder(root)).free
-    found, remedy = f"{free / 1e9:.1f} GB free for {root}", "free some, or use another with --set state.root=FOLDER"
-    if free < BYTES_NEEDED:
-        return single("disk", "fault", f"{found}; a run does not begin below {BYTES_NEEDED / 1e9:.0f}", remedy)
-    needed = _bytes_of_models(config)
-    if free < needed:
-        return single("disk", "warning", f"{found}; {config.policy.name} takes some {needed / 1e9:.0f}", remedy)
-    return single("disk", "ok", found)
-
-
-def _bytes_of_models(config: Config) -> float:
-    if config.policy.stand_in:
-        return 0
-    shape = read_shape(config.policy)
-    return max(BYTES_FOR_A_MODEL, COPIES_OF_A_MODEL * BFLOAT16_BYTES * shape.parameters if shape else 0)
-
-
-def check_state(config: Config) -> CheckOutcome:
-    """Try to write in the state folder, or in its future parent; look for a run or a forgetting under way there."""
-    root = config.state.root
-    folder = nearest_folder(root)
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        sentence = f"{folder} cannot be written ({error.strerror}); free permissions, or use --set state.root=FOLDER"
-        return CheckOutcome((refused("state folder", sentence),))
-    if folder != root.absolute():
-        return single("state folder", "ok", f"{root} does not exist yet; the first run makes it")
-    # Only an existing file: a lock made by the doctor would be one more thing in the folder.
-    if (root / LOCK_FILE).exists():
-        try:
-            with FileLock(root / LOCK_FILE, timeout=0):
-                pass
-        except Timeout:
-            found = f"another tucano is at work in {root}"
-            return single("state folder", "warning", found, "wait for its end, or use --set state.root=FOLDER")
-    if begun := unended(root):
-        found = f"the forgetting of a person was begun, and has not ended ({begun[0]})"
-        return single("state folder", "warning", found, "end it: tucano forget ID --apply, with the same ID")
-    return single("state folder", "ok", f"{root} can be written, and no run holds it")
-
-
-def _card(line: str) -> str:
-    name, memory, driver = (part.strip() for part in line.rsplit(",", 2))
-    size = f"{int(memory) / 1024:.1f} GiB" if memory.isdigit() else "memory unknown"
-    return f"{name}, {size}, driver {driver}"
+        found = f"{'; '.join(cards)}; train.processes is {processes}, one a GPU"
+        return [Finding("GPU", "fault", found, remedy)]
+    return [Finding("GPU", "ok", "; ".join(cards))]
 
 
 def _without_gpu(config: Config) -> Finding:
@@ -129,6 +168,43 @@ def _without_gpu(config: Config) -> Finding:
     return Finding("GPU", "warning", f"there is none: {config.policy.name} would train for days", remedy)
 
 
-def _broken_driver(config: Config, reason: str) -> Finding:
-    remedy = "fix NVIDIA's driver: `nvidia-smi` must list the card"
-    return Finding("GPU", "fault" if needs_gpu(config) else "warning", f"nvidia-smi fails: {reason}", remedy)
+def check_disk(config: Config) -> list[Finding]:
+    """Compare the free disk space of the state folder with what a run needs."""
+    root = config.state.root
+    free = shutil.disk_usage(nearest_folder(root)).free
+    found, remedy = f"{free / 1e9:.1f} GB free for {root}", "free some, or use another with --set state.root=FOLDER"
+    if free < BYTES_NEEDED:
+        below = f"{found}; a run does not begin below {BYTES_NEEDED / 1e9:.0f}"
+        return [Finding("disk", "fault", below, remedy)]
+    shape = None if config.policy.stand_in else read_shape(config.policy)
+    needed = max(BYTES_FOR_A_MODEL, COPIES_OF_A_MODEL * BFLOAT16_BYTES * shape.parameters if shape else 0)
+    if free < needed and not config.policy.stand_in:
+        more = f"{found}; {config.policy.name} takes some {needed / 1e9:.0f}"
+        return [Finding("disk", "warning", more, remedy)]
+    return [Finding("disk", "ok", found)]
+
+
+def check_state(config: Config) -> list[Finding]:
+    """Try to write in the state folder, or in its future parent; look for a run or a forgetting under way there."""
+    root, check = config.state.root, "state folder"
+    folder = nearest_folder(root)
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        sentence = f"{folder} cannot be written ({error.strerror}); free permissions, or use --set state.root=FOLDER"
+        return [refused(check, sentence)]
+    if folder != root.absolute():
+        return [Finding(check, "ok", f"{root} does not exist yet; the first run makes it")]
+    # Only an existing file: a lock made by the doctor would be one more thing in the folder.
+    if (root / LOCK_FILE).exists():
+        try:
+            with FileLock(root / LOCK_FILE, timeout=0):
+                pass
+        except Timeout:
+            remedy = "wait for its end, or use --set state.root=FOLDER"
+            return [Finding(check, "warning", f"another tucano is at work in {root}", remedy)]
+    if begun := unended(root):
+        found = f"the forgetting of a person was begun, and has not ended ({begun[0]})"
+        return [Finding(check, "warning", found, "end it: tucano forget ID --apply, with the same ID")]
+    return [Finding(check, "ok", f"{root} can be written, and no run holds it")]

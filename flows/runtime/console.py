@@ -94,12 +94,7 @@ def say(text: str) -> None:
 
 
 def warn(text: str, of: str | None = None) -> None:
-    """Print one line of warning to the terminal, where nothing but results is printed too.
-
-    Args:
-        text: What is amiss, and what follows from it.
-        of: What it is about, such as a stage.
-    """
+    """Print one line of warning to the terminal, where nothing but results is printed too."""
     _line(f"warning: {text}" if of is None else f"{of}: warning: {text}")
 
 

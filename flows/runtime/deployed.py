@@ -62,15 +62,6 @@ def reschedule_on_interrupt(seconds: float) -> Iterator[None]:
     So too where another run holds the state folder: a run that was taken for lost may still be at work there.
 
     Put it around everything that the run holds: once the run is scheduled, another worker may start on it.
-
-    Args:
-        seconds: Delay after an interruption: a machine that announced its end must be gone before its worker takes the
-            run again.
-
-    Raises:
-        Interrupted: The run has no deployment, or was interrupted in vain too often: then it has failed.
-        Abort: Prefect's own signal to leave a run whose state is set.
-        TerminationSignal: Somebody else has set the run's state, such as by cancelling it.
     """
     if deployment.id is None:
         yield

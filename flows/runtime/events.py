@@ -22,19 +22,7 @@ SWITCH_EVENT: Final = "tucano.serving"
 def send_alarms(
     event_name: str, model: str, version: str, alarms: Sequence[str], reasons: Sequence[str], artifact: str
 ) -> list[str]:
-    """Send the event of new alarms, and return the names of the server's automations that wait for it.
-
-    Args:
-        event_name: `tucano.drift` or `tucano.operations`.
-        model: The registered model.
-        version: The champion's version.
-        alarms: Subjects of the alarms.
-        reasons: A sentence for each.
-        artifact: The sha256 of the monitoring that found them.
-
-    Raises:
-        InputError: The server did not take it.
-    """
+    """Send the event of new alarms, and return the names of the server's automations that wait for it."""
     event = Event(
         event=event_name,
         resource={"prefect.resource.id": f"tucano.model.{model}", "tucano.version": version},
@@ -66,13 +54,6 @@ def emit_held(decision: Mapping[str, Any]) -> None:
 
 
 def emit_switch(model: str, version: str, outcome: str, sentence: str) -> None:
-    """Emit the event of a version that took over in serving, or that was refused.
-
-    Args:
-        model: The registered model.
-        version: The version's number.
-        outcome: `switched` or `refused`.
-        sentence: What happened.
-    """
+    """Emit the event of a version that took over in serving, or that was refused."""
     resource = {"prefect.resource.id": f"tucano.serving.{model}", "tucano.version": version}
     emit_event(f"{SWITCH_EVENT}.{outcome}", resource=resource, payload={"reason": sentence})

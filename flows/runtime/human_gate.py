@@ -15,8 +15,7 @@ from prefect.runtime import deployment
 from pydantic import ConfigDict, Field
 
 from schemas.errors import Interrupted
-from tasks.audit.labelling import PSEUDONYM
-from tasks.audit.rubrics import RUBRICS_FOLDER
+from tasks.audit.labelling import PSEUDONYM, RUBRICS_FOLDER
 
 SHEET_ARTIFACT: Final = "audit-sheet"
 
@@ -39,15 +38,6 @@ def wait_for_scores(sheet: Path, unscored: int, days: float) -> None:
     A run of a deployment is suspended. Resumed, it runs its flow again from the top, where finished stages are skipped,
     and its caller looks at the sheet again; a further call suspends again. Call it in the body of the deployed flow,
     for Prefect suspends no subflow.
-
-    Args:
-        sheet: The sheet's file.
-        unscored: How many of its completions wait for a score.
-        days: How long a suspended run waits; then Prefect fails it, and a retry resumes from here.
-
-    Raises:
-        Interrupted: The run has no deployment, so that nobody could resume it; the same command resumes.
-        Pause: Prefect's own signal that the run is suspended; its cause is an `Interrupted` that says why.
     """
     waiting = f"{unscored} completions of {sheet} wait for a score"
     if deployment.id is None:
@@ -105,7 +95,6 @@ def _key(number: int) -> str:
 
 
 def _show(sheet: Path, unscored: int, go_on: str) -> None:
-    """Show on the run's page where the sheet is, how to score it and what comes then."""
     create_markdown_artifact(
         key=SHEET_ARTIFACT,
         markdown=f"""\

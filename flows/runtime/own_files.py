@@ -14,15 +14,7 @@ if TYPE_CHECKING:
 
 
 def own_files(config: SynthesizeConfig, state: Path) -> "OwnFiles | None":
-    """Return the files of `synthesize.files`; None where another source is set.
-
-    Args:
-        config: The section of synthesis.
-        state: The state folder, which keeps the key of pseudonyms.
-
-    Raises:
-        InputError: The column map is invalid, or a file of it cannot be read.
-    """
+    """Return the files of `synthesize.files`; None where another source is set."""
     if config.files is None:
         return None
     from tasks.synthesize.own.identities import open_key  # noqa: PLC0415

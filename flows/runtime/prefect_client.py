@@ -33,11 +33,7 @@ SECONDS_TO_DRAIN = 10.0
 
 @contextmanager
 def connected(address: str) -> Iterator[SyncPrefectClient]:
-    """Connect to a server.
-
-    Raises:
-        InputError: It rejects our key, fails, is changed by somebody else while it is read, or is no Prefect server.
-    """
+    """Connect to a server."""
     try:
         with temporary_settings({PREFECT_API_URL: address}), get_client(sync_client=True) as client:
             yield client
@@ -46,13 +42,7 @@ def connected(address: str) -> Iterator[SyncPrefectClient]:
 
 
 def refusal(error: Exception, address: str, *, read_before: bool = False) -> str:
-    """Explain a failed request in a sentence.
-
-    Args:
-        error: The request's error.
-        address: The server's address.
-        read_before: The server has answered before, so that what it does not know was deleted since.
-    """
+    """Explain a failed request in a sentence."""
     where = f"the Prefect server at {shown(address)}"
     # For some codes Prefect raises exceptions of its own, around the one that says what happened.
     read_before = read_before or isinstance(error, PrefectException)
@@ -98,12 +88,7 @@ def own_server(is_disk_full: Callable[[], bool]) -> Iterator[None]:
 
 @contextmanager
 def team_server(address: str, is_disk_full: Callable[[], bool]) -> Iterator[None]:
-    """Use somebody else's server in the block.
-
-    Raises:
-        InputError: It does not take our key.
-        Interrupted: It went away.
-    """
+    """Use somebody else's server in the block."""
     # The health check needs no credentials, so it does not prove that our key is accepted.
     with connected(address) as client:
         client.read_flows(limit=1)
@@ -113,11 +98,7 @@ def team_server(address: str, is_disk_full: Callable[[], bool]) -> Iterator[None
 
 @contextmanager
 def lost_server_error(address: str) -> Iterator[None]:
-    """Say in one sentence that the server of a run went away in the block, once Prefect has tried for a minute.
-
-    Raises:
-        Interrupted: It did.
-    """
+    """Say in one sentence that the server of a run went away in the block, once Prefect has tried for a minute."""
     try:
         yield
     except TucanoError:
@@ -141,11 +122,7 @@ def _is_to(address: str, failed: httpx.HTTPError) -> bool:
 
 @contextmanager
 def report_dropped_logs(unless: Callable[[], bool]) -> Iterator[None]:
-    """Warn in one sentence of log lines that the server does not take during the block, for which Prefect has several.
-
-    Args:
-        unless: Whether somebody else says why, asked when lines were lost.
-    """
+    """Warn in one sentence of log lines that the server does not take during the block; Prefect writes several."""
 
     async def send(worker: Any, lines: list[dict[str, Any]]) -> None:
         try:

@@ -43,15 +43,7 @@ MLFLOW_PATH = "/mlflow"
 
 @contextmanager
 def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
-    """Start the server, yield its API address once it answers, and stop it with the block.
-
-    Args:
-        log_file: The server's log.
-        meanwhile: Called while the server starts, which takes ten seconds.
-
-    Raises:
-        TucanoError: The server did not start.
-    """
+    """Start the server, yield its API address once it answers, and stop it with the block."""
     port = _free_port()
     address = f"http://{HOST}:{port}/api"
     settings = {"PREFECT_UI_ENABLED": "false", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
@@ -77,15 +69,7 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
 
 
 def prove_prefect_usable(home: Path) -> None:
-    """Refuse a database that a server could not use: it would try for minutes, and say so to a log.
-
-    Args:
-        home: Prefect's home.
-
-    Raises:
-        InputError: It cannot be read or written, is damaged, or has a schema that the installed Prefect does not know.
-        InUse: Another process holds it.
-    """
+    """Refuse a database that a server could not use: it would try for minutes, and say so to a log."""
     schema = Schema("prefect", REVISIONS, "prefect server database upgrade", upgrades_itself=True)
     file = SqliteFile(home / "prefect.db", "Prefect's database", "the pages of earlier runs", schema)
     if OTHER_DATABASES.isdisjoint(os.environ) and file.is_made():
@@ -150,7 +134,6 @@ def _wait_for(address: str, server: "subprocess.Popen[bytes]", log_file: Path) -
 
 
 def _main(port: int, mlflow_port: int | None) -> None:
-    """Serve the API, and with MLflow's port the pages too, until the parent ends."""
     collect_rarely()
     threading.Thread(target=die_with_parent, daemon=True).start()
     # Prefect's migrations put the current folder first on the path again, and its settings are read from there.

@@ -1,22 +1,27 @@
-"""Page of a run of the chain on Prefect's server: its log, its progress, its tags, and links to MLflow's pages.
+"""Prefect's record of what a command does: flows, log, progress, tags, and links to MLflow's pages.
 
-Each stage has a page of its own; this is the one that people open.
+It is kept where a Prefect server is in use, and left out where none is: a command that schedules nothing starts no
+server, which would take it ten seconds. Its stages are plain calls then, and what they would show on a run's page is in
+MLflow and in the terminal alone. Each stage has a page of its own; that of the chain is the one that people open.
 """
 
+import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, cast
+from functools import update_wrapper
+from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from prefect import tags
+from prefect import artifacts, flow, get_run_logger, tags
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.actions import ArtifactUpdate
 from prefect.runtime import flow_run
+from prefect.settings import PREFECT_API_URL
 
-from flows.runtime.prefect_run import is_recorded, run_log
 from flows.runtime.prefect_server import HOST, MLFLOW_PATH
 from flows.runtime.session import OWN_SERVER_VARIABLE, running_pages
 from schemas.artifact import ArtifactRecord
@@ -29,6 +34,64 @@ SEED: Final = "seed"
 PAGES_VARIABLE: Final = "MLFLOW_PAGES"
 """Environment variable with MLflow's address in people's browsers, where machines use another one."""
 LOOPBACK: Final = frozenset({HOST, "localhost"})
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+_UNRECORDED = logging.getLogger(__name__)
+_UNRECORDED.addHandler(logging.NullHandler())
+_UNRECORDED.propagate = False
+
+
+def is_recorded() -> bool:
+    """Return whether a Prefect server records what is done: inside a flow's run, or where runs go to a server."""
+    return flow_run.get_id() is not None or "PREFECT_API_URL" in os.environ or PREFECT_API_URL.value() is not None
+
+
+class StageFlow(Generic[Arguments, Result]):
+    """Function of a session that is a flow of its own where that is recorded, and else a function."""
+
+    def __init__(self, name: str, function: Callable[Arguments, Result]) -> None:
+        """Make a flow of a function, whose runs are named by the configuration's seed."""
+        update_wrapper(self, function)
+        self._function = function
+        self._flow: Callable[Arguments, Any] = flow(
+            name=name, flow_run_name=f"{name}-seed{{session.config.seed}}", validate_parameters=False
+        )(function)
+
+    @property
+    def __call__(self) -> Callable[Arguments, Result]:
+        """Return what is called."""
+        return self._flow if is_recorded() else self._function
+
+
+def stage_flow(name: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Return the decorator that makes a function a `StageFlow`."""
+    return lambda function: StageFlow(name, function)
+
+
+def run_log() -> logging.Logger | logging.LoggerAdapter[Any]:
+    """Return the log of Prefect's run; where there is none, one that keeps nothing."""
+    return get_run_logger() if flow_run.get_id() is not None else _UNRECORDED
+
+
+def show_markdown(*, key: str, markdown: str, description: str, instead_of: UUID | None = None) -> UUID | None:
+    """Show a text on the run's page, or instead of an earlier one, and return its artifact's id; None without a run."""
+    if not is_recorded():
+        return None
+    # A page breaks lines at spaces only, and an answer in JSON that a reason quotes would run out of it.
+    markdown = markdown.replace(',"', ', "')
+    if instead_of is None:
+        return cast("UUID", artifacts.create_markdown_artifact(key=key, markdown=markdown, description=description))
+    with get_client(sync_client=True) as client:
+        client.update_artifact(instead_of, ArtifactUpdate(data=markdown, description=description))
+    return instead_of
+
+
+def show_table(*, key: str, table: list[dict[str, Any]], description: str) -> None:
+    """Show a table on the run's page."""
+    if is_recorded():
+        artifacts.create_table_artifact(key=key, table=table, description=description)
 
 
 class RunPage:

@@ -31,7 +31,7 @@ UI_LOCK = "ui.lock"
 EXPERIMENT = "tucano2-commerce"
 INTERRUPTED = "interrupted; run the same command again to resume from here"
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
-"""What the users of a file's group, and all others, may do with it."""
+"""Rights of a file's group and of all others."""
 
 
 class StateFolderHeld(InputError):
@@ -54,11 +54,7 @@ def work_folder(config: Config, name: str) -> Path:
 
 
 def mlflow_store(state: StateConfig) -> tuple[str, Path | None]:
-    """Return the address of MLflow's store, and the folder of its artifacts; None where the server has its own.
-
-    Raises:
-        InputError: The path of a database in a file has a question mark.
-    """
+    """Return the address of MLflow's store, and the folder of its artifacts; None where the server has its own."""
     if state.mlflow is not None and not state.mlflow.startswith(SQLITE_PREFIX):
         return state.mlflow, None
     file = Path(state.mlflow.removeprefix(SQLITE_PREFIX)) if state.mlflow else state.root / "mlflow" / "mlflow.db"
@@ -68,11 +64,7 @@ def mlflow_store(state: StateConfig) -> tuple[str, Path | None]:
 
 
 def refuse_question_mark(path: Path) -> None:
-    """Refuse a path after whose question mark Prefect and MLflow would read options: their databases go elsewhere.
-
-    Raises:
-        InputError: It has one.
-    """
+    """Refuse a path after whose question mark Prefect and MLflow would read options: their databases go elsewhere."""
     if "?" in str(path.resolve()):
         raise InputError(
             f"{path.resolve()} has a question mark, which no path of a database may have; rename that folder, or use "
@@ -87,17 +79,7 @@ def prefect_folder(root: Path) -> Path:
 
 @contextmanager
 def session(config: Config, *, bytes_needed: int) -> Iterator[None]:
-    """Lock the state folder for one run and point Prefect at it; without a server, nothing records what is done there.
-
-    Args:
-        config: The configuration with the state folder.
-        bytes_needed: Free disk space that the run needs.
-
-    Raises:
-        InputError: The folder cannot be written, its disk is nearly full, another run holds it, or the server that runs
-            go to does not answer.
-        Interrupted: Ctrl-C or SIGTERM ended the block, or its server went away.
-    """
+    """Lock the state folder for one run, and point Prefect at the server that runs go to, if there is one."""
     root = config.state.root
     with interruptible(INTERRUPTED), state_folder(config, bytes_needed=bytes_needed), ExitStack() as stack:
         configure_prefect(root)
@@ -122,16 +104,7 @@ def has_server() -> bool:
 
 @contextmanager
 def recorded(config: Config, meanwhile: Callable[[], object] | None = None) -> Iterator[None]:
-    """Record what a session does in Prefect: on the server that runs go to, or on one of its own during the block.
-
-    Args:
-        config: The configuration with the state folder.
-        meanwhile: Called while a server of its own starts.
-
-    Raises:
-        InputError: Prefect's database cannot be used.
-        InUse: Another process holds it.
-    """
+    """Record what a session does in Prefect: on the server that runs go to, or on one of its own during the block."""
     if has_server():
         yield
         return
@@ -151,18 +124,7 @@ def recorded(config: Config, meanwhile: Callable[[], object] | None = None) -> I
 
 @contextmanager
 def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) -> Iterator[None]:
-    """Lock the state folder for a command or a run of a deployment.
-
-    Args:
-        config: The configuration with the state folder.
-        bytes_needed: Free disk space that the run needs.
-        patience: Seconds to wait for another run that holds it.
-
-    Raises:
-        InputError: It cannot be written, its disk is nearly full, another run holds it, or MLflow's store in it cannot
-            be used.
-        InUse: Another process holds MLflow's store.
-    """
+    """Lock the state folder for a command or a run of a deployment."""
     root = config.state.root
     prove_writable(root)
     prove_space(root, bytes_needed, "the run")
@@ -190,12 +152,7 @@ def _is_folder_outside(root: Path, address: str) -> bool:
 
 @contextmanager
 def private_files(root: Path, *, shared: bool = False) -> Iterator[None]:
-    """Close a state folder to other users, and what this process and its children write there during the block.
-
-    Args:
-        root: The state folder.
-        shared: Leave the modes of new files to the user, for some go to a folder outside, which others may share.
-    """
+    """Close a state folder to other users, and what this process and its children write there during the block."""
     status = root.stat()
     # Not a folder of the system, such as /tmp, nor what is mounted for reading.
     is_ours = status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX and os.access(root, os.W_OK)
@@ -213,11 +170,7 @@ def private_files(root: Path, *, shared: bool = False) -> Iterator[None]:
 
 @contextmanager
 def disk_full_errors(root: Path) -> Iterator[None]:
-    """Translate what fails in the block on a full disk into one sentence; what has its own sentence keeps it.
-
-    Raises:
-        InputError: A disk is full.
-    """
+    """Translate what fails in the block on a full disk into one sentence; what has its own sentence keeps it."""
     try:
         yield
     except Exception as error:
@@ -234,11 +187,7 @@ def _is_disk_full(root: Path) -> bool:
 
 
 def prove_space(root: Path, bytes_needed: int, what: str) -> None:
-    """Refuse work for which the disk of the state folder has too little space.
-
-    Raises:
-        InputError: It has.
-    """
+    """Refuse work for which the disk of the state folder has too little space."""
     free = shutil.disk_usage(root).free
     if free < bytes_needed:
         raise InputError(
@@ -248,11 +197,7 @@ def prove_space(root: Path, bytes_needed: int, what: str) -> None:
 
 
 def prove_writable(root: Path) -> None:
-    """Make a state folder, and try to write in it.
-
-    Raises:
-        InputError: It cannot be written, or its disk is full, or its path has a question mark.
-    """
+    """Make a state folder, and try to write in it."""
     refuse_question_mark(root)
     probe = root / f".probe-{os.getpid()}"
     try:

@@ -38,11 +38,7 @@ class Departure:
     """End of a command that a signal asked for, or that the loss of a helper process makes necessary."""
 
     def __init__(self, sentence: str) -> None:
-        """Wait for a signal.
-
-        Args:
-            sentence: What is said to the user then.
-        """
+        """Wait for a signal."""
         self.sentence = sentence
         self.asked = threading.Event()
         """Set once the command has to end."""
@@ -98,11 +94,7 @@ _hints: Final[list[str]] = []
 
 @contextmanager
 def departure(sentence: str) -> Iterator[Departure]:
-    """Keep each signal that comes in the block, and end the process if the block then does not end in time.
-
-    Args:
-        sentence: The message then.
-    """
+    """Keep each signal that comes in the block, and end the process if the block then does not end in time."""
     asked = Departure(sentence)
     before = signal.set_wakeup_fd(asked.written.fileno(), warn_on_full_buffer=False)
     _departures.append(asked)
@@ -118,14 +110,7 @@ def departure(sentence: str) -> Iterator[Departure]:
 
 @contextmanager
 def interruptible(sentence: str) -> Iterator[None]:
-    """Turn Ctrl-C and SIGTERM inside the block into `Interrupted`.
-
-    Args:
-        sentence: The message, such as what to do now.
-
-    Raises:
-        Interrupted: One of them came, or what the block cannot do without was lost.
-    """
+    """Turn Ctrl-C and SIGTERM inside the block into `Interrupted`."""
     with departure(sentence) as asked, sigterm_as_ctrl_c():
         try:
             yield
@@ -143,11 +128,7 @@ def interruptible(sentence: str) -> Iterator[None]:
 
 
 def refuse_if_interrupted() -> None:
-    """Refuse to go on after a signal: call it where work begins, reports or ends.
-
-    Raises:
-        Interrupted: A signal came, and what was raised in the main thread was lost.
-    """
+    """Refuse to go on after a signal: call it where work begins, reports or ends."""
     for asked in _departures:
         if asked.asked.is_set():
             raise Interrupted(asked.sentence)
@@ -173,11 +154,7 @@ def sigterm_as_ctrl_c() -> Iterator[None]:
 
 @contextmanager
 def handle_signals(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """Handle Ctrl-C and SIGTERM in the block, and give each its earlier handler back.
-
-    Args:
-        handler: As of `signal.signal`; a signal that is ignored stays so.
-    """
+    """Handle Ctrl-C and SIGTERM in the block, and give each its earlier handler back."""
     before = {number: signal.getsignal(number) for number in ENDING}
     for number, found in before.items():
         # A shell's job in the background is started deaf to Ctrl-C.
@@ -192,11 +169,7 @@ def handle_signals(handler: Callable[[int, FrameType | None], object]) -> Iterat
 
 @contextmanager
 def fresh_hint(fresh: bool) -> Iterator[None]:
-    """Add to `Interrupted` the hint to drop --fresh, without which the same command would start all over again.
-
-    Raises:
-        Interrupted: The block was interrupted.
-    """
+    """Add to `Interrupted` the hint to drop --fresh, without which the same command would start all over again."""
     hint = "; leave out --fresh then, or all is made again" if fresh else ""
     _hints.append(hint)
     try:
@@ -211,11 +184,7 @@ def fresh_hint(fresh: bool) -> Iterator[None]:
 
 @contextmanager
 def first_sigterm_only(sentence: str) -> Iterator[None]:
-    """Handle the first SIGTERM only: the sender's own end sends another, which must not cut the saving short.
-
-    Args:
-        sentence: As of `departure`.
-    """
+    """Handle the first SIGTERM only: the sender's own end sends another, which must not cut the saving short."""
     handler = signal.getsignal(signal.SIGTERM)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
@@ -284,7 +253,6 @@ def continue_stopped() -> None:
 
 
 def _end_process(sentence: str) -> None:
-    """End this process and all that it started, whatever they do."""
     import psutil  # noqa: PLC0415
 
     from flows.runtime.console import show  # noqa: PLC0415

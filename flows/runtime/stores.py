@@ -8,7 +8,7 @@ from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.registry import LocalRegistry, Registry, RegistryReader
+from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactStore
 
 if TYPE_CHECKING:
@@ -21,15 +21,7 @@ def open_store(config: Config) -> ArtifactStore:
 
 
 def existing_store(config: Config, consequence: str) -> ArtifactStore:
-    """Open the artifact store of a state folder that has one.
-
-    Args:
-        config: The configuration.
-        consequence: Clause of the message that says what follows if there is none.
-
-    Raises:
-        InputError: The state folder has no artifacts.
-    """
+    """Open the artifact store of a state folder that has one."""
     if not artifacts_folder(config).is_dir():
         raise InputError(
             f"the state folder {config.state.root} has no artifacts, so {consequence}; run `tucano retrain` first, or "
@@ -43,14 +35,8 @@ def open_recorder(config: Config) -> Recorder:
     return Recorder(*mlflow_store(config.state), EXPERIMENT, state=str(config.state.root.resolve()))
 
 
-def read_registry(config: Config) -> RegistryReader:
-    """Open the model registry of the state folder to read it; one in a SQLite file without MLflow."""
-    address, local = mlflow_store(config.state)
-    return Registry(address) if local is None else LocalRegistry(address)
-
-
 def open_registry(config: Config) -> Registry:
-    """Open the model registry of the state folder."""
+    """Open the model registry of the state folder; one in a SQLite file is read without MLflow."""
     address, _ = mlflow_store(config.state)
     return Registry(address)
 
@@ -76,15 +62,7 @@ def served_logs(config: Config) -> Path:
 
 
 def logs_to_monitor(config: Config, given: Path | None) -> Path:
-    """Return the file or folder of the logs.
-
-    Args:
-        config: The run's configuration.
-        given: What the caller names; None for what the configuration names.
-
-    Raises:
-        InputError: Neither names any, and the gateway wrote none.
-    """
+    """Return the file or folder of the logs."""
     named = given or config.monitor.logs
     if named is not None:
         return named

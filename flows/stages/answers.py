@@ -4,13 +4,13 @@ A rung is what may be had of the base at less cost, by its name in `evaluate.run
 """
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final
 
 from flows.runtime.console import warn
 from flows.stages.base import tuned_on_references
@@ -43,9 +43,8 @@ GUIDED: Final[Rung] = "base-guided"
 SFT: Final[Rung] = "sft"
 MODEL_STAGE: Final = f"model-{SFT}"
 
-Result = TypeVar("Result")
 Made = StageResult | TucanoError
-"""What was made for a rung, or why it could not be."""
+"""The model or the answers of a rung, or the error that prevented them."""
 Makers = Mapping[str, Callable[[], Made]]
 
 
@@ -64,21 +63,14 @@ class Answering:
     guided: Guided = SERVED
     """Tasks whose grammar guides their answers."""
     general: bool = False
-    """Whether it answers the general instructions too."""
-    load_in_4bit: bool = False
-    """Whether the base's weights are quantized, as in the policy's training; what is served is not."""
+    """True if it answers the general instructions too."""
 
     @property
     def weights(self) -> dict[str, ArtifactRecord]:
         """The artifacts whose weights answer, by role."""
         if self.merged is not None:
             return {"merged": self.merged}
-        return {"base": self.base} | self.trained
-
-    @property
-    def trained(self) -> dict[str, ArtifactRecord]:
-        """The policy by its role; empty where the base itself answers."""
-        return {"policy": self.policy} if self.policy is not None else {}
+        return {"base": self.base, **({"policy": self.policy} if self.policy else {})}
 
 
 def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answering) -> StageResult:
@@ -88,7 +80,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
     """
     config = session.config
     inputs, grammars = who.weights, grammars_of(who.guided)
-    of_prompts = _grammars_of_prompts(dataset, who.guided)
+    of_prompts = _grammars_of_prompts(dataset.path / TEST_FILE, who.guided)
     digest = config_digest(
         dataset.record.files[TEST_FILE],
         config.seed,
@@ -96,7 +88,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
         config.evaluate.samples,
         config.evaluate.batch_size,
         config.train.max_completion_tokens,
-        who.load_in_4bit,
+        False,  # What is served is not quantized.
         grammars,
         who.general,
         *filter(None, [of_prompts]),
@@ -107,7 +99,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
         request = AnswerRequest(
             base=store.path((who.merged or who.base).sha256),
             policy=store.path(who.policy.sha256) if who.policy and not who.merged else None,
-            load_in_4bit=who.load_in_4bit,
+            load_in_4bit=False,
             dataset=dataset.path,
             temperature=config.evaluate.temperature,
             max_tokens=config.train.max_completion_tokens,
@@ -120,16 +112,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
             output=output,
             general=who.general,
         )
-        return run_stage_child(
-            session,
-            stage,
-            "tasks.evaluate.answers.answer",
-            request,
-            folder,
-            reads=[*inputs.values(), dataset.record],
-            output=output,
-            progress=progress,
-        )
+        return run_stage_child(session, stage, request, folder, output, progress)
 
     stage = Stage(
         name=f"{STAGE}-{who.name}",
@@ -139,7 +122,11 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
         sources=("tasks.evaluate.answers.answer",),
         config_digest=digest,
         inputs=inputs,
-        order_only_inputs=who.trained | {"dataset": dataset.record, "plan": plan.record},
+        order_only_inputs={
+            **({"policy": who.policy} if who.policy else {}),
+            "dataset": dataset.record,
+            "plan": plan.record,
+        },
         work=work,
         summary=_figures,
     )
@@ -150,11 +137,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
 
 
 def try_rivals(session: Session, dataset: StageResult) -> None:
-    """Ask each rival whose answers are not in the store a few prompts, before anything is trained.
-
-    Raises:
-        InputError: An endpoint cannot be used, or gives no answers.
-    """
+    """Ask each rival whose answers are not in the store a few prompts, before anything is trained."""
     config, code = session.config, source_digest(*RIVAL_SOURCES)
     answered = {(each.code_version, each.config_digest) for each in session.store.records("answers")}
     for rival in config.evaluate.rivals:
@@ -215,17 +198,17 @@ def answer_rival(session: Session, dataset: StageResult, plan: StageResult, riva
     return _run(stage, session)
 
 
-def _grammars_of_prompts(dataset: StageResult, guided: Guided) -> dict[str, str]:
-    """Return the grammars of the test prompts that have one of their own, by `prompt_id`."""
+@cache
+def _grammars_of_prompts(test_file: Path, guided: Guided) -> dict[str, str]:
+    """Return the grammars of the test prompts that have one of their own, by `prompt_id`, computed once a process."""
     with_own = {name for name, task in TASKS.items() if task.prompt_grammar}
     if guided == "none" or not with_own:
         return {}
-    rows = read_prompts(dataset.path / TEST_FILE)
+    rows = read_prompts(test_file)
     return {row.prompt_id: grammar_of(row.task, row.prompt, guided) for row in rows if row.task in with_own}
 
 
 def _run(stage: Stage, session: Session) -> StageResult:
-    """Make the answers; once they are kept, remove the finished batches."""
     result = run_stage(stage, session)
     kept = batches_folder(replace(session, fresh=None), STAGE, stage)
     for folder in kept.parent.glob(f"{kept.name}*"):
@@ -243,22 +226,11 @@ def _figures(folder: Path) -> Mapping[str, Any]:
     }
 
 
-class RungAnswers(NamedTuple):
-    """Stages of a rung."""
-
-    name: str
-    """Who answered, by its stage."""
-    result: StageResult
-    """The answers artifact."""
-    made: Mapping[str, StageResult] = {}
-    """The model that was made for it, by its stage; empty where the base or the policy answers."""
-
-
 @dataclass
 class Rungs:
     """Rungs that answered, and those that are left out of the ladder."""
 
-    answered: dict[Rung, RungAnswers] = field(default_factory=dict)
+    answered: dict[Rung, StageResult] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     """Why each failed, in a sentence."""
 
@@ -271,58 +243,37 @@ def rung_makers(session: Session, dataset: StageResult, base: StageResult) -> Ma
 
 
 def answer_rungs(
-    session: Session,
-    dataset: StageResult,
-    plan: StageResult,
-    base: StageResult,
-    made: Mapping[str, Made],
+    session: Session, dataset: StageResult, plan: StageResult, base: StageResult, made: Mapping[str, Made]
 ) -> Rungs:
-    """Let each rung answer; one that fails is said, and left out of the ladder.
+    """Let each rung answer; one that fails is reported, and left out of the ladder.
 
-    Args:
-        session: The session, whose configuration names the rungs.
-        dataset: The splits.
-        plan: The plan of the evaluation.
-        base: The base.
-        made: What came of `rung_makers`.
-
-    Raises:
-        Interrupted: A child was killed, or the run was interrupted: the same command resumes.
+    `made` is what came of `rung_makers`.
     """
 
-    def answers(who: Answering, made: Mapping[str, StageResult] = {}) -> RungAnswers:
-        return RungAnswers(who.name, answer(session, dataset, plan, who), made)
-
-    def on_references() -> RungAnswers:
+    def respond(rung: Rung) -> StageResult:
+        if rung == GUIDED:
+            return answer(session, dataset, plan, Answering(GUIDED, base.record, None, guided="all"))
         model = made[MODEL_STAGE]
         if isinstance(model, TucanoError):
             raise model
-        return answers(Answering(SFT, model.record, None), {MODEL_STAGE: model})
+        return answer(session, dataset, plan, Answering(SFT, model.record, None))
 
-    asked, rungs = session.config.evaluate.rungs, Rungs()
-    ways: Mapping[Rung, Callable[[], RungAnswers]] = {
-        GUIDED: lambda: answers(Answering(GUIDED, base.record, None, guided="all")),
-        SFT: on_references,
-    }
-    outcomes = do_all(session.pool, {str(rung): partial(_try, make) for rung, make in ways.items() if rung in asked})
-    for rung in ways:
-        outcome = outcomes.get(rung)
-        if isinstance(outcome, RungAnswers):
+    rungs = Rungs()
+    asked: Sequence[Rung] = session.config.evaluate.rungs
+    outcomes = do_all(session.pool, {str(rung): partial(_try, partial(respond, rung)) for rung in sorted(asked)})
+    for rung in asked:
+        outcome = outcomes[rung]
+        if isinstance(outcome, StageResult):
             rungs.answered[rung] = outcome
-        elif outcome is not None:
+        else:
             warn(f"{outcome}; the evaluation continues without {rung}", "evaluate")
             # No path of this machine stands in an artifact.
             rungs.left_out[rung] = str(outcome).replace(str(session.config.state.root.resolve()), "the state folder")
-    rungs.answered = {rung: rungs.answered[rung] for rung in asked if rung in rungs.answered}
     return rungs
 
 
-def _try(make: Callable[[], Result]) -> Result | TucanoError:
-    """Return the result, or the error of a rung, which decides nothing.
-
-    Raises:
-        Interrupted: A child was killed, or the run was interrupted.
-    """
+def _try(make: Callable[[], StageResult]) -> Made:
+    """Return the result, or the error of a rung, which decides nothing; an interruption ends the evaluation."""
     try:
         return make()
     except Interrupted:

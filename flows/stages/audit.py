@@ -1,26 +1,50 @@
-"""Flow `audit`: compare rewards with people's scores, and open or close the gate before training."""
+"""Flows `audit` and `sheet`: compare rewards with people's scores, and open or close the gate before training.
 
+The scores are those of a sheet that was named, the shipped ones, or people's, who are waited for. People score a reward
+as it is: where the reward of a task changes, they are asked for that task again, on a new sheet that has the other
+tasks' scores already.
+"""
+
+import json
+import shutil
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from flows.runtime.prefect_run import show_markdown, stage_flow
-from flows.runtime.run_page import linked_to_mlflow
-from flows.runtime.stores import past_audits
-from flows.stages.audit_sheet import drawn_sheets
-from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
+from flows.runtime.console import say
+from flows.runtime.human_gate import wait_for_scores
+from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
+from flows.runtime.stores import open_store, past_audits
+from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
+from flows.stages.stage_child import run_stage_child
+from schemas.artifact import ArtifactRecord, Origin
 from schemas.audit_record import AuditRecord, read_audit_record
-from schemas.errors import GateRefused, Interrupted
+from schemas.config.config import Config
+from schemas.errors import GateRefused, InputError, Interrupted
 from schemas.faults import first_few
 from schemas.progress import Progress
+from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
 from tasks.audit import stage as audit_stage
+from tasks.audit.past_versions import as_it_is_now, versions_of
 from tasks.audit.report import REPORT_PAGE
-from tasks.audit.stage import REPORT_FILE, AuditFiles
+from tasks.audit.rollouts import RolloutRequest
+from tasks.audit.sampling import make_sheet
+from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
+from tasks.audit.stage import REPORT_FILE, SHEET_FILE, STORE_FOLDER, AuditFiles, files_of, shipped_files
+from tasks.commerce.registry import joint_version, reward_version, reward_versions
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.source import file_digests
+from tasks.lineage.store.artifacts import ArtifactDamaged
+from tasks.lineage.store.content import file_digests
 from tasks.report.language import spoken
 
-REPORTS = (REPORT_PAGE, REPORT_FILE)
+DRAWN_FROM_FILE: Final = "drawn_from.txt"
+"""Beside a sheet that people score: the sha256 of each artifact that its rows are a copy of, a line each."""
+VERSIONS_FILE: Final = "reward_versions.json"
+"""Beside it: the version of each task's reward; an older sheet has one for all of them, in its folder's name."""
+STORE_OF: Final = "sql_qa"
+"""The task whose queries are run on the store beside a sheet."""
 
 
 @stage_flow("audit")
@@ -56,15 +80,12 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
         work=work,
         order_only_inputs=drawn_sheets(config, files),
         summary=_figures,
-        reports=REPORTS,
+        reports=(REPORT_PAGE, REPORT_FILE),
     )
     result = run_stage(stage, session)
     record = read_audit_record(result.path)
-    show_markdown(
-        key="audit-gate",
-        markdown=linked_to_mlflow(_as_markdown(record), result.record, config),
-        description="May training start?",
-    )
+    text = linked_to_mlflow(_as_markdown(record), result.record, config)
+    show_markdown(key="audit-gate", markdown=text, description="May training start?")
     unaudited = sorted(task for task, count in config.synthesize.counts.items() if count and task not in record.tasks)
     if unaudited:
         raise GateRefused(
@@ -83,6 +104,9 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 
 
 def _as_markdown(record: AuditRecord) -> str:
+    def shown(value: float | None) -> str:
+        return "unknown" if value is None else f"{value:.2f}"
+
     lines = [
         "Training may start." if record.verdict == "passed" else "**Training may not start.**",
         "",
@@ -93,10 +117,228 @@ def _as_markdown(record: AuditRecord) -> str:
         "|---|---|---|---|---|",
     ]
     for task, found in record.tasks.items():
-        lines.append(f"| {task} | {found.n} | {_shown(found.rho)} | {_shown(found.rho_low)} | {found.verdict} |")
+        lines.append(f"| {task} | {found.n} | {shown(found.rho)} | {shown(found.rho_low)} | {found.verdict} |")
     scored = ", ".join(f"{rater} ({kind})" for rater, kind in record.raters.items())
     return "\n".join([*lines, "", f"Rewards {record.spec} {record.reward_version[:12]}, scored by {scored}."])
 
 
-def _shown(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.2f}"
+def known_scores(config: Config) -> AuditFiles | None:
+    """Return the scored sheet of these rewards; None where people have not scored all of one yet."""
+    if config.audit.sheet and config.audit.rollouts:
+        store = config.audit.store or config.audit.rollouts.parent / STORE_FOLDER
+        return AuditFiles(config.audit.sheet, config.audit.rollouts, store)
+    if not config.audit.require_human:
+        return shipped_files()
+    folder = _folder_of_these_rewards(config)
+    return None if folder is None or _unscored(files_of(folder)) else files_of(folder)
+
+
+def people_scores(session: Session, prompts: StageResult, dataset: StageResult, base: StageResult) -> AuditFiles:
+    """Give people a sheet, unless they have one, and return it once it is fully scored.
+
+    Raises:
+        Interrupted: Waiting is impossible here; the same command resumes once the sheet is scored.
+    """
+    begin_work("sheet")
+    config = session.config
+    folder = _folder_of_these_rewards(config)
+    if folder is None:
+        folder, kept = scoring_folder(config), _sheets_before(config)
+        asked = tuple(
+            task for task in TASK_NAMES if task not in kept and (not kept or config.synthesize.counts.get(task))
+        )
+        drawn = sheet(session, prompts, dataset, base, asked) if asked else None
+        if kept:
+            new = f"new ones of {', '.join(asked)}" if asked else "nothing new"
+            rows = f"rows of {', '.join(kept)} from an earlier audit (same reward version)"
+            say(f"audit: {folder} has the {rows}, and {new}")
+        _publish(drawn, kept, folder)
+    files = files_of(folder)
+    if unscored := _unscored(files):
+        wait_for_scores(files.sheet, unscored, config.audit.days_to_score)
+    return files
+
+
+@stage_flow("sheet")
+def sheet(
+    session: Session,
+    prompts: StageResult,
+    dataset: StageResult,
+    base: StageResult,
+    tasks: tuple[TaskName, ...] = TASK_NAMES,
+) -> StageResult:
+    """Make a sheet of the base policy's completions of some tasks; never afresh, for somebody may be scoring it."""
+    session = replace(session, fresh=None)
+    config = session.config
+
+    def work(output: Path, progress: Progress, _: StageRun) -> Origin:
+        files = files_of(output)
+        _copy(prompts.path / "store", files.store)
+        request = RolloutRequest(
+            base=base.path,
+            load_in_4bit=config.train.load_in_4bit,
+            dataset=dataset.path,
+            tasks=tasks,
+            prompts_per_task=config.audit.prompts_per_task,
+            completions_per_prompt=config.audit.completions_per_prompt,
+            max_tokens=config.train.max_completion_tokens,
+            batch_size=config.evaluate.batch_size,
+            seed=config.seed,
+            output=files.rollouts,
+        )
+        origin = run_stage_child(session, stage, request, session.folder("sheet"), output, progress)
+        sample = make_sheet(
+            files.rollouts,
+            config.rewards.spec,
+            files.store,
+            config.audit.scores_per_task,
+            config.seed,
+            files.sheet,
+            progress,
+        )
+        needed = config.audit.min_scores_per_task
+        few = [f"{count} of {task}" for task, count in sample.drawn.items() if count < needed]
+        if few:
+            raise InputError(
+                f"the base policy gave too few different completions for a sheet: {', '.join(few)}, and {needed} are "
+                "needed; ask for more of each prompt with --set audit.completions_per_prompt=N"
+            )
+        return origin
+
+    def rows_to_score(folder: Path) -> Mapping[str, Any]:
+        of = [row["task"] for row in read_rows(files_of(folder).sheet)]
+        return {f"to score: {task}": of.count(task) for task in sorted(set(of))}
+
+    stage = Stage(
+        name="sheet",
+        kind="sheet",
+        sources=("tasks.audit.rollouts", "tasks.audit.sampling"),
+        config_digest=config_digest(
+            config.seed,
+            config.rewards.spec,
+            tasks,
+            config.audit.scores_per_task,
+            config.audit.completions_per_prompt,
+            config.train.load_in_4bit,
+            config.train.max_completion_tokens,
+            config.evaluate.batch_size,
+        ),
+        inputs={"prompts": prompts.record, "dataset": dataset.record, "base": base.record},
+        work=work,
+        summary=rows_to_score,
+        reports=("sheet.csv",),
+    )
+    return run_stage(stage, session)
+
+
+def drawn_sheets(config: Config, files: AuditFiles) -> dict[str, ArtifactRecord]:
+    """Return the artifacts that a sheet was drawn from; none where no run drew it, or they are gone."""
+    drawn: dict[str, ArtifactRecord] = {}
+    for sha256 in _drawn_from(files.sheet.parent):
+        with suppress(ArtifactDamaged):
+            drawn[f"sheet-{len(drawn) + 1}" if drawn else "sheet"] = open_store(config).record(sha256)
+    return drawn
+
+
+def scoring_folder(config: Config) -> Path:
+    """Return where a sheet of these rewards is put for people: what they said of a version is asked once."""
+    return _sheets(config) / f"{config.rewards.spec}-{joint_version(config.rewards.spec)[:16]}"
+
+
+def _unscored(files: AuditFiles) -> int:
+    return sum(not is_scored(row) for row in read_rows(files.sheet))
+
+
+def _sheets(config: Config) -> Path:
+    return config.state.root.resolve() / "scores"
+
+
+def _folder_of_these_rewards(config: Config) -> Path | None:
+    """Return the newest folder whose sheet is of these rewards alone; None where there is none."""
+    exact = scoring_folder(config)
+    if exact.exists():
+        return exact
+    return next(
+        (folder for folder in _folders(config) if (same := _still_same(folder)) and same == _on_sheet(folder)), None
+    )
+
+
+def _sheets_before(config: Config) -> dict[TaskName, Path]:
+    """Return by task the newest folder with rows of its present reward, for the tasks that have one."""
+    found: dict[TaskName, Path] = {}
+    for folder in _folders(config):
+        for task in _still_same(folder):
+            found.setdefault(task, folder)
+    return {task: found[task] for task in TASK_NAMES if task in found}
+
+
+def _folders(config: Config) -> list[Path]:
+    folders = [file.parent for file in _sheets(config).glob(f"{config.rewards.spec}-*/{SHEET_FILE}")]
+    return sorted(folders, key=lambda folder: (folder.stat().st_mtime_ns, folder.name), reverse=True)
+
+
+def _still_same(folder: Path) -> set[TaskName]:
+    """Return the tasks of a folder's sheet whose rewards are still those that it was drawn for."""
+    file = folder / VERSIONS_FILE
+    drawn_for: Mapping[TaskName, str]
+    if file.exists():
+        known = json.loads(file.read_text(encoding="utf-8"))
+        drawn_for = {task: as_it_is_now(version) for task, version in known.items()}
+    else:
+        drawn_for = versions_of(folder.name.rpartition("-")[2])
+    same = {task for task in TASK_NAMES if drawn_for.get(task) == reward_version(task, _spec_of(folder))}
+    # A sheet that is of no use any more may be unreadable.
+    return same & _on_sheet(folder) if same else same
+
+
+def _spec_of(folder: Path) -> SpecName:
+    return next(spec for spec in SPEC_NAMES if folder.name.startswith(f"{spec}-"))
+
+
+def _on_sheet(folder: Path) -> set[TaskName]:
+    tasks = {row["task"] for row in read_rows(files_of(folder).sheet)}
+    return {task for task in TASK_NAMES if task in tasks}
+
+
+def _drawn_from(folder: Path) -> list[str]:
+    file = folder / DRAWN_FROM_FILE
+    return file.read_text(encoding="utf-8").split() if file.exists() else []
+
+
+def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: Path) -> None:
+    """Put a sheet with all that its audit needs to where people score, by one rename.
+
+    Of each task it has the rows of the folder that is kept, with the scores that they have, or else those that were
+    drawn.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = folder.with_name(f".{folder.name}.draft")
+    # Of a run that was killed here: one at a time works in a state folder.
+    shutil.rmtree(draft, ignore_errors=True)
+    sources = list(dict.fromkeys(kept.values()))
+    _copy(drawn.path if drawn else sources[0], draft)
+    files = files_of(draft)
+    rows: list[Row] = []
+    rollouts: list[bytes] = []
+    for task in TASK_NAMES:
+        source = kept.get(task, drawn.path if drawn else None)
+        if source is not None:
+            of = files_of(source)
+            rows += [row for row in read_rows(of.sheet) if row["task"] == task]
+            rollouts += [line for line in of.rollouts.read_bytes().splitlines() if json.loads(line)["task"] == task]
+    write_rows(files.sheet, rows)
+    files.rollouts.write_bytes(b"".join(line + b"\n" for line in rollouts))
+    if STORE_OF in kept:
+        shutil.rmtree(files.store)
+        _copy(files_of(kept[STORE_OF]).store, files.store)
+    versions = reward_versions(_on_sheet(draft), _spec_of(folder))
+    (draft / VERSIONS_FILE).write_text(json.dumps(versions, indent=1) + "\n", encoding="utf-8")
+    artifacts = [drawn.record.sha256] if drawn else []
+    artifacts += [each for source in sources for each in _drawn_from(source)]
+    (draft / DRAWN_FROM_FILE).write_text("\n".join(dict.fromkeys(artifacts)) + "\n", encoding="utf-8")
+    draft.replace(folder)
+
+
+def _copy(folder: Path, to: Path) -> None:
+    # Not the permissions: an artifact is read-only.
+    shutil.copytree(folder, to, copy_function=shutil.copyfile)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import warn
-from flows.runtime.prefect_run import stage_flow
+from flows.runtime.run_page import stage_flow
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
@@ -87,17 +87,8 @@ def _make(name: str, session: Session, dataset: StageResult, *, further: Artifac
             dataset=dataset.path,
             output=output,
         )
-        return run_stage_child(
-            session,
-            stage,
-            "tasks.train.sft.warm_start",
-            request,
-            session.folder(name),
-            reads=[*read.values()],
-            output=output,
-            progress=progress,
-            metrics=mlflow_run.log_step,
-        )
+        folder, log = session.folder(name), mlflow_run.log_step
+        return run_stage_child(session, stage, request, folder, output, progress, metrics=log)
 
     stage = Stage(
         name=name,
@@ -119,16 +110,6 @@ def merge(
     """Merge a policy's adapter into its base, which is not quantized, or reuse an earlier merge.
 
     The dataset's validation prompts check the merged model; they do not decide its weights.
-
-    Args:
-        session: The session.
-        base: The base that the policy was trained on.
-        policy: The policy.
-        dataset: Any dataset with prompts of the policy's tasks.
-        name: The stage's name, for people.
-
-    Returns:
-        None where each task has an adapter of its own: six copies of a base fit on no disk, so the adapters are served.
     """
     store = session.store
     adapter = store.path(policy.sha256) / ADAPTER_FOLDER
@@ -136,16 +117,9 @@ def merge(
         return None
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
-        return run_stage_child(
-            replace(session, pool=None),
-            stage,
-            MODULE,
-            MergeRequest(base=store.path(base.sha256), adapter=adapter, dataset=dataset.path, output=output),
-            session.folder(MERGE),
-            reads=[base, policy, dataset.record],
-            output=output,
-            progress=progress,
-        )
+        request = MergeRequest(base=store.path(base.sha256), adapter=adapter, dataset=dataset.path, output=output)
+        alone = replace(session, pool=None)
+        return run_stage_child(alone, stage, request, session.folder(MERGE), output, progress)
 
     stage = Stage(
         name=name,
@@ -163,11 +137,7 @@ def merge(
 
 
 def policy_values(policy: PolicyConfig) -> dict[str, Any]:
-    """Return the settings that decide a policy; a chat template and the stand-in count by content, not by file.
-
-    Raises:
-        InputError: The chat template cannot be read, or the stand-in is missing or altered.
-    """
+    """Return the settings that decide a policy; a chat template and the stand-in count by content, not by file."""
     values = policy.model_dump(mode="json") | {"chat_template": given_template(policy)}
     return values | ({"stand_in_files": digests()} if policy.stand_in else {})
 

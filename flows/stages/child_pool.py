@@ -1,20 +1,18 @@
-"""Concurrent children of a run: mapped by Prefect, limited in number, and ended together."""
+"""Concurrent children of a run: a thread for each work, limited in number, and ended together."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-from prefect.futures import PrefectFuture
-from prefect.task_runners import ThreadPoolTaskRunner
-from prefect.transactions import CommitMode, transaction
 from pydantic import BaseModel
 
-from flows.runtime.prefect_run import is_recorded
+from flows.runtime.run_page import is_recorded
 from flows.runtime.signals import refuse_if_interrupted
 from schemas.config.config import Config
 from schemas.errors import Interrupted
@@ -22,7 +20,7 @@ from tasks.policy.child import SECONDS_TO_END, THREADS, ChildProcess, ask_to_end
 
 Result = TypeVar("Result")
 
-SECONDS_OF_A_WAIT = 1.0
+SECONDS_OF_A_WAIT: Final = 1.0
 ENDED: Final = "ended with the others; run the same command again to resume from here"
 
 
@@ -46,36 +44,32 @@ class ChildPool:
         """Why no other child begins."""
 
     def map(self, works: Mapping[str, Callable[[], Result]], *, first_decides: bool = False) -> dict[str, Result]:
-        """Do each work in a Prefect task of its name; mapped work may map in turn. Unrecorded, one after the other.
+        """Do each work in a thread of the run that calls; mapped work may map in turn. Unrecorded, one after the other.
 
         All end before a failure is raised, an interruption first, otherwise in the order of the works: one training's
-        results are kept though another failed.
-
-        Args:
-            works: The works by their names.
-            first_decides: A failure of the first one ends the others' children, and is raised.
+        results are kept though another failed. With `first_decides`, a failure of the first ends the others' children,
+        and is raised.
         """
         if not is_recorded():
             return {name: work() for name, work in works.items()}
-        with ThreadPoolTaskRunner[Any](max_workers=self._at_once) as runner:
-            guarded = [self._unless_ended(work) for work in works.values()]
+        with ThreadPoolExecutor(self._at_once) as threads:
+            # The context has the run of Prefect that the stages of each work are parts of.
+            guarded = {name: partial(copy_context().run, self._unless_ended, work) for name, work in works.items()}
+            futures = {name: threads.submit(work) for name, work in guarded.items()}
             try:
-                futures = runner.map(_run, {"name": list(works), "work": guarded})
-                for number, future in enumerate(futures):
-                    _wait_for(future)
+                for number, future in enumerate(futures.values()):
+                    # A signal that arrives in another thread wakes no wait without a timeout.
+                    while not wait([future], SECONDS_OF_A_WAIT).done:
+                        refuse_if_interrupted()
                     if first_decides and number == 0:
                         future.result()
             except BaseException:
                 self._end()
                 raise
-            return _results(dict(zip(works, futures, strict=True)))
+        return _results(futures)
 
     def run_child(self, module: str, request: BaseModel, folder: Path, **named: Any) -> str | None:
-        """Run a child once there is room for it, and return its device, as `tasks.policy.child.run_child` does.
-
-        Raises:
-            TucanoError: The child failed, was killed, or all were ended.
-        """
+        """Run a child once there is room for it, and return its device, as `tasks.policy.child.run_child` does."""
         with self._slots:
             try:
                 return run_child(module, request, folder, threads=self._threads, started=self._add, **named)
@@ -92,12 +86,9 @@ class ChildPool:
         with turns:
             yield
 
-    def _unless_ended(self, work: Callable[[], Result]) -> Callable[[], Result]:
-        def guarded() -> Result:
-            self._refuse_where_ended()
-            return work()
-
-        return guarded
+    def _unless_ended(self, work: Callable[[], Result]) -> Result:
+        self._refuse_where_ended()
+        return work()
 
     def _add(self, child: ChildProcess) -> None:
         with self._lock:
@@ -129,33 +120,11 @@ def pool_of(config: Config) -> ChildPool | None:
 
 def do_all(pool: ChildPool | None, works: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
     """Do each work, at once in a pool, or one after the other in this thread."""
-    # Prefect maps no empty list.
-    return pool.map(works) if pool is not None and works else {name: work() for name, work in works.items()}
+    return pool.map(works) if pool is not None else {name: work() for name, work in works.items()}
 
 
-def _results(futures: Mapping[str, PrefectFuture[Any]]) -> dict[str, Any]:
-    """Return all results, or raise: an interruption before any failure, for interrupted work can resume."""
-    results, failures = {}, []
-    for name, future in futures.items():
-        try:
-            results[name] = future.result()
-        except Exception as error:  # noqa: BLE001 - one of them is raised when all are known
-            failures.append(error)
+def _results(futures: Mapping[str, "Future[Result]"]) -> dict[str, Result]:
+    failures = [error for future in futures.values() if (error := future.exception()) is not None]
     if failures:
         raise min(failures, key=lambda error: not isinstance(error, Interrupted))
-    return results
-
-
-def _wait_for(future: PrefectFuture[Any]) -> None:
-    """Wait in short intervals: a signal that arrives in another thread does not wake a wait without a timeout."""
-    done = threading.Event()
-    future.add_done_callback(lambda _: done.set())
-    while not done.wait(SECONDS_OF_A_WAIT):
-        refuse_if_interrupted()
-
-
-@task(name="concurrent", task_run_name="{name}", cache_policy=NO_CACHE)
-def _run(name: str, work: Callable[[], object]) -> object:  # noqa: ARG001 - the run's name
-    # Otherwise Prefect keeps what a finished stage made only when all works of this one have ended well.
-    with transaction(commit_mode=CommitMode.EAGER):
-        return work()
+    return {name: future.result() for name, future in futures.items()}

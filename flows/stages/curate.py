@@ -5,17 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import warn
-from flows.runtime.prefect_run import stage_flow
+from flows.runtime.run_page import stage_flow
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
-from flows.stages.shard_runners import map_shards
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.summary import SUMMARY_FILE
 from tasks.curate import stage as curate_stage
+from tasks.curate.processes import in_processes
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.source import file_digests
+from tasks.lineage.store.content import file_digests
 from tasks.policy.published import given_template
 from tasks.policy.stand_in import digests
 
@@ -36,7 +36,9 @@ def dataset_stage(config: Config, prompts: StageResult) -> Stage:
     """Return the stage."""
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        curate_stage.run(config.curate, config.policy, prompts.path, output, progress, map_shards(config.curate))
+        curate_stage.run(
+            config.curate, config.policy, prompts.path, output, progress, in_processes(config.curate.workers)
+        )
 
     return Stage(
         name="curate",
@@ -52,7 +54,7 @@ def dataset_stage(config: Config, prompts: StageResult) -> Stage:
 
 def _key_inputs(config: Config) -> dict[str, Any]:
     """Return the settings that decide the dataset: files by content; workers not at all."""
-    workers = {"runner", "workers", "dask_address", "shard_rows"}
+    workers = {"workers", "shard_rows"}
     values = config.curate.model_dump(mode="json", exclude={*workers, "general", "known_to_base", "references"})
     if config.curate.known_to_base is not None:
         values["known_to_base"] = file_digests([config.curate.known_to_base])

@@ -1,48 +1,48 @@
 """Flow `evaluate`: base, challengers, champion and rivals on the test split, which no earlier stage reads."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import say, warn
-from flows.runtime.prefect_run import is_recorded, show_markdown, stage_flow
-from flows.runtime.run_page import linked_to_mlflow, mlflow_file
-from flows.runtime.session import mlflow_store
-from flows.stages.answers import Answering, Made, answer, answer_rival, answer_rungs
+from flows.runtime.run_page import is_recorded, linked_to_mlflow, mlflow_file, show_markdown, stage_flow
+from flows.stages.answers import SFT, Answering, Made, answer, answer_rival, answer_rungs
 from flows.stages.base import merge, published
 from flows.stages.child_pool import do_all
-from flows.stages.evaluated import Champion, champion_for, logged_training, traced_answers
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
-from schemas.config.config import Config
 from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import JudgeConfig
+from schemas.config.train import TrainConfig
+from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, REPORT_TEXT, TUNED, read_report
-from tasks.evaluate.completions.page import PAGE_FILE, unpacked
-from tasks.evaluate.judge.insights import JudgeReport, judge_insights
-from tasks.evaluate.judge.question import AnsweredPrompt
+from tasks.evaluate.completions.page import PAGE_FILE
+from tasks.evaluate.completions.rows import LoggedTraining, RaisedAlarm
+from tasks.evaluate.judge import AnswerPair, JudgeReport, judge_insights
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
 from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.page import REPORT_PAGE
-from tasks.evaluate.stage import PUBLISHED, TUNED_NF4, Evaluation, ShownModel
+from tasks.evaluate.stage import PUBLISHED, Evaluation, ShownModel
 from tasks.evaluate.stage import run as run_evaluation
 from tasks.evaluate.stats.statistics import is_wide
-from tasks.lineage.mlflow.judging import Judgement, record_judgements
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.mlflow.traces import record_traces
+from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.personal_data.scrub import scrub_column
 from tasks.policy.endpoint import EndpointError
 from tasks.report.language import spoken
 from tasks.report.number_format import interval, signed
-from tasks.train.summaries import read_summary, rewards_by_task
+from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER
+from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, read_summary, rewards_by_task
+from tasks.train.watch.alarms import past_alarms
 
 STAGE = "evaluate"
 AS_SERVED = (
@@ -50,7 +50,46 @@ AS_SERVED = (
     "for all tasks merged into its base."
 )
 OF_THE_PUBLISHED = "the model as it is published, before its warm start"
-BESIDE_NF4 = "its own adapter beside the NF4 base that it was trained on, which is not what is served"
+
+
+@dataclass(frozen=True)
+class Champion:
+    """A promoted policy and the base that it was trained on."""
+
+    policy: ArtifactRecord
+    base: ArtifactRecord
+
+
+def champion_for(session: Session, challenger: ArtifactRecord) -> Champion | None:
+    """Return the registry's champion; None where there is none.
+
+    A challenger that became the champion is compared with its predecessor, if that still exists: a repeated command
+    then gives the same result.
+    """
+    store, registry = session.store, session.registry
+    names = session.config.promote
+    holder = registry.holder(names.model_name, names.alias)
+    if holder is None:
+        return None
+
+    def load(sha256: str) -> Champion:
+        store.verify(sha256)
+        policy = store.record(sha256)
+        return Champion(policy, store.record(policy.inputs["base"]))
+
+    if holder.policy == challenger.sha256:
+        known = {version.policy for version in registry.versions(names.model_name)}
+        with suppress(ArtifactDamaged):
+            before = store.record(holder.evaluation).inputs.get("champion")
+            return load(before) if before is not None and before in known else None
+        return None
+    try:
+        return load(holder.policy)
+    except ArtifactDamaged as error:
+        raise InputError(
+            f"the champion, version {holder.version}, cannot be compared with: {error}; bring its artifact back, or "
+            "leave it out with --set evaluate.against_champion=false"
+        ) from error
 
 
 @stage_flow(STAGE)
@@ -64,19 +103,11 @@ def evaluate(
 
     All policies, by training seed, are compared with the base; the one that may be promoted with the champion too.
     These answer as they are or would be served, on weights that are not quantized: a policy merged into its base, or
-    beside it where each task has an adapter of its own. What decides nothing answers too: after a training on an NF4
-    base the policy that may be promoted beside that base; where the model had a warm start, that model before it;
-    and the rivals.
-
-    Args:
-        session: The session, whose pool runs the children that answer.
-        given: What the training started from, by role: the prompts, whose store SQL is executed on; the dataset, whose
-            test split is answered; the base; and the audit, which has the people's scores for a judge.
-        policies: The trained policies, by training seed.
-        for_rungs: What was made for the rungs, by stage (`flows.stages.answers.rung_makers`).
+    beside it where each task has an adapter of its own. What decides nothing answers too: where the model had a warm
+    start, that model before it; and the rivals.
     """
     config, store = session.config, session.store
-    prompts, dataset, base, audit = (given[role] for role in ("prompts", "dataset", "base", "audit"))
+    prompts, dataset, base = (given[role] for role in ("prompts", "dataset", "base"))
     chosen, judge = best_seed(policies), config.evaluate.judge
     champion = champion_for(session, policies[chosen].record) if config.evaluate.against_champion else None
     plan = _plan(session, dataset, base, policies, champion)
@@ -96,19 +127,16 @@ def evaluate(
     answering += [as_served(names[seed], base.record, each.record) for seed, each in policies.items()]
     if champion is not None:
         answering.append(as_served(CHAMPION, champion.base, champion.policy))
-    if config.train.load_in_4bit:
-        answering.append(Answering(TUNED_NF4, base.record, policies[chosen].record, load_in_4bit=True))
     before = published(session, dataset, base)
     if before is not None:
         answering.append(Answering(PUBLISHED, before.record, None))
     answers = do_all(session.pool, {who.name: partial(answer, session, dataset, plan, who) for who in answering})
     answers |= _answers_of_rivals(session, dataset, plan)
     rungs = answer_rungs(session, dataset, plan, base, for_rungs)
-    answers |= {each.name: each.result for each in rungs.answered.values()}
-    made = {name: result for each in rungs.answered.values() for name, result in each.made.items()}
+    answers |= {str(rung): each for rung, each in rungs.answered.items()}
+    made = {name: each for name, each in for_rungs.items() if SFT in rungs.answered and isinstance(each, StageResult)}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
-    ours = {PUBLISHED: OF_THE_PUBLISHED, TUNED_NF4: BESIDE_NF4}
-    others = [ShownModel(name, answers[name].path, what) for name, what in ours.items() if name in answers]
+    others = [ShownModel(PUBLISHED, answers[PUBLISHED].path, OF_THE_PUBLISHED)] if before else []
     others += [ShownModel(rival.name, answers[f"rival-{rival.name}"].path, rival.model, rival) for rival in rivals]
     models = {BASE: base.record, **{f"policy-{names[seed]}": each.record for seed, each in policies.items()}}
     models |= {CHAMPION: champion.policy} if champion else {}
@@ -132,7 +160,7 @@ def evaluate(
             tuned={seed: answers[names[seed]].path for seed in policies},
             champion=answers[CHAMPION].path if champion else None,
             others=others,
-            rungs={rung: each.result.path for rung, each in rungs.answered.items()},
+            rungs={rung: each.path for rung, each in rungs.answered.items()},
             over_rungs=config.promote.over_rungs,
             chosen_seed=chosen,
             known=Background(
@@ -148,11 +176,11 @@ def evaluate(
             prices=config.workers.prices,
             trainings=[logged_training(seed, policy) for seed, policy in policies.items()],
             scrub=scrub_column,
-            judge=partial(_judge, session, judge, audit, mlflow_run, progress) if judge else None,
+            judge=partial(_judge, session, judge, progress) if judge else None,
             output=output,
         )
         run_evaluation(evaluation, progress)
-        _show_in_mlflow(config, mlflow_run, output)
+        mlflow_run.log_figures(metrics_of_report(read_report(output)))
 
     stage = Stage(
         name=STAGE,
@@ -209,16 +237,7 @@ def _answers_of_rivals(session: Session, dataset: StageResult, plan: StageResult
     return answers
 
 
-def _show_in_mlflow(config: Config, mlflow_run: StageRun, evaluation: Path) -> None:
-    """Let MLflow's run show the report's figures, and as traces a sample of the page of completions."""
-    mlflow_run.log_figures(metrics_of_report(read_report(evaluation)))
-    rows = unpacked((evaluation / PAGE_FILE).read_text(encoding="utf-8"))
-    uri, _ = mlflow_store(config.state)
-    record_traces(uri, mlflow_run.run_id, config.rewards.spec, list(traced_answers(rows)))
-
-
 def _every_completion(result: StageResult, session: Session) -> str:
-    """Return a link to the browser of completions, where MLflow has it."""
     if not is_recorded():
         return ""
     page = mlflow_file(result.record, PAGE_FILE, session.recorder.experiment_id, session.config)
@@ -271,12 +290,7 @@ def _plan(
 
 
 def wide_margins(margin: float, training: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each task of whose base's score the margin is more than half, before anything is answered.
-
-    Args:
-        margin: The margin, in score.
-        training: The summary of a training, which validated its policy before the first step.
-    """
+    """Return a sentence for each task of whose base's validation score the margin is more than half."""
     return [
         f"evaluate.margin {margin:g} is more than half of what the base scores on {task}, {found['before']:.3f} on "
         "validation; a loss within it is no small one, and its exclusion is no reason to promote: set a smaller margin"
@@ -292,22 +306,11 @@ def _learning_curve(policy: Path) -> LearningCurve:
 
 
 def _judge(
-    session: Session,
-    judge: JudgeConfig,
-    audit: StageResult,
-    mlflow_run: StageRun,
-    progress: Progress,
-    answers: Sequence[AnsweredPrompt],
+    session: Session, judge: JudgeConfig, progress: Progress, answers: Sequence[AnswerPair]
 ) -> JudgeReport | None:
     """Let the judge compare; it decides nothing, so an unreachable judge stops nothing."""
-
-    def record(name: str, judgements: Sequence[Judgement]) -> None:
-        uri, _ = mlflow_store(session.config.state)
-        record_judgements(uri, mlflow_run.run_id, name, judge.model, judgements)
-
-    folder, seed = session.folder("judge"), session.config.seed
     try:
-        return judge_insights(judge, answers, audit.path, seed, work=folder, record=record, progress=progress)
+        return judge_insights(judge, answers, session.config.seed, session.folder("judge"), progress)
     except EndpointError as error:
         warn(f"{error}; the report goes without it, until the evaluation is made again with --fresh", STAGE)
         return None
@@ -320,3 +323,23 @@ def _figures(folder: Path) -> Mapping[str, Any]:
         for name, block in (("overall", report["overall"]), *report["tasks"].items())
     }
     return {"verdict": report["gate"]["verdict"], **figures, "look": report["looks"]["number"]}
+
+
+def logged_training(seed: int, policy: StageResult) -> LoggedTraining:
+    """Return a training's rollouts, validations and alarms; trainings of one task each count as one."""
+    # Limits decide no policy, so the run's own may have changed since.
+    recorded = policy.record.config.get("train", {})
+    # Other fields may be those of an earlier version.
+    recipe = TrainConfig.model_validate({name: recorded[name] for name in ("alarms", "iterations") if name in recorded})
+    alone = [file.parent for file in sorted((policy.path / TASKS_FOLDER).glob(f"*/{SUMMARY_FILE}"))]
+    alarms = [
+        RaisedAlarm(alarm.step, alarm.name, alarm.text)
+        for folder in alone or [policy.path]
+        for alarm in past_alarms(read_summary(folder), recipe.alarms, recipe.iterations)
+    ]
+    return LoggedTraining(
+        seed,
+        tuple(log for folder in alone or [policy.path] for log in sorted((folder / ROLLOUTS_FOLDER).glob("*.parquet"))),
+        {entry["step"]: entry["by_task"] for entry in read_summary(policy.path)["validation"]},
+        tuple(sorted(alarms, key=lambda alarm: alarm.step)),
+    )

@@ -31,23 +31,7 @@ MERGED: Final = "merged"
 def export_version(
     config: Config, number: str | None, kind: ExportFormat, draft: Path, goal: Path, progress: Progress
 ) -> dict[str, Any]:
-    """Write a version to a folder, and prove it.
-
-    Args:
-        config: The configuration, whose state folder has the version.
-        number: The version's number in the registry; None for the champion.
-        kind: The format.
-        draft: Empty folder that is filled.
-        goal: Where it will be.
-        progress: Called with the progress.
-
-    Returns:
-        The command's document: the version, its format, and a proof of each file.
-
-    Raises:
-        InputError: There is no such version, or it cannot be had in this format.
-        GateRefused: What was written is not the version.
-    """
+    """Write a version to a folder, and prove it."""
     store = existing_store(config, "no model is there that could be exported")
     parts = version_parts(config, store, number, instead="export one that is registered with `tucano export {}`")
     adapters = _adapters(store, parts, kind)
@@ -124,7 +108,6 @@ def _weights(
 
 
 def _proven(config: Config, proof: ExportProof, own: list[float | None], draft: Path) -> Mapping[str, Any]:
-    """Return a file's proof, with the reward that the format costs and its interval."""
     pairs = [(mine, its) for mine, its in zip(own, proof.rewards, strict=True) if mine is not None and its is not None]
     lost = np.array([[mine - its] for mine, its in pairs])
     interval = mean_interval(lost, config.evaluate.resamples, np.random.default_rng(config.seed)) if pairs else None

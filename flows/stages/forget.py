@@ -18,7 +18,6 @@ from flows.runtime.stores import open_recorder, open_store, served_logs
 from flows.stages.curate import dataset_stage
 from flows.stages.remote import open_shared
 from flows.stages.runner import Session, StageResult, run_stage
-from flows.stages.shard_runners import map_shards
 from flows.stages.synthesize import SERVED_PROMPTS_FOLDER, prompts_stage
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
@@ -38,6 +37,7 @@ from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
 from tasks.curate import stage as curate_stage
 from tasks.curate.files import split_file
+from tasks.curate.processes import in_processes
 from tasks.lineage.erase.find import AskedKind, Reached, reached
 from tasks.lineage.erase.log_lines import RemovedLines, holds_them, remove_lines, unreadable
 from tasks.lineage.erase.plan import Forgetting, identities_left, planned, to_remove
@@ -65,7 +65,7 @@ ON_SERVER: Final = (
 
 @dataclass(frozen=True)
 class FoundPerson:
-    """What a person's data reached, and what finds them; only in memory."""
+    """The reach of a person's data, and the means to find them; only in memory."""
 
     reached: Reached
     person: Person
@@ -73,11 +73,7 @@ class FoundPerson:
 
 
 def look(config: Config, identifier: str, kind: AskedKind | None) -> FoundPerson:
-    """Find what a person's data reached.
-
-    Raises:
-        InputError: Nothing has the identifier, or several persons' things have it.
-    """
+    """Find what a person's data reached."""
     inventory = read_inventory(artifacts_folder(config))
     root = config.state.root
     found = find_known(root, identifier, partial(reached, inventory, kind=kind))
@@ -87,11 +83,7 @@ def look(config: Config, identifier: str, kind: AskedKind | None) -> FoundPerson
 
 
 def plan(config: Config, found: FoundPerson, identifier: str, kind: AskedKind | None) -> Forgetting:
-    """Return what has to be done, before anything is.
-
-    Raises:
-        InputError: Too few rows would be left to make the models again.
-    """
+    """Return what has to be done, before anything is."""
     inventory = read_inventory(artifacts_folder(config))
     state = planned(inventory, found.reached, config.digest(), identifier.strip(), kind)
     chain = _chain_data(config, state.holding)
@@ -116,11 +108,7 @@ def plan(config: Config, found: FoundPerson, identifier: str, kind: AskedKind | 
 
 
 def outlook(config: Config, identifier: str, kind: AskedKind | None) -> dict[str, Any]:
-    """Return as a JSON document what a forgetting would do; nothing is changed.
-
-    Raises:
-        InputError: As of `look` and `plan`.
-    """
+    """Return as a JSON document what a forgetting would do; nothing is changed."""
     state = plan(config, look(config, identifier, kind), identifier, kind)
     gone = to_remove(read_inventory(artifacts_folder(config)), state)
     versions = state.versions_of(gone)
@@ -138,11 +126,7 @@ def outlook(config: Config, identifier: str, kind: AskedKind | None) -> dict[str
 
 
 def refuse_removal_alone(config: Config, state: Forgetting) -> None:
-    """Refuse a forgetting that removes registered versions and makes none in their place.
-
-    Raises:
-        InputError: It would, as where the shop's files were changed before.
-    """
+    """Refuse a forgetting that removes registered versions and makes none in their place."""
     versions = state.versions_of(to_remove(read_inventory(artifacts_folder(config)), state))
     if versions and not state.data:
         raise InputError(
@@ -181,7 +165,9 @@ def _refuse_too_few(config: Config, before: Mapping[str, Path], person: Person, 
         dataset.mkdir()
         try:
             prompts_without(before["prompts"], person, state.key, without)
-            curate_stage.run(config.curate, config.policy, without, dataset, silent, map_shards(config.curate))
+            curate_stage.run(
+                config.curate, config.policy, without, dataset, silent, in_processes(config.curate.workers)
+            )
         except InputError as error:
             raise InputError(f"without these rows no dataset can be made: {error}") from None
         had, left = (Counter(read_prompt_table(each / TRAIN_FILE)["task"]) for each in (before["dataset"], dataset))
@@ -194,11 +180,7 @@ def _refuse_too_few(config: Config, before: Mapping[str, Path], person: Person, 
 
 
 def require_logs(config: Config) -> None:
-    """Refuse to begin while a gateway writes to the logs, or where one, a sheet or the references cannot be read.
-
-    Raises:
-        InputError: So it is.
-    """
+    """Refuse to begin while a gateway writes to the logs, or where one, a sheet or the references cannot be read."""
     if faults := _faults(config):
         raise InputError(f"{'; '.join(faults)}; nothing was removed yet: see to it, and give the same command again")
 
@@ -253,7 +235,6 @@ def clean_logs(config: Config, state: Forgetting, found: FoundPerson) -> Forgett
 
 
 def _anonymize(store: Path, person: Person, secret: bytes) -> int:
-    """Make a person's rows of the store beside a sheet nobody's; no line leaves."""
     finish_replacement(store)
     if store.is_dir():
         replace_store(anonymous(read_store(store), person, secret), store)
@@ -299,11 +280,7 @@ def _sheets_of(config: Config) -> list[Path]:
 
 @contextmanager
 def _alone(place: Path) -> Iterator[None]:
-    """Hold some logs, to which a gateway would go on writing.
-
-    Raises:
-        InputError: A gateway writes to it.
-    """
+    """Hold some logs, to which a gateway would go on writing."""
     with ExitStack() as stack:
         folder = place if place.is_dir() else place.parent
         for locked in (folder, folder / FEEDBACK_FOLDER):
@@ -422,7 +399,6 @@ def _remove_training(config: Config, training: str) -> None:
 
 
 def _empty_work(work: Path) -> None:
-    """Remove what children left; a served model's child has its folder in use."""
     for folder in work.glob("*"):
         if folder.is_dir() and not folder.name.startswith("serve-"):
             shutil.rmtree(folder)
@@ -447,7 +423,6 @@ def _remove_from_mlflow(config: Config, state: Forgetting, versions: set[str]) -
 
 
 def _drew(person: Person, mirror: Mirror, manifest: Manifest) -> bool:
-    """Return whether a training drew one of a person's prompts, ended or not."""
     return not person.prompts.isdisjoint(sampled_prompts(manifest.files, partial(mirror.read, manifest)))
 
 
@@ -514,12 +489,7 @@ def _elsewhere(config: Config) -> Iterator[str]:
 
 
 def to_do(config: Config, versions: Collection[str]) -> list[str]:
-    """Return a sentence for each thing that only people can do.
-
-    Args:
-        config: The configuration.
-        versions: The registered versions that are removed.
-    """
+    """Return a sentence for each thing that only people can do."""
     found = []
     if config.synthesize.olist_dir is not None:
         found.append(f"take the rows out of {config.synthesize.olist_dir} too: the next synthesis reads it")

@@ -19,7 +19,7 @@ import uvloop
 from flows.runtime.console import say
 from flows.runtime.session import private_files, read_no_settings_here, work_folder
 from flows.runtime.signals import ENDING
-from flows.runtime.stores import existing_store, read_registry, served_logs
+from flows.runtime.stores import existing_store, open_registry, served_logs
 from flows.stages.registered_version import answers_of, verified_record
 from flows.stages.served_model import find_served_model
 from schemas.config.config import Config
@@ -56,18 +56,7 @@ _log = logging.getLogger(__name__)
 
 
 def run_gateway(config: Config, number: str | None, listening: socket.socket) -> None:
-    """Serve a version until SIGTERM or Ctrl-C.
-
-    Args:
-        config: The configuration, whose state folder has the artifacts.
-        number: The version's number, which is then served whatever the registry says; None for the champion, which is
-            followed.
-        listening: The socket that clients connect to.
-
-    Raises:
-        TucanoError: It cannot be served.
-        Interrupted: A signal came before it answered anybody.
-    """
+    """Serve a version until SIGTERM or Ctrl-C."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
         uvloop.run(_serve(config, number, listening))
@@ -92,13 +81,7 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
         challenger = await _challenger(config, deploy)
         metrics = Metrics()
         answering = AnswerService(
-            deployment,
-            serve,
-            challenger=challenger,
-            log=log,
-            scrub=_scrubbed,
-            metrics=metrics,
-            larger=larger,
+            deployment, serve, challenger=challenger, log=log, scrub=_scrubbed, metrics=metrics, larger=larger
         )
         app = build_app(
             answering,
@@ -154,11 +137,7 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
 
 
 async def _deploy(config: Config, sockets: Path, number: str | None) -> DeployedVersion:
-    """Start a version's engine, and compare its golden answers; the champion's where no number is given.
-
-    Raises:
-        TucanoError: There is no such version, or its engine does not answer, or otherwise than at the evaluation.
-    """
+    """Start a version's engine, and compare its golden answers; the champion's where no number is given."""
     serve, process = config.serve, None
     model, dataset = await asyncio.to_thread(find_served_model, config, number, base=False, answer_all=serve.answer_all)
     if serve.engine_url is not None:
@@ -204,7 +183,7 @@ async def _check(config: Config, deployment: DeployedVersion, dataset: Path) -> 
 
 def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPrompt]:
     store = existing_store(config, "no model is there that could answer")
-    version = read_registry(config).version(config.promote.model_name, model.number)
+    version = open_registry(config).version(config.promote.model_name, model.number)
     evaluation = verified_record(store, version.evaluation, f"the evaluation of {model.name}")
     try:
         answers = answers_of(store, evaluation, version)
@@ -234,11 +213,7 @@ async def _challenger(config: Config, deploy: Deploy) -> DeployedVersion | None:
 
 
 async def _follow(
-    config: Config,
-    number: str | None,
-    answering: AnswerService,
-    metrics: Metrics,
-    deploy: Deploy,
+    config: Config, number: str | None, answering: AnswerService, metrics: Metrics, deploy: Deploy
 ) -> None:
     """Follow the registry's champion, unless a version was named or somebody else runs the engine."""
     if number is not None or config.serve.engine_url is not None:
@@ -246,7 +221,7 @@ async def _follow(
     names = config.promote
 
     def find() -> str | None:
-        champion = read_registry(config).holder(names.model_name, names.alias)
+        champion = open_registry(config).holder(names.model_name, names.alias)
         return None if champion is None else champion.version
 
     def report(outcome: str, version: str, sentence: str) -> None:
@@ -258,13 +233,7 @@ async def _follow(
         emit_switch(names.model_name, version, outcome, sentence)
 
     await follow(
-        answering,
-        answering.deployment.model.number,
-        find,
-        deploy,
-        report,
-        metrics,
-        seconds=config.serve.follow_seconds,
+        answering, answering.deployment.model.number, find, deploy, report, metrics, seconds=config.serve.follow_seconds
     )
 
 

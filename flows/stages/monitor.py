@@ -10,8 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from flows.runtime.prefect_run import show_markdown, show_table
-from flows.runtime.run_page import linked_to_mlflow
+from flows.runtime.run_page import linked_to_mlflow, show_markdown, show_table
 from flows.stages.registered_version import answers_of
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord
@@ -44,7 +43,7 @@ class Monitored:
 
     champion: ServingChampion
     stage: StageResult
-    """Where nobody was answered: what was found last."""
+    """The monitoring that was found last, if nobody was answered since."""
     found: Mapping[str, Any]
     """Content of `drift.json`."""
     seconds: Mapping[str, float]
@@ -52,7 +51,7 @@ class Monitored:
     silence: OperationsAlarm | None
     """That nobody is answered any more, which is of the present and not of the logs: no artifact has it."""
     is_new: bool = True
-    """Whether the logs had anything to look at."""
+    """True if the logs had anything to look at."""
 
     @property
     def reasons(self) -> list[str]:
@@ -62,17 +61,7 @@ class Monitored:
 
 
 def monitor_logs(session: Session, files: LogFiles) -> Monitored:
-    """Score the logs and look for drift, or reuse what was found in the same logs; show it on the run's page.
-
-    Args:
-        session: The session.
-        files: The logs.
-
-    Raises:
-        InputError: There is no champion, its evaluation is lost, or the logs cannot be read; or they have no answer,
-            and none was ever monitored.
-        Interrupted: A process that scored was killed.
-    """
+    """Score the logs and look for drift, or reuse what was found in the same logs; show it on the run's page."""
     config = session.config
     champion, inputs, order_only = _champion(session)
     if not files.has_rows:
@@ -136,16 +125,7 @@ def _silence(last: datetime, config: Config) -> OperationsAlarm | None:
 
 
 def _last_found(session: Session, champion: ServingChampion, newest: datetime | None) -> Monitored | None:
-    """Return the last monitoring with the alarm that nobody has been answered since.
-
-    Args:
-        session: The session.
-        champion: The serving model.
-        newest: Time of the newest row, of whatever model; None where there is no row.
-
-    Returns:
-        None where no answer was ever monitored, or the last is too new for an alarm.
-    """
+    """Return the last monitoring with the alarm that nobody has been answered since."""
     store = session.store
     monitored = [(record, read_monitoring(store.path(record.sha256))) for record in store.records("monitoring")]
     # A version before kept no such time.
@@ -161,11 +141,6 @@ def _last_found(session: Session, champion: ServingChampion, newest: datetime | 
 
 
 def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
-    """Find the serving model, its evaluation, and its promotion.
-
-    Raises:
-        InputError: There is none, or its evaluation or its answers are lost.
-    """
     names, store = session.config.promote, session.store
     version = session.registry.holder(names.model_name, names.alias)
     if version is None:
@@ -250,7 +225,6 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 
 
 def _show(config: Config, result: StageResult) -> None:
-    """Show the figures on the run's page."""
     rows = [
         {name: round(value, 4) if isinstance(value, float) else str(value) for name, value in row.items()}
         for row in last_days(result.path)

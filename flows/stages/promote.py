@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import say
-from flows.runtime.prefect_run import show_markdown, stage_flow
-from flows.runtime.run_page import linked_to_mlflow
-from flows.runtime.stores import open_registry, read_registry
+from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
+from flows.runtime.stores import open_registry
 from flows.stages.base import merge
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.config.config import Config
@@ -50,15 +49,6 @@ def promote(
 
     On the gate's word the alias moves once for each policy: run again or evaluated again later, it undoes no rollback
     and no newer promotion.
-
-    Args:
-        session: The session.
-        policy: The trained policy.
-        evaluation: What was found of it.
-        base: The base that it was trained on.
-        dataset: The dataset, whose validation prompts a model that is still to be merged is checked on.
-        by_hand: A person asks for this version: it is promoted also where its policy was before.
-        forced: A person's reason to promote it though the gate said no; None: the gate's word counts.
     """
     config = session.config
     inputs = {"policy": policy, "evaluation": evaluation, "base": base, "dataset": dataset}
@@ -139,7 +129,6 @@ def _add_model(
     decoding: Decoding,
     progress: Progress,
 ) -> None:
-    """Package the model for MLflow, and add the package to its version."""
     work, name = session.folder(PACKAGE), session.config.promote.model_name
     shutil.rmtree(work, ignore_errors=True)
     request = PackageRequest(
@@ -163,13 +152,13 @@ def read_decision(folder: Path) -> Mapping[str, Any]:
 def _is_registered(config: Config, result: StageResult, policy: StageResult, evaluation: StageResult) -> bool:
     version = read_decision(result.path)["version"]
     name = config.promote.model_name
-    return read_registry(config).knows(name, version, policy.record.sha256, evaluation.record.sha256)
+    return open_registry(config).knows(name, version, policy.record.sha256, evaluation.record.sha256)
 
 
 def _carry_out(config: Config, result: StageResult, *, by_hand: bool) -> str:
     """Move the alias where that is due, and return a sentence that says where it is now."""
     decision, names = read_decision(result.path), config.promote
-    registry = read_registry(config)
+    registry = open_registry(config)
     version = registry.version(names.model_name, decision["version"])
     champion = registry.holder(names.model_name, names.alias)
     this = f"version {version.version} of {names.model_name}"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from flows.runtime.console import say
 from flows.runtime.session import BYTES_NEEDED, session, state_folder
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import open_recorder, open_registry, open_store, read_registry
+from flows.runtime.stores import open_recorder, open_registry, open_store
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -21,12 +21,7 @@ UNFINISHED: Final = "interrupted before it was done; run the same command again"
 
 
 def roll_back(config: Config) -> Rollback:
-    """Move the alias back, and record that as a run; no model is read or written.
-
-    Raises:
-        InputError: No version held the alias before, or its policy is lost or damaged.
-        Interrupted: Ctrl-C or SIGTERM came first.
-    """
+    """Move the alias back, and record that as a run; no model is read or written."""
     names = config.promote
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
         recorder, registry = open_recorder(config), open_registry(config)
@@ -41,23 +36,10 @@ def roll_back(config: Config) -> Rollback:
 
 
 def promote_registered(config: Config, number: str | None, reason: str | None) -> dict[str, Any]:
-    """Promote a version that is still as it was evaluated, or report that the gate holds it.
-
-    Args:
-        config: The configuration.
-        number: The version's number in the registry; None: the newest.
-        reason: A person's reason to promote it though the gate holds it.
-
-    Returns:
-        The command's document: the version, the gate's verdict with its reasons, and whether it was promoted.
-
-    Raises:
-        InputError: There is no such version, or a part of it is lost or damaged.
-        Interrupted: Ctrl-C or SIGTERM came first.
-    """
+    """Promote a version that is still as it was evaluated, or report that the gate holds it."""
     names, store = config.promote, open_store(config)
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
-        registry = read_registry(config)
+        registry = open_registry(config)
         version = registry.version(names.model_name, number)
         champion = registry.holder(names.model_name, names.alias)
         records = _records(store, version)
@@ -110,11 +92,6 @@ def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactR
 
 
 def _records(store: ArtifactStore, version: PolicyVersion) -> dict[str, ArtifactRecord]:
-    """Find the artifacts that a version is made of, and verify every byte of them.
-
-    Raises:
-        InputError: A part is lost or damaged.
-    """
     records = {
         "evaluation": verified_record(store, version.evaluation, f"the evaluation of version {version.version}"),
         "policy": verified_record(store, version.policy, f"the policy of version {version.version}"),
@@ -126,16 +103,7 @@ def _records(store: ArtifactStore, version: PolicyVersion) -> dict[str, Artifact
 
 
 def verified_record(store: ArtifactStore, sha256: str, what: str) -> ArtifactRecord:
-    """Verify every byte of an artifact that a version is made of, and return its record.
-
-    Args:
-        store: The artifact store.
-        sha256: The artifact.
-        what: Name of the part for the message.
-
-    Raises:
-        InputError: It is lost or damaged.
-    """
+    """Verify every byte of an artifact that a version is made of, and return its record."""
     try:
         store.verify(sha256)
         return store.record(sha256)
@@ -147,11 +115,7 @@ def verified_record(store: ArtifactStore, sha256: str, what: str) -> ArtifactRec
 
 
 def answers_of(store: ArtifactStore, evaluation: ArtifactRecord, version: PolicyVersion) -> ArtifactRecord:
-    """Return a version's own answers to the test split, among those that its evaluation compared.
-
-    Raises:
-        ArtifactDamaged: The evaluation names none, or a record is lost.
-    """
+    """Return a version's own answers to the test split, among those that its evaluation compared."""
     for role, sha256 in evaluation.inputs.items():
         if role.startswith("answers-") and (record := store.record(sha256)).inputs.get("policy") == version.policy:
             return record

@@ -103,11 +103,7 @@ class Exchange:
     store: ArtifactStore
 
     def fetch(self, sha256: str) -> StageResult:
-        """Return an artifact of another machine, copied into this machine's store unless it is there whole.
-
-        Raises:
-            NotShared: The shared store does not have it whole either.
-        """
+        """Return an artifact of another machine, copied into this machine's store unless it is there whole."""
         if not self.store.is_whole(sha256):
             with self.store.draft() as draft:
                 self.store.adopt(draft, self.shared.pull(sha256, draft))
@@ -133,12 +129,7 @@ class Exchange:
         return None
 
     def answer(self, request: RemoteRequest, make: Callable[[Mapping[str, StageResult]], RemoteAnswer]) -> None:
-        """Do what a request asks for, unless it was done before, and leave the answer with what it names.
-
-        Args:
-            request: The request.
-            make: Does the work on the artifacts, which it is given by role.
-        """
+        """Do what a request asks for, unless it was done before, and leave the answer with what it names."""
         self.store.clean_drafts()
 
         def known(answer: RemoteAnswer) -> RemoteAnswer:
@@ -165,34 +156,14 @@ def open_exchange(config: Config) -> Exchange:
 
 
 def run_remotely(
-    session: Session,
-    deployment: str,
-    request: RemoteRequest,
-    parameter: str,
-    fetch: Callable[[RemoteAnswer], Result],
+    session: Session, deployment: str, request: RemoteRequest, fetch: Callable[[RemoteAnswer], Result]
 ) -> tuple[Result, bool]:
-    """Have a deployment do some work, or take its result of an equal request.
-
-    Args:
-        session: The session that waits. The deployment gets its configuration with another state folder.
-        deployment: The deployment, as FLOW/DEPLOYMENT.
-        request: The work.
-        parameter: The parameter of the deployment's flow that receives the request.
-        fetch: Brings here what an answer names.
-
-    Returns:
-        What was fetched, and whether it was made now.
-
-    Raises:
-        InputError: There is no such deployment, or its run was deleted.
-        Interrupted: Prefect's server went away.
-        TucanoError: The work failed.
-    """
+    """Have a deployment do some work, or take its result of an equal request."""
     exchange = open_exchange(session.config)
     if (found := exchange.read(request, fetch)) is not None:
         return found, False
     exchange.push(request.artifacts.values())
-    run_deployment_of(session.config, deployment, request, parameter)
+    run_deployment_of(session.config, deployment, request)
     if (found := exchange.read(request, fetch)) is not None:
         return found, True
     raise TucanoError(
@@ -201,7 +172,7 @@ def run_remotely(
     )
 
 
-def run_deployment_of(config: Config, deployment: str, request: RemoteRequest, parameter: str) -> None:
+def run_deployment_of(config: Config, deployment: str, request: RemoteRequest) -> None:
     """Run a deployment until it has done its work, or attach to its run for the same work."""
     _warn_of_no_worker(deployment, request)
     tag = f"{request.what}-{request.name[:16]}"
@@ -213,7 +184,7 @@ def run_deployment_of(config: Config, deployment: str, request: RemoteRequest, p
         deployment,
         parameters={
             "config": _remote_config(config).model_dump(mode="json"),
-            parameter: request.model_dump(mode="json"),
+            "request": request.model_dump(mode="json"),
         },
         # Two that request it at once get one run; after an ended run, a request is another attempt.
         idempotency_key=f"{request.name}-{earlier[0].id if earlier else 'first'}",
@@ -230,12 +201,7 @@ def run_deployment_of(config: Config, deployment: str, request: RemoteRequest, p
 
 
 def wait_for(run_id: UUID, request: RemoteRequest) -> FlowRun:
-    """Return a run once it has ended; it is cancelled if the run that waits is.
-
-    Raises:
-        InputError: It was deleted.
-        Interrupted: Prefect's server went away.
-    """
+    """Return a run once it has ended; it is cancelled if the run that waits is."""
     answered = time.monotonic()
     try:
         while True:

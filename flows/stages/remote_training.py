@@ -33,29 +33,14 @@ class TrainingRequest(RemoteRequest):
 
 
 def training_key(config: Config, inputs: Mapping[str, ArtifactRecord]) -> str:
-    """Return the digest of everything that decides the policies of all seeds: equal keys mean equal policies.
-
-    Args:
-        config: The run's configuration.
-        inputs: The artifacts that they are trained from, by role: prompts, dataset and base.
-    """
+    """Return the digest of everything that decides the policies of all seeds: equal keys mean equal policies."""
     code, seeds = entry_modules(config), training_seeds(config)
     keys = [stage_key(STAGE, code, key_inputs(config, seed), inputs) for seed in seeds]
     return hashlib.sha256("\n".join(keys).encode()).hexdigest()
 
 
 def train_remotely(session: Session, given: Mapping[str, StageResult]) -> dict[int, StageResult]:
-    """Have the configured deployment train the policies, and return them by seed.
-
-    Args:
-        session: The session.
-        given: The stages that training starts from: `DECIDING`, and the audit that allows it.
-
-    Raises:
-        InputError: There is no such deployment.
-        Interrupted: Prefect's server went away.
-        TucanoError: The training failed.
-    """
+    """Have the configured deployment train the policies, and return them by seed."""
     started, config, exchange = time.monotonic(), session.config, open_exchange(session.config)
     inputs = {role: given[role].record for role in DECIDING}
     request = TrainingRequest(
@@ -71,7 +56,7 @@ def train_remotely(session: Session, given: Mapping[str, StageResult]) -> dict[i
 
     policies = _trained_before(session, inputs) if session.fresh is None else None
     if policies is None:
-        made, is_new = run_remotely(session, str(config.workers.training), request, "given", fetch)
+        made, is_new = run_remotely(session, str(config.workers.training), request, fetch)
         seconds = time.monotonic() - started if is_new else 0.0
         policies = {seed: replace(policy, seconds=seconds, reused=not is_new) for seed, policy in made.items()}
     recorder = session.recorder
@@ -102,11 +87,7 @@ def _trained_before(session: Session, inputs: Mapping[str, ArtifactRecord]) -> d
 
 
 def train_for_another(session: Session, request: TrainingRequest, given: Mapping[str, StageResult]) -> RemoteAnswer:
-    """Train what another machine requests.
-
-    Raises:
-        InputError: This worker would train another thing.
-    """
+    """Train what another machine requests."""
     if training_key(session.config, {role: given[role].record for role in DECIDING}) != request.key:
         raise InputError(OTHER_CODE)
     session.recorder.end_abandoned()

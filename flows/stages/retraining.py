@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from flows.runtime.console import say
-from flows.runtime.prefect_run import is_recorded, run_log, show_markdown
-from flows.runtime.run_page import add_tags, mlflow_page
+from flows.runtime.run_page import add_tags, is_recorded, mlflow_page, run_log, show_markdown
 from flows.stages.runner import FRESH_FOLDER, Session, StageResult, shown_figures
 from flows.stages.synthesize import release_served_prompts
 from schemas.config.config import Config
@@ -105,7 +104,6 @@ def _tasks(report: Mapping[str, Any]) -> list[str]:
 
 
 def _stages(config: Config, stages: Mapping[str, StageResult]) -> list[str]:
-    """Return a table of the stages and a list of their figures."""
     rows = [_row(config, name, result) for name, result in stages.items()]
     figures = [f"- **{name}**: {shown_figures(result.figures)}" for name, result in stages.items() if result.figures]
     return ["", "| stage | made | seconds | artifact |", "|---|---|---:|---|", *rows, "", "Figures:", "", *figures]

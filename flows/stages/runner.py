@@ -20,11 +20,10 @@ from prefect.serializers import JSONSerializer
 from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
 
 from flows.runtime.console import say, stage_progress, warn
-from flows.runtime.prefect_run import is_recorded, run_log
-from flows.runtime.run_page import run_page
-from flows.runtime.session import BYTES_FOR_A_STAGE, prove_space, work_folder
+from flows.runtime.run_page import is_recorded, run_log, run_page
+from flows.runtime.session import BYTES_FOR_A_STAGE, mirror_address, prove_space, work_folder
 from flows.runtime.signals import refuse_if_interrupted
-from flows.runtime.stores import open_recorder, open_store, read_registry
+from flows.runtime.stores import open_recorder, open_registry, open_store
 from flows.stages.child_pool import ChildPool
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
@@ -32,7 +31,7 @@ from schemas.progress import Progress
 from schemas.source import source_digest, source_files
 from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.recorder import Recorder, StageRun
-from tasks.lineage.mlflow.registry import RegistryReader
+from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 
 Work = Callable[[Path, Progress, StageRun], Origin | None]
@@ -49,7 +48,7 @@ _ONLY_REUSE: Final = ContextVar("only_reuse", default=False)
 
 @dataclass(frozen=True)
 class Session:
-    """What every stage of a run is given."""
+    """Configuration, stores and children that every stage of a run is given."""
 
     config: Config
     run: str = ""
@@ -70,9 +69,14 @@ class Session:
         return open_recorder(self.config)
 
     @property
-    def registry(self) -> RegistryReader:
+    def registry(self) -> Registry:
         """The registered versions, to be read."""
-        return read_registry(self.config)
+        return open_registry(self.config)
+
+    @property
+    def mirror(self) -> str:
+        """The address of the checkpoints' mirror."""
+        return mirror_address(self.config)
 
     def folder(self, name: str) -> Path:
         """Return the folder in which a stage's child works."""
@@ -89,11 +93,7 @@ class WorkDue(Exception):
 
 @contextmanager
 def only_reuse() -> Iterator[None]:
-    """Make nothing during the block: what is not there yet ends it.
-
-    Raises:
-        WorkDue: There is something to make.
-    """
+    """Make nothing during the block: what is not there yet ends it."""
     token = _ONLY_REUSE.set(True)
     try:
         yield
@@ -102,11 +102,7 @@ def only_reuse() -> Iterator[None]:
 
 
 def begin_work(name: str) -> None:
-    """Refuse work inside `only_reuse`; call it before what costs time or changes anything.
-
-    Raises:
-        WorkDue: Nothing may be made now.
-    """
+    """Refuse work inside `only_reuse`; call it before what costs time or changes anything."""
     if _ONLY_REUSE.get():
         raise WorkDue(name)
 
@@ -242,17 +238,7 @@ def watched(name: str) -> Iterator[Progress]:
 
 
 def run_stage(stage: Stage, session: Session, *, again: bool = False) -> StageResult:
-    """Make a stage's artifact, or reuse the one of equal inputs.
-
-    Args:
-        stage: The stage.
-        session: The session. One that makes all again makes it though it exists, unless the same run did so before it
-            was interrupted.
-        again: Make it whatever exists.
-
-    Raises:
-        TucanoError: The stage failed in a way that its user can fix.
-    """
+    """Make a stage's artifact, or reuse the one of equal inputs."""
     refuse_if_interrupted()
     started = time.monotonic()
     if is_recorded():
@@ -323,7 +309,6 @@ def shown_figures(figures: Mapping[str, Any]) -> str:
 
 
 def _shown(value: object) -> str:
-    """Format a figure for people."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list | tuple):

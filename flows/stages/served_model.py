@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.runtime.stores import existing_store, read_registry
+from flows.runtime.stores import existing_store, open_registry
 from flows.stages.registered_version import verified_record
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
@@ -19,17 +19,7 @@ from tasks.serve.served_model import Decoding, ServedModel, evaluated_decoding
 
 
 def find_served_model(config: Config, number: str | None, *, base: bool, answer_all: bool) -> tuple[ServedModel, Path]:
-    """Return the model of a version, with the decoding that it was evaluated with, and the folder of its dataset.
-
-    Args:
-        config: The configuration, whose state folder has the artifacts.
-        number: The version's number in the registry; None for the champion.
-        base: Whether the base that it was trained on is to answer instead.
-        answer_all: Whether it also answers tasks that its evaluation did not find learned, as a base does.
-
-    Raises:
-        InputError: There is no such version, no champion, or a part of it is lost or damaged.
-    """
+    """Return the model of a version, with the decoding that it was evaluated with, and the folder of its dataset."""
     store = existing_store(config, "no model is there that could answer")
     parts = version_parts(config, store, number, instead="ask one that is registered with --version {}")
     merged = None if base else parts.merged
@@ -76,17 +66,7 @@ class VersionParts:
 
 
 def version_parts(config: Config, store: ArtifactStore, number: str | None, *, instead: str) -> VersionParts:
-    """Find what a version is made of.
-
-    Args:
-        config: The configuration.
-        store: The artifact store.
-        number: The version's number in the registry; None for the champion.
-        instead: Remedy where there is no champion, with braces for the number of a version that is registered.
-
-    Raises:
-        InputError: There is no such version, no champion, or its policy or evaluation is lost or damaged.
-    """
+    """Find what a version is made of."""
     version = _version(config, number, instead)
     what = f"version {version.version} of {config.promote.model_name}"
     evaluation, policy = (verified_record(store, sha256, what) for sha256 in (version.evaluation, version.policy))
@@ -107,11 +87,7 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
 
 
 def find_prompt(dataset: Path, beginning: str) -> PromptRow:
-    """Return the prompt of a dataset whose `prompt_id` begins so.
-
-    Raises:
-        InputError: No prompt has it, or several have.
-    """
+    """Return the prompt of a dataset whose `prompt_id` begins so."""
     rows = [row for split in SPLITS for row in read_prompts(dataset / f"data/{split}.parquet")]
     found = [row for row in rows if row.prompt_id.startswith(beginning)]
     if not found:
@@ -122,7 +98,7 @@ def find_prompt(dataset: Path, beginning: str) -> PromptRow:
 
 
 def _version(config: Config, number: str | None, instead: str) -> PolicyVersion:
-    names, registry = config.promote, read_registry(config)
+    names, registry = config.promote, open_registry(config)
     if number is not None:
         return registry.version(names.model_name, number)
     champion = registry.holder(names.model_name, names.alias)

@@ -7,7 +7,7 @@ work folder that it leads into, and on the other machine by that machine's own.
 import os
 import platform
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Final, Literal, cast
 
@@ -17,7 +17,7 @@ from pydantic import BaseModel, RootModel
 from flows.runtime.console import say
 from flows.stages.remote import OTHER_CODE, RemoteAnswer, RemoteRequest, open_shared, run_remotely
 from flows.stages.runner import Session, Stage, StageResult, watched
-from schemas.artifact import ArtifactKind, ArtifactRecord, Origin, Worker
+from schemas.artifact import ArtifactKind, Origin, Worker
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.progress import Progress
@@ -62,34 +62,20 @@ def expect_stage_children(config: Config) -> None:
 def run_stage_child(
     session: Session,
     stage: Stage,
-    module: str,
     request: BaseModel,
     folder: Path,
-    *,
-    reads: Sequence[ArtifactRecord],
     output: Path,
     progress: Progress,
     metrics: Metrics | None = None,
 ) -> Origin:
-    """Run a stage's child process, among the others of the session's pool, and return its worker.
+    """Run the child process of a stage's first entry module, and return its worker.
 
-    Args:
-        session: The session. One that makes all again takes no other machine's earlier result.
-        stage: The stage.
-        module: As of `run_child`.
-        request: As of `run_child`. Its paths lead into what the child reads, the output and the folder.
-        folder: As of `run_child`. What an interrupted child left there is used only on the machine that has it.
-        reads: The artifacts that the child reads.
-        output: Where the child writes what the stage keeps.
-        progress: As of `run_child`.
-        metrics: As of `run_child`; another machine's arrive when it has ended.
-
-    Raises:
-        TucanoError: The child failed, with its own sentence and exit code, or was killed; or no machine could run it.
+    The request's paths lead into the stage's inputs, the output and the folder, where the child works. It is one of the
+    session's pool, or of the deployment that the configuration names: then its metrics arrive when it has ended.
     """
-    deployment = session.config.workers.for_inference
+    module, deployment = stage.sources[0], session.config.workers.for_inference
     if deployment is not None:
-        return _run_elsewhere(session, deployment, stage, module, request, folder, reads, output, metrics)
+        return _run_elsewhere(session, deployment, stage, request, folder, output, metrics)
     run = run_child if session.pool is None else session.pool.run_child
     interpreter = session.config.train.interpreter
     device = run(module, request, folder, interpreter=interpreter, progress=progress, metrics=metrics)
@@ -111,22 +97,21 @@ def _run_elsewhere(
     session: Session,
     deployment: str,
     stage: Stage,
-    module: str,
     request: BaseModel,
     folder: Path,
-    reads: Sequence[ArtifactRecord],
     output: Path,
     metrics: Metrics | None,
 ) -> Origin:
     shared, store = open_shared(session.config), session.store
-    paths = {record.sha256: store.path(record.sha256) for record in reads}
+    reads = {record.sha256 for record in (*stage.inputs.values(), *stage.order_only_inputs.values())}
+    places = {sha256: store.path(sha256) for sha256 in sorted(reads)}
     child = ChildRequest(
         stage=stage.name,
-        artifacts={sha256: sha256 for sha256 in paths},
+        artifacts={sha256: sha256 for sha256 in places},
         fresh=session.fresh,
         kind=stage.kind,
-        module=cast("ChildModule", module),
-        request=as_portable(request.model_dump(), {**paths, OUTPUT: output, WORK: folder}),
+        module=cast("ChildModule", stage.sources[0]),
+        request=as_portable(request.model_dump(), {**places, OUTPUT: output, WORK: folder}),
         sources=stage.sources,
         code_version=stage.code_version,
         config_digest=stage.config_digest,
@@ -142,7 +127,7 @@ def _run_elsewhere(
         shutil.rmtree(fetched)
         return answer
 
-    answer, _ = run_remotely(session, deployment, child, "child", fetch)
+    answer, _ = run_remotely(session, deployment, child, fetch)
     for step, values in answer.metrics if metrics is not None else ():
         cast("Metrics", metrics)(step, values)
     worker = cast("Worker", answer.worker)
@@ -154,9 +139,6 @@ def run_for_another(session: Session, child: ChildRequest, given: Mapping[str, S
     """Run a child process that another machine requests, and keep its output as an artifact.
 
     Finished batches are used again on the same disk; with a Spot machine's disk they are lost, and drawn once more.
-
-    Raises:
-        InputError: This machine's code is another than that of the run which waits.
     """
     if source_digest(*child.sources) != child.code_version:
         raise InputError(OTHER_CODE)
@@ -192,12 +174,7 @@ def work_for_another(session: Session, child: ChildRequest) -> Path:
 
 
 def as_portable(values: Any, places: Mapping[str, Path]) -> Any:
-    """Return a request's values with each path into a place as `{"place": NAME, "path": RELATIVE}`.
-
-    Args:
-        values: The values; paths are `Path`s.
-        places: Folders by name; names are the same on every machine, and no folder is inside another.
-    """
+    """Return a request's values with each path into a place as `{"place": NAME, "path": RELATIVE}`."""
     if isinstance(values, dict):
         return {key: as_portable(value, places) for key, value in values.items()}
     if isinstance(values, list | tuple):
@@ -211,11 +188,7 @@ def as_portable(values: Any, places: Mapping[str, Path]) -> Any:
 
 
 def as_local(values: Any, places: Mapping[str, Path]) -> Any:
-    """Return a request's values with this machine's paths: the inverse of `as_portable`.
-
-    Raises:
-        InputError: A place is unknown, or a path leads out of it.
-    """
+    """Return a request's values with this machine's paths: the inverse of `as_portable`."""
     if isinstance(values, list):
         return [as_local(value, places) for value in values]
     if not isinstance(values, dict):

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from flows.runtime.console import warn
 from flows.runtime.own_files import own_files
-from flows.runtime.prefect_run import stage_flow
+from flows.runtime.run_page import stage_flow
 from flows.stages.runner import Session, Stage, StageResult, Work, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.endpoint import HOW_IT_IS_REACHED
@@ -20,7 +20,7 @@ from schemas.progress import Progress
 from schemas.tables.prompts_summary import PromptsSummary
 from schemas.tables.summary import SUMMARY_FILE
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.source import file_digests
+from tasks.lineage.store.content import file_digests
 from tasks.synthesize import stage as synthesize_stage
 from tasks.synthesize.own.opened import OwnFiles
 from tasks.synthesize.served_prompts import write_served_prompts
@@ -43,14 +43,7 @@ def synthesize(session: Session) -> StageResult:
 
 
 def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, otherwise: Work | None = None) -> Stage:
-    """Return the stage.
-
-    Args:
-        config: The run's configuration.
-        served: The table of a served model's prompts; None for none.
-        own: The shop's own files; None for another source.
-        otherwise: Makes the prompts in another way under the same key; None: they are synthesized.
-    """
+    """Return the stage."""
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
         synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root, served, own)
@@ -70,13 +63,7 @@ def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, oth
 def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | None) -> dict[str, Any]:
     """Return the settings that decide the prompts: files by content, an endpoint without its address."""
     values = config.model_dump(
-        mode="json",
-        exclude={
-            "olist_dir": True,
-            "files": True,
-            "logs": True,
-            "paraphrase": set(HOW_IT_IS_REACHED),
-        },
+        mode="json", exclude={"olist_dir": True, "files": True, "logs": True, "paraphrase": set(HOW_IT_IS_REACHED)}
     )
     if own is not None:
         values["own_files"] = own.identity
@@ -100,11 +87,7 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 
 
 def served_prompts(session: Session) -> Path | None:
-    """Return the table of the prompts of `synthesize.logs`; None where no logs are configured.
-
-    Raises:
-        InputError: The logs cannot be read.
-    """
+    """Return the table of the prompts of `synthesize.logs`; None where no logs are configured."""
     synthesize = session.config.synthesize
     if synthesize.logs is None:
         return None

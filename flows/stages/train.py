@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from flows.runtime.console import say, warn
-from flows.runtime.prefect_run import stage_flow
-from flows.runtime.session import mirror_address
+from flows.runtime.run_page import stage_flow
 from flows.stages.child_pool import ChildPool
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
 from flows.stages.stage_child import this_worker
@@ -48,9 +47,9 @@ NOT_IN_KEY = {
 SAME_CHECKPOINTS: Mapping[str, Any] = {
     "accumulation": True,  # The same step in other parts, up to floating-point rounding.
     "gradient_checkpointing": True,  # The same gradient in less memory.
-    # Where vLLM samples, and in how much memory. Whether it samples stays in the key: rollouts kept for a second update
+    # In how much memory vLLM samples. Whether it samples stays in the key: rollouts kept for a second update
     # have its probabilities, or lack them.
-    "vllm": {"memory_share", "sleep", "server_url"},
+    "vllm": {"memory_share", "sleep"},
 }
 """Fields that the remedies for full memory name: with another value, training resumes from the existing checkpoints."""
 
@@ -61,10 +60,6 @@ def train(session: Session, given: Mapping[str, StageResult]) -> dict[int, Stage
 
     The audit that lets them start is recorded with them, and does not decide what comes out: where somebody adds a
     note to the sheet, training resumes from its checkpoints.
-
-    Args:
-        session: The session, whose pool runs the trainings among other children.
-        given: The stages that training starts from, by role: prompts, dataset, base and audit.
     """
     seeds = training_seeds(session.config)
     trainings = session.pool or ChildPool(session.config.workers.concurrent_children)
@@ -91,16 +86,6 @@ def _seed_stage(
     run: Callable[..., str | None],
     artifact: TrainingArtifact,
 ) -> Stage:
-    """Return the stage that trains the policy of a seed.
-
-    Args:
-        session: The session.
-        seed: The seed.
-        given: As of `train`.
-        trainings: Runs the children of a policy with an adapter for each task.
-        run: Runs the child of a policy with one adapter.
-        artifact: The text about all trainings on the run's page.
-    """
     config = session.config
     recipe, name = config.train, stage_name(seed, training_seeds(config))
     inputs = {role: result.record for role, result in given.items() if role != "audit"}
@@ -118,7 +103,7 @@ def _seed_stage(
             dataset=given["dataset"].path,
             store=given["prompts"].path / "store",
             audit=given["audit"].path,
-            mirror=mirror_address(config),
+            mirror=session.mirror,
             training=training_name(config, seed, inputs),
             fresh=session.fresh,
             prices=config.workers.prices,
@@ -158,13 +143,7 @@ def _seed_stage(
 
 
 def training_name(config: Config, seed: int, inputs: Mapping[str, ArtifactRecord]) -> str:
-    """Return the name of a training in the mirror: equal names mean equal checkpoints.
-
-    Args:
-        config: The run's configuration.
-        seed: The seed.
-        inputs: The artifacts that it is trained from, by role: prompts, dataset and base.
-    """
+    """Return the name of a training in the mirror: equal names mean equal checkpoints."""
     recipe = key_inputs(config, seed, but=same_checkpoints(config))
     return f"{STAGE}-{stage_key(STAGE, entry_modules(config), recipe, inputs)[:16]}"
 
@@ -236,7 +215,6 @@ def _child_folder(
 
 
 def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
-    """Return the machines that trained, as the child's folder names them."""
     document = json.loads((folder / SEGMENTS_FILE).read_text(encoding="utf-8"))
     segments = tuple(TrainingSegment.model_validate(segment) for segment in document["stretches"])
     if from_step := segments[-1].from_step:
@@ -246,7 +224,6 @@ def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
 
 
 def _show(folder: Path, page: TrainingPage, suffix: str, algorithm: str, mlflow_run: StageRun) -> None:
-    """Keep the files that a child left next to its request with the stage's run, and show them on the page."""
     names = (f"{algorithm}.log", PREFLIGHT_FILE, SEGMENTS_FILE)
     files = {name: folder / name for name in names if (folder / name).exists()}
     if (checked := files.get(PREFLIGHT_FILE)) is not None:

@@ -7,8 +7,7 @@ from typing import Final, Self
 from uuid import UUID
 
 from flows.runtime.console import warn
-from flows.runtime.prefect_run import run_log, show_markdown
-from flows.runtime.run_page import run_page
+from flows.runtime.run_page import run_log, run_page, show_markdown
 from tasks.lineage.mlflow.recorder import StageRun
 
 SECONDS_BETWEEN_WRITES: Final = 5.0
@@ -57,15 +56,7 @@ class TrainingPage:
         always_zero: Collection[str] = (),
         seconds_between_writes: float = SECONDS_BETWEEN_WRITES,
     ) -> None:
-        """Show a training.
-
-        Args:
-            run: The stage's run in MLflow.
-            training: Its name for people.
-            artifact: The text on the run's page.
-            always_zero: Beginnings of the names of metrics that this training cannot move, which are left out.
-            seconds_between_writes: Interval between writes to MLflow.
-        """
+        """Show a training."""
         self._run = run
         self._training = training
         self._artifact = artifact

@@ -35,17 +35,16 @@ MOST_ORDERS = 100_000
 
 
 class StateConfig(Section):
-    """Locations of everything that the pipeline keeps."""
+    """Locations of what the pipeline keeps."""
 
     root: Path = Path(".tucano")
-    """Folder of the artifact store, MLflow's and Prefect's state."""
+    """Folder of artifacts and of MLflow's and Prefect's state."""
     mirror: str | None = None
-    """Mirror of checkpoints: a folder or `gs://bucket/prefix`; `mirror` in the root where not set."""
+    """Folder or `gs://bucket/prefix` of checkpoints; `mirror` in the root."""
     artifacts: str | None = None
-    """Store through which machines share artifacts: a folder or `gs://bucket/prefix`; none where not set."""
+    """Folder or `gs://bucket/prefix` that machines share."""
     mlflow: str | None = None
-    """Address of an MLflow server, or `sqlite:///FILE`; a SQLite store in the root where not set. A server's user and
-    password are read from MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD."""
+    """MLflow server, or `sqlite:///FILE`; a store in the root."""
 
     @field_validator("mirror", "artifacts")
     @classmethod
@@ -71,50 +70,41 @@ class StateConfig(Section):
 
 
 class ParaphraseConfig(EndpointSection):
-    """A language model that rephrases some instructions, at any OpenAI-compatible endpoint (vLLM, Ollama)."""
+    """A chat model that rephrases instructions."""
 
     share: float = Field(default=0.2, gt=0, le=1)
     """Share of each task's prompts that is paraphrased."""
     variants: int = Field(default=1, ge=1, le=10)
     """Paraphrases of each such prompt."""
     temperature: float = Field(default=0.8, ge=0, le=2)
-    """Sampling temperature; at 0 a refused answer only repeats itself."""
+    """Sampling temperature."""
     max_asks: int = Field(default=3, ge=1, le=10)
-    """How often one paraphrase is requested until an answer keeps the facts."""
+    """Requests for one paraphrase until an answer keeps the facts."""
     mandatory: bool = True
-    """Stop where the endpoint fails; the answers so far are kept, and the same command resumes from them. If false,
-    continue without the missing paraphrases, with a warning: the result then depends on when the endpoint failed, and
-    only a fresh run requests the rest."""
+    """Stop where the endpoint fails; else go on without, with a warning."""
 
 
 class SynthesizeConfig(Section):
-    """The store and the prompts that are made from it."""
+    """The store and its prompts."""
 
     source: Literal["simulated", "olist", "files"] = "simulated"
-    """`simulated` generates a store from the seed; `olist` reads a folder as Kaggle ships it; `files` reads a shop's
-    own files (docs/your-data.md)."""
+    """A simulated store, Olist's CSV files, or [own files](your-data.md)."""
     olist_dir: Path | None = None
-    """The folder of Olist's CSV files; needed where the source is `olist`."""
+    """The folder of Olist's CSV files."""
     files: Path | None = None
-    """The column map of a shop's own files; needed where the source is `files`."""
+    """The column map of own files."""
     simulate: tuple[TaskName, ...] = ()
-    """With the source `files`: tasks that are made from a simulated store instead, because the files have nothing of
-    them. Other tasks of which the files have nothing are not made."""
+    """Tasks to simulate where own files have nothing of them."""
     orders: int | None = Field(default=None, ge=50, le=MOST_ASKED)
-    """Orders in a simulated store; where not set, one per prompt, but at least 1,500 and at most 100,000."""
+    """Orders to simulate; one a prompt, from 1,500 to 100,000."""
     counts: dict[TaskName, int]
-    """Prompts to make, by task; a source with too little data for a task makes fewer, and says so."""
+    """Prompts to make, by task."""
     logs: Path | None = None
-    """Folder of a served model's logs, such as the gateway's `logs` in the state folder: prompts whose right answer
-    became known are added, of each task the newest, at most as many as `counts` asks for; none where not set, and while
-    nothing was served."""
-    sql_schema: Literal["whole", "needed"] = "whole"
-    """Tables that a system prompt of SQL shows: `whole` shows the store's seven; `needed` those that the question's
-    words name, with what joins them and one more, and all where no word names one."""
+    """Folder of a served model's logs, whose answered prompts are added."""
     minority_floor: int = Field(default=500, ge=0)
-    """A task with fewer prompts is named in a warning: the V4.2 report's push learned nothing from some 150."""
+    """Fewer prompts of a task give a warning."""
     paraphrase: ParaphraseConfig | None = None
-    """The model that paraphrases instructions; none where not set."""
+    """The model that paraphrases instructions."""
 
     @property
     def orders_to_simulate(self) -> int:
@@ -156,41 +146,30 @@ class SynthesizeConfig(Section):
 
 
 class CurateConfig(Section):
-    """Validation, scrubbing, deduplication and the split."""
+    """Validation, scrubbing, deduplication and split."""
 
     validation_per_task: HeldOutRows | dict[TaskName, HeldOutRows] = 10
-    """Validation prompts of each task, which choose the checkpoint. One number, or one for each task."""
+    """Prompts of each task that choose the checkpoint."""
     test_per_task: HeldOutRows | dict[TaskName, HeldOutRows] = 40
-    """Test prompts of each task, read by the evaluation only. One number, or one for each task."""
+    """Prompts of each task for the evaluation only."""
     held_out_share: float = Field(default=0.25, gt=0, lt=1)
-    """Share of customers, by a keyed hash of their identity, that are never trained on: validation and test are drawn
-    from them; half of it is the share of push's products and offers. It does not depend on the number of rows, so that
-    a test row never becomes a training row later; raise it, never lower it, from one version of a dataset to the
-    next."""
+    """Share of customers never trained on; never lower it between versions."""
     split_seed: int = Field(default=42, ge=0)
-    """Key of that hash. It is not the run's seed: the same prompts are tested whatever seed trains. Never change it
-    from one version of a dataset to the next."""
+    """Key of the hash that holds customers out; never change it."""
     max_prompt_tokens: int = Field(default=1024, ge=50)
-    """Longer prompts, counted with system prompt and chat template, go to quarantine: TRL truncates nothing."""
+    """Longer prompts go to quarantine."""
     near_duplicate_threshold: float = Field(default=0.7, ge=0.5, lt=1)
-    """Jaccard similarity of two prompts' words and word pairs above which MinHash LSH treats them as
-    near-duplicates."""
+    """Jaccard similarity from which prompts are compared as near-duplicates."""
     general: GeneralConfig | None = None
-    """General instructions for the warm start; none where not set."""
+    """General instructions for the warm start."""
     known_to_base: Path | None = None
-    """Prompts that the base was trained on, which no test or validation prompt may repeat: JSON Lines of `{"prompt"}`,
-    or a parquet file of hashes. The stand-in's own are known without it."""
+    """Prompts the base was trained on, which test nothing."""
     references: Path | None = None
-    """References that people gave for validation and test prompts with `tucano audit references`, as JSON Lines: they
-    complete what is unknown, and a contradiction to what is known is refused."""
-    runner: Literal["processes", "dask"] = "processes"
-    """Runner of the shards: processes of this machine, or Prefect's Dask task runner."""
+    """People's references for validation and test prompts."""
     workers: int = Field(default=2, ge=1, le=256)
-    """Shards processed concurrently, on this machine or a Dask cluster of its own."""
-    dask_address: str | None = None
-    """Address of a Dask scheduler, such as `tcp://10.0.0.5:8786`; a cluster on this machine where not set."""
+    """Shards processed at once."""
     shard_rows: int = Field(default=20_000, ge=1_000)
-    """Rows that one worker has in memory at once."""
+    """Rows that one worker has in memory."""
 
     def validation_rows(self, task: TaskName) -> int:
         """Return how many prompts of a task validation has."""
@@ -210,66 +189,53 @@ class CurateConfig(Section):
                 raise ValueError(f"{name} says nothing of {', '.join(missing)}; give every task a number")
         return self
 
-    @model_validator(mode="after")
-    def _an_address_is_of_dask(self) -> "CurateConfig":
-        if self.dask_address is not None and self.runner != "dask":
-            raise ValueError("dask_address is set but runner is 'processes'; add --set curate.runner=dask")
-        return self
-
 
 class RewardsConfig(Section):
     """The reward specification."""
 
     spec: SpecName = "grounded"
-    """`grounded` scores what code checks and the reference knows; `v4.2` is the V4.2 report's reward, of the text that
-    people read."""
+    """What code checks and the reference knows, or the V4.2 report's reward."""
     phrases: Path | None = None
-    """A shop's own openers of pushes beside the shipped ones, as `tucano phrases add` writes them; none where not
-    set."""
+    """A shop's own openers of pushes, by `tucano phrases add`."""
 
 
 class AuditConfig(Section):
-    """The gate that rewards must pass before training.
-
-    Where no sheet is set, the shipped one is audited if `require_human` is false; otherwise completions of the run's
-    own base policy are sampled, and the run ends, or is suspended, until people have scored them.
-    """
+    """The gate that rewards must pass before training."""
 
     sheet: Path | None = None
-    """A scored sheet; set it together with the rollouts that its rows are from."""
+    """A scored sheet; set it together with its rollouts."""
     rollouts: Path | None = None
     """The rollouts that the sheet's rows are from."""
     store: Path | None = None
-    """Folder of the store that the rollouts' SQL questions are about; `store` next to the rollouts where not set."""
+    """Folder of the rollouts' store; `store` beside them."""
     require_human: bool = True
-    """Accept only scores whose rater_kind is `human`."""
+    """Accept only scores of kind `human`."""
     raters: tuple[str, ...] = ()
-    """Pseudonyms of the accepted raters; anybody where empty."""
+    """Accepted raters; anybody where empty."""
     scores_per_task: int = Field(default=40, ge=5)
-    """Completions of each task on a sampled sheet: half at random, half by strata of the reward."""
+    """Completions of each task on a sampled sheet."""
     completions_per_prompt: int = Field(default=8, ge=2)
-    """Completions that the policy samples for each prompt, at temperature 1."""
+    """Completions sampled for each prompt."""
     days_to_score: float = Field(default=7, gt=0, le=365)
-    """Days that a suspended run waits for people; then it fails, and a retry resumes from there."""
+    """Days that a suspended run waits for people."""
     min_scores_per_task: int = Field(default=40, ge=5)
     """Fewest scored completions of a task."""
     min_rho: float = Field(default=0.70, ge=-1, le=1)
     """Smallest Spearman rho of a task."""
     min_rho_low: float = Field(default=0.50, ge=-1, le=1)
-    """Smallest lower bound of a task's rho: the smaller of Bonett-Wright's and BCa's."""
+    """Smallest lower bound of a task's rho."""
     min_within_prompt_rho: float = Field(default=0.0, ge=-1, le=1)
-    """Smallest mean rho among completions of one prompt, where it is known: below 0, GRPO would train backwards."""
+    """Smallest mean rho among completions of one prompt."""
     min_alpha: float = Field(default=0.67, ge=-1, le=1)
-    """Smallest ordinal Krippendorff alpha between raters, where enough completions have two; a lower one means that the
-    rubric is ambiguous."""
+    """Smallest ordinal Krippendorff alpha between raters."""
     min_overlap: int = Field(default=20, ge=2)
-    """Fewest completions with two or more raters for which alpha is checked."""
+    """Completions with two raters from which alpha is checked."""
     max_worst_in_top_quartile: int = Field(default=0, ge=0)
-    """Most completions scored 1 whose reward is in the top quartile."""
+    """Most completions scored 1 with a top-quartile reward."""
     max_best_without_reward: float = Field(default=0.05, ge=0, le=1)
-    """Largest share of the completions scored 5 whose reward is 0."""
+    """Largest share of completions scored 5 with reward 0."""
     max_constant_groups: float = Field(default=0.5, ge=0, le=1)
-    """Largest share of prompts with several completions whose rewards are all equal: GRPO learns nothing from these."""
+    """Largest share of prompts whose rewards are all equal."""
 
     @property
     def prompts_per_task(self) -> int:
@@ -303,7 +269,7 @@ class Config(Section):
     """The whole configuration of a pipeline run."""
 
     seed: int = Field(default=42, ge=0)
-    """The one seed from which all randomness is derived."""
+    """Source of all randomness."""
     state: StateConfig = StateConfig()
     """Locations of state."""
     synthesize: SynthesizeConfig
@@ -325,7 +291,7 @@ class Config(Section):
     promote: PromoteConfig = PromoteConfig()
     """Promotion."""
     workers: WorkersConfig = WorkersConfig()
-    """Work that runs on other machines."""
+    """Work on other machines."""
     serve: ServeConfig = ServeConfig()
     """Serving of the champion."""
     monitor: MonitorConfig = MonitorConfig()
@@ -369,38 +335,5 @@ class Config(Section):
             raise ValueError(
                 "state.artifacts is a bucket, and state.mlflow is no server, which the machine that trains would not "
                 "reach; set it to the server's address"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _training_can_start_from_the_adapter(self) -> "Config":
-        before, after = self.warm_start.lora, self.train.lora
-        if not self.warm_start.steps or self.warm_start.result == "merged":
-            return self
-        if "sft" in self.evaluate.rungs:
-            raise ValueError(
-                "the rung 'sft' tunes a base of one model, and warm_start.result='adapter' keeps an adapter beside it; "
-                "leave sft out of evaluate.rungs, or set warm_start.result='merged'"
-            )
-        if self.train.beta or self.train.algorithm == "dpo":
-            asked = "train.algorithm='dpo'" if self.train.algorithm == "dpo" else f"train.beta={self.train.beta:g}"
-            raise ValueError(
-                f"{asked} compares the policy with the base without an adapter, and warm_start.result='adapter' keeps "
-                "in one what was learned; set warm_start.result='merged'"
-            )
-        if before != after:
-            raise ValueError(
-                f"training starts from the adapter of warm_start.result 'adapter', which has rank {before.rank} and "
-                f"alpha {before.alpha}, and train.lora has {after.rank} and {after.alpha}; set both alike, or "
-                "warm_start.result='merged'"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _content_is_scored_apart_from_form(self) -> "Config":
-        if self.train.content_threshold and self.rewards.spec == "v4.2":
-            raise ValueError(
-                f"train.content_threshold is {self.train.content_threshold}, and the rewards v4.2 score form alone; "
-                "set it to 0, or rewards.spec to 'grounded'"
             )
         return self

@@ -13,20 +13,20 @@ HOW_IT_IS_REACHED: Final = frozenset({"key_variable", "concurrency", "timeout_se
 
 
 class EndpointSection(Section):
-    """A chat model at an endpoint; the key stays in the environment."""
+    """A chat model at an OpenAI-compatible endpoint; the key stays in the environment."""
 
     url: str
-    """Base URL of the endpoint, such as `http://127.0.0.1:8000/v1`."""
+    """Base URL, such as `http://127.0.0.1:8000/v1`."""
     model: str = Field(min_length=1)
-    """Name of the model at the endpoint."""
+    """Name of the model there."""
     key_variable: str | None = None
-    """NAME of the environment variable that holds the endpoint's key; not set where none is needed."""
+    """NAME of the environment variable with the key."""
     concurrency: int = Field(default=4, ge=1, le=64)
     """Concurrent requests."""
     timeout_seconds: float = Field(default=30.0, gt=0)
     """Time limit of one request."""
     max_attempts: int = Field(default=4, ge=1, le=10)
-    """How often one request is sent if the endpoint is busy, broken or slow."""
+    """Attempts at one request."""
 
     @field_validator("url")
     @classmethod
@@ -44,15 +44,7 @@ class EndpointSection(Section):
 
 
 def address_without_secrets(url: str, example: str) -> str:
-    """Return the address of a server without a trailing slash.
-
-    Args:
-        url: An http or https address with no user, query or fragment.
-        example: A valid address, for the message.
-
-    Raises:
-        ValueError: It is invalid.
-    """
+    """Return the address of a server without a trailing slash."""
     try:
         parts = urlsplit(url)
         plain = parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port > 0)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Literal, Self
+from typing import Final, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
@@ -28,7 +28,7 @@ RUNGS: Final[Mapping[Rung, str]] = {
     "sft": "the base after supervised fine-tuning on the reference answers, as many sequences as the training samples",
 }
 """What may be had of the base at less cost, by its name in the report, with its kind."""
-OUR_MODELS: Final = frozenset({"base", "tuned", "tuned-nf4", "published", "champion", "challenger", *BASELINES, *RUNGS})
+OUR_MODELS: Final = frozenset({"base", "tuned", "published", "champion", "challenger", *BASELINES, *RUNGS})
 """Names of our own models, baselines and rungs in the report, which no rival may have."""
 IN_EVERY_REQUEST: Final = frozenset(
     {"model", "messages", "temperature", "max_tokens", "max_completion_tokens", "seed", "stream", "n"}
@@ -37,23 +37,18 @@ IN_EVERY_REQUEST: Final = frozenset(
 
 
 class RivalConfig(EndpointSection):
-    """A model at an endpoint that answers the test split too, such as a large general one.
-
-    The test prompts, scrubbed of personal data, are sent to it; where they must not leave the company, use an endpoint
-    of its own.
-    """
+    """A model that answers the scrubbed test prompts too."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=40)
-    """Its name in stages, reports and metrics."""
+    """Its name in reports."""
     body: dict[str, JsonValue] = Field(default_factory=dict)
-    """Further fields of each request, such as `reasoning_effort` or `chat_template_kwargs`."""
+    """Further fields of each request, such as `reasoning_effort`."""
     max_tokens: int | None = Field(default=None, ge=1)
-    """Longest completion in its own tokens, reasoning included; `train.max_completion_tokens` where not set. A
-    reasoning model needs more of them, and a longer `timeout_seconds`."""
+    """Longest completion, reasoning included; `train.max_completion_tokens`."""
     price_input: float = Field(default=0.0, ge=0)
-    """Price in US dollars of a million input tokens."""
+    """US dollars of a million input tokens."""
     price_output: float = Field(default=0.0, ge=0)
-    """Price in US dollars of a million output tokens, reasoning included."""
+    """US dollars of a million output tokens."""
 
     @field_validator("name")
     @classmethod
@@ -74,25 +69,23 @@ class RivalConfig(EndpointSection):
 
 
 class JudgeConfig(EndpointSection):
-    """A model at an endpoint that says which of two insights is better; it decides nothing."""
+    """A model that says which of two insights is better; it decides nothing."""
 
     prompts: int = Field(default=40, ge=2)
-    """Test prompts, drawn at random where there are more, whose answers it compares in both orders."""
-    checked_pairs: int = Field(default=40, ge=2)
-    """Pairs of the audit's completions with different scores, on which its agreement with people is measured."""
+    """Test prompts whose answers it compares in both orders."""
 
 
 class ReferenceTuningConfig(Section):
-    """Supervised fine-tuning on the reference answers of the training split, by an adapter of the training's size."""
+    """Fine-tuning on the training split's reference answers."""
 
     batch_size: int = Field(default=32, ge=1)
     """Answers a step."""
     accumulation: int = Field(default=8, ge=1)
-    """Forward passes per step, among which its answers are divided to save memory."""
+    """Forward passes a step."""
     learning_rate: float = Field(default=2e-4, gt=0)
     """Peak learning rate."""
     max_epochs: int = Field(default=3, ge=1)
-    """Most times that it reads an answer: beyond a few it learns them by heart, which would be no fair comparison."""
+    """Most times that it reads an answer."""
 
     @model_validator(mode="after")
     def _parts_are_whole(self) -> Self:
@@ -103,12 +96,7 @@ class ReferenceTuningConfig(Section):
         return self
 
     def steps(self, sampled: int, prompts: int) -> int:
-        """Return the optimizer steps: as many answers as the training samples completions, up to `max_epochs`.
-
-        Args:
-            sampled: Completions that the training samples.
-            prompts: Training prompts, each with a reference answer.
-        """
+        """Return the optimizer steps: as many answers as the training samples completions, up to `max_epochs`."""
         return -(-min(sampled, self.max_epochs * prompts) // self.batch_size)
 
 
@@ -116,9 +104,9 @@ class CostConfig(Section):
     """Prices of an analysis."""
 
     price_per_hour: float = Field(default=0.8, ge=0)
-    """Price in US dollars of an hour of the serving machine, where `workers.prices` does not name its device."""
+    """US dollars an hour of the serving machine."""
     api_price_per_analysis: float = Field(default=0.01, ge=0)
-    """Price in US dollars of an analysis by an API, for the break-even; the V4.2 report's figure."""
+    """US dollars of an analysis by an API."""
 
     @property
     def price_per_day(self) -> float:
@@ -155,40 +143,37 @@ class EvaluateConfig(Section):
     """Base, champion and challenger on the test split."""
 
     temperature: float = Field(default=0.1, gt=0)
-    """Sampling temperature of the answers, the same for every model."""
+    """Sampling temperature of every model's answers."""
     samples: int = Field(default=1, ge=1, le=64)
     """Answers of each model to each prompt."""
     batch_size: int = Field(default=48, ge=1)
-    """Prompts answered at once, in a batch."""
+    """Prompts answered at once."""
     margin: float = Field(default=0.05, ge=1e-4, lt=1)
     """Non-inferiority margin, in reward."""
     truth_loss: float = Field(default=TRUTH_LOSS, gt=0, lt=1)
-    """Share of the base's ground truth on a task that may be lost: the margin of the ground truth."""
+    """Share of the base's ground truth that may be lost."""
     general: General = "off"
-    """Whether base and tuned also follow instructions in Portuguese that no task trains: `report` holds a model that is
-    shown to have lost them, `require` also one of which that is not excluded."""
+    """Whether instructions that no task trains are followed too; `require` must exclude a loss."""
     general_loss: float = Field(default=0.2, gt=0, lt=1)
-    """Share of the general instructions that the base follows that may be lost: their margin."""
+    """Share of these that may be lost."""
     floors: Mapping[TaskName, Mapping[str, Share]] = FLOORS
-    """By task, the least of its ground-truth metrics with which it counts as learned; the tasks given replace their
-    entries, and an empty entry is no floor."""
+    """Least ground truth with which a task counts as learned; given tasks replace theirs."""
     min_variety: Share = 0.5
-    """Least variety of a task's answers, as a share of that of its reference answers; 0 is a constant text."""
+    """Least variety of a task's answers, as a share of its references'."""
     resamples: int = Field(default=10_000, ge=1000, le=1_000_000)
     """Bootstrap and permutation resamples."""
     against_champion: bool = True
-    """Compare with the registry's champion too, where there is one: a challenger that is worse is held."""
+    """Hold a challenger that is worse than the champion."""
     rungs: tuple[Rung, ...] = ()
-    """What may be had of the base at less cost, to be compared with the tuned model: the base answers the test split
-    under guided decoding, or is fine-tuned on the reference answers."""
+    """Cheaper rungs to compare: the guided base, or the base tuned on references."""
     sft: ReferenceTuningConfig = ReferenceTuningConfig()
-    """The fine-tuning of the rung `sft`."""
+    """Fine-tuning of the rung `sft`."""
     rivals: tuple[RivalConfig, ...] = ()
-    """Models at endpoints that are compared too, without effect on the gate."""
+    """Models at endpoints that are compared without effect on the gate."""
     judge: JudgeConfig | None = None
-    """Model that judges insights in addition to the rewards; none where not set."""
+    """A model that judges insights too."""
     cost: CostConfig = CostConfig()
-    """Prices, from which the report computes the cost of an analysis."""
+    """Prices for the cost of an analysis."""
 
     @field_validator("floors")
     @classmethod
@@ -199,22 +184,6 @@ class EvaluateConfig(Section):
             if unknown := sorted(metrics.keys() - FLOORS[task].keys()):
                 raise ValueError(f"{task} has no floor of {', '.join(unknown)}; it has {', '.join(FLOORS[task])}")
         return {**FLOORS, **floors}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _language_is_of_all_reports(cls, values: Any) -> Any:
-        if isinstance(values, Mapping) and "language" in values:
-            raise ValueError("language is that of all reports now; set report.language instead")
-        return values
-
-    @model_validator(mode="before")
-    @classmethod
-    def _rivals_are_a_list(cls, values: Any) -> Any:
-        if isinstance(values, Mapping) and "rival" in values:
-            raise ValueError(
-                "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields"
-            )
-        return values
 
     @field_validator("rivals")
     @classmethod
@@ -233,10 +202,9 @@ class PromoteConfig(Section):
     alias: str = Field(default="champion", pattern=r"^[\w.-]+$")
     """The alias that moves if the gate allows it."""
     over_rungs: OverRungs = "report"
-    """What follows where the gain is not shown to be greater than that of the best of `evaluate.rungs`: `report`
-    says so, `require` holds the model."""
+    """Whether a gain not above the best rung's holds the model."""
     previous_alias: str = Field(default="previous", pattern=r"^[\w.-]+$")
-    """The alias of the previous holder, to which a rollback returns the first alias."""
+    """The alias of the previous holder, for a rollback."""
 
     @field_validator("alias", "previous_alias")
     @classmethod

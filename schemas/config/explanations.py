@@ -10,33 +10,41 @@ from schemas.did_you_mean import did_you_mean, question_after
 _ENDPOINTS: Final = frozenset({"paraphrase", "rivals", "judge"})
 """Sections that may have a key of an endpoint in the wrong place."""
 REMOVED: Final = {
+    "sql_schema": "SQL prompts show all tables now, as they are served; leave it out",
     "lineage": "OpenLineage events were removed; leave it out: MLflow and the artifacts' records hold the lineage",
     "prompt_search": "the search for prompts was removed; leave it out, and use MLflow's optimize_prompts or GEPA",
     "base-prompt": "this rung was removed; leave it out, and search prompts with MLflow's optimize_prompts or GEPA",
     "cited": 'the rewards `cited` are `grounded` now; set rewards.spec = "grounded"',
+    "curriculum": "shorter completions first were removed; leave it out: max_completion_tokens is of all steps",
+    "baseline": "the median of a group was removed; leave it out: a completion's reward is compared with the mean",
+    "block_advantages": "advantages by block were removed; leave it out: an answer has one advantage",
+    "content_threshold": "conditional rewards were removed; leave it out: form counts whatever the content is",
+    "server_url": "a vLLM server for rollouts was removed; leave it out: vllm.enabled samples on the trainer's GPU",
+    "max_cache_ratio": "this limit was removed; leave it out: the preflight counts the tokens that the cache saves",
+    "result": "an adapter kept beside the base was removed; leave it out: the warm start is merged into the base",
     "sql_turns": "second turns of SQL were removed; leave it out: a rollout has one answer, as one that is served",
+    "runner": "Dask was removed; leave curate.runner out: curate.workers processes work on the shards",
+    "dask_address": "Dask was removed; leave curate.dask_address out: curate.workers processes work on the shards",
+    "checked_pairs": "the judge is no longer compared with people's scores; leave it out, and use `tucano compare`",
     "judge": "the judge of audit attack was removed; leave audit.judge out: evaluate.judge compares insights",
+    "language": "language is that of all reports now; set report.language instead",
+    "rival": "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields",
 }
 """What is said of keys and names that earlier versions had."""
 _QUOTED: Final = re.compile(r"'([^']*)'")
 
 
 def explain(failure: Any, section: type[Section]) -> str:
-    """Explain one of pydantic's failures.
-
-    Args:
-        failure: The failure.
-        section: The section that was validated.
-    """
+    """Explain one of pydantic's failures of a section."""
     kind, location, value = failure["type"], failure["loc"], failure["input"]
     named = location[-1] if kind == "extra_forbidden" else value
     if kind in {"extra_forbidden", "literal_error"} and isinstance(named, str) and named in REMOVED:
         return REMOVED[named]
     if kind == "extra_forbidden":
         return f"unknown key{_meant_key(section, location)}"
-    message = failure["msg"].removeprefix("Value error, ")
+    message = str(failure["msg"]).removeprefix("Value error, ")
     if kind == "value_error":
-        return str(message)
+        return message
     if kind == "missing":
         return "is not set, and has no default"
     message = message.replace("Input should be", "must be")
@@ -44,28 +52,17 @@ def explain(failure: Any, section: type[Section]) -> str:
         message += did_you_mean(str(value), _QUOTED.findall(failure["ctx"]["expected"]))
     # An endpoint's section may have its key in the wrong place.
     unsaid = isinstance(value, (dict, list)) or _ENDPOINTS.intersection(location)
-    return str(message) if unsaid else f"{message} (it is {value!r})"
+    return message if unsaid else f"{message} (it is {value!r})"
 
 
 def _meant_key(section: type[Section], location: Sequence[str | int]) -> str:
-    """Return a question for the nearest key: of the same section, or of the same name in another."""
+    """Return a question for the nearest key of the same section, or of the same name in another."""
     *way, wrong = map(str, location)
-    here = _section_at(section, way)
-    question = did_you_mean(wrong, here.model_fields) if here is not None else ""
-    if question:
-        return question
-    elsewhere = [name for name in _dotted_keys(section) if name.rpartition(".")[2] == wrong]
-    return question_after(elsewhere[0]) if elsewhere else ""
-
-
-def _section_at(section: type[Section], way: Sequence[str]) -> type[Section] | None:
-    for part in way:
-        field = section.model_fields.get(part)
-        inner = None if field is None else _section_of(field.annotation)
-        if inner is None:
-            return None
-        section = inner
-    return section
+    keys = [*_dotted_keys(section)]
+    beside = ".".join(part for part in way if not part.isdigit())
+    here = [key.rpartition(".")[2] for key in keys if key.rpartition(".")[0] == beside]
+    elsewhere = [key for key in keys if key.rpartition(".")[2] == wrong]
+    return did_you_mean(wrong, here) or (question_after(elsewhere[0]) if elsewhere else "")
 
 
 def _dotted_keys(section: type[Section], way: str = "") -> Iterator[str]:

@@ -13,17 +13,16 @@ DEMONSTRATIONS_FILE: Final = REPOSITORY / "data" / "general" / "demonstrations.j
 
 
 class GeneralConfig(Section):
-    """General Portuguese instructions for the warm start, in addition to the shop's prompts (the Cocktail Effect)."""
+    """General Portuguese instructions for the warm start (the Cocktail Effect)."""
 
     path: Path | None = None
-    """JSON Lines of `{"system", "prompt", "completion"}`, of which `system` may be left out; the shipped
-    `data/general/demonstrations.jsonl` where not set."""
+    """JSON Lines of `{"system", "prompt", "completion"}`; the shipped ones."""
     share: float = Field(gt=0, lt=1)
-    """Share of general instructions in all rows that the warm start reads; where they are too few, they repeat."""
+    """Share of general instructions in the warm start's rows."""
     name: str = Field(default="Tucano2-Commerce general demonstrations", min_length=1, pattern=r"^[\w .:/()-]+$")
-    """Their name on the data card; must be set for a file of one's own."""
+    """Name on the data card; set it for an own file."""
     licence: str = Field(default="Apache-2.0; written by this project", min_length=1)
-    """The terms under which they may be used, as the data card states them; must be set for a file of one's own."""
+    """Licence on the data card; set it for an own file."""
 
     @property
     def file(self) -> Path:

@@ -18,7 +18,7 @@ def config_schema() -> dict[str, Any]:
     """Return the JSON Schema of a profile; paths in the repository are relative, so that it is the same everywhere."""
     schema: dict[str, Any] = _without_folder(Config.model_json_schema())
     schema["properties"][EXTENDS] = {
-        "description": "Name of a profile, or its path from this one, whose values hold where this one sets none.",
+        "description": "Name of a profile, or its path from this one, whose values hold otherwise.",
         "type": "string",
     }
     # What a profile must set may stand in the one that it extends.

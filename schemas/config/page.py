@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from schemas.config.endpoint import EndpointSection
 from schemas.config.json_schema import config_schema
 from schemas.source import REPOSITORY
 from schemas.tasks import TASK_NAMES
@@ -19,8 +20,10 @@ A profile is a TOML file of `infra/profiles`, or a path to one of yours. It sets
 with `extends = "l4"` on top, what differs from that profile: sections and tables by key, lists as a whole.
 `--set SECTION.FIELD=VALUE` overrides it for one run, with the value as TOML writes it: `--set train.max_steps=80`,
 `--set 'train.seeds=[1, 2, 3]'`. A key that is not on this page is refused, and so is a value outside of its range, with
-exit code 2. Editors that know `#:schema` complete and check profiles by `infra/config.schema.json`, which has the same
-fields.
+exit code 2. Editors that know `#:schema` check profiles by `infra/config.schema.json`.
+
+In brackets stand a field's default and range; of several words the first is the default. What follows a semicolon holds
+where a field is not set. A section marked `[]` is a list, and one marked `NAME` has a key of yours.
 """
 # Symbols of the schema's bounds, in the order in which a range is read.
 BOUNDS: Final = {"exclusiveMinimum": "> {}", "minimum": "≥ {}", "exclusiveMaximum": "< {}", "maximum": "≤ {}"}
@@ -28,13 +31,25 @@ TYPES: Final = {"integer": "integer", "number": "number", "boolean": "boolean", 
 
 
 def config_page() -> str:
-    """Return the page as Markdown: a table for each section, in the order of the configuration."""
+    """Return the page as Markdown: a list for each section, in the order of the configuration; a section once."""
     schema = config_schema()
     parts = [INTRODUCTION]
-    for name, section, fields in _sections("", schema, schema):
+    shown: dict[int, str] = {}
+    for name, section, own in _sections("", schema, schema):
+        fields = own
         heading = f"{'###' if '.' in name else '##'} {name}\n\n" if name else ""
-        description = f"{' '.join(section['description'].split())}\n\n" if name else ""
-        parts.append(heading + description + _table(fields, section.get("required", ()), schema))
+        if id(section) in shown:
+            parts.append(f"{heading}As `{shown[id(section)]}`.\n")
+            continue
+        shown[id(section)] = name
+        description = f"{' '.join(section['description'].split())}" if name else ""
+        if EndpointSection.model_fields.keys() <= fields.keys():
+            endpoint = shown.setdefault(id(EndpointSection), name)
+            if endpoint != name:
+                description += f" Its endpoint is set as that of `{endpoint}`."
+                fields = {each: field for each, field in fields.items() if each not in EndpointSection.model_fields}
+        listed = _listed(fields, section.get("required", ()))
+        parts.append(f"{heading}{description}\n\n{listed}".lstrip("\n") if fields else f"{heading}{description}\n")
     return "\n".join(parts)
 
 
@@ -46,13 +61,7 @@ def write_page(path: Path = PAGE_FILE) -> None:
 def _sections(name: str, section: Schema, schema: Schema) -> Iterator[tuple[str, Schema, dict[str, Schema]]]:
     """Yield each section's dotted name, itself and its own fields, the sections inside it after it."""
     inner = {field: _section_of(described, schema) for field, described in section["properties"].items()}
-    own = {
-        field: described
-        for field, described in section["properties"].items()
-        if inner[field] is None or "$ref" not in described
-    }
-    if own:
-        yield name, section, own
+    yield name, section, {field: section["properties"][field] for field, found in inner.items() if found is None}
     for field, found in inner.items():
         if found is not None:
             part, repeated = found
@@ -74,18 +83,39 @@ def _referenced(described: Schema, schema: Schema) -> Schema | None:
     return next((section for section in found if "properties" in section), None)
 
 
-def _table(fields: Mapping[str, Schema], required: Collection[str], schema: Schema) -> str:
-    lines = ["| field | value | default | meaning |", "|---|---|---|---|"]
+def _listed(fields: Mapping[str, Schema], required: Collection[str]) -> str:
+    lines = []
     for field, described in fields.items():
-        default = "must be set" if field in required else _default(described.get("default"))
         meaning = " ".join(described["description"].split())
-        cells = (f"`{field}`", _value(described, schema), default, meaning)
-        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    return "\n".join(lines) + "\n"
+        lines.append(f"- `{field}` ({_value(described, required=field in required)}): {meaning}\n")
+    return "".join(lines)
 
 
-def _default(value: Any) -> str:
-    return "not set" if value is None else f"`{_toml(value)}`"
+def _value(described: Schema, *, required: bool) -> str:
+    """Return the default with the range, or the type where there is no default."""
+    kind, words, bounds = _kind(described)
+    default = described.get("default")
+    if required or default is None:
+        parts = ["required"] * required + [*(words or [kind]), *bounds]
+    elif words and isinstance(default, str):
+        parts = [*dict.fromkeys([f"`{default}`", *words])]
+    else:
+        parts = [f"`{_toml(default)}`", *bounds]
+    return ", ".join(parts)
+
+
+def _kind(described: Schema) -> tuple[str, list[str], list[str]]:
+    """Return a field's type, the words that may stand there, and the bounds of its range."""
+    choices = [each for each in described.get("anyOf", [described]) if each.get("type") != "null"]
+    words = [word for each in choices for word in each.get("enum", [each["const"]] if "const" in each else [])]
+    first = choices[0]
+    kind = "path" if first.get("format") == "path" else TYPES.get(first.get("type", ""), "list")
+    if kind == "table" and described.get("propertyNames", {}).get("enum") == list(TASK_NAMES):
+        kind = "table by task"
+    bounds = [sign.format(_toml(first[bound])) for bound, sign in BOUNDS.items() if bound in first]
+    if {"minimum", "maximum"} <= first.keys():
+        bounds = [f"{_toml(first['minimum'])} to {_toml(first['maximum'])}"]
+    return kind, [f"`{word}`" for word in words], bounds
 
 
 def _toml(value: Any) -> str:
@@ -100,24 +130,6 @@ def _toml(value: Any) -> str:
             return f"{{{', '.join(f'{key} = {_toml(inner)}' for key, inner in value.items())}}}"
         case _:
             return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _value(described: Schema, schema: Schema) -> str:
-    """Return the type with its range, or the words that may stand there."""
-    if choices := described.get("anyOf"):
-        return " or ".join(_value(choice, schema) for choice in choices if choice.get("type") != "null")
-    if "$ref" in described:
-        return "section, see below" if _referenced(described, schema) else "any value"
-    if words := described.get("enum", [described["const"]] if "const" in described else None):
-        return ", ".join(f"`{word}`" for word in words)
-    if described["type"] == "array":
-        return f"list of {_value(described['items'], schema)}"
-    if described["type"] == "object":
-        by_task = described.get("propertyNames", {}).get("enum") == list(TASK_NAMES)
-        return f"table by {'task' if by_task else 'name'}: {_value(described['additionalProperties'], schema)}"
-    name = "path" if described.get("format") == "path" else TYPES[described["type"]]
-    bounds = [sign.format(_toml(described[bound])) for bound, sign in BOUNDS.items() if bound in described]
-    return f"{name} {', '.join(bounds)}".strip()
 
 
 if __name__ == "__main__":

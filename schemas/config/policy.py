@@ -20,13 +20,11 @@ class PolicyConfig(Section):
     name: str = "Polygl0t/Tucano2-qwen-0.5B-Instruct"
     """The base model, by hub name or folder."""
     revision: str | None = Field(default=None, min_length=1)
-    """Commit, tag or branch of the hub's repository; its newest where not set. A commit alone gives the same model
-    every time."""
+    """Commit, tag or branch on the hub; the newest."""
     chat_template: Literal["chatml"] | Path | None = None
-    """Chat template for a model that has none, or instead of its own: a Jinja file, or `chatml`, the shipped one of
-    Qwen's family without reasoning. It is saved with the base model, where every later stage reads it."""
+    """A Jinja file, or `chatml`; the model's own."""
     chat_template_kwargs: dict[str, bool | int | float | str] = Field(default_factory=dict)
-    """Fixed variables of the chat template, such as `{ enable_thinking = false }` for Qwen3."""
+    """Fixed variables of the template, such as `{ enable_thinking = false }`."""
 
     @model_validator(mode="after")
     def _the_stand_in_has_its_own(self) -> "PolicyConfig":
@@ -49,27 +47,20 @@ class PolicyConfig(Section):
 
 
 class WarmStartConfig(Section):
-    """Supervised fine-tuning on the reference answers, before GRPO.
-
-    An adapter learns them, which is merged into the model, or kept next to it (`result`).
-    """
+    """Supervised fine-tuning on reference answers before GRPO."""
 
     steps: int = Field(default=300, ge=0)
     """Optimizer steps; 0 leaves the model as published."""
     batch_size: int = Field(default=32, ge=1)
     """Demonstrations a step."""
     accumulation: int = Field(default=1, ge=1)
-    """Forward passes per step, among which its demonstrations are divided to save memory."""
+    """Forward passes a step."""
     learning_rate: float = Field(default=2e-3, gt=0)
-    """Peak learning rate; a model of the hub needs about a tenth of the stand-in's."""
+    """Peak learning rate; a hub model needs a tenth of it."""
     lora: LoraSection = LoraSection()
     """Size of the adapter."""
     load_in_4bit: bool = False
-    """Quantize the model to NF4 while the adapter learns (QLoRA, 2305.14314); the adapter is merged into the
-    published weights."""
-    result: Literal["merged", "adapter"] = "merged"
-    """Result: one model, the adapter merged into its published weights in their own precision; or those weights and a
-    separate adapter, which training continues from."""
+    """Quantize the model while the adapter learns (QLoRA, 2305.14314)."""
 
     @model_validator(mode="after")
     def _parts_are_whole(self) -> "WarmStartConfig":

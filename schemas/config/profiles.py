@@ -57,10 +57,6 @@ def known_profiles() -> list[str]:
 def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> SynthesizeConfig:
     """Make the section of one stage without a profile, and apply `synthesize.a=b` overrides to it.
 
-    Args:
-        values: The section's values.
-        overrides: Assignments such as `synthesize.minority_floor=100`.
-
     Raises:
         InputError: An override is of another section, a key is unknown, or a value is wrong.
     """

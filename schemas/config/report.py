@@ -13,8 +13,7 @@ def language_of(chosen: Language | None, source: str) -> Language:
 
 
 class ReportConfig(Section):
-    """Pages and texts of evaluation, audit, monitoring and lineage."""
+    """Reports for people."""
 
     language: Language | None = None
-    """Language of pages, texts and figures, and of the gates' reasons: English, or Brazilian Portuguese (`pt`). Where
-    not set, Portuguese for a shop's own data, and English where `synthesize.source` is `simulated`."""
+    """Language of reports; English for simulated data, else Portuguese."""

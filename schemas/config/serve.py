@@ -20,65 +20,62 @@ class ChallengerConfig(Section):
     version: str = Field(pattern=r"^\d+$")
     """Its number in the registry."""
     share: float = Field(default=0.05, gt=0, le=1)
-    """Share of the requests that it answers, by their key; a larger share keeps those that it had."""
+    """Share of the requests that it answers."""
     shadow: bool = False
-    """Let it answer all requests in the background, for the log alone; `share` says nothing then."""
+    """Let it answer all requests for the log alone."""
 
 
 class ServeConfig(Section):
-    """The gateway that `tucano serve` starts, and the engine behind it."""
+    """The gateway of `tucano serve`, and its engine."""
 
     host: str = Field(default="127.0.0.1", min_length=1)
-    """Address that the gateway listens on; any but loopback needs `token_variable`."""
+    """Address to listen on; any but loopback needs `token_variable`."""
     port: int = Field(default=8080, ge=1, le=65535)
-    """Port that it listens on."""
+    """Port to listen on."""
     token_variable: str | None = None
-    """NAME of the environment variable that holds the bearer tokens, with a comma between two; anybody is answered
-    where it is not set."""
+    """NAME of the environment variable with the bearer tokens."""
     engine: Engine = "local"
-    """`local` draws on this machine's CPU; `vllm` starts vLLM's server."""
+    """This machine's CPU, or vLLM's server."""
     vllm_interpreter: Path | None = None
-    """The Python of vLLM's environment, which is its own: vLLM and Prefect need different versions of fastapi."""
+    """The Python of vLLM's own environment."""
     vllm_arguments: tuple[str, ...] = ()
-    """Further arguments of vLLM's server, such as `--gpu-memory-utilization=0.9`."""
+    """Further arguments of vLLM's server."""
     engine_url: str | None = None
-    """Base URL of an engine that runs elsewhere, such as `http://10.0.0.7:8000/v1`, and serves the champion's weights
-    by the name `champion`; it takes the place of `engine`. A new champion is not loaded there by the gateway."""
+    """Base URL of an engine elsewhere that serves `champion`."""
     seconds_to_load: float = Field(default=1800.0, gt=0, le=86_400)
-    """Longest time of an engine until it answers; then it is ended, and a new champion does not take over."""
+    """Longest time of an engine until it answers."""
     concurrency: int = Field(default=32, ge=1, le=1024)
     """Requests that the engine answers at once."""
     queue: int = Field(default=128, ge=0, le=10_000)
-    """Requests that wait beyond those; a further one is refused with 429."""
+    """Requests that wait; a further one gets 429."""
     deadline_seconds: float = Field(default=60.0, gt=0, le=3600)
-    """Longest time of a request, the waiting included; then it is answered 504."""
+    """Longest time of a request; then 504."""
     body_bytes: int = Field(default=65_536, ge=1024, le=16_000_000)
     """Largest body of a request."""
     seconds_to_send: float = Field(default=10.0, gt=0, le=600)
-    """Longest time that a client takes to send a request."""
+    """Longest time that a client takes to send."""
     guided: bool = True
-    """Guide the answers of all tasks but SQL by their grammars, unless a request says otherwise; a right answer is the
-    same with and without it."""
+    """Guide answers of all tasks but SQL by their grammars."""
     answer_all: bool = False
-    """Also answer tasks that the version's evaluation did not find learned; otherwise they get 422."""
+    """Answer tasks that were not found learned too."""
     refuse: tuple[TaskName, ...] = ()
-    """Tasks that the model is not asked: they are answered 422, or by the `larger` model."""
+    """Tasks that get 422, or go to the `larger` model."""
     larger: EndpointSection | None = None
-    """A larger model that answers the refused tasks; the prompts are sent to it."""
+    """A larger model that answers the refused tasks."""
     challenger: ChallengerConfig | None = None
-    """A version that is tried beside the champion; none where not set."""
+    """A version that is tried beside the champion."""
     require_log: bool = True
-    """Refuse to answer where the answer cannot be logged; if false, it is sent and counted as unlogged."""
+    """Refuse to answer where the answer cannot be logged."""
     log_days: int = Field(default=90, ge=1, le=3650)
     """Days that logs and feedback are kept."""
     form_share: float = Field(default=0.1, ge=0, le=1)
-    """Share of the answers whose form is scored for the metrics, by the reward that needs no reference."""
+    """Share of answers whose form is scored for the metrics."""
     follow_seconds: float = Field(default=15.0, gt=0, le=3600)
-    """Time between two looks at the registry for a new champion."""
+    """Time between two looks for a new champion."""
     golden_prompts: int = Field(default=20, ge=0, le=500)
-    """Prompts of a version's own evaluation that it must answer as it did then before it takes over; 0 is no check."""
+    """Evaluated prompts that a version must answer as it did then."""
     golden_tolerance: float = Field(default=0.1, ge=0, le=1)
-    """Most by which their mean reward may be below that of the evaluation."""
+    """Most that their mean reward may fall."""
 
     @property
     def is_on_loopback(self) -> bool:

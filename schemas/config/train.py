@@ -2,14 +2,13 @@
 
 from math import log
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from schemas.config.section import Section
 from schemas.config.train_sections import (
     AlarmsSection,
-    CurriculumStage,
     DynamicSamplingSection,
     EntropySection,
     GuidedCorrectionSection,
@@ -31,86 +30,73 @@ class TrainConfig(Section):
     """GRPO on the adapter, or DPO."""
 
     interpreter: Path | None = None
-    """Python of the trainer's own environment; the running one where not set."""
+    """Python of the trainer's own environment; the running one."""
     algorithm: Literal["grpo", "dpo"] = "grpo"
-    """DPO uses, of the fields below, the adapter, the optimizer, the sampling, the steps and `preferences`."""
+    """GRPO, or DPO on the same rewards."""
     backend: Backend = "transformers"
-    """`transformers` with PEFT and bitsandbytes runs everywhere; `unsloth` needs a GPU."""
+    """`unsloth` needs a GPU."""
     seeds: tuple[int, ...] = ()
-    """Seeds, each of which trains a policy on the same data; the run's own where empty."""
+    """Seeds, each of which trains a policy; the run's own."""
     adapter_per_task: bool = False
-    """Train an adapter for each task on that task's prompts alone, instead of one for all."""
+    """Train an adapter for each task instead of one for all."""
     load_in_4bit: bool = True
-    """Quantize the frozen weights to NF4 with bitsandbytes."""
+    """Quantize the frozen weights to NF4."""
     lora: LoraSection = LoraSection()
     """The adapter's size."""
     max_steps: int = Field(default=60, ge=1)
-    """Optimizer steps; in TRL this always overrides epochs."""
+    """Optimizer steps."""
     prompts_per_step: int = Field(default=4, ge=1)
-    """Prompts per sampling step; each gets `generations` completions."""
+    """Prompts a sampling step."""
     generations: int = Field(default=8, ge=2)
-    """Completions per prompt: the size of the group that advantages are relative to."""
+    """Completions a prompt: the group's size."""
     iterations: int = Field(default=1, ge=1)
-    """Optimizer steps on the same completions (GRPO's mu). With 1, the probability ratio is 1, and no clip acts."""
+    """Optimizer steps on the same completions (GRPO's mu)."""
     accumulation: int = Field(default=1, ge=1)
-    """Forward passes per step, among which its completions are divided to save memory."""
+    """Forward passes a step."""
     processes: int = Field(default=1, ge=1)
-    """Processes of one training, one per GPU of the machine; each samples and trains on its share of the prompts."""
+    """Processes, one a GPU."""
     gradient_checkpointing: GradientCheckpointing = "none"
-    """Recompute activations in the backward pass instead of keeping them (1604.06174): a third more time in the update,
-    the same gradient, a fraction of the memory. `torch` with either backend; `unsloth` is its own, which moves what it
-    keeps to the host's memory."""
+    """Recompute activations to save memory (1604.06174)."""
     max_completion_tokens: int = Field(default=128, ge=16)
     """Longest completion, in tokens."""
-    curriculum: tuple[CurriculumStage, ...] = ()
-    """Segments with shorter completions, in their order (Skywork-OR1); afterwards the longest are allowed."""
     temperature: float = Field(default=1.0, gt=0)
     """Sampling temperature of the rollouts."""
     top_p: float = Field(default=1.0, gt=0, le=1)
-    """Probability mass that tokens are sampled from."""
+    """Probability mass to sample from."""
     top_k: int = Field(default=0, ge=0)
-    """Most likely tokens that are sampled from; 0 means all."""
+    """Most likely tokens to sample from; 0 is all."""
     stock_generation: bool = False
-    """Let transformers' `generate` draw rollouts and validation answers on a CPU too, and not the faster engine."""
+    """Use transformers' `generate` on a CPU too."""
     stock_update: bool = False
-    """Let the update compute a prompt once for each of its completions, as TRL does, and not once for all of them."""
+    """Compute a prompt once for each completion, as TRL does."""
     guided: Guided = "none"
-    """Tasks whose rollouts and validation answers are guided by their grammars, all but SQL or SQL as well; the loss is
-    then of the policy so constrained."""
+    """Tasks whose rollouts a grammar guides."""
     learning_rate: float = Field(default=1e-3, gt=0)
-    """Learning rate after the warm-up, for 1,500 training prompts or fewer."""
+    """Learning rate for 1,500 training prompts or fewer."""
     learning_rate_at_scale: float | None = Field(default=None, gt=0)
-    """Learning rate for 40,000 training prompts or more, the size of published rates; in between, a straight line on
-    log-log axes. `learning_rate` for any number where not set."""
+    """For 40,000 prompts or more, log-log between; `learning_rate`."""
     schedule: Literal["constant_with_warmup", "linear", "cosine"] = "constant_with_warmup"
-    """The source project's cosine had fallen to nothing after a fifth of its steps."""
+    """Schedule of the learning rate."""
     warmup_share: float = Field(default=0.05, ge=0, lt=1)
-    """Share of the steps over which the learning rate rises."""
+    """Share of the steps in which it rises."""
     optimizer: OptimizerSection = OptimizerSection()
     """The optimizer."""
     beta: float = Field(default=0.0, ge=0)
-    """Weight of the KL penalty; 0 needs no reference model (Dr. GRPO, 2503.20783)."""
+    """Weight of the KL penalty; 0 needs no reference model."""
     epsilon_low: float = Field(default=0.2, gt=0)
     """Lower clip of the probability ratio."""
     epsilon_high: float = Field(default=0.28, gt=0)
-    """Upper clip of the probability ratio (DAPO's Clip-Higher, 2503.14476, 3.1)."""
+    """Upper clip (DAPO's Clip-Higher, 2503.14476, 3.1)."""
     loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "dr_grpo"
-    """Aggregation of token losses: mean of means, or one mean over all tokens, over B x L, over the batch."""
+    """Aggregation of token losses."""
     scale_rewards: Literal["none", "group", "batch"] = "none"
-    """Divisor of advantages: none (Dr. GRPO), or a standard deviation. GDPO has its own scale."""
+    """Divisor of advantages; none is Dr. GRPO (2503.20783)."""
     aggregation: Literal["normalize_then_sum", "sum_then_normalize"] = "normalize_then_sum"
-    """GDPO (2601.05242) normalizes each component by itself; the other sums them first."""
-    baseline: Literal["mean", "median"] = "mean"
-    """Baseline of a completion's reward: its group's mean, or median (MC-GRPO, 2601.22582)."""
+    """Normalize each component first is GDPO (2601.05242)."""
     entropy_advantages: bool = False
-    """Scale advantages by the inverse of each completion's entropy (EDGE-GRPO, 2507.21848)."""
-    block_advantages: bool = False
-    """Give the parts of an answer separate advantages (BAE, 2602.10231): the fields of a JSON object, or reasoning and
-    answer."""
-    content_threshold: float = Field(default=0.0, ge=0, le=1)
-    """Content that a completion must reach before its form counts (GDPO, 3.2); 0 always counts it."""
+    """Scale advantages by inverse entropy (EDGE-GRPO, 2507.21848)."""
     mask_truncated: bool = False
-    """Exclude truncated completions from the loss (DAPO's overlong masking)."""
+    """Exclude truncated completions (DAPO)."""
     entropy: EntropySection = EntropySection()
     """An entropy bonus in the loss."""
     dynamic_sampling: DynamicSamplingSection = DynamicSamplingSection()
@@ -124,13 +110,13 @@ class TrainConfig(Section):
     vllm: VllmSection = VllmSection()
     """Sampling with vLLM."""
     save_every: int = Field(default=10, ge=1)
-    """Steps between mirrored checkpoints; one with a better adapter than before is mirrored too."""
+    """Steps between mirrored checkpoints."""
     keep_checkpoints: int = Field(default=3, ge=1)
-    """Newest checkpoints that the mirror keeps, in addition to the best one; each holds the best adapter so far."""
+    """Newest checkpoints kept beside the best."""
     evaluate_every: int = Field(default=10, ge=1)
-    """Steps between evaluations on the validation split."""
+    """Steps between evaluations on validation prompts."""
     patience: int = Field(default=4, ge=1)
-    """Evaluations without improvement after which training stops."""
+    """Evaluations without improvement that end training."""
     alarms: AlarmsSection = AlarmsSection()
     """Alarms during training."""
     preflight: PreflightSection = PreflightSection()
@@ -138,10 +124,9 @@ class TrainConfig(Section):
     preemption: PreemptionSection = PreemptionSection()
     """Protection against the loss of the machine."""
     device_memory_gb: float | None = Field(default=None, gt=0)
-    """Memory in gigabytes (10^9 bytes) of the GPU that the recipe is written for: a recipe that would not fit is
-    refused before anything is downloaded, and so is a smaller GPU; nothing is checked where not set."""
+    """Memory of the recipe's GPU in 10^9 bytes; unchecked."""
     price_per_hour: float = Field(default=0.0, ge=0)
-    """Price of an hour of the training machine, in US dollars, where `workers.prices` does not name its device."""
+    """US dollars an hour of the training machine."""
 
     @property
     def completions_per_step(self) -> int:
@@ -166,12 +151,6 @@ class TrainConfig(Section):
         place = log(min(max(prompts, few), many) / few) / log(many / few)
         return float(self.learning_rate ** (1 - place) * self.learning_rate_at_scale**place)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_one_turn_of_sql(cls, values: Any) -> Any:
-        """Leave out the removed `sql_turns` where it is 1: records of earlier policies name it."""
-        return {k: v for k, v in values.items() if (k, v) != ("sql_turns", 1)} if isinstance(values, dict) else values
-
     @model_validator(mode="after")
     def _steps_fit_together(self) -> "TrainConfig":
         if self.completions_per_step % self.accumulation:
@@ -183,13 +162,6 @@ class TrainConfig(Section):
             raise ValueError(
                 f"epsilon_high {self.epsilon_high} is below epsilon_low {self.epsilon_low}, which would hold "
                 "exploration back; Clip-Higher needs it higher"
-            )
-        steps = [stage.until_step for stage in self.curriculum]
-        lengths = [*(stage.max_completion_tokens for stage in self.curriculum), self.max_completion_tokens]
-        if steps != sorted(set(steps)) or lengths != sorted(lengths):
-            raise ValueError(
-                "curriculum must have its stages in order, each longer than the one before and none longer than "
-                f"max_completion_tokens {self.max_completion_tokens}"
             )
         return self
 
@@ -237,8 +209,6 @@ class TrainConfig(Section):
             "entropy.adaptive": self.entropy.adaptive,
             # Its log-probabilities come without entropies.
             "entropy_advantages": self.entropy_advantages,
-            # It moves completions to the left of their padding, and advantages by token stay where they were.
-            "block_advantages": self.block_advantages,
             # Its configuration silently puts "none" in the place of "group".
             "scale_rewards 'group' with loss 'dr_grpo'": self.scale_rewards == "group" and self.loss == "dr_grpo",
             # Only its replacements in the GRPO trainer were reviewed.
@@ -247,7 +217,6 @@ class TrainConfig(Section):
             f"guided '{self.guided}'": self.guided != "none",
             # Its vLLM shares the policy's own weights, which must be neither freed nor on another device.
             "vllm.sleep": self.vllm.enabled and self.vllm.sleep,
-            "vllm.server_url": self.vllm.enabled and self.vllm.server_url,
         }
         for setting, asked_for in left_out.items():
             if asked_for:
@@ -262,7 +231,7 @@ class TrainConfig(Section):
                 "of the unguided policy; set guided='none'"
             )
         if self.guided != "none" and self.vllm.enabled:
-            # As of TRL 1.15; and to a server it hands a regular expression alone.
+            # As of TRL 1.15.
             raise ValueError(
                 f"guided '{self.guided}' with vllm.enabled is not possible, because TRL hands vLLM one grammar for all "
                 "prompts; set vllm.enabled=false, or guided='none'"
@@ -271,17 +240,6 @@ class TrainConfig(Section):
 
     @model_validator(mode="after")
     def _advantages_fit_together(self) -> "TrainConfig":
-        if self.baseline == "median":
-            if self.generations % 2 == 0:
-                raise ValueError(
-                    f"baseline 'median' needs an odd number of generations, of which the median is one, and there are "
-                    f"{self.generations}; set generations={self.generations + 1}"
-                )
-            if self.aggregation == "normalize_then_sum" or self.block_advantages:
-                raise ValueError(
-                    "baseline 'median' is one of the whole reward, and GDPO and block_advantages have their own; set "
-                    "aggregation='sum_then_normalize' and block_advantages=false with it"
-                )
         if self.adapter_per_task and self.task_weights.applies_to != "nothing":
             raise ValueError(
                 "adapter_per_task trains each task alone, and task_weights weighs tasks against each other; set "

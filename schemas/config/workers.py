@@ -15,9 +15,9 @@ class MachinePrice(Section):
     """Prices of an hour of one machine, in US dollars."""
 
     on_demand: float = Field(ge=0)
-    """Price of an hour without preemption."""
+    """Price without preemption."""
     spot: float | None = Field(default=None, ge=0)
-    """Price of an hour of a machine that may be preempted; where not set, the price on demand."""
+    """Price with preemption; the same."""
 
     def per_hour(self, *, spot: bool) -> float:
         """Return the price of an hour of a Spot machine, or of one on demand."""
@@ -34,20 +34,15 @@ class WorkersConfig(Section):
     """Deployments that run work on other machines."""
 
     training: str | None = Field(default=None, pattern=r"^[^/]+/[^/]+$")
-    """The Prefect deployment that trains, as FLOW/DEPLOYMENT, such as `training/train`; where not set, the run trains
-    by itself. Its machine reads and writes artifacts in `state.artifacts`."""
+    """Prefect deployment that trains, as FLOW/DEPLOYMENT; this run."""
     inference: str | None = Field(default=None, pattern=r"^[^/]+/[^/]+$")
-    """The Prefect deployment that runs the other work with weights, as FLOW/DEPLOYMENT: warm start, completions for
-    people to score, answers and merge. Where not set, `inference/inference` if training is remote, so that the same
-    pool of GPU machines does it, and otherwise the run itself."""
+    """Deployment for other work with weights; `inference/inference` if training is remote."""
     concurrent_children: int = Field(default=1, ge=1)
-    """Child processes of this run at once: trainings of several seeds or tasks, what the evaluation's rungs need beside
-    them, and answers. On a CPU each then computes with one thread; a GPU's memory must have room for all."""
+    """Child processes of this run at once."""
     prices: dict[str, MachinePrice] = Field(default_factory=dict)
-    """Prices of the machines, by device as torch calls it, such as `NVIDIA L4`, or `cpu`."""
+    """Prices by device, as torch calls it, or `cpu`."""
     reais_per_dollar: float | None = Field(default=None, gt=0)
-    """Brazilian reais of a US dollar, by which costs are shown in reais too; in dollars only where not set. Another
-    rate makes the reports with costs again, and nothing else."""
+    """Reais of a US dollar, by which costs are shown too."""
 
     @property
     def for_inference(self) -> str | None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from schemas.did_you_mean import did_you_mean
 from schemas.errors import InputError
 from schemas.references import REFERENCES, ExtractionFields, ExtractionReference
-from schemas.store.mapped_tables import MAPPED_TABLES, TABLE_NAMES, TableName
+from schemas.store.mapped_tables import NEEDED, TABLE_NAMES, TableName, mapped_columns
 from schemas.tasks import TASK_NAMES, TaskName
 from schemas.text_file import read_toml
 
@@ -24,10 +24,8 @@ IDENTITIES: Final = ("customer_id", "order_id", "review_id")
 GIVEN_IN_PROMPT: Final = ("product", "offer")
 """Fields of push's reference, which its prompt names: they follow from the inputs of the same names."""
 FORMATS: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet")
-"""Endings of files that can be read."""
 
 Columns = dict[str, str]
-"""Column of the file, by ours."""
 Values = dict[str, dict[str, str]]
 """By column of ours: our value, by the file's."""
 
@@ -59,7 +57,6 @@ class MappedPrompts(MappedFile):
     """A file whose rows are prompts."""
 
     task: TaskName | None = None
-    """The task of all rows."""
     task_column: str | None = Field(default=None, min_length=1)
     """Column of the file with each row's task; its values may be translated as those of `task`."""
     reference: Columns = {}
@@ -95,14 +92,12 @@ class MappedTableFile(MappedFile):
     """A file whose rows make a table of the store; one file may make several."""
 
     table: TableName
-    """The table."""
 
     @model_validator(mode="after")
     def _columns_are_of_the_table(self) -> Self:
-        table = MAPPED_TABLES[self.table]
-        _refuse_unknown(self.columns, table.columns, f"column of {self.table}")
+        _refuse_unknown(self.columns, mapped_columns(self.table), f"column of {self.table}")
         _refuse_unknown(self.values, tuple(self.columns), "column of ours that is mapped here")
-        missing = [name for name in table.needed if name not in self.columns]
+        missing = [name for name in NEEDED[self.table] if name not in self.columns]
         if missing:
             raise ValueError(f"columns lacks {', '.join(missing)}, without which there is no table {self.table}")
         # A flat file may have one number for the order and its customer, but no price is a freight, too.
@@ -116,9 +111,7 @@ class ColumnMap(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     prompts: tuple[MappedPrompts, ...] = ()
-    """Files whose rows are prompts."""
     tables: tuple[MappedTableFile, ...] = ()
-    """Files whose rows make tables of the store."""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -149,8 +142,14 @@ def read_column_map(path: Path) -> ColumnMap:
     try:
         column_map = ColumnMap.model_validate(values)
     except ValidationError as error:
-        raise InputError(f"column map {path}: {_first_fault(error)}") from None
-    return _beside(column_map, path.parent)
+        # A map of an older version may name what is no longer there.
+        again = "correct it, or write the map again with `tucano init FILES`"
+        raise InputError(f"column map {path}: {_first_fault(error)}; {again}") from None
+    files = {
+        kind: tuple(file.model_copy(update={"path": path.parent / file.path}) for file in getattr(column_map, kind))
+        for kind in ColumnMap.model_fields
+    }
+    return column_map.model_copy(update=files)
 
 
 def reference_fields(task: TaskName) -> tuple[str, ...]:
@@ -162,15 +161,7 @@ def reference_fields(task: TaskName) -> tuple[str, ...]:
 
 
 def refuse_answers_in_prompts(columns: Columns, reference: Columns) -> None:
-    """Refuse a column that is mapped twice for one task, or whose answer would stand in its own prompt.
-
-    Args:
-        columns: Columns of identities, and of the inputs of one task.
-        reference: Columns of its reference.
-
-    Raises:
-        ValueError: Names the column.
-    """
+    """Refuse a column that is mapped twice for one task, or whose answer would stand in its own prompt."""
     inputs = {ours: name for ours, name in columns.items() if ours not in IDENTITIES}
     named = {name: ours for ours, name in inputs.items()}
     for field, name in reference.items():
@@ -181,15 +172,6 @@ def refuse_answers_in_prompts(columns: Columns, reference: Columns) -> None:
             )
     _refuse_twice(inputs)
     _refuse_twice(reference)
-
-
-def _beside(column_map: ColumnMap, folder: Path) -> ColumnMap:
-    return column_map.model_copy(
-        update={
-            kind: tuple(file.model_copy(update={"path": folder / file.path}) for file in files)
-            for kind, files in (("prompts", column_map.prompts), ("tables", column_map.tables))
-        }
-    )
 
 
 def _refuse_unknown(names: Iterable[str], known: Iterable[str], what: str) -> None:
@@ -212,15 +194,10 @@ def _first_fault(error: ValidationError) -> str:
     """Describe the first fault and its place: a map holds names only, so that values may be shown."""
     fault = error.errors(include_url=False)[0]
     place = ".".join(str(part + 1) if isinstance(part, int) else part for part in fault["loc"]) or "the document"
-    kind, found = fault["type"], fault["input"]
-    if kind == "extra_forbidden":
-        models: dict[str, type[BaseModel]] = {"prompts": MappedPrompts, "tables": MappedTableFile}
-        model = models.get(str(fault["loc"][0]), ColumnMap) if len(fault["loc"]) > 1 else ColumnMap
-        return f"{place} is no key of it{did_you_mean(str(fault['loc'][-1]), model.model_fields)}"
-    if kind == "missing":
-        return f"{place} is missing"
-    if kind == "literal_error":
-        choices = {"task": TASK_NAMES, "table": TABLE_NAMES}.get(str(fault["loc"][-1]), ())
-        near = did_you_mean(str(found), choices) or f"; {fault['msg']}"
-        return f"{place} is {found!r}{near}"
+    if fault["type"] == "extra_forbidden":
+        keys = {name for model in (ColumnMap, MappedPrompts, MappedTableFile) for name in model.model_fields}
+        return f"{place} is no key of it{did_you_mean(str(fault['loc'][-1]), sorted(keys))}"
+    if fault["type"] == "literal_error":
+        near = did_you_mean(str(fault["input"]), (*TASK_NAMES, *TABLE_NAMES))
+        return f"{place} is {fault['input']!r}{near or '; ' + fault['msg']}"
     return f"{place}: {fault['msg'].removeprefix('Value error, ')}"

@@ -18,11 +18,8 @@ class GeneralSummary(BaseModel):
     rows: int
     """Rows written, repeated ones too."""
     read: int
-    """Instructions in the file."""
     drawn: int
-    """Instructions that were chosen."""
     too_long: int
-    """Instructions over the token budget."""
     copies: int
     """Further instructions with the prompt of a chosen one."""
     held_out: int
@@ -41,15 +38,11 @@ class DatasetSummary(Summary):
     validation: int
     test: int
     quarantined: int
-    """Dropped rows."""
     tasks: dict[TaskName, dict[str, int]]
-    """Rows of each split, by task."""
     reasons: dict[str, dict[str, int]]
     """Dropped rows by reason and task, which may be unknown."""
     scrubbed: dict[str, int]
-    """Personal data replaced, by kind."""
     sources: dict[str, int]
-    """Rows in the splits, by source."""
     without_reference: dict[TaskName, dict[str, int]] = Field(default_factory=dict)
     """Rows of each split of which nothing of the right answer is known, by task; tasks without such are left out."""
     references_by_people: dict[TaskName, dict[str, int]] = Field(default_factory=dict)
@@ -58,7 +51,6 @@ class DatasetSummary(Summary):
     references_left_out: int = 0
     """Prompts that people gave references for, and that are neither in validation nor in test."""
     general: GeneralSummary | None
-    """None without general instructions."""
 
     @property
     def rows(self) -> dict[str, int]:

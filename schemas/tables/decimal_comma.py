@@ -7,7 +7,7 @@ from typing import Final, Literal
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.store.faults import FIRST_ROW
+from schemas.tables.table_check import FIRST_ROW
 
 Decimals = Literal["comma", "point"]
 

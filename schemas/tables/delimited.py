@@ -22,7 +22,6 @@ from schemas.errors import InputError
 from schemas.text_file import wide_encoding
 
 DELIMITERS: Final = {";": "semicolons", ",": "commas", "\t": "tabs"}
-"""Name of each delimiter that is read."""
 MOST_BYTES: Final = 256 * 2**20
 """A larger file would fill the memory; Parquet holds the same in less."""
 LONGEST_LINE: Final = 2_000_000
@@ -48,11 +47,9 @@ class Dialect:
     """How a file was written, by which it is written again."""
 
     delimiter: str
-    """What stands between two cells."""
     encoding: str
     """`utf-8`, `utf-8-sig` (with a byte order mark) or `cp1252`."""
     line_end: str
-    """What ends a row: CR, LF or both."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +57,8 @@ class DelimitedText:
     """Text of a file whose delimiter is not decided yet."""
 
     text: str
-    """The text below a line that names the delimiter."""
     encoding: str
-    """Its encoding, as of `Dialect`."""
     first_line: int
-    """Number of the text's first line in the file."""
     named_delimiter: str | None
     """The delimiter of a line `sep=;` at the top, if there is one."""
 
@@ -76,11 +70,7 @@ class DelimitedText:
         return Dialect(delimiter, self.encoding, end[0] if end else "\r\n")
 
     def header(self, known: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-        """Return the delimiter under which the header has most of some known columns, and the header.
-
-        Raises:
-            ValueError: The header is malformed with every delimiter.
-        """
+        """Return the delimiter under which the header has most of some known columns, and the header."""
         headers: dict[str, tuple[str, ...]] = {}
         fault = ValueError("line 1 is no header")
         for delimiter in DELIMITERS:
@@ -94,11 +84,7 @@ class DelimitedText:
         return best, headers[best]
 
     def rows(self, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-        """Yield each row's line and cells; a blank line has no cells, and those at the end are left out.
-
-        Raises:
-            ValueError: A row is no CSV or too long; names its line.
-        """
+        """Yield each row's line and cells; a blank line has no cells, and those at the end are left out."""
         reader = csv.reader(_bounded(io.StringIO(self.text, newline="")), delimiter=delimiter, strict=True)
         blank: list[int] = []
         while True:
@@ -268,11 +254,7 @@ def _header_width(source: DelimitedText, delimiter: str) -> int:
 
 
 def _read(source: DelimitedText, delimiter: str) -> pl.DataFrame:
-    """Read the text with one delimiter.
-
-    Raises:
-        ValueError: It does not fit, or names of columns are missing or repeated; names the line.
-    """
+    """Read the text with one delimiter."""
     rows = source.rows(delimiter)
     line, header = next(rows)
     even = _even_rows(rows, len(header))

@@ -33,19 +33,13 @@ class FeedbackCounts:
 
     lines: int = 0
     references: int = 0
-    """Answers whose reference is from feedback."""
     ratings: int = 0
-    """Answers whose rating is from feedback."""
     unknown: int = 0
     """Requests that the logs do not have."""
 
 
 def read_feedback(files: Sequence[LogFile], latest: datetime | None = None) -> pl.DataFrame:
     """Read files of feedback, in their order.
-
-    Args:
-        files: JSON Lines.
-        latest: Latest possible time, with its zone; any where None.
 
     Returns:
         `request_id`, `task`, `time` (UTC), `reference` (JSON or null) and `rating` (or null).
@@ -71,13 +65,7 @@ def read_feedback(files: Sequence[LogFile], latest: datetime | None = None) -> p
 def with_feedback(
     answers: pl.DataFrame, feedback: pl.DataFrame, *, keep_references: bool = False
 ) -> tuple[pl.DataFrame, FeedbackCounts]:
-    """Return answers with the references and ratings of feedback in the place of their own.
-
-    Args:
-        answers: `request_id`, `task`, `reference`, `rating` and other columns; an identity occurs once.
-        feedback: As `read_feedback` returns it.
-        keep_references: Whether an answer that has a reference keeps its own.
-    """
+    """Return answers with the references and ratings of feedback in the place of their own."""
     if not feedback.height:
         return answers, FeedbackCounts()
     on = ["request_id", "task"]

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 GENERAL_FILE: Final = "data/general.parquet"
 """File of a dataset's general instructions, if it has any."""
 COLUMNS: Final = {"system": pl.String, "prompt": pl.String, "completion": pl.String}
-"""The table's columns and their types, in order."""
 
 _ROLES: Final = (["user", "assistant"], ["system", "user", "assistant"])
 
@@ -24,9 +23,7 @@ class Instruction(BaseModel):
     system: str = ""
     """The system prompt; empty where the collection has none."""
     prompt: str = Field(pattern=r"\S")
-    """The user's message."""
     completion: str = Field(pattern=r"\S")
-    """The answer to learn."""
 
     @model_validator(mode="before")
     @classmethod

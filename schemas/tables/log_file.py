@@ -11,7 +11,6 @@ from polars.exceptions import PolarsError
 from schemas.errors import InputError
 
 KINDS: Final = (".jsonl", ".parquet")
-"""Suffixes of log files."""
 FEEDBACK_FOLDER: Final = "feedback"
 """Folder beside the logs with the files of feedback."""
 FEEDBACK_SUFFIX: Final = ".jsonl"
@@ -29,11 +28,7 @@ class LogFile:
     """Whether an incomplete line follows."""
 
     def digest(self) -> str:
-        """Return the sha256 of the counted bytes.
-
-        Raises:
-            InputError: The file cannot be read.
-        """
+        """Return the sha256 of the counted bytes."""
         digest, left = hashlib.sha256(), self.size
         try:
             with self.path.open("rb") as file:
@@ -50,11 +45,8 @@ class LogFiles:
     """Log files as found."""
 
     path: Path
-    """The given file or folder."""
     files: tuple[LogFile, ...]
-    """In name order."""
     empty: int = 0
-    """Number of empty files in the folder."""
     feedback: tuple[LogFile, ...] = ()
     """Files of the folder's feedback, in name order, without empty ones."""
 
@@ -69,11 +61,7 @@ class LogFiles:
         return sum(file.size for file in (*self.files, *self.feedback))
 
     def digests(self) -> dict[str, str]:
-        """Return the sha256 of each file's counted bytes, by its name.
-
-        Raises:
-            InputError: A file cannot be read.
-        """
+        """Return the sha256 of each file's counted bytes, by its name."""
         said = {f"{FEEDBACK_FOLDER}/{file.path.name}": file.digest() for file in self.feedback}
         return {file.path.name: file.digest() for file in self.files} | said
 
@@ -82,9 +70,6 @@ def log_files(path: Path) -> LogFiles:
     """Find the log files, which may all be empty (`require_rows`).
 
     Those of a folder that are still being written are read up to their present end.
-
-    Raises:
-        InputError: There is no such file.
     """
     if path.is_dir():
         return files_of_folder(path)
@@ -96,11 +81,7 @@ def log_files(path: Path) -> LogFiles:
 
 
 def require_rows(found: LogFiles) -> None:
-    """Refuse logs without any row.
-
-    Raises:
-        InputError: They have none.
-    """
+    """Refuse logs without any row."""
     if found.has_rows:
         return
     count = found.empty + len(found.files)
@@ -128,11 +109,7 @@ def _feedback_files(folder: Path) -> tuple[LogFile, ...]:
 
 
 def find_log_file(path: Path) -> LogFile:
-    """Return a file of a folder of logs, up to its last whole line.
-
-    Raises:
-        InputError: It cannot be read.
-    """
+    """Return a file of a folder of logs, up to its last whole line."""
     try:
         size = path.stat().st_size
         if path.suffix == ".parquet":

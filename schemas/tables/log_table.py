@@ -3,33 +3,28 @@
 Import it inside the function that reads a log: pandera takes a second to load.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import MAXYEAR
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import orjson
 import pandera.polars as pa
 import polars as pl
 from pandera.polars import PolarsData
 from polars.exceptions import PolarsError
+from pydantic import ValidationError
 
-from schemas.documents import (
-    FIRST_YEAR,
-    MOST_DOLLARS,
-    MOST_MILLISECONDS,
-    LoggedAnswer,
-    check_logged_reference,
-)
+from schemas.documents import FIRST_YEAR, MOST_DOLLARS, MOST_MILLISECONDS, LoggedAnswer
 from schemas.errors import InputError
+from schemas.faults import first_fault
 from schemas.json_lines import stream_json_lines
 from schemas.tables.rollout_tables import one_value_each
 from schemas.tables.table_check import as_table, validate_table
 from schemas.tasks import TASK_NAMES
 
 _AT_ONCE: Final = 50_000
-"""Lines in memory as documents at once."""
 _REQUIRED: Final = tuple(name for name, field in LoggedAnswer.model_fields.items() if field.is_required())
 
 
@@ -69,79 +64,46 @@ def read_production_logs(path: Path, size: int | None = None) -> pl.DataFrame:
 
     A parquet file has columns of the same names; its times have a zone, and its references are JSON.
 
-    Args:
-        path: The file.
-        size: Bytes to read of JSON Lines; all where None.
-
     Raises:
         InputError: The file cannot be read or is empty, rows are not logged answers, or one `prompt_id` has several
             prompts.
     """
     what = f"production log {path}"
-    table = _parquet(path, what) if path.suffix == ".parquet" else _json_lines(path, size)
-    return validate_table(table, ProductionLogs, what)
-
-
-def _json_lines(path: Path, size: int | None) -> pl.DataFrame:
-    documents = iter(stream_json_lines(path, LoggedAnswer, "production log", size))
-    return pl.concat([as_table(each, ProductionLogs) for each in _batches(documents)])
-
-
-def _batches(documents: Iterator[LoggedAnswer]) -> Iterator[Iterable[LoggedAnswer]]:
+    documents = (
+        _parquet(path, what)
+        if path.suffix == ".parquet"
+        else stream_json_lines(path, LoggedAnswer, "production log", size)
+    )
+    parts = []
     while batch := list(islice(documents, _AT_ONCE)):
-        yield batch
+        parts.append(as_table(batch, ProductionLogs))
+    return validate_table(pl.concat(parts), ProductionLogs, what)
 
 
-def _parquet(path: Path, what: str) -> pl.DataFrame:
-    schema = {name: column.dtype.type for name, column in ProductionLogs.to_schema().columns.items()}
+def _parquet(path: Path, what: str) -> Iterator[LoggedAnswer]:
     try:
-        file = pl.scan_parquet(path, glob=False)
-        found = file.collect_schema()
-        given = file.select(name for name in schema if name in found).collect()
+        found = pl.read_parquet(path, glob=False)
     except (OSError, PolarsError):
         # The reader's own message may repeat the file's content.
         raise InputError(f"{what} cannot be read as parquet; write it again") from None
-    if missing := [name for name in _REQUIRED if name not in found]:
+    if missing := [name for name in _REQUIRED if name not in found.columns]:
         raise InputError(f"{what} lacks the column {missing[0]}; a log has {', '.join(_REQUIRED)}")
-    if not given.height:
+    if not found.height:
         raise InputError(f"{what} is empty; it needs one answer a row")
-    kind = given.schema["time"]
+    kind = found.schema["time"]
     if not isinstance(kind, pl.Datetime) or kind.time_zone is None:
         raise InputError(f"{what}: column time is {kind}; write times with their zone, such as UTC")
-    if not given["time"].dt.year().is_between(FIRST_YEAR, MAXYEAR).all():
+    if not found["time"].dt.year().is_between(FIRST_YEAR, MAXYEAR).all():
         raise InputError(f"{what}: column time holds years before {FIRST_YEAR} or after {MAXYEAR}; correct them")
-    table = given.with_columns(pl.col("time").dt.convert_time_zone("UTC").dt.cast_time_unit("us"))
-    for name, wanted in schema.items():
-        if name not in table.columns:
-            table = table.with_columns(pl.lit(None, wanted).alias(name))
-        elif _holds_the_same(table.schema[name], wanted):
-            table = table.with_columns(pl.col(name).cast(wanted))
-    table = table.select(*schema)
-    if table.schema["reference"] == pl.String:
-        _check_references(table, what)
-    return table
-
-
-def _holds_the_same(kind: pl.DataType, wanted: Any) -> bool:
-    """Return whether a column can be cast to another type without loss; the schema refuses all others."""
-    if kind == pl.Null or isinstance(kind, pl.Categorical | pl.Enum):
-        return True
-    if kind.is_integer():
-        return kind != pl.UInt64 and wanted in {pl.Int64, pl.Float64}
-    return kind.is_float() and wanted == pl.Float64
-
-
-def _check_references(table: pl.DataFrame, what: str) -> None:
-    rows = table.with_row_index("row", offset=1).filter(pl.col("reference").is_not_null())
-    for row, task, reference in (
-        rows.unique(["task", "reference"], keep="first").sort("row").select("row", "task", "reference").iter_rows()
-    ):
-        try:
-            document = orjson.loads(reference)
-        except ValueError:
-            raise InputError(f"{what}: row {row}: reference is no JSON; write it as a JSON object, or null") from None
-        if task in TASK_NAMES:
+    rows = found.select(name for name in LoggedAnswer.model_fields if name in found.columns)
+    for number, row in enumerate(rows.iter_rows(named=True), start=1):
+        values = dict(row)
+        if values.get("reference") is not None:
             try:
-                check_logged_reference(task, document)
-            except ValueError as error:
-                raise InputError(f"{what}: row {row}: {error}") from None
+                values["reference"] = orjson.loads(values["reference"])
+            except (TypeError, ValueError):
+                raise InputError(f"{what}: row {number}: reference is no JSON; write a JSON object, or null") from None
+        try:
+            yield LoggedAnswer.model_validate(values, strict=True)
+        except ValidationError as error:
+            raise InputError(f"{what}: row {number}: {first_fault(error)}") from None

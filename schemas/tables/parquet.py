@@ -44,10 +44,6 @@ class ParquetTable:
 def open_parquet(path: Path, columns: Mapping[str, type[pl.DataType]]) -> Iterator[ParquetTable]:
     """Write a parquet file in pieces; equal rows in equal order give equal bytes, whatever the pieces.
 
-    Args:
-        path: The file, in a folder that exists.
-        columns: The table's columns and their types, in order.
-
     Raises:
         OSError: The disk is full, or the file cannot be written.
     """

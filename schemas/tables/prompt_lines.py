@@ -14,21 +14,16 @@ class PromptLine(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     task: TaskName
-    """Its task, one of six."""
     prompt: str = Field(min_length=1)
-    """The question."""
     reference: dict[str, Any]
     """The known part of the right answer, in the shape of its task; null marks unknown values."""
     system: str | None = Field(default=None, min_length=1)
     """The system prompt; the task's own where not given."""
     source: str = Field(default="own", pattern=r"^[a-z0-9_-]{1,40}$")
-    """Its origin, in a word."""
     customer_id: str | None = Field(default=None, min_length=1)
     """A pseudonym of the customer: prompts of one customer are never in different splits."""
     order_id: str | None = Field(default=None, min_length=1)
-    """The order."""
     review_id: str | None = Field(default=None, min_length=1)
-    """The review."""
     parent_id: str | None = None
     """The `prompt_id` of the prompt that this one is a paraphrase of."""
     prompt_id: str | None = None

@@ -32,7 +32,6 @@ COLUMNS: Final = {
 """The table's columns and their types, in order; `reference` is JSON with sorted keys."""
 
 SPLITS: Final = ("train", "validation", "test")
-"""Names of a dataset's tables, `data/<split>.parquet`."""
 TRAIN_FILE: Final = "data/train.parquet"
 """File of a dataset with the prompts that train, and that choose the baselines."""
 VALIDATION_FILE: Final = "data/validation.parquet"
@@ -50,7 +49,6 @@ class PromptRow:
     """One prompt, the known part of its right answer, and the rows of the store that it came from."""
 
     prompt_id: str
-    """The `content_id` of the prompt."""
     task: TaskName
     system: str
     prompt: str
@@ -66,12 +64,7 @@ class PromptRow:
     """The `prompt_id` of the prompt that this one is a paraphrase of."""
 
     def answered(self, completion: str, **drawn: Any) -> Rollout:
-        """Return the rollout of a completion, with the prompt's reference where it has one.
-
-        Args:
-            completion: The answer.
-            drawn: Further keys, such as how it was drawn.
-        """
+        """Return the rollout of a completion, with the prompt's reference where it has one."""
         return Rollout(
             prompt_id=self.prompt_id,
             task=self.task,
@@ -89,11 +82,7 @@ def content_id(task: str, system: str, prompt: str, reference: Mapping[str, Any]
 
 
 def canonical_json(value: Mapping[str, Any]) -> str:
-    """Write JSON in canonical form: sorted keys, no spaces, letters unescaped.
-
-    Raises:
-        ValueError: A number is not finite.
-    """
+    """Write JSON in canonical form: sorted keys, no spaces, letters unescaped."""
     return _CANONICAL.encode(value)
 
 
@@ -178,9 +167,6 @@ class PromptTableWriter:
 @contextmanager
 def open_prompt_table(path: Path) -> Iterator[PromptTableWriter]:
     """Write a prompt table row by row; equal rows in equal order give equal bytes.
-
-    Args:
-        path: The parquet file, in a folder that exists.
 
     Raises:
         OSError: The disk is full, or the file cannot be written.

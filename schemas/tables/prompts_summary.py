@@ -22,11 +22,9 @@ class ParaphraseCounts(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     made: dict[TaskName, int]
-    """Paraphrases, by task."""
     dropped: dict[TaskName, int]
     """Sentences without any acceptable answer, by task."""
     refused_answers: dict[str, int]
-    """Rejected answers, by reason."""
     failure: str | None
     """Reason for abandoning the model's endpoint; None if it answered to the end."""
 
@@ -35,11 +33,9 @@ class PromptsSummary(Summary):
     """Counts of synthesized prompts."""
 
     source: str
-    """Kind of the source: `simulated`, `olist` or `files`."""
     seed: int
     store: StoreSize
     asked: dict[TaskName, int]
-    """Prompts asked for, of every task."""
     made: dict[TaskName, int]
     """Prompts made, of every task, without paraphrases."""
     origins: dict[TaskName, dict[str, int]] = Field(default_factory=dict)
@@ -47,11 +43,9 @@ class PromptsSummary(Summary):
     without_reference: dict[TaskName, int] = Field(default_factory=dict)
     """Prompts of which nothing of the right answer is known, by task."""
     paraphrases: ParaphraseCounts | None
-    """None without a paraphrasing model."""
     served: dict[TaskName, int] | None = None
     """Prompts added from a served model's logs, by task; None where no logs were given."""
     minority_floor: int
-    """Fewest prompts of a task that are no minority."""
     minorities: dict[TaskName, int]
     """Prompts of each task with fewer, paraphrases among them."""
     scrubbed: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)

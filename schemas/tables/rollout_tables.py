@@ -3,7 +3,6 @@
 Import it inside the function that checks a table: pandera takes a second to load.
 """
 
-import json
 from pathlib import Path
 from typing import get_args
 
@@ -14,7 +13,7 @@ from pandera.polars import PolarsData
 from schemas.documents import RaterKind, Rollout
 from schemas.json_lines import read_json_lines
 from schemas.tables.table_check import as_table, validate_table
-from schemas.tasks import SPEC_NAMES, TASK_NAMES
+from schemas.tasks import TASK_NAMES
 
 
 class Rollouts(pa.DataFrameModel):  # type: ignore[misc]
@@ -35,31 +34,6 @@ class Rollouts(pa.DataFrameModel):  # type: ignore[misc]
     def one_prompt_for_each_prompt_id(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
         """Require one prompt text per `prompt_id`."""
         return one_value_each(data, "prompt_id", "task", "prompt")
-
-
-class ScoredRollouts(Rollouts):
-    """Completions with their rewards; `components` and `parsed` are JSON."""
-
-    reward: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
-    components: str = pa.Field()
-    parsed: str = pa.Field(nullable=True)
-    spec: str = pa.Field(isin=SPEC_NAMES)
-    reward_version: str = pa.Field(str_length={"min_value": 1})
-
-    @pa.check("components")  # type: ignore[untyped-decorator]
-    def shares_by_name(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Require each component to be within [0, 1]."""
-        texts = data.lazyframe.select("components").collect().to_series()
-        return pl.LazyFrame({"components": [_are_shares(text) for text in texts]}, schema={"components": pl.Boolean})
-
-    @pa.dataframe_check  # type: ignore[untyped-decorator]
-    def one_reward_for_all(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Require one specification in a table and one version for a task: others cannot be compared."""
-        version = pl.col("reward_version")
-        is_the_first: pl.LazyFrame = data.lazyframe.select(
-            (pl.col("spec") == pl.col("spec").first()) & (version == version.first().over("task"))
-        )
-        return is_the_first
 
 
 class PairedScores(pa.DataFrameModel):  # type: ignore[misc]
@@ -116,8 +90,7 @@ class TrainingRollouts(pa.DataFrameModel):  # type: ignore[misc]
     seed: int = pa.Field(ge=0)
     completion: str = pa.Field()
     components: str = pa.Field(str_matches=r"^\{.*\}$")
-    """Each part of the reward, in [0, 1], by name, as JSON. Where `content_threshold` is above 0, the loss saw form as
-    0 in completions below it."""
+    """Each part of the reward, in [0, 1], by name, as JSON."""
     reward: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
     advantage: float = pa.Field(nullable=True)
     """Weight of its tokens in the loss: the mean where they differ; null where it was not trained on, because its group
@@ -154,15 +127,3 @@ def one_value_each(data: PolarsData, key: str, *columns: str) -> pl.LazyFrame:
     same = [pl.col(column).eq_missing(pl.col(column).first().over(key)) for column in columns]
     verdict: pl.LazyFrame = data.lazyframe.select(pl.all_horizontal(same))
     return verdict
-
-
-def _are_shares(text: str | None) -> bool:
-    try:
-        components = json.loads(text or "")
-    except ValueError:
-        return False
-    return isinstance(components, dict) and all(_is_share(value) for value in components.values())
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, (int, float)) and 0 <= value <= 1

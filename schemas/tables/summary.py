@@ -1,4 +1,4 @@
-"""Summary of what a stage wrote: the counts that stand beside its tables, as `summary.json`."""
+"""Summaries of prompts and of a dataset: the counts beside an artifact's tables, as `summary.json`."""
 
 import json
 from pathlib import Path
@@ -10,19 +10,14 @@ SUMMARY_FILE: Final = "summary.json"
 
 
 class Summary(BaseModel):
-    """Counts of an artifact's tables."""
+    """Counts of an artifact's tables; `read` raises OSError without a file, and ValueError for another content."""
 
     # Artifacts are kept; those of a later version may have more fields.
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the summary in an artifact's folder.
-
-        Raises:
-            OSError: There is none.
-            ValueError: It is not such a summary.
-        """
+        """Read the summary in an artifact's folder."""
         return cls.model_validate_json((folder / SUMMARY_FILE).read_bytes())
 
     def write(self, folder: Path) -> None:

@@ -1,17 +1,21 @@
 """Validation of a table against its schema, with all faults in one report."""
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.store.faults import shown_column
 
 if TYPE_CHECKING:
     from pandera.polars import DataFrameModel
 
+FIRST_ROW: Final = 2
+"""Number of the row below the header, as a spreadsheet counts."""
 _MOST_ROWS: Final = 5
+_COLUMN: Final = re.compile(r"[a-z0-9_]{1,60}")
 _OF_NO_ROW: Final = {
     "column_in_dataframe": "it lacks the column {}",
     "column_in_schema": "it has an unknown column {}",
@@ -20,12 +24,6 @@ _OF_NO_ROW: Final = {
 
 def validate_table(table: pl.DataFrame, model: "type[DataFrameModel]", what: str, first_row: int = 1) -> pl.DataFrame:
     """Return the table where it fits its schema.
-
-    Args:
-        table: The table.
-        model: The table's schema.
-        what: Name of the table for error messages, such as `scores run/scores.jsonl`.
-        first_row: Number of the table's first row in its file.
 
     Raises:
         InputError: It does not; names every check that failed, how often and in which first rows, and no value.
@@ -37,13 +35,7 @@ def validate_table(table: pl.DataFrame, model: "type[DataFrameModel]", what: str
 
 
 def table_faults(table: pl.DataFrame, model: "type[DataFrameModel]", numbers: Sequence[int]) -> list[str]:
-    """Return a sentence for each check that the table does not pass.
-
-    Args:
-        table: The table.
-        model: The table's schema.
-        numbers: The number of each row in its file.
-    """
+    """Return a sentence for each check that the table does not pass."""
     from pandera.errors import SchemaErrors
 
     try:
@@ -65,14 +57,7 @@ def table_faults(table: pl.DataFrame, model: "type[DataFrameModel]", numbers: Se
 
 
 def as_table(documents: Iterable[object], model: "type[DataFrameModel]") -> pl.DataFrame:
-    """Return documents as the table that a model describes; an object in a document becomes its JSON.
-
-    Args:
-        documents: Objects with an attribute for each column.
-        model: The table's schema.
-    """
-    import json
-
+    """Return documents as the table that a model describes; an object in a document becomes its JSON."""
     schema = {name: column.dtype.type for name, column in model.to_schema().columns.items()}
     columns: dict[str, list[Any]] = {name: [] for name in schema}
     for document in documents:
@@ -80,6 +65,11 @@ def as_table(documents: Iterable[object], model: "type[DataFrameModel]") -> pl.D
             value = getattr(document, name)
             column.append(json.dumps(value, sort_keys=True) if isinstance(value, dict) else value)
     return pl.DataFrame(columns, schema=schema)
+
+
+def shown_column(name: str) -> str:
+    """Return a column's name for a message; where the header is missing, it is a cell of the first row."""
+    return name if _COLUMN.fullmatch(name) else f"with a name of {len(name):,} characters"
 
 
 def _of_no_row(case: dict[str, Any]) -> str:

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from schemas.audit_record import AuditRecord
 from schemas.config.config import AuditConfig
-from schemas.tasks import TASK_NAMES
-from tasks.audit.disagreements import ScoredCompletion
 from tasks.audit.sampling import AT_RANDOM, BY_REWARD
+from tasks.audit.sheet import ScoredCompletion
 from tasks.audit.statistics import Agreement, Correlation
-from tasks.report.canvas import DASHES, INK, LOSS, SOFT, WIDTH, canvas, name_below, svg
+from tasks.report.canvas import DASHES, INK, LOSS, SOFT, canvas, svg
 from tasks.report.number_format import shortest
 from tasks.report.wording import counted, worded
 
@@ -27,8 +25,6 @@ STRATA: Final = {
     _OTHERWISE: ("chosen otherwise", "s", "none", SOFT),
 }
 _FEWEST_FOR_QUARTILES: Final = 4
-_MOST_TICKS: Final = 6
-_COLUMNS: Final = 3
 
 
 def agreement(rows: Sequence[ScoredCompletion], found: Agreement, config: AuditConfig) -> str:
@@ -37,38 +33,6 @@ def agreement(rows: Sequence[ScoredCompletion], found: Agreement, config: AuditC
         _scatter(figure.add_axes((0.125, 0.40, 0.85, 0.53)), rows)
         _intervals(figure.add_axes((0.125, 0.115, 0.85, 0.135)), found, config)
         return svg(figure, worded("reward against score, and rho with its interval"))
-
-
-def history(audits: Sequence[tuple[int, AuditRecord]], config: AuditConfig) -> str:
-    """Draw each task's rho, down to its lower bound, over several audits."""
-    tasks = [task for task in TASK_NAMES if any(task in record.tasks for _, record in audits)]
-    audited = [found for _, record in audits for found in record.tasks.values()]
-    least = min([0.0, *(value for found in audited for value in (found.rho, found.rho_low) if value is not None)])
-    first, last = audits[0][0], audits[-1][0]
-    rows = -(-len(tasks) // _COLUMNS)
-    height = 0.5 + 1.5 * rows
-    with canvas(WIDTH, height) as figure:
-        panels = figure.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False).flatten()
-        for unused in panels[len(tasks) :]:
-            unused.set_axis_off()
-        for panel, task in zip(panels, tasks, strict=False):
-            known = [
-                (number, found.rho, found.rho_low)
-                for number, record in audits
-                if (found := record.tasks.get(task)) is not None and found.rho is not None
-            ]
-            panel.axhline(config.min_rho, color=LOSS, linewidth=0.9, linestyle=DASHES)
-            panel.plot([number for number, _, _ in known], [rho for _, rho, _ in known], color=_BLUE, linewidth=1.2)
-            for number, rho, low in known:
-                panel.plot([number, number], [rho if low is None else low, rho], color=_BLUE, linewidth=2.2, alpha=0.45)
-                colour = INK if number == last else _BLUE
-                panel.plot(number, rho, "o", color=colour, markersize=5, markeredgecolor="white")
-            panel.set_title(task, fontsize=9, color=INK)
-            panel.set_xticks(range(first, last + 1) if len(audits) <= _MOST_TICKS else [first, last])
-        panels[0].set(xlim=(first - 0.5, last + 0.5), ylim=(least - 0.05, 1.05), ylabel="rho")
-        name_below(figure, worded("number of the audit"))
-        figure.subplots_adjust(left=0.12, right=0.99, top=1 - 0.25 / height, bottom=0.5 / height, hspace=0.35)
-        return svg(figure, worded("rho of each task over the audits"))
 
 
 def _scatter(axes: "Axes", rows: Sequence[ScoredCompletion]) -> None:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
+from schemas.config.config import AUDIT_FOLDER
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.audit.rubrics import general_rubric, task_rubric
 from tasks.audit.scoring import Rows, change_rows, row_of, with_score, without_score
 from tasks.audit.sheet import MOST_CHARACTERS, Row, is_scored, read_rows
 
@@ -201,3 +201,20 @@ def check_pseudonym(rater: str) -> None:
 
 def _rater_view(row: Row) -> RaterView:
     return RaterView(row["audit_id"], cast("TaskName", row["task"]), row["prompt"], row["completion"])
+
+
+RUBRICS_FOLDER: Final = AUDIT_FOLDER / "rubrics"
+
+
+def general_rubric() -> str:
+    """Return the general rubric of all tasks, as Markdown."""
+    return _read("general")
+
+
+def task_rubric(task: TaskName) -> str:
+    """Return the anchors of one task's scores, as Markdown."""
+    return _read(task)
+
+
+def _read(name: str) -> str:
+    return (RUBRICS_FOLDER / f"{name}.md").read_text(encoding="utf-8")

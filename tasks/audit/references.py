@@ -4,11 +4,13 @@ The file of references is the only state: it is read again under its lock at eac
 is changed. So a killed session loses nothing, and several people may answer at the same time.
 """
 
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from schemas.config.config import AUDIT_FOLDER
 from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
 from schemas.given_references import ASKED_FIELDS, AskedTask, GivenReference, read_given, values_of, with_values
@@ -20,42 +22,11 @@ Lines = tuple[GivenReference, ...]
 
 LONGEST_COMPLAINT: Final = 100
 
-Choices = Mapping[str, tuple[str, Any]]
-
-_MOODS: Final = {"1": ("negativo", "negative"), "2": ("neutro", "neutral"), "3": ("positivo", "positive")}
-_STARS: Final = {str(stars): ("estrela" if stars == 1 else "estrelas", stars) for stars in range(1, 6)}
-_YES_OR_NO: Final = {"s": ("sim", True), "n": ("não", False)}
-_FIFTHS: Final = {
-    "1": ("até 20%", 0.1),
-    "2": ("20 a 40%", 0.3),
-    "3": ("40 a 60%", 0.5),
-    "4": ("60 a 80%", 0.7),
-    "5": ("mais de 80%", 0.9),
+QUESTIONS: Final[Mapping[str, tuple[str, Mapping[str, tuple[str, Any]]]]] = {
+    field: (each["question"], {key: (wording, value) for key, wording, value in each["answers"]})
+    for field, each in tomllib.loads((AUDIT_FOLDER / "questions.toml").read_text(encoding="utf-8")).items()
 }
-_CATEGORIES: Final = {
-    "1": ("entrega", "delivery"),
-    "2": ("produto", "product"),
-    "3": ("vendedor", "seller"),
-    "4": ("preço", "price"),
-    "5": ("outra", "other"),
-    "0": ("nenhuma", "none"),
-}
-_MOOD: Final = ("Qual é o sentimento do cliente?", _MOODS)
-_RATING: Final = ("Que nota o cliente daria, pelo que escreveu?", _STARS)
-QUESTIONS: Final[Mapping[str, tuple[str, Choices]]] = {
-    "polarity": _MOOD,
-    "score": _RATING,
-    "sentiment": _MOOD,
-    "sentiment_score": _RATING,
-    "churn_risk": ("Qual é o risco de o cliente não voltar a comprar?", _FIFTHS),
-    "delivery_issue": ("O cliente reclama da entrega?", _YES_OR_NO),
-    "product_issue": ("O cliente reclama do produto?", _YES_OR_NO),
-    "seller_issue": ("O cliente reclama do vendedor?", _YES_OR_NO),
-    "main_complaint": ("Qual é a queixa principal, em poucas palavras?", {"0": ("nenhuma queixa", "")}),
-    "complaint_category": ("A que se refere a queixa principal?", _CATEGORIES),
-    "repeat_intent": ("O cliente pretende comprar de novo?", _YES_OR_NO),
-    "would_recommend": ("O cliente recomendaria a compra?", _YES_OR_NO),
-}
+"""Question about each field of a reference, and the wording and value of each answer by its key."""
 UNKNOWN_KEY: Final = "d"
 WRITTEN: Final = frozenset({"main_complaint"})
 

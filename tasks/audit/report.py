@@ -10,8 +10,8 @@ from schemas.audit_record import AuditRecord
 from schemas.config.config import AuditConfig
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit import figures
-from tasks.audit.disagreements import Disagreement, ScoredCompletion, worst_disagreements
 from tasks.audit.gate import AuditGate, Probe, TaskAudit
+from tasks.audit.sheet import ScoredCompletion
 from tasks.audit.statistics import Interval
 from tasks.report.number_format import decimal, moment, shortest
 from tasks.report.page import page_template
@@ -36,6 +36,21 @@ class PastAudit:
 
     made: datetime
     record: AuditRecord
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Completion ranked differently by reward and by score."""
+
+    judged: ScoredCompletion
+    places: float
+    """Rank by reward minus rank by score within its task; negative if the reward ranks it lower."""
+    of: int
+
+    @property
+    def share(self) -> float:
+        """Return the rank difference as a share of the task's completions, comparable between tasks."""
+        return abs(self.places) / self.of
 
 
 @dataclass(frozen=True)
@@ -125,7 +140,7 @@ def render(
         audits=shown,
         older=len(audits) - len(shown),
         audited_tasks=[task for task in TASK_NAMES if any(task in audit.record.tasks for audit in shown)],
-        history=figures.history([(audit.number, audit.record) for audit in reversed(shown)], config) if past else "",
+        history=bool(past),
         reasons_at_once=_REASONS_AT_ONCE,
         longest=_LONGEST_SHOWN,
         longest_name=_LONGEST_NAME,
@@ -166,3 +181,19 @@ def _score(mean: float) -> str:
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
+
+
+def worst_disagreements(judged: Sequence[ScoredCompletion], count: int) -> tuple[Disagreement, ...]:
+    """Return the completions with the largest rank differences, the worst first."""
+    from scipy.stats import rankdata
+
+    by_task: dict[TaskName, list[ScoredCompletion]] = {}
+    for row in judged:
+        by_task.setdefault(row.rollout.task, []).append(row)
+    found = []
+    for of_task in by_task.values():
+        rewards = rankdata([round(row.rollout.reward, 9) for row in of_task])
+        scores = rankdata([row.item.score for row in of_task])
+        places = (rewards - scores).tolist()
+        found += [Disagreement(row, by, len(of_task)) for row, by in zip(of_task, places, strict=True) if by]
+    return tuple(sorted(found, key=lambda disagreement: -disagreement.share)[:count])

@@ -6,12 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from schemas.documents import Rollout, ScoredRollout
-from schemas.tasks import TASK_NAMES, TaskName
-from tasks.audit.sheet import as_row, audit_id, fits
-from tasks.audit.shown import shown_text
+from schemas.errors import InputError
+from schemas.progress import Progress
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from tasks.audit.reward import reward_of
+from tasks.audit.sheet import as_row, audit_id, fits, write_rows
+from tasks.audit.shown import shown_text, with_shown_text
 
 AT_RANDOM: Final = "random"
 BY_REWARD: Final = "by reward"
@@ -113,3 +117,33 @@ def _in_reading_order(pool: Mapping[str, ScoredRollout], chosen: Iterable[str], 
     for identity in shuffled:
         places.setdefault(pool[identity].prompt_id, len(places))
     return sorted(shuffled, key=lambda identity: places[pool[identity].prompt_id])
+
+
+def make_sheet(
+    rollouts: Path, spec: SpecName, store: Path, per_task: int, seed: int, sheet: Path, progress: Progress
+) -> Sample:
+    """Write the sheet of some rollouts.
+
+    Raises:
+        InputError: Rollouts or store cannot be read, nothing can be sampled, or there is a sheet already.
+    """
+    from schemas.tables.rollout_tables import read_rollouts
+
+    if sheet.exists():
+        raise InputError(f"{sheet} exists and may hold scores; give the name of a new file")
+    read = read_rollouts(rollouts)
+    reward = reward_of({rollout.task for rollout in read}, store, spec)
+    scored = []
+    for done, rollout in enumerate(read, 1):
+        scored.append(reward(with_shown_text(rollout)))
+        progress(done, len(read), "rollouts scored")
+    drawn = sample(scored, per_task, seed)
+    if not drawn.rows:
+        raise InputError(f"rollouts {rollouts}: no completion is short enough for a sheet; give others")
+    try:
+        write_rows(sheet, drawn.rows)
+    except OSError as error:
+        raise InputError(
+            f"sheet {sheet} cannot be written ({error.strerror}); give a file that you may write"
+        ) from None
+    return drawn

@@ -19,7 +19,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from schemas.disk import replace_whole
-from schemas.documents import RaterKind, Rollout, SheetItem, SheetRow
+from schemas.documents import RaterKind, Rollout, ScoredRollout, SheetItem, SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault, first_few
 from schemas.tables.delimited import Dialect, as_cell, of_cell, read_text
@@ -31,8 +31,8 @@ COLUMNS: Final = tuple(SheetRow.model_fields)
 MOST_CHARACTERS: Final = 32_000
 """A spreadsheet's cell holds 32,767 units of UTF-16; a longer text comes back truncated."""
 
-_NEW: Final = Dialect(",", "utf-8-sig", "\r\n")
-"""A new sheet's dialect: with the byte order mark that spreadsheets recognize."""
+_NEW: Final = Dialect(";", "utf-8-sig", "\r\n")
+"""A new sheet's dialect: Excel in Brazil puts what semicolons separate into columns, and recognizes the mark."""
 # Numbers as spreadsheets recognize them.
 _NUMBERS: Final = ("human_score",)
 _NO_CELL_HOLDS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -55,6 +55,14 @@ class ScoredItem:
     def score(self) -> float:
         """Return the mean score of its raters."""
         return fmean(self.scores.values())
+
+
+@dataclass(frozen=True)
+class ScoredCompletion:
+    """Completion of the sheet with its scores and its reward."""
+
+    item: ScoredItem
+    rollout: ScoredRollout
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,11 @@ from schemas.progress import Progress, silent
 from schemas.tasks import SpecName, TaskName
 from tasks.audit.alterations.recorded import recorded_changes
 from tasks.audit.alterations.run import run_alterations
-from tasks.audit.disagreements import ScoredCompletion
 from tasks.audit.gate import AuditGate, Probe, TaskAudit, decide, judge
 from tasks.audit.report import REPORT_PAGE, PastAudit, write_page
 from tasks.audit.reward import RewardFunction, reward_of
 from tasks.audit.sampling import AT_RANDOM
-from tasks.audit.sheet import ScoredSheet, audit_id, read_scored_sheet
+from tasks.audit.sheet import ScoredCompletion, ScoredSheet, audit_id, read_scored_sheet
 from tasks.audit.shown import with_shown_text
 from tasks.audit.statistics import Agreement, measure
 from tasks.commerce import registry

@@ -1,1 +1,1 @@
-"""Benchmark for others: a seeded test of the six tasks, scorers without heavy libraries, adapters, and a scoreboard."""
+"""Benchmark for others: a seeded test of the six tasks, scorers without heavy libraries, and adapters."""

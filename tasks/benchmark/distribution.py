@@ -29,9 +29,6 @@ BUILD_DATE: Final = "1767225600"
 def build_wheel(output: Path) -> Path:
     """Build the wheel, of this checkout's sources.
 
-    Args:
-        output: Folder of the wheel, created if missing.
-
     Returns:
         The wheel's file.
 

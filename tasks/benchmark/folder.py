@@ -76,35 +76,10 @@ def read_databases(folder: Path) -> Databases:
         raise InputError(f"{path} is no store of a benchmark ({error!r}); write the benchmark again") from None
 
 
-def read_card(folder: Path) -> Mapping[str, Any]:
-    """Read the card of a benchmark.
-
-    Raises:
-        InputError: It cannot be read, or is no JSON object.
-    """
-    path = folder / CARD_FILE
-    try:
-        card = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}); give the folder of a benchmark") from None
-    except ValueError:
-        raise InputError(f"{path} is no JSON; write the benchmark again") from None
-    if not isinstance(card, dict):
-        raise InputError(f"{path} is no JSON object; write the benchmark again")
-    return card
-
-
 def write_folder(
     folder: Path, items: Iterable[BenchmarkItem], copies: Sequence[Tables], card: Mapping[str, Any]
 ) -> None:
-    """Write a benchmark; equal content gives equal bytes, whatever the version of SQLite.
-
-    Args:
-        folder: An empty folder.
-        items: The items, in the order of the file.
-        copies: What the copies of the store are filled with.
-        card: All that the card says but the digests of the other files.
-    """
+    """Write a benchmark; equal content gives equal bytes, whatever the version of SQLite."""
     lines = [_line(item.model_dump()) for item in items]
     (folder / ITEMS_FILE).write_bytes(b"".join(lines))
     (folder / STORE_FILE).write_bytes(_line({"copies": [_written(copy) for copy in copies]}))

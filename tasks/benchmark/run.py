@@ -28,11 +28,7 @@ class KeptAnswers:
     """File of the answers of one model under one decoding, to which each is added on arrival."""
 
     def __init__(self, path: Path, source: str) -> None:
-        """Read the answers of an earlier, interrupted run; a partial last line is cut off.
-
-        Args:
-            path: The file, created if missing.
-            source: What answers, with all that decides its answers.
+        """Read the answers of an earlier, interrupted run of the same source; a partial last line is cut off.
 
         Raises:
             InputError: The file cannot be read or written, or its answers are of something else.
@@ -89,15 +85,6 @@ def run_endpoint(
 ) -> None:
     """Ask a model at an endpoint what has no answer yet.
 
-    Args:
-        items: Items of the benchmark.
-        config: Address, model and concurrency.
-        output: File of the answers.
-        temperature: Sampling temperature.
-        max_tokens: Longest answer, in the endpoint's tokens.
-        seed: For endpoints that accept one.
-        progress: Called with the answers there are and the total.
-
     Raises:
         InputError: The endpoint or the file cannot be used; the answers so far are kept.
     """
@@ -148,17 +135,6 @@ def run_folder(
     progress: Progress,
 ) -> None:
     """Answer by a model in a folder, on this machine, what has no answer yet.
-
-    Args:
-        items: Items of the benchmark.
-        model: Folder of the base.
-        adapter: Folder of the adapter trained on it; None for the base alone.
-        output: File of the answers.
-        guided: Tasks whose answers their grammars guide.
-        temperature: Sampling temperature, above 0.
-        max_tokens: Longest answer, in tokens.
-        seed: Decides every sampled token, of items that are asked in the same batches.
-        progress: Called with the answers there are and the total.
 
     Raises:
         InputError: The model or the file cannot be used.

@@ -29,13 +29,6 @@ SEED_SPACE: Final = "benchmark"
 def write_benchmark(seed: int, per_task: int, orders: int, output: Path, progress: Progress) -> dict[str, Any]:
     """Write `test.jsonl`, `store.json` and `card.json`; equal arguments and versions give equal bytes.
 
-    Args:
-        seed: Number of the benchmark, 0 or more.
-        per_task: Items of each task, 1 or more.
-        orders: Orders in the simulated store.
-        output: An empty folder.
-        progress: Called for each task.
-
     Returns:
         The card, without the digests of the files.
 

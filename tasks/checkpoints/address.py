@@ -17,15 +17,8 @@ _PARTS_OF_A_TRAINING: Final = (MANIFESTS, segments.FOLDER, lease.FOLDER)
 def open_store(address: str, *, seconds_to_retry: float = 120) -> tuple[ObjectStore, str]:
     """Open the store of a mirror.
 
-    Args:
-        address: A folder, or `gs://bucket/prefix`.
-        seconds_to_retry: Time during which a failed request to a bucket's service is retried.
-
     Returns:
         The store, and the prefix of the mirror's keys: empty, or ending in a slash.
-
-    Raises:
-        InputError: The address has another scheme, names no bucket, or no credentials are found for it.
     """
     if not address.startswith(BUCKET_SCHEME):
         if "://" in address:
@@ -42,11 +35,7 @@ def open_store(address: str, *, seconds_to_retry: float = 120) -> tuple[ObjectSt
 
 
 def require_folder(address: str) -> None:
-    """Refuse a folder that is not there, as one on a disk that is not mounted, or relative to another folder.
-
-    Raises:
-        InputError: The address is that of a folder, and there is none.
-    """
+    """Refuse a folder that is not there, as one on a disk that is not mounted, or relative to another folder."""
     if "://" not in address and not Path(address).is_dir():
         raise InputError(
             f"there is no folder {Path(address).absolute()}; give one that is there, or gs://bucket/prefix"
@@ -54,25 +43,13 @@ def require_folder(address: str) -> None:
 
 
 def open_mirror(address: str, training: str) -> Mirror:
-    """Open the mirror of one training.
-
-    Args:
-        address: A folder, or `gs://bucket/prefix`.
-        training: Key of the training, under which its checkpoints are kept.
-
-    Raises:
-        InputError: The address has another scheme, names no bucket, or no credentials are found for it.
-    """
+    """Open the mirror of one training."""
     store, prefix = open_store(address)
     return Mirror(store, prefix, training)
 
 
 def trainings(address: str) -> list[str]:
-    """Return the keys of all trainings with objects in a mirror, sorted.
-
-    Raises:
-        InputError: The address has another scheme, names no bucket, or the mirror cannot be read.
-    """
+    """Return the keys of all trainings with objects in a mirror, sorted."""
     store, prefix = open_store(address)
     keys = (stored.key.removeprefix(prefix).split("/") for stored in store.list(prefix))
     return sorted({parts[0] for parts in keys if len(parts) > 2 and f"{parts[1]}/" in _PARTS_OF_A_TRAINING})

@@ -29,12 +29,7 @@ class Entries:
     """Reason why each of the others cannot be read."""
 
     def live(self, segments: Mapping[int, int]) -> list[Manifest]:
-        """Return those on the training's current branch, newest first.
-
-        Args:
-            segments: The step from which each segment resumed, by its fencing number. Read it after the manifests, so
-                that no segment that published one of them is missing.
-        """
+        """Return those on the training's current branch, newest first."""
         live = (manifest for manifest in self.manifests.values() if manifest.is_live(segments))
         return sorted(live, key=lambda manifest: manifest.place, reverse=True)
 
@@ -55,15 +50,7 @@ class Catalog:
         self._read: Mapping[StoredObject, Manifest] = {}
 
     def read(self, *, again: bool = False) -> Entries:
-        """Read every manifest.
-
-        Args:
-            again: Read known ones again too: their bytes may have been damaged since.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote one.
-            InputError: One is of another training.
-        """
+        """Read every manifest."""
         manifests: dict[StoredObject, Manifest] = {}
         damaged: dict[StoredObject, str] = {}
         for stored in self.listed():
@@ -162,6 +149,5 @@ def _past(
 
 
 def _delete(store: ObjectStore, objects: Sequence[StoredObject]) -> list[StoredObject]:
-    """Delete objects, and return those that were still there as listed."""
     with ThreadPoolExecutor(REQUESTS) as pool:
         return [stored for stored, deleted in zip(objects, pool.map(store.delete, objects), strict=True) if deleted]

@@ -52,12 +52,7 @@ class LatestJobWorker(Generic[Job]):
     """Thread that runs one job at a time; a newer pending job replaces an older one of its kind."""
 
     def __init__(self, name: str, work: Callable[[Job], None]) -> None:
-        """Start the thread.
-
-        Args:
-            name: The thread's name.
-            work: Runs a job.
-        """
+        """Start the thread."""
         self._work = work
         self._changed = threading.Condition()
         self._waiting: dict[str, Job] = {}
@@ -120,23 +115,9 @@ class CheckpointManager:
     """Checkpoints of a running training."""
 
     def __init__(
-        self,
-        local: LocalCheckpoints,
-        mirror: Mirror,
-        lease: Lease,
-        keep_last: int,
-        trouble: Callable[[int, str], None],
+        self, local: LocalCheckpoints, mirror: Mirror, lease: Lease, keep_last: int, trouble: Callable[[int, str], None]
     ) -> None:
-        """Start without checkpoints.
-
-        Args:
-            local: The local checkpoints.
-            mirror: The mirror.
-            lease: The right to write.
-            keep_last: Newest checkpoints that the mirror keeps.
-            trouble: Called with the step and the error sentence if one could not be mirrored; the next one is tried
-                again.
-        """
+        """Start without checkpoints."""
         self._local = local
         self._mirror = mirror
         self._lease = lease
@@ -159,22 +140,12 @@ class CheckpointManager:
         """Newest step in the mirror; None before the first."""
 
     def keep(self, checkpoint: Checkpoint, kind: Kind) -> None:
-        """Schedule a checkpoint for keeping, unless a newer one of its kind replaces it.
-
-        Raises:
-            InputError: An earlier one could not be written, or the lease was lost.
-        """
+        """Schedule a checkpoint for keeping, unless a newer one of its kind replaces it."""
         self.raise_failure()
         self._writer.submit(_Job(checkpoint, kind), kind)
 
     def resume_from(self, folder: Path, step: int, *, mirrored: bool) -> None:
-        """Take over a checkpoint of an earlier segment; one only on the local disk is mirrored.
-
-        Args:
-            folder: The checkpoint.
-            step: Its step.
-            mirrored: Whether it is in the mirror.
-        """
+        """Take over a checkpoint of an earlier segment; one only on the local disk is mirrored."""
         self.newest_step = step
         if mirrored:
             self.mirrored_step = step
@@ -186,36 +157,23 @@ class CheckpointManager:
         self._uploader.submit(_Upload(folder, step, "best"), "best")
 
     def leave(self) -> None:
-        """Schedule the mirroring of the last finished step, and no other work that can wait.
-
-        Raises:
-            InputError: An earlier one could not be written, or the lease was lost.
-        """
+        """Schedule the mirroring of the last finished step, and no other work that can wait."""
         self._leaving = True
         if self.last is not None and self.last.step not in {self.mirrored_step, *self._on_the_way()}:
             self.keep(self.last, "newest")
 
     def seconds_to_leave(self, unknown: float) -> float:
-        """Return the expected seconds to mirror the last finished step.
-
-        Args:
-            unknown: The result if none was mirrored yet.
-        """
+        """Return the expected seconds to mirror the last finished step."""
         if self.seconds_to_mirror is None:
             return unknown
         return self.seconds_to_write + self.seconds_to_mirror * (1 + len(self._uploader.unfinished()))
 
     def _on_the_way(self) -> set[int]:
-        """Return the steps already scheduled for mirroring."""
         written = {job.checkpoint.step for job in self._writer.unfinished() if job.kind != "local"}
         return written | {upload.step for upload in self._uploader.unfinished()}
 
     def flush(self, seconds: float | None = None) -> bool:
-        """Wait until all is written and mirrored, for at most `seconds`; return whether it is.
-
-        Raises:
-            InputError: A checkpoint could not be written or mirrored, or the lease was lost.
-        """
+        """Wait until all is written and mirrored, for at most `seconds`; return whether it is."""
         deadline = None if seconds is None else time.monotonic() + seconds
         if not self._writer.wait(seconds):
             return False
@@ -226,11 +184,7 @@ class CheckpointManager:
         return done
 
     def raise_failure(self) -> None:
-        """Raise the error that prevents keeping checkpoints, if any.
-
-        Raises:
-            InputError: One could not be written, or the lease was lost.
-        """
+        """Raise the error that prevents keeping checkpoints, if any."""
         if self._writer.failure is not None:
             raise self._writer.failure
         if self._lease.lost.is_set():
@@ -239,11 +193,7 @@ class CheckpointManager:
             raise self._uploader.failure
 
     def pin_newest(self, name: str) -> None:
-        """Pin the newest mirrored checkpoint under a name, so that later ones do not displace it.
-
-        Raises:
-            InputError: The mirror cannot be reached.
-        """
+        """Pin the newest mirrored checkpoint under a name, so that later ones do not displace it."""
         newest = next(iter(self._mirror.manifests()), None)
         if newest is not None:
             self._mirror.pin(name, newest)

@@ -20,11 +20,7 @@ def encoded(crc32c: int) -> str:
 
 
 def crc32c(path: Path) -> str:
-    """Return the CRC-32C of a file, in Google's notation.
-
-    Raises:
-        OSError: It cannot be read.
-    """
+    """Return the CRC-32C of a file, in Google's notation."""
     import google_crc32c
 
     checksum = 0
@@ -36,11 +32,7 @@ def crc32c(path: Path) -> str:
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for writing, and remove it on failure.
-
-    Raises:
-        InputError: The disk is full, or its folder cannot be written.
-    """
+    """Open a file for writing, and remove it on failure."""
     try:
         with path.open("wb") as target:
             try:
@@ -56,11 +48,6 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
 
 
 def disk_refusal(what: str, reason: OSError | str) -> InputError:
-    """Return the one-sentence error for a local disk that refuses an operation.
-
-    Args:
-        what: The failure, such as "F cannot be written".
-        reason: The system's reason.
-    """
+    """Return the one-sentence error for a local disk that refuses an operation."""
     text = reason if isinstance(reason, str) else reason.strerror or str(reason)
     return InputError(f"{what} ({text}); free space or permissions there, and run the same command again")

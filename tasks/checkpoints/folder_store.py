@@ -37,11 +37,7 @@ class FolderStore:
         self._root = root
 
     def put_new(self, key: str, content: Path | bytes) -> StoredObject | None:
-        """Create an object from a file or from bytes; return None if its name is taken.
-
-        Raises:
-            InputError: The folder cannot be written or its disk is full.
-        """
+        """Create an object from a file or from bytes; return None if its name is taken."""
         path = self._root / key
         with self._explained("written"):
             if path.exists():
@@ -57,33 +53,19 @@ class FolderStore:
             return self._describe(key, incoming, checksum)
 
     def read(self, key: str) -> bytes:
-        """Return an object's bytes.
-
-        Raises:
-            ObjectMissing: There is no such object.
-            InputError: It cannot be read.
-        """
+        """Return an object's bytes."""
         with self._explained("read", key):
             return (self._root / key).read_bytes()
 
     def download(self, key: str, path: Path) -> None:
-        """Copy an object to a new file in an existing folder; on failure no file is left.
-
-        Raises:
-            ObjectMissing: There is no such object.
-            InputError: It cannot be read, or the file not written.
-        """
+        """Copy an object to a new file in an existing folder; on failure no file is left."""
         with self._explained("read", key):
             source = (self._root / key).open("rb")
         with source, written_whole(path) as target:
             shutil.copyfileobj(source, target, CHUNK)
 
     def list(self, prefix: str) -> list[StoredObject]:
-        """Return the objects whose keys start with the prefix, sorted by key.
-
-        Raises:
-            InputError: The folder cannot be read.
-        """
+        """Return the objects whose keys start with the prefix, sorted by key."""
         found = []
         with self._explained("read"):
             for path in _files(self._root / prefix.rpartition("/")[0]):
@@ -96,19 +78,11 @@ class FolderStore:
         return sorted(found, key=lambda stored: stored.key)
 
     def erase(self, prefix: str) -> int:
-        """Delete the objects whose keys start with the prefix for good; return their number.
-
-        Raises:
-            InputError: The folder cannot be read or written.
-        """
+        """Delete the objects whose keys start with the prefix for good; return their number."""
         return sum(map(self.delete, self.list(prefix)))
 
     def delete(self, stored: StoredObject) -> bool:
-        """Delete exactly this object; return False if it is gone, or if another has its name now.
-
-        Raises:
-            InputError: The folder cannot be written.
-        """
+        """Delete exactly this object; return False if it is gone, or if another has its name now."""
         path = self._root / stored.key
         with self._explained("written"):
             try:
@@ -179,7 +153,6 @@ def _open(content: Path | bytes) -> BinaryIO:
 
 
 def _write(source: BinaryIO, path: Path) -> str:
-    """Copy a file to the disk, and return its checksum."""
     import google_crc32c
 
     value = 0

@@ -34,17 +34,7 @@ class GcsStore:
     """An `ObjectStore` in a bucket. One store serves about eight threads at once."""
 
     def __init__(self, bucket: str, client: "Client | None" = None, *, seconds_to_retry: float = 120) -> None:
-        """Use an existing bucket.
-
-        Args:
-            bucket: Name of the bucket.
-            client: Connection to it; None for the environment's own credentials.
-            seconds_to_retry: Time during which a request that failed by the service or the network (429, 5xx, a reset,
-                a timeout) is retried, after growing random pauses.
-
-        Raises:
-            InputError: No credentials are found.
-        """
+        """Use an existing bucket."""
         from google.auth.exceptions import DefaultCredentialsError
         from google.cloud.storage import Client
         from google.cloud.storage.retry import DEFAULT_RETRY
@@ -65,11 +55,7 @@ class GcsStore:
         self._request: dict[str, Any] = {"retry": retry, "timeout": REQUEST_SECONDS}
 
     def put_new(self, key: str, content: Path | bytes) -> StoredObject | None:
-        """Create an object from a file or from bytes; return None if its name is taken.
-
-        Raises:
-            InputError: The bucket cannot be written.
-        """
+        """Create an object from a file or from bytes; return None if its name is taken."""
         from google.api_core.exceptions import PreconditionFailed
 
         blob = self._bucket.blob(key, chunk_size=UPLOAD_CHUNK)
@@ -89,12 +75,7 @@ class GcsStore:
         return _describe(blob)
 
     def read(self, key: str) -> bytes:
-        """Return an object's bytes.
-
-        Raises:
-            ObjectMissing: There is no such object.
-            InputError: The bucket cannot be read.
-        """
+        """Return an object's bytes."""
         with self._explained(key):
             # In one request and unchecked: the reader verifies them by its own digest.
             content = self._bucket.blob(key).download_as_bytes(
@@ -103,31 +84,18 @@ class GcsStore:
         return bytes(content)
 
     def download(self, key: str, path: Path) -> None:
-        """Write an object's bytes to a new file in an existing folder; on failure no file is left.
-
-        Raises:
-            ObjectMissing: There is no such object.
-            InputError: The bucket cannot be read, or the file not written.
-        """
+        """Write an object's bytes to a new file in an existing folder; on failure no file is left."""
         with self._explained(key), written_whole(path) as target:
             self._bucket.blob(key).download_to_file(target, checksum=None, raw_download=True, **self._request)
 
     def list(self, prefix: str) -> list[StoredObject]:
-        """Return the objects whose keys start with the prefix, sorted by key.
-
-        Raises:
-            InputError: The bucket cannot be read.
-        """
+        """Return the objects whose keys start with the prefix, sorted by key."""
         with self._explained():
             blobs = self._client.list_blobs(self._bucket, prefix=prefix, fields=_LISTED, **self._request)
             return sorted((_describe(blob) for blob in blobs), key=lambda stored: stored.key)
 
     def delete(self, stored: StoredObject) -> bool:
-        """Delete exactly this object; return False if it is gone, or if another has its name now.
-
-        Raises:
-            InputError: The bucket cannot be written.
-        """
+        """Delete exactly this object; return False if it is gone, or if another has its name now."""
         from google.api_core.exceptions import NotFound, PreconditionFailed
 
         with self._explained():
@@ -138,11 +106,7 @@ class GcsStore:
         return True
 
     def erase(self, prefix: str) -> int:
-        """Delete the objects whose keys start with the prefix, and all earlier generations; return their number.
-
-        Raises:
-            InputError: The bucket cannot be read or written.
-        """
+        """Delete the objects whose keys start with the prefix, and all earlier generations; return their number."""
         from google.api_core.exceptions import NotFound
 
         erased = 0

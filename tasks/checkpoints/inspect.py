@@ -15,16 +15,7 @@ MEGABYTE: Final = 1_000_000
 
 
 def complete_name(beginning: str, names: Sequence[str], address: str) -> str:
-    """Return the training of that name, or else the only one whose name begins so.
-
-    Args:
-        beginning: A name, or how it begins.
-        names: The trainings of the mirror.
-        address: The mirror's address, for messages.
-
-    Raises:
-        InputError: None begins so, or several do.
-    """
+    """Return the training of that name, or else the only one whose name begins so."""
     if beginning in names:
         return beginning
     found = [name for name in names if name.startswith(beginning)]
@@ -39,11 +30,7 @@ def complete_name(beginning: str, names: Sequence[str], address: str) -> str:
 
 
 def choose_checkpoint(mirror: Mirror, step: int | None, pin: str | None) -> Manifest:
-    """Return the manifest of a pinned checkpoint, or else of the checkpoint of a step.
-
-    Raises:
-        InputError: There is no such checkpoint.
-    """
+    """Return the manifest of a pinned checkpoint, or else of the checkpoint of a step."""
     manifests = mirror.manifests()
     if pin is None:
         found = [manifest for manifest in manifests if manifest.step == step]
@@ -62,11 +49,6 @@ def verify_checkpoints(
     mirrors: Sequence[Mirror], step: int | None, progress: Progress
 ) -> dict[str, list[dict[str, Any]]]:
     """Read and hash every file of every checkpoint that a training kept on its path.
-
-    Args:
-        mirrors: The mirror of each training.
-        step: Only the checkpoints of this step; None: all.
-        progress: Reports in megabytes.
 
     Returns:
         A row for each checkpoint, by training, the newest first: its step, its fencing number, and its fault or None.
@@ -95,16 +77,7 @@ def verify_checkpoints(
 
 
 def require_not_left_behind(mirror: Mirror, manifest: Manifest, address: str) -> None:
-    """Refuse a checkpoint that the mirror would not count: the training resumed from an earlier step without it.
-
-    Args:
-        mirror: The training's mirror.
-        manifest: The checkpoint.
-        address: The mirror's address, for messages.
-
-    Raises:
-        InputError: The training went on without it.
-    """
+    """Refuse a checkpoint that the mirror would not count: the training resumed from an earlier step without it."""
     if not manifest.is_live(begun(mirror.store, mirror.root)):
         raise InputError(
             f"training {manifest.training} in {address} went on without this checkpoint of step {manifest.step}, which "
@@ -113,15 +86,7 @@ def require_not_left_behind(mirror: Mirror, manifest: Manifest, address: str) ->
 
 
 def require_nobody_sends(mirror: Mirror, grace_hours: float) -> None:
-    """Refuse to remove bytes so young that they may belong to a checkpoint that is being uploaded.
-
-    Args:
-        mirror: The training's mirror.
-        grace_hours: Age in hours below which bytes stay.
-
-    Raises:
-        InputError: A machine works on the training, and younger bytes than the default's would be removed.
-    """
+    """Refuse to remove bytes so young that they may belong to a checkpoint that is being uploaded."""
     if grace_hours * 3600 >= GRACE_SECONDS or (held_by := holder(mirror.store, mirror.root)) is None:
         return
     silent = store_time(mirror.store, mirror.root) - held_by.heard_at

@@ -112,9 +112,6 @@ class Lease:
             waiting: Called before each wait, with a sentence for people and the most seconds left if the holder is
                 silent from now on; an exception ends the waiting.
             sleep: Waits for a number of seconds.
-
-        Raises:
-            InputError: The store cannot be used, or an object in `lease/` is damaged or foreign.
         """
         claim = _Claim(owner=this_process(), seconds=seconds)
         content = claim.model_dump_json().encode()
@@ -144,7 +141,6 @@ class Lease:
 
         Raises:
             LeaseLost: It does not; nothing that it does from now on may be kept.
-            InputError: The store cannot be asked.
         """
         if self.lost.is_set():
             raise LeaseLost(self._loss)
@@ -190,12 +186,7 @@ class Lease:
                 self.lost.set()
 
     def _beat(self) -> None:
-        """Renew the lease. A late heartbeat counts as long as no process has taken over: a busy machine may pause.
-
-        Raises:
-            LeaseLost: Another process has the lease.
-            InputError: The store cannot be used.
-        """
+        """Renew the lease. A late heartbeat counts as long as no process has taken over: a busy machine may pause."""
         asked = time.monotonic()
         turns = self._require_newest()
         self._beats += 1  # each attempt has its own name: the store's creation time counts
@@ -242,13 +233,6 @@ def holder(store: ObjectStore, root: str) -> Holder | None:
     """Return the holder of a training's lease; None if it is free or its process is known to be dead.
 
     A holder that has been silent for longer than its lease's lifetime keeps it until another process asks.
-
-    Args:
-        store: Store of the training's checkpoints.
-        root: The key prefix of the training, with a slash at its end.
-
-    Raises:
-        InputError: The store cannot be used, or the newest lease is damaged.
     """
     turns = _turns(store, root)
     return _holder(store, root, turns[-1]) if turns else None
@@ -280,7 +264,6 @@ def _claim(store: ObjectStore, turn: _Turn) -> _Claim | None:
 
 
 def _turns(store: ObjectStore, root: str, *, refuse_foreign: bool = False) -> list[_Turn]:
-    """Return the objects of every fencing number, by number."""
     turns: dict[int, _Turn] = {}
     prefix = f"{root}{FOLDER}"
     for stored in store.list(prefix):

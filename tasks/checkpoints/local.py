@@ -49,13 +49,7 @@ class LocalCheckpoints:
     """Checkpoints of one training in a local folder, written by one process at a time."""
 
     def __init__(self, root: Path, training: str, base: str) -> None:
-        """Use a folder; it is created with the first checkpoint.
-
-        Args:
-            root: The folder.
-            training: Key of the training.
-            base: The sha256 of the base policy that is trained.
-        """
+        """Use a folder; it is created with the first checkpoint."""
         self._root = root
         self._training = training
         self._base = base
@@ -71,9 +65,6 @@ class LocalCheckpoints:
 
         Returns:
             The checkpoint's folder; an existing complete one is left unchanged.
-
-        Raises:
-            InputError: The disk is full, or the folder cannot be written.
         """
         name = checkpoint_name(step, fencing)
         folder = self._folder(name)
@@ -109,13 +100,6 @@ class LocalCheckpoints:
         """Return the newest checkpoint, by step and fencing number, whose every file verifies; None without one.
 
         One that does not verify, or is of another training or base model, is skipped with a warning.
-
-        Args:
-            begun: The step from which each segment of the training resumed, by its fencing number: a checkpoint that a
-                later segment discarded is skipped. None skips no such one.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote one.
         """
         for folder in self._folders():
             manifest = self._read_or_warn(folder)
@@ -132,15 +116,7 @@ class LocalCheckpoints:
         return None
 
     def keep(self, last: int, but: Collection[Path] = ()) -> None:
-        """Remove all but the newest checkpoints, and leftovers of unfinished writes; other trainings' checkpoints stay.
-
-        Args:
-            last: Number to keep; 1 or more.
-            but: Further folders to keep, such as one that is being mirrored.
-
-        Raises:
-            InputError: One cannot be removed.
-        """
+        """Remove all but the newest `last` checkpoints of this training and `but`, and what a killed write left."""
         if last < 1:
             raise ValueError(f"last is {last}; at least the newest checkpoint is kept")
         # By segment first: those of a discarded segment must not outlive the present one's.
@@ -196,12 +172,7 @@ def _fencing(folder: Path) -> int:
 
 
 def read_sealed(folder: Path) -> Manifest:
-    """Return the manifest of a checkpoint's folder.
-
-    Raises:
-        ManifestTooNew: A newer version of this program wrote it.
-        InputError: The folder is no checkpoint.
-    """
+    """Return the manifest of a checkpoint's folder."""
     try:
         return Manifest.from_bytes((folder / MANIFEST_FILE).read_bytes())
     except ManifestTooNew as error:
@@ -219,12 +190,7 @@ def read_sealed(folder: Path) -> Manifest:
 
 
 def verify_sealed(folder: Path) -> Manifest:
-    """Hash every file of a checkpoint's folder, and return its manifest.
-
-    Raises:
-        ManifestTooNew: A newer version of this program wrote it.
-        InputError: The folder is no checkpoint, or a file is missing or altered.
-    """
+    """Hash every file of a checkpoint's folder, and return its manifest."""
     manifest = read_sealed(folder)
     for name, file in manifest.files.items():
         try:
@@ -239,11 +205,7 @@ def verify_sealed(folder: Path) -> Manifest:
 
 
 def describe(path: Path) -> ManifestFile:
-    """Return size and digests of a file, which may be larger than memory.
-
-    Raises:
-        OSError: It cannot be read.
-    """
+    """Return size and digests of a file, which may be larger than memory."""
     import google_crc32c
 
     sha256, crc32c, size = hashlib.sha256(), 0, 0
@@ -256,16 +218,7 @@ def describe(path: Path) -> ManifestFile:
 
 
 def put_in_place(draft: Path, manifest: Manifest, folder: Path) -> None:
-    """Seal the files of a draft with their manifest and rename it, so that it survives a crash.
-
-    Args:
-        draft: A folder with the files that the manifest names, on the same disk as `folder`.
-        manifest: Their description.
-        folder: Where the complete checkpoint appears; must not exist.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Seal the files of a draft with their manifest and rename it, so that it survives a crash."""
     (draft / MANIFEST_FILE).write_bytes(manifest.to_bytes())
     for path in [*draft.rglob("*"), draft]:
         synchronize(path)
@@ -275,7 +228,6 @@ def put_in_place(draft: Path, manifest: Manifest, folder: Path) -> None:
 
 @contextmanager
 def _writing(root: Path, what: str) -> Iterator[None]:
-    """Translate a full disk or missing permission into one sentence."""
     try:
         yield
     except Exception as error:

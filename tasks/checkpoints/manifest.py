@@ -129,12 +129,5 @@ def parse_name(name: str) -> tuple[int, int] | None:
 
 
 def is_live(step: int, fencing: int, begun: Mapping[int, int]) -> bool:
-    """Return whether a checkpoint is on the training's current branch.
-
-    Args:
-        step: The step after which it was saved.
-        fencing: Fencing number of the segment that saved it.
-        begun: The step from which each segment resumed, by its fencing number; a later segment that began before this
-            checkpoint discarded it.
-    """
+    """Return whether a checkpoint is on the training's current branch."""
     return not any(later > fencing and from_step < step for later, from_step in begun.items())

@@ -42,26 +42,20 @@ class CheckpointDamaged(InputError):
     """A file of a mirrored checkpoint is missing or altered."""
 
 
-def nothing() -> None:
-    """Do nothing."""
-
-
 def warn(_: Manifest, sentence: str) -> None:
     """Log why a checkpoint is skipped."""
     logger.warning("%s; trying the checkpoint before", sentence)
 
 
 class Mirror:
-    """Checkpoints of one training in a store; usable by several processes at once."""
+    """Checkpoints of one training in a store; usable by several processes at once.
+
+    What reads checkpoints raises `ManifestTooNew` where a newer version of this program wrote one, and an `InputError`
+    where one is of another training or base model, or the store cannot be used; then nothing is removed.
+    """
 
     def __init__(self, store: ObjectStore, prefix: str, training: str) -> None:
-        """Use the part of a store that belongs to one training.
-
-        Args:
-            store: The object store.
-            prefix: Prefix of the keys of all trainings: empty, or `prefix/`.
-            training: Key of the training.
-        """
+        """Use the part of a store that belongs to one training."""
         self.store = store
         self.training = training
         self.root = f"{prefix}{training}/"
@@ -70,19 +64,11 @@ class Mirror:
         self.bytes_sent = 0
         """Bytes of files published here that the mirror did not have intact."""
 
-    def publish(self, folder: Path, *, before_manifest: Callable[[], None] = nothing) -> Manifest:
+    def publish(self, folder: Path, *, before_manifest: Callable[[], object] | None = None) -> Manifest:
         """Mirror a checkpoint; on return it can be restored.
 
         Only bytes missing from the mirror are sent. Publishing the same checkpoint again only replaces missing or
         damaged parts.
-
-        Args:
-            folder: The checkpoint, sealed with its manifest.
-            before_manifest: Called when all else is there; an exception prevents the checkpoint from appearing.
-
-        Raises:
-            InputError: The folder is no checkpoint of this training or was changed since it was sealed, the mirror is
-                of another base model or has another checkpoint of this name, or it cannot be written.
         """
         manifest = read_sealed(folder)
         # Listed before the manifests are read, as a concurrent pruning relies on; see `catalog.prune`.
@@ -99,7 +85,8 @@ class Mirror:
 
         with ThreadPoolExecutor(REQUESTS) as pool:
             used = dict(zip(files, pool.map(put, files), strict=True))
-            before_manifest()
+            if before_manifest is not None:
+                before_manifest()
             self._put_manifest(manifest)
             at_risk = self._at_risk(manifest, entries, used)
             again = list(pool.map(lambda digest: self._put(*files[digest], used[digest]), at_risk))
@@ -108,12 +95,7 @@ class Mirror:
         return manifest
 
     def manifests(self) -> list[Manifest]:
-        """Return the checkpoints on the training's current branch, newest first.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote one.
-            InputError: One is of another training, or the mirror cannot be reached.
-        """
+        """Return the checkpoints on the training's current branch, newest first."""
         entries = self._catalog.read(again=True)
         for reason in entries.damaged.values():
             logger.warning("%s; passing it over", reason)
@@ -124,10 +106,6 @@ class Mirror:
 
         Returns:
             The former, and a sentence for each of the latter, by step and fencing number.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote one.
-            InputError: One is of another training, or the mirror cannot be reached.
         """
         entries = self._catalog.read(again=True)
         segments = begun(self.store, self.root)
@@ -137,13 +115,6 @@ class Mirror:
         """Return the newest checkpoint whose every byte verifies; None without one.
 
         A checkpoint that does not verify is skipped, with the reason logged as a warning.
-
-        Args:
-            base: Required sha256 of the base policy; any if None.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote one.
-            InputError: One is of another training or base model, or the mirror cannot be reached.
         """
         return self._newest(self.verify, base)
 
@@ -162,11 +133,6 @@ class Mirror:
             base: Required sha256 of the base policy; any if None.
             newer_than: Step and fencing number of an existing checkpoint; only newer ones are restored.
             passed_over: Called with each checkpoint that does not verify, and the reason.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote one.
-            InputError: One is of another training or base model, a folder exists or cannot be written, or the mirror
-                cannot be reached.
         """
 
         def restore(manifest: Manifest) -> None:
@@ -179,7 +145,6 @@ class Mirror:
 
         Raises:
             CheckpointDamaged: A file is missing or altered; publishing a checkpoint that has it replaces it.
-            InputError: The mirror cannot be reached, or that folder not written.
         """
 
         def is_whole(_: str, file: ManifestFile) -> bool:
@@ -196,7 +161,6 @@ class Mirror:
 
         Raises:
             CheckpointDamaged: A file is missing or altered.
-            InputError: The folder exists or cannot be written, or the mirror cannot be reached.
         """
         if folder.exists():
             raise InputError(f"{folder} is there already; restore the checkpoint to a new folder")
@@ -220,9 +184,6 @@ class Mirror:
         """Pin a checkpoint under a name such as `best`, whatever its age, in place of the previous one.
 
         An existing pin of a higher fencing number stays: a worker that has taken over set it.
-
-        Raises:
-            InputError: The mirror does not have the checkpoint.
         """
         pinned = f"{self.root}{PINS}{name}/{manifest.name}"
         self.store.put_new(pinned, b"")
@@ -253,10 +214,6 @@ class Mirror:
             keep_last: Number of newest to keep; 1 or more.
             grace_seconds: Time for which unreferenced bytes are kept, by the store's clock; less than the default may
                 take them from a checkpoint that another process is publishing.
-
-        Raises:
-            ManifestTooNew: A newer version of this program wrote a checkpoint; nothing is removed.
-            InputError: A checkpoint is of another training, and nothing is removed; or the mirror cannot be written.
         """
         return prune(self.store, self.root, self._catalog, keep_last, grace_seconds)
 
@@ -269,7 +226,6 @@ class Mirror:
 
         Raises:
             CheckpointDamaged: The file is missing.
-            InputError: The mirror cannot be reached.
         """
         try:
             return self.store.read(self._blob_key(manifest.files[name].sha256))
@@ -280,14 +236,10 @@ class Mirror:
         """Remove everything of the training for good, its leases and segments too; return the number of objects.
 
         Nobody may train it meanwhile.
-
-        Raises:
-            InputError: The mirror cannot be read or written.
         """
         return self.store.erase(self.root)
 
     def _accept(self, folder: Path, manifest: Manifest, entries: Entries) -> Manifest:
-        """Return the manifest to store for a folder."""
         if manifest.training != self.training:
             raise InputError(
                 f"{folder} is a checkpoint of the training {manifest.training!r} and not of {self.training!r}; publish "
@@ -308,7 +260,6 @@ class Mirror:
         newer_than: tuple[int, int] | None = None,
         passed_over: Callable[[Manifest, str], None] = warn,
     ) -> Manifest | None:
-        """Return the newest checkpoint that passes an attempt undamaged."""
         for manifest in self.manifests():
             if newer_than is not None and manifest.place <= newer_than:
                 break
@@ -395,7 +346,6 @@ class Mirror:
         return {digest for digest, blob in used.items() if digest not in named and blob.created_at <= oldest}
 
     def _download(self, file: ManifestFile, path: Path) -> bool:
-        """Copy a blob to the disk, and return whether it is intact."""
         self.store.download(self._blob_key(file.sha256), path)
         return describe(path) == file
 
@@ -429,7 +379,6 @@ class Mirror:
 
 
 def _fencing(stored: StoredObject) -> int:
-    """Return the fencing number in the name of a manifest or a pin."""
     name = parse_name(name_of(stored))
     return 0 if name is None else name[1]
 

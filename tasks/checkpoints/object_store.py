@@ -94,13 +94,7 @@ def create(store: ObjectStore, key: str, content: bytes) -> bool:
 
 
 def store_time(store: ObjectStore, prefix: str) -> datetime:
-    """Return the present time by the store's clock, the only one that all machines share.
-
-    Args:
-        store: The store.
-        prefix: Start of the key of a short-lived object, whose creation time is the answer. A process that dies leaves
-            it; pruning a mirror removes it.
-    """
+    """Return the present time by the store's clock, the only one that all machines share."""
     key = f"{prefix}{CLOCK}{uuid.uuid4().hex}"
     stored = store.put_new(key, b"") or store.list(key)[0]
     store.delete(stored)

@@ -37,15 +37,7 @@ class PermissionProbe:
 
 
 def probe_address(address: str) -> PermissionProbe:
-    """PermissionProbe all permissions that a mirror needs, and leave nothing behind.
-
-    Args:
-        address: `gs://bucket/prefix`, or a folder. A folder is probed in a hidden subfolder of the nearest existing
-            folder, since a store creates folders that stay.
-
-    Raises:
-        InputError: The address is invalid, no credentials are found, or the folder cannot be written at all.
-    """
+    """PermissionProbe all permissions that a mirror needs, and leave nothing behind."""
     if address.startswith(BUCKET_SCHEME) or "://" in address:
         store, prefix = open_store(address, seconds_to_retry=SECONDS_TO_RETRY)
         return probe(store, prefix)
@@ -60,12 +52,7 @@ def probe_address(address: str) -> PermissionProbe:
 
 
 def probe(store: ObjectStore, prefix: str) -> PermissionProbe:
-    """Create an object, create it again, which must fail, read it, list it and delete it.
-
-    Args:
-        store: The store.
-        prefix: Prefix of its keys: empty, or ending in a slash.
-    """
+    """Create an object, create it again, which must fail, read it, list it and delete it."""
     key = f"{prefix}{FOLDER}{uuid.uuid4().hex}"
     refusals: dict[Right, str] = {}
     try:

@@ -62,11 +62,7 @@ class _End(BaseModel):
 
 
 def begin(store: ObjectStore, root: str, fencing: int, from_step: int) -> None:
-    """Record that this machine resumes from a finished step, or starts at 0. Repeating it changes nothing.
-
-    Raises:
-        InputError: A segment of that fencing number began elsewhere or at another step.
-    """
+    """Record that this machine resumes from a finished step, or starts at 0. Repeating it changes nothing."""
     key = f"{root}{FOLDER}{fencing:08d}-begin.json"
     content = _Begin(machine=machine_name(), from_step=from_step).model_dump_json().encode()
     if not create(store, key, content):

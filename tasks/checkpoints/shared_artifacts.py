@@ -53,27 +53,12 @@ class SharedArtifacts:
     """Store through which machines exchange artifacts."""
 
     def __init__(self, address: str) -> None:
-        """Use a store.
-
-        Args:
-            address: A folder, or `gs://bucket/prefix`.
-
-        Raises:
-            InputError: The address has another scheme, names no bucket, or no credentials are found for it.
-        """
+        """Use a store."""
         self._address = address
         self._store, self._prefix = open_store(address)
 
     def push(self, record: ArtifactRecord, content: Path) -> None:
-        """Upload an artifact; only bytes are sent that are missing, or old enough to be pruned.
-
-        Args:
-            record: Its record.
-            content: Its folder.
-
-        Raises:
-            InputError: The store cannot be written.
-        """
+        """Upload an artifact; only bytes are sent that are missing, or old enough to be pruned."""
         oldest = store_time(self._store, self._prefix) - RENEWED_AFTER
         stored = {blob.key: blob for blob in self._store.list(f"{self._prefix}{BLOBS}") if blob.created_at > oldest}
 
@@ -96,7 +81,6 @@ class SharedArtifacts:
 
         Raises:
             NotShared: It is not there, or a file of it is missing or altered.
-            InputError: The store cannot be read, or the folder not written.
         """
         record = self._record(sha256)
 
@@ -131,9 +115,6 @@ class SharedArtifacts:
         """Remove artifacts for good, and the bytes that no other record names; return the number of removed records.
 
         Bytes go before the record that names them: killed between, the same call finds what is left.
-
-        Raises:
-            InputError: The store cannot be read or written.
         """
         records = self._store.list(f"{self._prefix}{_RECORDS}")
         gone = [stored for stored in records if PurePosixPath(stored.key).stem in sha256s]
@@ -149,9 +130,6 @@ class SharedArtifacts:
 
         Bytes stay as long as a record references them. Concurrent uploads stay complete: an upload does not rely on
         bytes nearly that old.
-
-        Raises:
-            InputError: The store cannot be read or written.
         """
         oldest = store_time(self._store, self._prefix) - KEPT_FOR
         listed = {folder: self._store.list(f"{self._prefix}{folder}") for folder in (_NOTES, _RECORDS, BLOBS)}
@@ -165,7 +143,6 @@ class SharedArtifacts:
         return PrunedArtifacts(artifacts=len(old[_RECORDS]), bytes=sum(stored.size for stored in removed))
 
     def _named_by(self, records: Iterable[StoredObject]) -> set[str]:
-        """Return the keys of the files of some artifacts."""
         named: set[str] = set()
         for stored in records:
             # A record removed or altered meanwhile keeps nothing.

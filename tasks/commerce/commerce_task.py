@@ -44,7 +44,7 @@ class CommerceTask:
     """Components of `grounded` that are scored against the reference; the others are form, which a completion can earn
     without knowing the answer. `v4.2` uses no reference, so it is form alone."""
     faults: Callable[[str, random.Random], str]
-    """Spoils a right answer for the stand-in's demonstrations (`tasks.stand_in.demonstrations`)."""
+    """Spoils a right answer for the stand-in's demonstrations (`tasks.stand_in.lessons`)."""
     answers_in_json: bool
     asked_by_reference: bool
     """Whether the reference identifies the question; elsewhere references are labels, which unrelated prompts share."""

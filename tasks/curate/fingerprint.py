@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from schemas.tasks import TASK_NAMES
-from tasks.curate.reference_values import count_known
+from tasks.curate.likeness import count_known
 from tasks.curate.words import Words, hashed, spoken, with_words
 
 NAMES: Final = ("prompt_id", "parent_id", "customer_id", "order_id", "review_id")

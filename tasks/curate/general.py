@@ -7,7 +7,6 @@ new line displaces one at most, and a larger dataset keeps all of a smaller one'
 import hashlib
 import heapq
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
@@ -32,25 +31,6 @@ NOTHING: Final = "\n"
 """Occurs in no sentence: an empty search pattern is refused."""
 
 Row = tuple[str, str, str]
-"""System prompt, prompt and completion."""
-
-
-@dataclass(frozen=True)
-class GeneralCounts:
-    """Counts of the lines of the file."""
-
-    read: int
-    """Instructions in the file."""
-    drawn: int
-    """Instructions that were chosen."""
-    too_long: int
-    """Instructions over the token budget."""
-    copies: int
-    """Further instructions with the prompt of a chosen one; copies of others are not counted."""
-    held_out: int
-    """Other instructions that contain a prompt of validation or test."""
-    scrubbed: Counter[Kind]
-    """Personal data replaced in the chosen ones, by kind."""
 
 
 def take_general(
@@ -60,28 +40,13 @@ def take_general(
     lengths: PromptLengths,
     most_tokens: int,
     held_out: list[str],
-) -> tuple[pl.DataFrame, GeneralCounts]:
-    """Read, scrub and choose the general instructions; only the chosen ones are in memory.
-
-    Args:
-        config: The file, and the share of its instructions in all training rows.
-        training_rows: Rows of the training split.
-        seed: Key of the choice.
-        lengths: Measures the prompts.
-        most_tokens: Instructions with longer prompts are left out.
-        held_out: The words of each prompt of validation and test; instructions that contain one are left out.
-
-    Returns:
-        A table of `schemas.tables.instructions.COLUMNS`, in the order of the keyed hash, with one row at least, and the
-        counts. Where they are too few for the share, all of them repeat in that order.
-
-    Raises:
-        InputError: The file cannot be read, lines in it are no instructions, or none can be used.
-    """
+) -> tuple[pl.DataFrame, GeneralSummary]:
+    """Read, scrub and choose the general instructions; only the chosen ones are in memory."""
     wanted = max(1, round(config.share / (1 - config.share) * training_rows))
     first = _First(wanted, seed)
     read, too_long, known = 0, 0, 0
-    for part in _parts(stream_json_lines(config.file, Instruction, "general instructions")):
+    lines = stream_json_lines(config.file, Instruction, "general instructions")
+    while part := list(islice(lines, ROWS_AT_ONCE)):
         clean = _scrubbed(part)
         table = pl.DataFrame([row for row, _ in clean], COLUMNS, orient="row")
         is_long = lengths.too_long(table, most_tokens)
@@ -97,41 +62,28 @@ def take_general(
         raise InputError(f"no instruction of {config.file} can be used; bring others or leave curate.general out")
     scrubbed = sum((each.replaced for each in chosen), Counter[Kind]())
     table = pl.DataFrame([each.row for each in islice(cycle(chosen), wanted)], COLUMNS, orient="row")
-    copies = sum(each.copies for each in chosen)
-    return table, GeneralCounts(read, len(chosen), too_long, copies, known, scrubbed)
+    return table, GeneralSummary(
+        name=config.name,
+        licence=config.licence,
+        share=config.share,
+        rows=table.height,
+        read=read,
+        drawn=len(chosen),
+        too_long=too_long,
+        copies=sum(each.copies for each in chosen),
+        held_out=known,
+        scrubbed=dict(sorted(scrubbed.items())),
+    )
 
 
 def write_general(
     config: GeneralConfig, training_rows: int, seed: int, lengths: PromptLengths, most_tokens: int, folder: Path
 ) -> GeneralSummary:
-    """Write the chosen instructions into a dataset's folder, and return their part of its summary.
-
-    Args:
-        config: The file, and the share of its instructions in all training rows.
-        training_rows: Rows of the training split.
-        seed: Key of the choice.
-        lengths: Measures the prompts.
-        most_tokens: Instructions with longer prompts are left out.
-        folder: The dataset's folder, with its splits in it.
-
-    Raises:
-        InputError: The file cannot be read, lines in it are no instructions, or none can be used.
-    """
-    table, counts = take_general(config, training_rows, seed, lengths, most_tokens, _held_out(folder))
+    """Write the chosen instructions into a dataset's folder, and return their part of its summary."""
+    table, summary = take_general(config, training_rows, seed, lengths, most_tokens, _held_out(folder))
     with open_parquet(folder / GENERAL_FILE, COLUMNS) as file:
         file.add(table)
-    return GeneralSummary(
-        name=config.name,
-        licence=config.licence,
-        share=config.share,
-        rows=table.height,
-        read=counts.read,
-        drawn=counts.drawn,
-        too_long=counts.too_long,
-        copies=counts.copies,
-        held_out=counts.held_out,
-        scrubbed=dict(sorted(counts.scrubbed.items())),
-    )
+    return summary
 
 
 def _held_out(folder: Path) -> list[str]:
@@ -151,11 +103,6 @@ def _sentences(texts: pl.Series) -> pl.Series:
     """Return the words of texts, with a space before and behind each."""
     marked = with_words(texts.rename("prompt").to_frame())
     return marked.select(pl.format(" {} ", pl.col("words").list.join(" "))).to_series()
-
-
-def _parts(instructions: Iterator[Instruction]) -> Iterator[list[Instruction]]:
-    while part := list(islice(instructions, ROWS_AT_ONCE)):
-        yield part
 
 
 def _scrubbed(part: list[Instruction]) -> list[tuple[Row, Counter[Kind]]]:

@@ -57,14 +57,7 @@ class CompletedReferences:
 
 
 def read_references(path: Path) -> GivenReferences:
-    """Return what people gave.
-
-    Args:
-        path: JSON Lines of references.
-
-    Raises:
-        InputError: The file cannot be read, lines are no references, or two of a prompt contradict each other.
-    """
+    """Return what people gave."""
     by_prompt: dict[str, GivenValues] = {}
     scrubbed: Counter[Kind] = Counter()
     faults = []
@@ -85,15 +78,7 @@ def read_references(path: Path) -> GivenReferences:
 
 
 def complete_splits(folder: Path, given: GivenReferences) -> CompletedReferences:
-    """Complete the references of a written dataset's validation and test split; equal inputs give equal bytes.
-
-    Args:
-        folder: The dataset.
-        given: What people gave.
-
-    Raises:
-        InputError: A person's value is another than the known one, or of another task.
-    """
+    """Complete the references of a written dataset's validation and test split; equal inputs give equal bytes."""
     by_people: Counter[tuple[str, str]] = Counter()
     now_known: Counter[tuple[str, str]] = Counter()
     found: set[str] = set()

@@ -24,7 +24,6 @@ class IncomingPrompts:
     """Prompts to curate."""
 
     table: Path
-    """The prompt table."""
     rows: int
     given_twice: frozenset[int] = frozenset()
     """Rows, from 1, whose line of JSON gave a key twice."""
@@ -33,16 +32,7 @@ class IncomingPrompts:
 
 
 def open_prompts(path: Path, work: Path) -> IncomingPrompts:
-    """Return the prompts to curate.
-
-    Args:
-        path: A folder with `prompts.parquet`, a prompt table, or JSON Lines of prompts.
-        work: The folder for a table converted from JSON Lines.
-
-    Raises:
-        InputError: There is no such file, it cannot be read, has not a prompt table's columns or no rows, lines are no
-            prompts, or one id names different prompts.
-    """
+    """Return the prompts to curate."""
     table = path / "prompts.parquet" if path.is_dir() else path
     given_twice: frozenset[int] = frozenset()
     if table.suffix.lower() in JSON_LINES:

@@ -57,9 +57,6 @@ def read_known(file: Path) -> Hashes:
 
     Args:
         file: Parquet with the column `words_hash`, as `write_known` writes it, or JSON Lines of `{"prompt"}`.
-
-    Raises:
-        InputError: It is neither.
     """
     if file.suffix != ".parquet":
         return words_hashes(line.prompt for line in stream_json_lines(file, KnownPrompt, "known prompts"))

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from tasks.curate.fingerprint import words_of
 from tasks.curate.kinship import SOURCES, asked_by_reference
 from tasks.curate.likeness import PromptFingerprints, alike
-from tasks.curate.minhash import mixed
-from tasks.curate.words import Hashes, Words
+from tasks.curate.words import Hashes, Words, mixed
 
 _BASE: Final = np.uint64(0x9E3779B97F4A7C15)
 """Odd, so that it has an inverse modulo 2^64."""
@@ -35,21 +34,13 @@ class Openings:
     """Hashes of prompts: of all their words, and of all but one."""
 
     whole: pl.DataFrame
-    """`row` and `hash` of all its words."""
     replaced: pl.DataFrame
     """`row` and `hash` of its words with one left open, for each word."""
     without: pl.DataFrame
-    """`row` and `hash` of its words without one, for each word."""
 
 
 def near(one: pl.DataFrame, one_words: Words, other: pl.DataFrame, other_words: Words) -> pl.DataFrame:
     """Find the prompts of one table that are near-duplicates of another's, or have the same words.
-
-    Args:
-        one: Fingerprints, any number of them.
-        one_words: Their words.
-        other: Fingerprints, a few thousand: the held-out prompts.
-        other_words: Their words.
 
     Returns:
         The pairs as `row` of the one and `row_other` of the other table, sorted.
@@ -80,13 +71,7 @@ def _met(asked: Hashes, words: Words, rows: NDArray[np.int64], held: Openings) -
 
 
 def find_leaks(index: pl.DataFrame, words: Words, splits: pl.Series) -> NDArray[np.int64]:
-    """Return the rows to remove, because test, or validation for train, has them with at most one word changed.
-
-    Args:
-        index: Fingerprints without copies.
-        words: Their words.
-        splits: Each row's split.
-    """
+    """Return the rows to remove, because test, or validation for train, has them with at most one word changed."""
     rank = ranks(splits)
     held, inside = np.flatnonzero(rank > 0), np.flatnonzero(rank >= 0)
     pairs = near(index[inside], words.take(inside), index[held], words.take(held))
@@ -103,18 +88,7 @@ def ranks(splits: pl.Series) -> NDArray[np.int8]:
 
 
 def prove_apart(name: str, table: pl.DataFrame, held_name: str, held: pl.DataFrame) -> None:
-    """Check that two written splits share nothing.
-
-    Args:
-        name: The one split.
-        table: Fingerprints of its prompts, or of some of them.
-        held_name: The other split.
-        held: Fingerprints of all its prompts.
-
-    Raises:
-        LeakageError: They share a prompt, a paraphrase's parent, a review, an order, a customer or a question about the
-            whole store, or contain near-duplicates; the message names the kind and the count.
-    """
+    """Check that two written splits share nothing."""
     for column in SHARED:
         one, other = (set(_names(side, column)) for side in (table, held))
         if shared := one & other:

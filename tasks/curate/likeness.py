@@ -8,15 +8,17 @@ Texts of different people must be more similar: "Top" and "Recomendo" are one wo
 line with the word must have enough other words.
 """
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from schemas.references import ExtractionFields
 from tasks.curate.kinship import SOURCES
-from tasks.curate.reference_values import contradict
 from tasks.curate.words import Words
 
 FEWEST_WORDS_IN_LINE: Final = 6
@@ -37,14 +39,7 @@ class PromptFingerprints:
 
 
 def alike(one: PromptFingerprints, rows: Rows, other: PromptFingerprints, other_rows: Rows) -> Mask:
-    """Return which pairs, of one task and with the same numbers, are near-duplicates or have the same words.
-
-    Args:
-        one: Prompts.
-        rows: Row in `one` of each pair's one side.
-        other: Prompts, the same or others.
-        other_rows: Row in `other` of each pair's other side.
-    """
+    """Return which pairs, of one task and with the same numbers, are near-duplicates or have the same words."""
     counts, other_counts = one.words.counts[rows], other.words.counts[other_rows]
     room = np.zeros(len(rows), np.int64)
     for width, other_width in np.unique(np.stack([counts, other_counts], axis=1), axis=0):
@@ -93,3 +88,31 @@ def _room(words: Words, rows: Rows, longer: Words, longer_rows: Rows) -> NDArray
 def _size_where(differing: Mask, sizes: NDArray[np.uint32]) -> NDArray[np.int64]:
     room: NDArray[np.int64] = np.where(differing, sizes.astype(np.int64), np.iinfo(np.int64).max).min(axis=1)
     return room
+
+
+_VALUES_OF_AN_EXTRACTION: Final = 1 + len(ExtractionFields.model_fields)
+
+
+def count_known(task: str, reference: str) -> tuple[int, bool]:
+    """Return the number of values that a reference knows, and whether it is complete."""
+    leaves = [value for _, value in _leaves(json.loads(reference), ())]
+    known = sum(value is not None for value in leaves)
+    return known, known == len(leaves) and (task != "extraction" or known >= _VALUES_OF_AN_EXTRACTION)
+
+
+def contradict(first: str, second: str) -> bool:
+    """Return whether two references of a task know different values of the same thing."""
+    if first == second:
+        return False
+    one, other = (dict(_leaves(json.loads(reference), ())) for reference in (first, second))
+    # A part that is null as a whole is unknown, whatever the other has in its place.
+    known = [{place: value for place, value in leaves.items() if value is not None} for leaves in (one, other)]
+    return any(known[0][place] != known[1][place] for place in known[0].keys() & known[1].keys())
+
+
+def _leaves(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _leaves(part, (*place, key))
+    else:
+        yield place, value

@@ -1,7 +1,8 @@
-"""Search for near-duplicates (`tasks.curate.likeness`): MinHash proposes likely pairs, which are then compared.
+"""Near-duplicates (`tasks.curate.likeness`): MinHash proposes pairs, which are then compared, and one copy is kept.
 
 Required common properties are part of the lookup key, and a look at the last words avoids most comparisons; so the work
-stays far below that of comparing all pairs.
+stays far below that of comparing all pairs. Of each set the copy whose reference knows most is kept; of equally known
+copies one that is held out from training anyway, else the first.
 """
 
 from collections.abc import Iterator
@@ -12,9 +13,38 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tasks.curate.likeness import PromptFingerprints, Rows, alike
-from tasks.curate.minhash import mixed
-from tasks.curate.words import Hashes, Words
+from tasks.curate.likeness import SAID, PromptFingerprints, Rows, alike
+from tasks.curate.words import Hashes, Words, mixed
+
+KEPT: Final = -1
+
+
+def find_copies(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray[np.int64]:
+    """Return, for each prompt, the row of its kept original, or `KEPT`."""
+    preferred = index.select(pl.arg_sort_by("known", "held_out", descending=True, maintain_order=True))
+    order = preferred.to_series().to_numpy().astype(np.int64)
+    ranked = index.select("task", "words_hash")[order].with_row_index("rank")
+    first = ranked.select(pl.col("rank").first().over("task", "words_hash")).to_series().to_numpy().astype(np.int64)
+    is_copy = first != np.arange(index.height)
+    unique = order[~is_copy]
+    asked = index.select("task", "numbers_hash", "reference_hash", "complete", "family", *SAID)[unique]
+    nearly = _nearly_copied(near_duplicates(asked, words.take(unique), bands[unique]), len(unique))
+    copies = np.full(index.height, KEPT)
+    copies[unique] = np.where(nearly == KEPT, KEPT, unique[nearly])
+    originals = order[first[is_copy]]
+    # The original of a copy may itself be a near-duplicate.
+    copies[order[is_copy]] = np.where(copies[originals] == KEPT, originals, copies[originals])
+    return copies
+
+
+def _nearly_copied(pairs: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Drop, in order of preference, every near-duplicate of a kept row."""
+    copies = np.full(count, KEPT)
+    for preferred, other in pairs[np.lexsort((pairs[:, 0], pairs[:, 1]))].tolist():
+        if copies[preferred] == KEPT and copies[other] == KEPT:
+            copies[other] = preferred
+    return copies
+
 
 MOST_NEIGHBOURS: Final = 200
 """Most neighbours compared for a prompt in a crowded band: the work stays linear."""
@@ -23,18 +53,7 @@ PAIRS_AT_ONCE: Final = 500_000
 
 
 def near_duplicates(index: pl.DataFrame, words: Words, bands: Hashes) -> NDArray[np.int64]:
-    """Find the pairs of near-duplicates.
-
-    Args:
-        index: Fingerprints, in the order of preference, no two of a task with the same words, with `family`, the prompt
-            that each is a paraphrase of or is itself.
-        words: The prompts' words.
-        bands: The bands of the prompts' sketches.
-
-    Returns:
-        Two columns of row numbers, the first smaller than the second, sorted, each pair once. Paraphrases of one prompt
-        are no duplicates of each other.
-    """
+    """Find the pairs of near-duplicates."""
     question = index.select(pl.struct("task", "numbers_hash").rank("dense")).to_series().to_numpy().astype(np.uint64)
     complete = index["complete"].to_numpy()
     whole = np.flatnonzero(complete)
@@ -93,9 +112,7 @@ class _Places:
     """Index from keys to places."""
 
     ranked: Hashes
-    """The keys, sorted."""
     order: NDArray[np.int64]
-    """Their places, those of one key ascending."""
     end: NDArray[np.int64]
     """For each of the sorted keys, the end of its run of equals."""
 

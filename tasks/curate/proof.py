@@ -33,11 +33,6 @@ class UnsoundDatasetError(RuntimeError):
 def prove(folder: Path, rows_at_once: int, map_shards: MapShards) -> None:
     """Check a dataset's files.
 
-    Args:
-        folder: The dataset.
-        rows_at_once: Rows of a split that one worker has in memory.
-        map_shards: Runs the workers.
-
     Raises:
         LeakageError: Two splits share something: a bug of this program.
         UnsoundDatasetError: Rows violate the schema of a dataset, or one is duplicated.

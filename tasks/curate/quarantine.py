@@ -8,9 +8,10 @@ from typing import Final
 import polars as pl
 
 from schemas.json_lines import gives_a_key_twice
+from schemas.store.store import Store
 from schemas.tables.prompts import COLUMNS, KNOWN_TO_BASE
+from tasks.commerce.sql_qa.sandbox import Database, Refusal
 from tasks.curate.kinship import SOURCES
-from tasks.curate.reference_queries import queries_that_fail
 from tasks.personal_data.scrub import personal_identifiers
 from tasks.policy.length import PromptLengths
 
@@ -38,7 +39,11 @@ REASONS: Final = (
     LEAKAGE,
     KNOWN_TO_BASE,
 )
-"""Reasons of exclusion, in the order of the stage's checks."""
+_FAULTS: Final = {
+    Refusal.INVALID: "it is no single query that runs on the tables of a store",
+    Refusal.FORBIDDEN: "it does more than read, or its result changes from run to run",
+    Refusal.TOO_MUCH: "it is too long, or takes too much even without rows",
+}
 _READABLE: Final = r"[^\s\p{C}\p{Z}\p{M}\x{115f}\x{1160}\x{2800}\x{3164}\x{ffa0}]"
 """A sign that shows: blanks that Unicode counts as letters or symbols are left out."""
 
@@ -49,12 +54,7 @@ def quarantined(rows: pl.DataFrame, reason: str, details: list[str]) -> pl.DataF
 
 
 def drop_keys_given_twice(table: pl.DataFrame, rows: AbstractSet[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split off the rows whose JSON gave a key twice: a reader would take one of the values, and drop the other.
-
-    Args:
-        table: Rows with their number in the original file.
-        rows: Numbers of the rows whose line of JSON gave a key twice.
-    """
+    """Split off the rows whose JSON gave a key twice: a reader would take one of the values, and drop the other."""
     references = table["reference"]
     doubled = {text for text in references.unique() if text is not None and gives_a_key_twice(text)}
     is_doubled = references.is_in([*doubled]).fill_null(value=False) | table["row"].is_in([*rows])
@@ -72,10 +72,15 @@ def drop_blank(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def drop_sql_that_fails(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Split off the rows whose reference is a query that cannot be run; an unknown one stays."""
+    from schemas.store.tables import TABLES
+
     asked = zip(table["task"], table["reference"], strict=True)
     queries = [json.loads(reference)["sql"] if task == "sql_qa" else None for task, reference in asked]
     sql = pl.Series(queries, dtype=pl.String)
-    failing = queries_that_fail(sql.drop_nulls())
+    # Tried on empty tables: a query that no store can run teaches nothing.
+    database = Database(Store(**{name: table.empty() for name, table in TABLES.items()}))
+    tried = {query: database.execute(query).refusal for query in sql.drop_nulls().unique(maintain_order=True)}
+    failing = {query: _FAULTS[refusal] for query, refusal in tried.items() if refusal is not None}
     fails = sql.is_in([*failing]).fill_null(value=False)
     dropped = table.filter(fails)
     details = [f"the reference's query fails: {failing[query]}" for query in sql.filter(fails)]
@@ -125,9 +130,6 @@ def find_too_long(table: pl.DataFrame, lengths: PromptLengths, most_tokens: int)
 
     TRL truncates no prompt itself, so prompts longer than the policy's context must not reach it. The rows stay in the
     table until the splits are decided: the groups that they link stay the same if the budget changes.
-
-    Returns:
-        The sentences, null if a row fits.
     """
     rows = lengths.too_long(table, most_tokens).arg_true()
     details = [f"{tokens} tokens, {most_tokens} allowed" for tokens in lengths.tokens(table[rows])]

@@ -45,7 +45,6 @@ class QuotedReviews:
     """Reviews quoted by some prompts."""
 
     rows: NDArray[np.int64]
-    """Row of each prompt that quotes one."""
     index: pl.DataFrame
     """The columns of a fingerprint on which `near` depends; of task, numbers and reference all are the same."""
     words: Words

@@ -13,7 +13,6 @@ from polars.exceptions import PolarsError
 from schemas.errors import InputError
 from schemas.tables.prompts import COLUMNS
 from tasks.curate.fingerprint import fingerprint, words_of
-from tasks.curate.minhash import bands
 from tasks.curate.quarantine import (
     drop_blank,
     drop_keys_given_twice,
@@ -23,6 +22,7 @@ from tasks.curate.quarantine import (
     find_too_long,
 )
 from tasks.curate.reviews import review_words
+from tasks.curate.words import bands
 from tasks.personal_data.scrub import Kind
 from tasks.personal_data.scrub_table import scrub_broken, scrub_prompts
 from tasks.policy.length import PromptLengths
@@ -40,7 +40,6 @@ class Shard:
     first_row: int
     rows: int
     work: Path
-    """Folder of the worker's output."""
     lengths: PromptLengths
     max_prompt_tokens: int
     near_duplicate_threshold: float
@@ -68,7 +67,6 @@ class ShardResult:
     """Result of a shard beside its files, for the whole table."""
 
     usable: int
-    """Rows that fit the schema and the budget."""
     scrubbed: Counter[Kind]
     """Replacements by kind, in all rows."""
     renamed: Mapping[str, str]
@@ -76,11 +74,7 @@ class ShardResult:
 
 
 def curate_shard(shard: Shard) -> ShardResult:
-    """Check, scrub and fingerprint a shard's rows; see `Shard` for the output.
-
-    Raises:
-        InputError: The rows cannot be read.
-    """
+    """Check, scrub and fingerprint a shard's rows; see `Shard` for the output."""
     single, doubled = drop_keys_given_twice(_read(shard), shard.given_twice)
     fitting, broken = drop_schema_failures(single)
     clean = scrub_prompts(fitting)

@@ -26,10 +26,6 @@ _Needs = Mapping[str, Counter[TaskName]]
 def assign(index: pl.DataFrame, config: CurateConfig) -> pl.Series:
     """Return each prompt's split, or null if it is held out and in none.
 
-    Args:
-        index: Prompts without copies: `task`, `prompt_id`, `kin`, `draw` and `held_out`.
-        config: The sizes.
-
     Raises:
         InputError: Too few prompts of a task are held out for test and validation, or none is left to train on.
     """
@@ -46,9 +42,9 @@ def assign(index: pl.DataFrame, config: CurateConfig) -> pl.Series:
     for row, side in drawn.items():
         splits[row] = side
     result = pl.Series("split", splits, pl.String)
+    _refuse_untrained(index, result, config)
     if missing:
         _refuse_short(index, missing, _fitting(order, present, config), config)
-    _refuse_untrained(index, result, config)
     return result
 
 

@@ -21,9 +21,8 @@ from schemas.progress import Progress
 from schemas.tables.dataset_summary import DatasetSummary, GeneralSummary
 from schemas.tables.prompts import SPLITS
 from schemas.tasks import TASK_NAMES
-from tasks.curate.card import data_card
 from tasks.curate.decide import NONE_KNOWN, decide
-from tasks.curate.files import Counts, write_splits
+from tasks.curate.files import Counts, data_card, write_splits
 from tasks.curate.general import write_general
 from tasks.curate.given import COMPLETED_SPLITS, CompletedReferences, complete_splits, read_references
 from tasks.curate.incoming import IncomingPrompts, open_prompts
@@ -60,12 +59,9 @@ def run(
         config: Sizes and limits.
         policy: The policy whose tokens measure the prompts.
         prompts: The synthesize stage's folder, a prompt table, or JSON Lines of prompts.
-        output: An empty folder; with a Dask cluster, one visible to all its machines.
+        output: An empty folder.
         progress: Called with the prompts now and then.
         map_shards: Runs the shards.
-
-    Returns:
-        The content of `summary.json`.
 
     Raises:
         InputError: The prompts cannot be read, too few of a task are left to split, or people's references cannot be

@@ -35,13 +35,9 @@ class PromptScores:
     """Both models' scores on one prompt, averaged over seeds and samples."""
 
     task: TaskName
-    """The prompt's task."""
     prompt_id: str
-    """Identity of the prompt."""
     base: float
-    """Mean score of the base model."""
     tuned: float
-    """Mean score of the tuned model, over its training seeds."""
     by_seed: tuple[tuple[int, float], ...]
     """Mean score of the tuned model by training seed, in seed order."""
 
@@ -56,13 +52,9 @@ class EdgeShares:
     """Shares of answers at the ends of the scale, where scores cannot separate a model from a better one."""
 
     base_floor: float
-    """Share of the base model's answers that score 0."""
     base_ceiling: float
-    """Share of the base model's answers that score 1."""
     tuned_floor: float
-    """Share of the tuned model's answers that score 0."""
     tuned_ceiling: float
-    """Share of the tuned model's answers that score 1."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +66,6 @@ class Comparison:
     tasks: Mapping[TaskName, PairedStats]
     """By task, corrected for their number."""
     gate: PromotionGate
-    """Decision on the promotion of the tuned model."""
     seed_differences: Mapping[int, float]
     """Mean difference over all prompts, by training seed."""
     task_seed_differences: Mapping[TaskName, Mapping[int, float]]
@@ -86,9 +77,7 @@ class Comparison:
     variance: Mapping[str, Components]
     """Components of the differences' variance: `overall` and each task."""
     prompts: tuple[PromptScores, ...]
-    """The scores behind the numbers, by task and prompt."""
     margin: float
-    """The non-inferiority margin of the verdicts."""
     n_samples: int
     """Answers of each model to each prompt, by each training seed; if they differ, their harmonic mean, rounded."""
     claims: Mapping[TaskName, TaskClaim] = field(default_factory=dict)
@@ -134,13 +123,8 @@ def compare(
 ) -> Comparison:
     """Pair the scores and compute the comparison; the same rows give the same numbers.
 
-    Args:
-        base: Scores of the base model.
-        tuned: Scores of the tuned model.
-        margin: Non-inferiority margin, in score, above 0 and below 1.
-        resamples: Bootstrap and permutation resamples, 1,000 to 1,000,000.
-        seed: Seed of the resampling, 0 or more.
-        truth_loss: Share of the base's ground truth on a task that may be lost.
+    `margin` is the non-inferiority margin, in score, `resamples` the bootstrap and permutation resamples, and
+    `truth_loss` the share of the base's ground truth on a task that may be lost.
 
     Raises:
         InputError: An argument is out of its range, or the rows cannot be compared (see `pair`).

@@ -1,7 +1,7 @@
 """Decision on a tuned model: the gate's verdict by its scores, and by what an evaluation knows beside them."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
@@ -34,12 +34,11 @@ class Evaluated(NamedTuple):
 
 
 class Match(NamedTuple):
-    """Scores that were compared."""
+    """Scores that were compared, with their comparison over all tasks."""
 
     before: Sequence[PairedScore]
     challenger: Sequence[PairedScore]
     found: Comparison
-    """Their comparison, over all tasks."""
 
     def of(self, tasks: Collection[TaskName], compare: Compare) -> Comparison:
         """Return the comparison over some of the tasks."""
@@ -53,6 +52,11 @@ def matched(before: Sequence[PairedScore], challenger: Sequence[PairedScore], co
     return Match(before, challenger, compare(before, challenger))
 
 
+def rung_match(rung: Sequence[PairedScore], tuned: Sequence[PairedScore], compare: Compare) -> Match:
+    """Compare the tuned model with a rung, which draws in its own way."""
+    return matched(without_decoding(rung), without_decoding(tuned), compare)
+
+
 class ScoredBaseline(NamedTuple):
     """Scores of answers that take no model."""
 
@@ -64,13 +68,11 @@ class ScoredBaseline(NamedTuple):
 
 @dataclass(frozen=True)
 class RungStanding:
-    """One rung of the ladder: what may be had for less, compared with the tuned model as the base is."""
+    """One rung of the ladder: what may be had for less, which takes the base's place in its match."""
 
     name: str
     what: str
-    """Its kind, as the report says it."""
     match: Match
-    """The rung, which takes the base's place, and the tuned model."""
 
 
 class MissingReferences(NamedTuple):
@@ -85,40 +87,33 @@ class GateConditions:
     """What the gate examines beside the scores of base and tuned."""
 
     claims: Mapping[TaskName, TaskClaim]
-    """What is known of each task."""
     chosen_seed: int
     """Seed of the training whose policy may be promoted."""
     alone: Match | None = None
     """The base and that policy; None where it is the only one."""
     champion: Match | None = None
-    """The champion and that policy; None without a champion."""
     ladder: Sequence[RungStanding] = ()
-    """What costs less."""
     over_rungs: OverRungs = "report"
     """Whether a gain that a rung has too holds the model."""
     general: GeneralOutcome | None = None
-    """What became of the general instructions; None where they were not asked."""
     missing_references: Mapping[TaskName, MissingReferences] = field(default_factory=dict)
-    """Prompts without a reference, by task."""
 
     def decide(self, match: Match, margin: float, compare: Compare) -> Comparison:
         """Return the comparison of base and tuned with the gate's decision, and verdicts after all that is examined.
 
-        The tasks that count are those that base or tuned has learned.
-
-        Args:
-            match: Base and tuned.
-            margin: The largest acceptable loss of a task, in score.
-            compare: Compares the second scores with the first.
+        The tasks that count are those that base or tuned has learned; `margin` is the largest acceptable loss of a
+        task, in score.
         """
         learned = [task for task, claim in self.claims.items() if claim.learned]
         if learned:
             counted = match.of(learned, compare)
             gate = decide(counted.scores, counted.seed_differences, margin, counted.ground_truth, self.claims)
-            for name, other in self._must_not_be_worse():
-                found = other.of(learned, compare)
-                gate = hold_where_worse(gate, name, found.scores, found.ground_truth, margin)
-            gate = self._over_rungs(gate, match, learned, compare)
+            alone = worded("with seed {seed} alone (it would be promoted)", seed=self.chosen_seed)
+            for name, other in ((alone, self.alone), (worded("against the champion"), self.champion)):
+                if other is not None:
+                    found = other.of(learned, compare)
+                    gate = hold_where_worse(gate, name, found.scores, found.ground_truth, margin)
+            gate = self._over_rungs(gate, counted, learned, compare)
         else:
             nothing = worded("no task is learned, so that there is nothing to promote")
             gate = PromotionGate("hold", (nothing, *not_learned(self.claims)))
@@ -129,15 +124,8 @@ class GateConditions:
         overall = judged_overall(match.found.overall, tasks)
         return replace(match.found, gate=gate, overall=overall, tasks=tasks, claims=self.claims)
 
-    def _must_not_be_worse(self) -> list[tuple[str, Match]]:
-        named = [
-            (worded("with seed {seed} alone (it would be promoted)", seed=self.chosen_seed), self.alone),
-            (worded("against the champion"), self.champion),
-        ]
-        return [(name, match) for name, match in named if match is not None]
-
     def _over_rungs(
-        self, gate: PromotionGate, base: Match, learned: Collection[TaskName], compare: Compare
+        self, gate: PromotionGate, over_base: Comparison, learned: Collection[TaskName], compare: Compare
     ) -> PromotionGate:
         """Say what of the gain is left over the best rung, and hold for it where required.
 
@@ -156,7 +144,7 @@ class GateConditions:
             )
         standings = [(rung, rung.match.of(learned, compare)) for rung in self.ladder]
         rung, found = max(standings, key=lambda each: each[1].overall.mean_base)
-        before, left = base.of(learned, compare).overall, found.overall
+        before, left = over_base.overall, found.overall
         truth = found.ground_truth.overall if found.ground_truth else None
         sentence = worded(
             "of the gain of {gain}, `{rung}` has {without}, at no more cost to serve; {left} is left, 95 % interval "
@@ -197,13 +185,8 @@ def claims_of(
 ) -> dict[TaskName, TaskClaim]:
     """Return what is known of each task beside base and tuned's scores.
 
-    Args:
-        config: Floors, and the least variety.
-        base: The base.
-        chosen: The policy that may be promoted, whose ground truth and variety count.
-        tuned: Scores of the policies of all seeds, which are compared with the baselines.
-        baselines: The baselines with their scores.
-        compare: Compares the second scores with the first.
+    Ground truth and variety are those of the chosen policy, which may be promoted; the policies of all seeds are
+    compared with the baselines.
     """
     against = _against_baselines(baselines, tuned, compare)
     return {
@@ -243,7 +226,7 @@ def _variety(rollouts: Sequence[ScoredRollout], task: TaskName) -> float | None:
 
 
 def without_decoding(pairs: Sequence[PairedScore]) -> list[PairedScore]:
-    """Return scores without how their answers were drawn, which may differ: a rung draws in its own way."""
+    """Return scores without how their answers were drawn, which may differ."""
     return _without("decoding", pairs)
 
 
@@ -282,12 +265,7 @@ def missing_references(answers: Sequence[Rollout]) -> dict[TaskName, MissingRefe
 
 
 def hold_where_untested(gate: PromotionGate, missing: Mapping[TaskName, MissingReferences]) -> PromotionGate:
-    """Hold, whatever was decided, a model of which a task was not tested at all; say where some prompts count nothing.
-
-    Args:
-        gate: The verdict so far.
-        missing: Prompts without a reference, by task.
-    """
+    """Hold, whatever was decided, where a task was not tested at all; say where some prompts count for nothing."""
     untested = [
         worded("{task} is not tested: none of its {prompts} test prompts has a reference", task=task, prompts=n.prompts)
         for task, n in missing.items()
@@ -311,13 +289,6 @@ def read_conditions(
 ) -> GateConditions:
     """Read what an evaluation examined, and compare once more what it compared.
 
-    Args:
-        folder: The evaluation's files.
-        base: Its scores of the base.
-        tuned: Its scores of the policies of all seeds.
-        over_rungs: Its `promote.over_rungs`.
-        compare: Compares the second scores with the first.
-
     Raises:
         InputError: The evaluation is of a version that wrote something else.
     """
@@ -328,18 +299,26 @@ def read_conditions(
         seed = int(report["chosen_seed"]) if len(seeds) > 1 else seeds.pop()
         chosen = [pair for pair in tuned if pair.seed == seed]
         champion = read_scores(folder / scores_file(CHAMPION)) if report["champion"] else None
+        # Earlier versions had rungs that cost more to serve, over which no gate decides.
+        rungs = {name: rung["description"] for name, rung in report["ladder"].items() if name in RUNGS}
+        against = _against_baselines(list(_read_baselines(report["claims"], folder)), tuned, compare)
         return GateConditions(
-            claims=_read_claims(report["claims"], folder, tuned, compare),
+            claims={
+                task: TaskClaim(
+                    baselines=against.get(task, {}),
+                    floors=tuple(Floor(**floor) for floor in claim["floors"]),
+                    variety=claim["variety"],
+                    base_variety=claim["base_variety"],
+                    min_variety=claim["min_variety"],
+                )
+                for task, claim in report["claims"].items()
+            },
             chosen_seed=seed,
             alone=matched(base, chosen, compare) if len(chosen) < len(tuned) else None,
             champion=None if champion is None else matched(champion, chosen, compare),
             ladder=[
-                RungStanding(
-                    name, rung["description"], rung_match(read_scores(folder / scores_file(name)), tuned, compare)
-                )
-                for name, rung in report["ladder"].items()
-                # Earlier versions had rungs that cost more to serve, over which no gate decides.
-                if name in RUNGS
+                RungStanding(name, what, rung_match(read_scores(folder / scores_file(name)), tuned, compare))
+                for name, what in rungs.items()
             ],
             over_rungs=over_rungs,
             general=read_general(report["general"]),
@@ -352,27 +331,8 @@ def read_conditions(
         ) from None
 
 
-def rung_match(rung: Sequence[PairedScore], tuned: Sequence[PairedScore], compare: Compare) -> Match:
-    """Compare the tuned model with a rung, which draws in its own way."""
-    return matched(without_decoding(rung), without_decoding(tuned), compare)
-
-
-def _read_claims(
-    known: Mapping[TaskName, Mapping[str, Any]], folder: Path, tuned: Sequence[PairedScore], compare: Compare
-) -> dict[TaskName, TaskClaim]:
-    baselines = []
+def _read_baselines(claims: Mapping[TaskName, Mapping[str, Any]], folder: Path) -> Iterator[ScoredBaseline]:
     for name in BASELINES:
-        says = {task: claim["baselines"][name]["says"] for task, claim in known.items() if name in claim["baselines"]}
+        says = {task: claim["baselines"][name]["says"] for task, claim in claims.items() if name in claim["baselines"]}
         if says:
-            baselines.append(ScoredBaseline(name, says, read_scores(folder / scores_file(name))))
-    against = _against_baselines(baselines, tuned, compare)
-    return {
-        task: TaskClaim(
-            baselines=against.get(task, {}),
-            floors=tuple(Floor(**floor) for floor in claim["floors"]),
-            variety=claim["variety"],
-            base_variety=claim["base_variety"],
-            min_variety=claim["min_variety"],
-        )
-        for task, claim in known.items()
-    }
+            yield ScoredBaseline(name, says, read_scores(folder / scores_file(name)))

@@ -30,7 +30,6 @@ class PromotionGate:
     verdict: Literal["promote", "hold"]
     """`hold` if anything required was not shown."""
     reasons: tuple[str, ...]
-    """Objections to promotion or, without any, the evidence for it."""
 
     def held(self, *objections: str) -> "PromotionGate":
         """Return a gate that holds, whatever was decided: earlier objections stay, and merits do not."""
@@ -51,13 +50,8 @@ def decide(
 ) -> PromotionGate:
     """Promote only what is shown: better overall and on a task, harmful on none, for every seed, and in ground truth.
 
-    Args:
-        scores: The blocks of the rewards, over the prompts of the tasks that count (see `claims`).
-        seed_differences: Mean difference over the same prompts, by training seed.
-        margin: The largest acceptable loss of a task, in score.
-        ground_truth: The blocks of the ground truth, which is no reward; None if unknown. Each was measured by the
-            largest acceptable loss of its own.
-        claims: What is known of the tasks beside their scores, by task; of those that do not count too.
+    The blocks are over the prompts of the tasks that count; `claims` has those that do not count too. `margin` is the
+    largest acceptable loss of a task, in score; the ground truth's blocks were measured by margins of their own.
     """
     tasks = judged(scores.tasks, claims)
     notes = [claims[task].note(task, block) for task, block in scores.tasks.items() if task in claims]
@@ -86,13 +80,6 @@ def hold_where_worse(
 
     It need not be better there: overall, a loss as large as the margin must be excluded, and no task may be shown to be
     worse after Holm's correction; without it, one of six equally good tasks would be found worse one time in four.
-
-    Args:
-        gate: The verdict so far.
-        against: Name of the other comparison in the report's language, such as `against the champion`.
-        scores: Its blocks of the rewards.
-        ground_truth: Its blocks of the ground truth, if known.
-        margin: The largest acceptable overall loss, in score.
     """
     objections = [
         *_objections_to_loss(f"{against}, {worded('overall')}", scores.overall, margin),

@@ -41,11 +41,6 @@ def metrics_apart(
 
     For push: `all_kept_seen` over campaigns whose product and offer stand in training, `all_kept_unseen_product` and
     `all_kept_unseen_offer` over the others; one of no answers is left out.
-
-    Args:
-        rollouts: All answers of one model.
-        training: The prompts of the training split.
-        databases: Read by sql_qa only.
     """
     found: dict[TaskName, dict[str, float]] = {}
     rows = list(training)

@@ -40,23 +40,15 @@ class EvaluationPlan(BaseModel):
     min_variety: float = 0.0
     """Least variety of a task's answers, as a share of the references'; 0 in older plans."""
     resamples: int
-    """Bootstrap and permutation resamples."""
     seed: int
     """Seed of the resampling and of every sampled token."""
     temperature: float
-    """Sampling temperature of the answers."""
     samples: int
-    """Answers of each model to each prompt."""
     max_tokens: int
-    """Longest answer, in tokens."""
     spec: SpecName
-    """The reward specification that scores the answers."""
     reward_version: str
-    """Digest of the versions of all tasks' rewards."""
     test_split: str
-    """The sha256 of the test split's file."""
     base: str
-    """The sha256 of the base."""
     challengers: Mapping[int, str]
     """The sha256 of each tested policy, by its training seed."""
     rungs: tuple[Rung, ...] = ()
@@ -85,10 +77,6 @@ def count_looks(store: ArtifactStore, plan: ArtifactRecord) -> Looks:
     """Count the looks of the plan's challengers at its test split, by the evaluations in the store.
 
     Evaluating the same plan again is the same look: it gives the same numbers. Another plan is another look.
-
-    Args:
-        store: Holds the plan, the answers of its challengers and every earlier evaluation.
-        plan: The plan's record.
     """
     planned = read_plan(store.path(plan.sha256))
     plans = dict(_plans(store, planned))

@@ -43,7 +43,6 @@ class GeneralOutcome:
     required: bool
     """Whether a loss that is not excluded holds the model too."""
     kinds: Mapping[str, FollowedOfKind]
-    """By kind, in the order of the instructions."""
 
     @property
     def measurable(self) -> bool:
@@ -120,14 +119,7 @@ class GeneralOutcome:
 def measure_general(
     config: EvaluateConfig, base: Sequence[Rollout], tuned: Sequence[Rollout], seed: int
 ) -> GeneralOutcome:
-    """Check both models' answers to the instructions, and compare them.
-
-    Args:
-        config: The share that may be lost, whether its exclusion is required, and resamples.
-        base: The base's answers, one to each instruction.
-        tuned: The answers of the policy that may be promoted.
-        seed: Seed of the resampling.
-    """
+    """Check both models' answers to the instructions, and compare them."""
     asked = instructions()
     followed = []
     for rollouts in (base, tuned):

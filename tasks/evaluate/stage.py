@@ -34,32 +34,27 @@ from tasks.evaluate.decision import (
     with_reference,
     without_decoding,
 )
-from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
-from tasks.evaluate.judge.insights import JudgeReport
-from tasks.evaluate.judge.question import AnsweredPrompt
+from tasks.evaluate.judge import AnswerPair, JudgeReport
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity, unknown_to_engine
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_report_files
-from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
+from tasks.evaluate.report.side_by_side import side_by_side
 from tasks.evaluate.retention import GeneralOutcome, measure_general
 from tasks.report.canvas import write_figures
 from tasks.report.wording import worded
 
 METRICS_FILE: Final = "ground_truth.json"
-TUNED_NF4: Final = "tuned-nf4"
 PUBLISHED: Final = "published"
 
-Judge = Callable[[Sequence[AnsweredPrompt]], JudgeReport | None]
+Judge = Callable[[Sequence[AnswerPair]], JudgeReport | None]
 
 
 class ShownModel(NamedTuple):
     """A model compared for orientation only, without effect on the gate."""
 
     name: str
-    """Its name in the report."""
     answers: Path
-    """Folder of its answers."""
     description: str
     """Its kind, as shown in the report; of an endpoint's model the report makes it."""
     rival: RivalConfig | None = None
@@ -71,32 +66,23 @@ class Evaluation:
     """Everything that an evaluation reads, and where it writes."""
 
     config: EvaluateConfig
-    """Margin, resamples and the API's price."""
     spec: SpecName
-    """The reward specification that scores the answers."""
     seed: int
     """Seed of the resampling; models that were not trained here are scored under it."""
     store: Path
-    """Folder of the store on which generated SQL is executed."""
     training: Sequence[PromptRow]
     """The training split, which chooses the baselines and decides what is unseen."""
     base: Path
-    """Folder of the base's answers."""
     tuned: Mapping[int, Path]
     """Folders of the tuned policies' answers, by training seed; all are compared with the base."""
     chosen_seed: int
     """Seed of the training whose policy may be promoted: the others are compared with it alone, and its answers and
     ground truth are shown."""
     known: Background
-    """The report's context, as far as known before the scores."""
     scrub: Scrub
-    """Removes personal data from what is shown of completions."""
     output: Path
-    """Receives all files."""
     champion: Path | None = None
-    """Folder of the champion's answers; None without a champion."""
     others: Sequence[ShownModel] = ()
-    """Further models, without effect on the gate."""
     rungs: Mapping[Rung, Path] = field(default_factory=dict)
     """Folders of the answers of what costs less."""
     over_rungs: OverRungs = "report"
@@ -104,9 +90,7 @@ class Evaluation:
     prices: Mapping[str, MachinePrice] = field(default_factory=dict)
     """Prices of the machines that answered, by device."""
     trainings: Sequence[LoggedTraining] = ()
-    """The trainings of the tuned policies, whose rollouts are shown."""
     judge: Judge | None = None
-    """Judges the answers to insights; None for no judge."""
 
     def compare(self, before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
         """Compare the second scores with the first by the evaluation's settings."""
@@ -122,12 +106,7 @@ class Evaluation:
 
 
 def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
-    """Score and compare the answers to the test split, and write scores, metrics, reports and figures.
-
-    Args:
-        evaluation: What is evaluated.
-        progress: Called with the models scored and the total.
-    """
+    """Score and compare the answers to the test split, and write scores, metrics, reports and figures."""
     config, spec, seed, chosen_seed = evaluation.config, evaluation.spec, evaluation.seed, evaluation.chosen_seed
     databases = Databases.open(evaluation.store)
     folders = {BASE: evaluation.base, TUNED: evaluation.tuned[chosen_seed]}
@@ -183,10 +162,12 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
     )
     rivals = {other.name: other.rival for other in evaluation.others if other.rival is not None}
     versions = registry.reward_versions(comparison.tasks, spec)
+    best = best_rung(conditions.ladder)
+    answered = {name: everything[name].rollouts for name in (BASE, *([best.name] if best else []), TUNED)}
     background = replace(
         evaluation.known,
         chosen_seed=chosen_seed,
-        answers=_side_by_side(comparison, conditions, everything, seed),
+        answers=side_by_side(comparison.prompts, answered, seed),
         ground_truth=_by_metric({name: each.metrics for name, each in everything.items()}),
         known_answers=Counter(pair.task for pair in chosen.pairs if pair.truth is not None),
         identities={
@@ -197,13 +178,12 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
         champion=conditions.champion.found if conditions.champion else None,
         others=[_as_other(evaluation, other, shown[other.name], chosen) for other in evaluation.others],
         ladder=conditions.ladder,
-        gains=shares_of_gain(comparison, conditions.ladder, resamples=config.resamples, seed=seed),
         general=conditions.general,
         serving=[
             serving(name, folder, config.cost, rivals.get(name), prices=evaluation.prices)
             for name, folder in (*folders.items(), *evaluation.rungs.items())
         ],
-        judge=evaluation.judge(_both_answers(base.rollouts, chosen.rollouts)) if evaluation.judge else None,
+        judge=evaluation.judge(_both_insights(base.rollouts, chosen.rollouts)) if evaluation.judge else None,
     )
     _write(comparison, background, conditions, evaluation.output)
     answers = {
@@ -256,21 +236,11 @@ def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
     file.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
 
 
-def _side_by_side(
-    comparison: Comparison, conditions: GateConditions, models: Mapping[str, Evaluated], seed: int
-) -> tuple[SideBySide, ...]:
-    best = best_rung(conditions.ladder)
-    shown = (BASE, *([best.name] if best else []), TUNED)
-    return side_by_side(comparison.prompts, {name: models[name].rollouts for name in shown}, seed)
-
-
-def _both_answers(base: Sequence[Rollout], tuned: Sequence[Rollout]) -> list[AnsweredPrompt]:
-    """Return each prompt's first answers."""
-    first = {(after.task, after.prompt_id): after.completion for after in reversed(tuned)}
-    return [
-        AnsweredPrompt(before.task, before.prompt_id, before.prompt, before.completion, first[key])
-        for key, before in {(each.task, each.prompt_id): each for each in reversed(base)}.items()
-    ][::-1]
+def _both_insights(base: Sequence[Rollout], tuned: Sequence[Rollout]) -> list[AnswerPair]:
+    """Return the first answers to each prompt of insights."""
+    first = {after.prompt_id: after.completion for after in reversed(tuned) if after.task == "insights"}
+    before = {each.prompt_id: each for each in reversed(base) if each.task == "insights"}
+    return [AnswerPair(key, each.prompt, each.completion, first[key]) for key, each in before.items()]
 
 
 def _by_metric(
@@ -294,7 +264,6 @@ def _write(comparison: Comparison, background: Background, conditions: GateCondi
         "general": background.general.report() if background.general else None,
         "identities": dict(background.identities),
         "champion": background.champion.report() if background.champion else None,
-        "gain": {scope: asdict(found) for scope, found in background.gains.items()},
         "ladder": {
             rung.name: {"description": rung.what, "draws": 1, **rung.match.found.report()} for rung in background.ladder
         },

@@ -72,12 +72,7 @@ class MixedMean:
 
 
 def reference_of(promise: Promise, rewards: RewardCounts) -> MixedMean:
-    """Combine the evaluation and the days before each first day.
-
-    Args:
-        promise: The evaluation's results.
-        rewards: Production rewards of the same tasks; each day has an answer.
-    """
+    """Combine the evaluation and the days before each first day; each day has an answer."""
     answers = rewards.answers
     mix = answers / answers.sum(axis=0)
     count, total, squares = (np.cumsum(each, axis=1) - each for each in (answers, rewards.total, rewards.squares))
@@ -136,11 +131,7 @@ class Evidence:
 def evidence_against(promise: Promise, rewards: RewardCounts, tolerance: float, log_enough: float) -> Evidence:
     """Compute the evidence against the baseline of one task, or of several together.
 
-    Args:
-        promise: The evaluation's results.
-        rewards: Production rewards of the same tasks; each day has an answer.
-        tolerance: The loss that is no drift.
-        log_enough: The logarithm of the alarm threshold; evidence far above it is cut off.
+    Evidence far above the alarm threshold, whose logarithm is `log_enough`, is cut off.
     """
     days = len(rewards.days)
     reference = reference_of(promise, rewards)

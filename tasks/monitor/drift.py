@@ -12,12 +12,10 @@ from scipy.stats import t as student
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.detector import Promise, evidence_against
-from tasks.monitor.series import Baseline, RewardCounts, freedom, interval
+from tasks.monitor.series import ALL, Baseline, RewardCounts, freedom, interval
 from tasks.report.number_format import decimal, shortest, written_day
 from tasks.report.wording import worded
 
-ALL: Final = "all"
-"""Name of the series of all tasks together."""
 _LOG_MOST: Final = math.log(1e9)
 """Log of the largest evidence shown."""
 
@@ -191,14 +189,8 @@ def find_drift(
 ) -> Drift:
     """Test each task, and all together, for rewards below the baseline, and for what else was measured.
 
-    `tasks.monitor.detector` documents the method and its rate of false alarms.
-
-    Args:
-        rewards: Of the champion alone; each task and each day has an answer.
-        baselines: Its evaluation's results, by task.
-        config: The rate of false alarms, the tolerance and the floor.
-        by_form: Tasks whose rewards are of the form alone.
-        beside: What else was measured: some of `MEASURES_BESIDE`.
+    `tasks.monitor.detector` documents the method and its rate of false alarms. The rewards are of the champion alone,
+    and each task and each day has one; those of the tasks `by_form` know the form alone.
     """
     series = _of_measure("reward", Compared(rewards, baselines), config, SHARE_OF_REWARD, frozenset(by_form))
     each_beside = (1 - SHARE_OF_REWARD) / len(MEASURES_BESIDE)
@@ -228,15 +220,7 @@ def sign_of(evidence: float) -> str:
 def _of_measure(
     measure: Measure, compared: Compared, config: MonitorConfig, share: float, by_form: frozenset[str]
 ) -> tuple[DriftSeries, ...]:
-    """Compute the evidence of `all` tasks with a baseline, if there are several, and of each.
-
-    Args:
-        measure: What is compared.
-        compared: Production and evaluation.
-        config: The rate of false alarms and the tolerance.
-        share: Share of the false alarms.
-        by_form: Tasks whose rewards are of the form alone.
-    """
+    """Compute the evidence of `all` tasks with a baseline, if there are several, and of each; `share` is of alarms."""
     promised = [number for number, task in enumerate(compared.counts.tasks) if task in compared.baselines]
     if not promised:
         return ()

@@ -80,14 +80,6 @@ def read_logs(
     those that name none are excluded too. The answers of challengers are kept apart. Feedback is joined to the answers
     before any is excluded; a reference that the log has stays.
 
-    Args:
-        found: The log files as found.
-        digests: Their digests then.
-        config: The number of days, and the time zone that divides them.
-        champion: Names of the champion in `model_version`.
-        promoted_at: Time of its promotion, with its zone; None if unknown.
-        now: The present, with its zone.
-
     Raises:
         InputError: A file is no log or no feedback, or was changed meanwhile, a row's time is in the future, or two
             different rows have one `request_id`.
@@ -188,10 +180,8 @@ _ANSWER: Final = "answer"
 def is_on_trial(champion: Sequence[str]) -> pl.Expr:
     """Return whether a row is of a challenger: another version of the champion's model, in such a role.
 
-    Answers that a request had drawn in its own way have another name, and are nobody's.
-
-    Args:
-        champion: Names of the champion in `model_version`, NAME/VERSION first.
+    Answers that a request had drawn in its own way have another name, and are nobody's. Of the champion's names in
+    `model_version` NAME/VERSION is the first.
     """
     model, _, _ = champion[0].rpartition("/")
     version = pl.col("model_version")
@@ -200,16 +190,10 @@ def is_on_trial(champion: Sequence[str]) -> pl.Expr:
 
 
 def trial_answers(answers: pl.DataFrame, champion: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of the trials, without the server's request ids.
+    """Return the rows of the trials among the answers since the promotion, without the server's request ids.
 
-    Args:
-        answers: Answers since the champion's promotion: `request_id`, `role`, `shadow_of` and what is compared; an
-            identity occurs once.
-        champion: Names of the champion in `model_version`, NAME/VERSION first.
-
-    Returns:
-        The given columns by time, `challenger` (NAME/VERSION; null for the champion's answers), `answer` (a number) and
-        `shadow_of` (the number of the champion's answer; null where it is not there).
+    They have the given columns by time, `challenger` (NAME/VERSION; null for the champion's answers), `answer` (a
+    number) and `shadow_of` (the number of the champion's answer; null where it is not there).
     """
     tried = answers.filter(is_on_trial(champion)).with_columns(pl.col("model_version").alias("challenger"))
     is_champions = pl.col("model_version").is_in(list(champion)) & ~pl.col("role").eq_missing(SHADOW)
@@ -234,12 +218,7 @@ Scrub = Callable[[pl.Series], pl.Series]
 
 
 def scrubbed(answers: pl.DataFrame, scrub: Scrub) -> pl.DataFrame:
-    """Return answers without personal data.
-
-    Args:
-        answers: `prompt`, `completion` and `reference` (JSON or null), and any other columns.
-        scrub: Removes personal data from texts.
-    """
+    """Return answers whose texts and references (JSON or null) have no personal data."""
     for column in TEXTS:
         if column in answers.columns:
             texts = answers[column].drop_nulls().unique(maintain_order=True)

@@ -1,4 +1,4 @@
-"""Measures of a served model's answers: by day, of their variety, of those with a reference, ratings and cost.
+"""Measures of a served model's answers beside the reward: variety, those with a reference, ratings and cost.
 
 A model that gives one answer to every prompt keeps the form of the task, and without references nothing else is seen.
 So the answers of a day to different prompts are paired, each in one pair, by the prompts and not by the answers; the
@@ -22,67 +22,16 @@ Where people give feedback to answers drawn at random, `monitor.feedback_is_a_sa
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import polars as pl
 
 from schemas.config.evaluate import CostConfig
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.shortcuts import FORM
-from tasks.monitor.drift import ALL, Compared, Measure
+from tasks.monitor.drift import Compared, Measure
 from tasks.monitor.scoring import baselines_of, known_parts
-from tasks.monitor.series import count_rewards, interval
-from tasks.report.number_format import decimal
-from tasks.report.wording import worded
-
-_FEW: tuple[pl.Expr, ...] = (
-    pl.len().cast(pl.Int64).alias("answers"),
-    pl.col("reward").sum().alias("total"),
-    (pl.col("reward") ** 2).sum().alias("squares"),
-    pl.col("valid").mean().alias("valid_share"),
-    pl.col("answered").mean().alias("answered_share"),
-    pl.col("characters").median().alias("characters"),
-    pl.col("latency_ms").quantile(0.5, "linear").alias("latency_p50"),
-    pl.col("latency_ms").quantile(0.95, "linear").alias("latency_p95"),
-    pl.col("cost").mean().alias("cost_per_analysis"),
-)
-
-
-def daily_figures(scored: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per task and day with answers, and one per day for `all` of them.
-
-    The interval is Student's t of the answers and four more (`tasks.monitor.series`), which is valid for few,
-    skewed and tied rewards. It is for other answers of the same day; `all` is in the day's own mix of tasks.
-
-    Args:
-        scored: Scored answers: `day`, `task`, `reward`, `valid`, `answered`, `characters`, `latency_ms` and `cost`.
-
-    Returns:
-        `task`, `day`, `answers`, `mean`, `low` and `high` (a 95 % interval of the mean), `valid_share` (of the answers
-        whose task has a form; null if none has), `answered_share` (neither empty nor a refusal),
-        `characters` (median), `latency_p50` and `latency_p95` (milliseconds), `cost_per_analysis` (US dollars, the mean
-        of the logged costs; null without any); `all` first, then the tasks in the project's order, each by day.
-    """
-    by_task = scored.lazy().group_by("task", "day").agg(*_FEW)
-    together = scored.lazy().group_by("day").agg(*_FEW).select(pl.lit(ALL).alias("task"), pl.all())
-    found = pl.concat([together, by_task]).sort(pl.col("task").cast(pl.Enum([ALL, *TASK_NAMES])), "day").collect()
-    answers, total, squares = (found[name].cast(pl.Float64).to_numpy() for name in ("answers", "total", "squares"))
-    low, high = interval(answers, total, squares)
-    return found.select(
-        "task",
-        "day",
-        "answers",
-        (pl.col("total") / pl.col("answers")).alias("mean"),
-        pl.Series("low", low),
-        pl.Series("high", high),
-        "valid_share",
-        "answered_share",
-        "characters",
-        "latency_p50",
-        "latency_p95",
-        "cost_per_analysis",
-    )
-
+from tasks.monitor.series import count_rewards
 
 LEAST: Final = 0.25
 """Share of the evaluation's variety that answers keep while nothing has collapsed."""
@@ -90,15 +39,7 @@ _SEED: Final = 1
 
 
 def compared_variety(answers: pl.DataFrame, tested: pl.DataFrame) -> Compared | None:
-    """Compare how often answers to different prompts differ with the evaluation.
-
-    Args:
-        answers: The champion's: `day`, `task`, `prompt` and `completion`.
-        tested: Its answers to the test split: `task`, `prompt` and `completion`.
-
-    Returns:
-        None where no task has two answers to different prompts in a day.
-    """
+    """Compare how often answers to different prompts of a day differ with the evaluation; None without such answers."""
     pairs = _pairs(answers, ("task", "day"))
     if not pairs.height:
         return None
@@ -155,18 +96,10 @@ def known_answers(
     *,
     feedback_is_a_sample: bool,
 ) -> tuple[dict[Measure, Compared], list[KnownAnswers]]:
-    """Compare the answers with a reference.
+    """Compare the answers with a reference, in tasks of which not every answer has one.
 
-    Args:
-        logged: The champion's answers: `day`, `task`, `prompt`, `completion`, `reference` and `known_before`.
-        tested: Its answers to the test split, with `prompt_id`.
-        tasks: The tasks of which not every answer has a reference.
-        score: Scores answers by some parts of their references.
-        feedback_is_a_sample: Whether answers were drawn at random for feedback.
-
-    Returns:
-        What drift is looked for in, and the answers of each task and kind; both empty where no reference is known, or
-        none of the test split's.
+    Both results, what drift is looked for in and the answers of each task and kind, are empty where no reference is
+    known, or none of the test split's.
     """
     is_known = pl.col("reference").is_not_null() & pl.col("task").is_in(list(tasks))
     known, promised = logged.filter(is_known), tested.filter(is_known)
@@ -195,29 +128,8 @@ def known_answers(
     return compared, found
 
 
-def known_sentence(known: Mapping[str, Any]) -> str:
-    """State the mean reward of a task's answers with a reference, given as JSON-compatible values."""
-    message = "{task}: {answers} answers with a reference have the mean reward {mean}, the evaluation's {promised}."
-    if known["measure"] == "correction":
-        message = (
-            "{task}: {answers} answers with a reference have the mean reward {mean}, the evaluation's {promised}; "
-            "people chose which to correct, so that is no sample, and the others count as right in its test."
-        )
-    return worded(
-        message,
-        task=known["task"],
-        answers=decimal(known["answers"], 0),
-        mean=decimal(known["mean"]),
-        promised=decimal(known["promised"]),
-    )
-
-
 def ratings_of(answers: pl.DataFrame) -> dict[str, dict[str, float]]:
-    """Return the mean rating and the number of ratings by task, of tasks with any.
-
-    Args:
-        answers: `task` and `rating` (1 to 5, or null).
-    """
+    """Return the mean rating, 1 to 5, and the number of ratings by task, of tasks with any."""
     rated = answers.filter(pl.col("rating").is_not_null()).group_by("task").agg(pl.col("rating").mean(), pl.len())
     return {task: {"mean": mean, "answers": count} for task, mean, count in rated.sort("task").iter_rows()}
 
@@ -244,12 +156,7 @@ class ServingCost:
 
 
 def serving_cost(scored: pl.DataFrame, prices: CostConfig) -> ServingCost:
-    """Compute the cost of an analysis: from the logs if they have any, otherwise from a machine's hourly price.
-
-    Args:
-        scored: Scored answers: `day` and `cost` (US dollars or null); one row or more.
-        prices: The machine's and the API's.
-    """
+    """Compute the cost of an analysis: from the logs if they have any, otherwise from a machine's hourly price."""
     logged = scored["cost"].drop_nulls()
     answers_a_day = scored.height / scored["day"].n_unique()
     each = float(logged.sum()) / len(logged) if len(logged) else prices.price_per_day / answers_a_day

@@ -10,7 +10,7 @@ sent again; so it may if a replaced champion serves again, and fails again.
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
-from tasks.monitor.drift import ALL
-from tasks.monitor.series import interval
+from tasks.monitor.series import ALL, interval
 from tasks.report.number_format import amount, decimal, percent, shortest, written_day
 from tasks.report.wording import worded
 
@@ -48,19 +47,9 @@ class OperationsAlarm:
     reason: str
     """In a sentence."""
 
-    def document(self) -> Mapping[str, Any]:
-        """Return the alarm as JSON-compatible values."""
-        return asdict(self)
-
 
 def operations_alarms(answers: pl.DataFrame, config: MonitorConfig, prices: CostConfig) -> list[OperationsAlarm]:
-    """Look at the last day with enough answers, if it is of late: an alarm is of how it is, not of how it was.
-
-    Args:
-        answers: The champion's answers: `day`, `task`, `latency_ms` and `cost`.
-        config: The limits, and how many answers a day needs.
-        prices: The API's, which is the limit of the cost where none is set.
-    """
+    """Look at the last day with enough answers, if it is of late: an alarm is of how it is, not of how it was."""
     by_day = answers.group_by("day").len().filter(pl.col("len") >= config.floor_answers)
     if not by_day.height:
         return []
@@ -122,13 +111,7 @@ def _lower_bound(costs: NDArray[np.float64]) -> float:
 
 
 def silence_alarm(last: datetime, now: datetime, config: MonitorConfig) -> OperationsAlarm | None:
-    """Return the alarm of too long a time without any answer.
-
-    Args:
-        last: Time of the newest answer, with its zone.
-        now: The present, with its zone.
-        config: The hours.
-    """
+    """Return the alarm of too long a time without any answer; both times have a zone."""
     silent = now - last
     if silent <= timedelta(hours=config.silence_hours):
         return None
@@ -161,12 +144,7 @@ class SentAlarms:
     """Time of its promotion; None if unknown."""
 
     def new(self, alarms: Collection[str], possible: Collection[str] = DRIFT_NAMES) -> list[str]:
-        """Return the alarms not sent yet, and forget those that are over.
-
-        Args:
-            alarms: All present alarms.
-            possible: The alarms that were looked for.
-        """
+        """Return the present alarms not sent yet, and forget those of the possible ones that are over."""
         for name in possible:
             if name not in alarms:
                 self._mark(name).unlink(missing_ok=True)
@@ -185,10 +163,6 @@ class SentAlarms:
 
 
 def alarms_of(drift: Mapping[str, Any]) -> list[str]:
-    """Return the subject of each alarm of drift, once: `push` or `all`.
-
-    Args:
-        drift: `drift` of `drift.json`.
-    """
+    """Return the subject of each alarm in `drift` of `drift.json`, once: `push` or `all`."""
     alarms = {each["name"] for each in drift["series"] if each["alarm"]} | {each["task"] for each in drift["floor"]}
     return [name for name in DRIFT_NAMES if name in alarms]

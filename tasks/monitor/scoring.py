@@ -86,11 +86,7 @@ class Verdict(NamedTuple):
 def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progress: Progress = silent) -> pl.DataFrame:
     """Return answers with their `reward`, `valid`, `answered` and `characters`, in order.
 
-    Args:
-        answers: `task`, `prompt`, `completion`, `reference` (JSON or null) and any other columns.
-        rewards: Settings of the scoring; without a store there must be no answer of `sql_qa`.
-        map_chunks: Runs the workers.
-        progress: Called with the distinct answers scored.
+    They have `task`, `prompt`, `completion` and `reference` (JSON or null); without a store none is of `sql_qa`.
     """
     answers = with_parts(answers, rewards.references)
     unread = pl.col("task").is_in(list(PROMPT_IS_UNREAD[rewards.spec]))
@@ -199,12 +195,7 @@ def kept_where(answers: pl.DataFrame, spec: SpecName, store: Path | None) -> tup
 
 
 def baselines_of(tested: pl.DataFrame, measured: str = "reward") -> dict[str, Baseline]:
-    """Return the baselines from scored answers to the test split, by task.
-
-    Args:
-        tested: `task`, `prompt_id` and what is measured, in [0, 1]; answers to one prompt count as one.
-        measured: Its column.
-    """
+    """Return the baselines by task from scored answers to the test split; answers to one prompt count as one."""
     value = pl.col(measured).cast(pl.Float64).mean().alias("mean")
     by_prompt = tested.group_by("task", "prompt_id", maintain_order=True).agg(value, pl.len())
     found = {}
@@ -232,12 +223,9 @@ _READS_A_TABLE: Final = re.compile(r"\bfrom\b")
 
 
 def is_answer(task: TaskName, prompt: str, completion: str) -> bool:
-    """Return whether a completion is an answer of any kind, right or wrong.
+    """Return whether a completion, however long and hostile, is an answer of any kind, right or wrong.
 
-    Args:
-        task: Its task: JSON is read by its values, a query has to read a table.
-        prompt: What was asked; its repetition is no answer.
-        completion: The completion, however long and hostile.
+    JSON is read by its values, a query has to read a table, and a repetition of the prompt is none.
     """
     text = _visible(completion)
     if _says_nothing(text) or refuses(text):
@@ -295,11 +283,7 @@ class KnownParts:
 
 
 def known_parts(answers: pl.DataFrame) -> dict[TaskName, KnownParts]:
-    """Return the known parts of answers' references, by task.
-
-    Args:
-        answers: `task` and `reference` (JSON or null).
-    """
+    """Return the known parts of answers' references, JSON or null, by task."""
     found: dict[TaskName, KnownParts] = {}
     for task, reference in answers.select("task", "reference").unique(maintain_order=True).iter_rows():
         parts = frozenset(_parts(task, orjson.loads(reference))) if reference else frozenset()
@@ -313,10 +297,6 @@ def without_untold(tested: pl.DataFrame, logged: pl.DataFrame) -> pl.DataFrame:
 
     A single one of them would leave nothing that all references know. The evaluation counts none of them either. A task
     of which no test answer has a reference keeps them all: it is compared by form.
-
-    Args:
-        tested: `task`, `reference` (JSON or null) and any other columns.
-        logged: `task` and `reference`.
     """
     is_known = pl.col("reference").is_not_null()
     told = set(tested.filter(is_known)["task"]) - set(logged.filter(~is_known)["task"])
@@ -324,12 +304,7 @@ def without_untold(tested: pl.DataFrame, logged: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_parts(answers: pl.DataFrame, parts: Mapping[TaskName, Collection[str]]) -> pl.DataFrame:
-    """Return answers with references reduced to these parts; null if a task has none of them.
-
-    Args:
-        answers: `task`, `reference` (JSON or null) and any other columns.
-        parts: By task, parts that each of its references knows.
-    """
+    """Return answers with references reduced to parts that each reference of the task knows; null without any."""
     on = ["task", "reference"]
     different = answers.select(on).drop_nulls().unique(maintain_order=True)
     cut = [_with_parts(task, reference, parts.get(task, ())) for task, reference in different.iter_rows()]

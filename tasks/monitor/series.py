@@ -16,20 +16,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from schemas.tasks import TASK_NAMES
+
 Numbers = NDArray[np.float64]
 
+ALL: Final = "all"
+"""Name of the series of all tasks together."""
 ADDED: Final = 4
 """Number of added answers: half of them 0, half of them 1."""
 
 
 def standard_error(count: Numbers, total: Numbers, squares: Numbers) -> Numbers:
-    """Return the standard error of means of values in [0, 1], never 0; infinite without values.
-
-    Args:
-        count: Number of values behind each mean.
-        total: Their sum.
-        squares: The sum of their squares.
-    """
+    """Return the standard error of means of values in [0, 1] by sum and sum of squares; never 0, infinite of none."""
     n = count + ADDED
     mean = (total + ADDED / 2) / n
     variance = np.maximum((squares + ADDED / 2 - n * mean**2) / (n - 1), 0.0)
@@ -114,13 +112,7 @@ class RewardCounts:
 
 
 def count_rewards(scored: pl.DataFrame, tasks: Sequence[str], measured: str = "reward") -> RewardCounts:
-    """Count the rewards of some tasks.
-
-    Args:
-        scored: Scored answers: `day`, `task` and what is measured, in [0, 1].
-        tasks: The tasks to count; others are ignored.
-        measured: Its column.
-    """
+    """Count a measure in [0, 1] of some tasks by `day` and `task`; other tasks are ignored."""
     step = (pl.col(measured).cast(pl.Float64) * STEPS - _ROUNDING).ceil().clip(0, STEPS).cast(pl.Int64).alias("step")
     found = (
         scored.lazy()
@@ -141,3 +133,49 @@ def count_rewards(scored: pl.DataFrame, tasks: Sequence[str], measured: str = "r
     )
     counts[at] = found["count"].to_numpy()
     return RewardCounts(tuple(tasks), tuple(days), steps / STEPS, counts)
+
+
+_FEW: tuple[pl.Expr, ...] = (
+    pl.len().cast(pl.Int64).alias("answers"),
+    pl.col("reward").sum().alias("total"),
+    (pl.col("reward") ** 2).sum().alias("squares"),
+    pl.col("valid").mean().alias("valid_share"),
+    pl.col("answered").mean().alias("answered_share"),
+    pl.col("characters").median().alias("characters"),
+    pl.col("latency_ms").quantile(0.5, "linear").alias("latency_p50"),
+    pl.col("latency_ms").quantile(0.95, "linear").alias("latency_p95"),
+    pl.col("cost").mean().alias("cost_per_analysis"),
+)
+
+
+def daily_figures(scored: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per task and day with answers, and one per day for `all` of them, in the day's own mix of tasks.
+
+    Args:
+        scored: Scored answers: `day`, `task`, `reward`, `valid`, `answered`, `characters`, `latency_ms` and `cost`.
+
+    Returns:
+        `task`, `day`, `answers`, `mean`, `low` and `high` (a 95 % interval of the mean), `valid_share` (of the answers
+        whose task has a form; null if none has), `answered_share` (neither empty nor a refusal), `characters` (median),
+        `latency_p50` and `latency_p95` (milliseconds), `cost_per_analysis` (US dollars, the mean of the logged costs;
+        null without any); `all` first, then the tasks in the project's order, each by day.
+    """
+    by_task = scored.lazy().group_by("task", "day").agg(*_FEW)
+    together = scored.lazy().group_by("day").agg(*_FEW).select(pl.lit(ALL).alias("task"), pl.all())
+    found = pl.concat([together, by_task]).sort(pl.col("task").cast(pl.Enum([ALL, *TASK_NAMES])), "day").collect()
+    answers, total, squares = (found[name].cast(pl.Float64).to_numpy() for name in ("answers", "total", "squares"))
+    low, high = interval(answers, total, squares)
+    return found.select(
+        "task",
+        "day",
+        "answers",
+        pl.Series("mean", total / answers),
+        pl.Series("low", low),
+        pl.Series("high", high),
+        "valid_share",
+        "answered_share",
+        "characters",
+        "latency_p50",
+        "latency_p95",
+        "cost_per_analysis",
+    )

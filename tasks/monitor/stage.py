@@ -24,11 +24,10 @@ from schemas.tables.parquet import open_parquet
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.monitor.drift import Compared, Drift, Measure, find_drift
-from tasks.monitor.figures import draw
 from tasks.monitor.logs import Logs, Scrub, read_logs, scrubbed
-from tasks.monitor.measures import compared_variety, daily_figures, known_answers, ratings_of, serving_cost
+from tasks.monitor.measures import compared_variety, known_answers, ratings_of, serving_cost
 from tasks.monitor.operations import operations_alarms
-from tasks.monitor.report import Page, markdown, write_page
+from tasks.monitor.report import Page, write_report
 from tasks.monitor.scoring import (
     REFERENCE_IS_UNREAD,
     SQL_TASK,
@@ -43,9 +42,8 @@ from tasks.monitor.scoring import (
     without_broken_queries,
     without_untold,
 )
-from tasks.monitor.series import count_rewards
+from tasks.monitor.series import count_rewards, daily_figures
 from tasks.monitor.trials import ChallengerTrial, find_trials
-from tasks.report.canvas import write_figures
 from tasks.report.number_format import decimal
 from tasks.report.wording import worded
 
@@ -133,19 +131,7 @@ def run(
     output: Path,
     progress: Progress = silent,
 ) -> Monitoring:
-    """Monitor logs; write the scrubbed answers, the daily metrics, the drift, and the report.
-
-    Args:
-        files: The logs (`schemas.tables.log_file.log_files`).
-        digests: Their digests when found; changed files are refused.
-        config: Definition of drift.
-        prices: Of the serving machine, and of the API compared with it.
-        champion: The serving model.
-        scrub: Removes personal data from texts.
-        map_chunks: Runs the scoring.
-        now: The present, with its zone.
-        output: An empty folder.
-        progress: Called with the answers scored.
+    """Monitor logs; write the scrubbed answers, the daily metrics, the drift, and the report into an empty folder.
 
     Raises:
         InputError: The logs cannot be read, or were changed meanwhile.
@@ -211,14 +197,13 @@ def run(
         },
         "known": [asdict(each) for each in known_ones],
         "drift": drift.document(),
-        "operations": [alarm.document() for alarm in operations],
+        "operations": [asdict(alarm) for alarm in operations],
         "trials": [trial.document() for trial in trials],
         "ratings": ratings_of(answers),
         "serving": asdict(cost),
         "notes": _notes({task: known[task] for task in TASK_NAMES if task in answered}, champion, broken),
     }
-    hourly = _hourly(answers, config) if daily["day"].n_unique() == 1 else None
-    _write(answers, Page(document, daily, drift, trials, config), hourly, output)
+    _write(answers, Page(document, daily, drift, trials, config), output)
     clock.lap("write and draw")
     return Monitoring(drift, clock.laps)
 
@@ -276,12 +261,6 @@ def _shares(answers: pl.DataFrame, tested: pl.DataFrame) -> dict[Measure, Compar
     if variety := compared_variety(answers, tested):
         found["varied"] = variety
     return found
-
-
-def _hourly(answers: pl.DataFrame, config: MonitorConfig) -> pl.DataFrame:
-    """Return the figures by hour of the configured zone, in the place of the day."""
-    local = pl.col("time").dt.convert_time_zone(config.time_zone)
-    return daily_figures(answers.with_columns(day=local.dt.truncate("1h").dt.replace_time_zone(None)))
 
 
 def _of_logs(
@@ -361,7 +340,7 @@ def _changed_rewards(champion: ServingChampion, tasks: Iterable[TaskName]) -> li
     ]
 
 
-def _write(answers: pl.DataFrame, page: Page, hourly: pl.DataFrame | None, output: Path) -> None:
+def _write(answers: pl.DataFrame, page: Page, output: Path) -> None:
     columns = {**COLUMNS, "time": answers.schema["time"]}
     with open_parquet(output / ANSWERS_FILE, columns) as table:  # type: ignore[arg-type]
         table.add(answers)
@@ -369,10 +348,7 @@ def _write(answers: pl.DataFrame, page: Page, hourly: pl.DataFrame | None, outpu
         table.add(page.daily)
     text = json.dumps(page.document, indent=1, ensure_ascii=False, allow_nan=False)
     (output / DRIFT_FILE).write_text(text + "\n", encoding="utf-8")
-    drawn = draw(page.daily, page.drift, page.config.floor, hourly)
-    write_figures(drawn, output)
-    (output / REPORT_TEXT).write_text(markdown(page), encoding="utf-8")
-    write_page(page, drawn, output)
+    write_report(page, output, REPORT_TEXT)
 
 
 def read_monitoring(folder: Path) -> Mapping[str, Any]:

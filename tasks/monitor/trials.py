@@ -36,9 +36,8 @@ from scipy.special import logsumexp
 
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.detector import DAY_ANSWERS, STAKES
-from tasks.monitor.drift import ALL
 from tasks.monitor.logs import CHALLENGER, SHADOW
-from tasks.monitor.series import Numbers
+from tasks.monitor.series import ALL, Numbers
 from tasks.report.number_format import decimal, interval, percent, shortest, signed, written_day
 from tasks.report.wording import worded
 
@@ -95,43 +94,29 @@ class ChallengerTrial:
 
     def reason(self) -> str:
         """State the verdict and what it rests on in a sentence."""
-        if not self.series:
-            return self._worded("is undecided: none of them has an answer of the champion beside it")
-        whole, worse = self.series[0], [each for each in self.series if each.finding == "worse"]
-        if worse:
-            where = "; ".join(
-                worded(
-                    "{name} by {loss} ({range})", name=_said(each.name), loss=decimal(-each.mean), range=_range(each)
-                )
-                for each in worse
+        decisive = [each for each in self.series if each.finding == "worse"] or self.series[:1]
+        differences = [
+            worded(
+                "{name} {difference} ({range})",
+                name=worded("all tasks together") if each.name == ALL else each.name,
+                difference=signed(each.mean),
+                range=interval(each.low, each.high),
             )
-            return self._worded("must go: worse than the champion by more than {tolerance}: {where}", where=where)
-        found = worded(
-            "the difference over all tasks is {difference} ({range})",
-            difference=signed(whole.mean),
-            range=_range(whole),
-        )
-        if whole.finding == "no worse":
-            return self._worded("may grow: not worse than the champion by more than {tolerance}: {found}", found=found)
-        if whole.needed is None:
-            return self._worded("is undecided: {found}; how many more answers it takes cannot be said yet", found=found)
-        grows = whole.mean > -self.tolerance
-        return self._worded(
-            "is undecided: {found}; if it goes on like this, about {more} more answers show that it may grow"
-            if grows
-            else "is undecided: {found}; if it goes on like this, about {more} more answers show that it must go",
-            found=found,
-            more=decimal(_rounded(whole.needed), 0),
-        )
-
-    def _worded(self, verdict: str, **values: str) -> str:
-        begin = worded(
-            "{challenger}, {answers} answers since {day},",
+            for each in decisive
+        ]
+        found = "; ".join(differences) or worded("none of them has an answer of the champion beside it")
+        if self.verdict == "undecided" and decisive and decisive[0].needed is not None:
+            # To two digits: an estimate has no more.
+            more = decimal(int(float(f"{decisive[0].needed:.2g}")), 0)
+            found = worded("{found}; if it goes on like this, about {more} more answers decide", found=found, more=more)
+        return worded(
+            "{challenger}, {answers} answers since {day}: {verdict}; challenger less champion: {found}",
             challenger=self.challenger,
             answers=decimal(self.answers, 0),
             day=written_day(self.first_day),
+            verdict=worded(self.verdict),
+            found=found,
         )
-        return f"{begin} {worded(verdict, tolerance=shortest(self.tolerance), **values)}"
 
     def document(self) -> dict[str, Any]:
         """Return the trial as JSON-compatible values."""
@@ -142,12 +127,7 @@ class ChallengerTrial:
 
 
 def find_trials(scored: pl.DataFrame, tolerance: float) -> tuple[ChallengerTrial, ...]:
-    """Compare each challenger with the champion.
-
-    Args:
-        scored: Answers of the trials (`trial_answers`) with their `reward`.
-        tolerance: The loss of mean reward that is none.
-    """
+    """Compare each challenger with the champion by the scored answers of the trials (`trial_answers`)."""
     names = scored["challenger"].drop_nulls().unique().to_list()
     return tuple(_trial(scored, name, tolerance) for name in sorted(names, key=_by_number))
 
@@ -196,19 +176,6 @@ def _by_number(name: str) -> int:
     return int(name.rpartition("/")[2])
 
 
-def _said(name: str) -> str:
-    return worded("all tasks together") if name == ALL else name
-
-
-def _range(series: TrialSeries) -> str:
-    return interval(series.low, series.high)
-
-
-def _rounded(count: int) -> int:
-    """Round to two digits: an estimate has no more."""
-    return int(float(f"{count:.2g}"))
-
-
 def trial_sentence(trials: Sequence[ChallengerTrial]) -> str:
     """State how sure the verdicts are; empty without trials."""
     if not trials:
@@ -233,13 +200,8 @@ _SCHEMA: Final[Mapping[str, Any]] = {
 def differences(scored: pl.DataFrame, challenger: str) -> pl.DataFrame:
     """Return the differences between a challenger and the champion, by time.
 
-    Args:
-        scored: Answers of the trials (`trial_answers`) with their `reward`.
-        challenger: Its NAME/VERSION.
-
-    Returns:
-        `day`, `time`, `task`, `difference` (challenger less champion, in [-1, 1]), and `answers`, the number of the
-        challenger's behind it.
+    They are `day`, `time`, `task`, `difference` (challenger less champion, in [-1, 1]), and `answers`, the number of
+    the challenger's behind it.
     """
     champions = scored.filter(pl.col("challenger").is_null())
     own = scored.filter(pl.col("challenger") == challenger)
@@ -295,12 +257,7 @@ class DailyValues:
         return np.repeat(np.minimum(1.0, DAY_ANSWERS / sizes), sizes)
 
     def log_growth(self, mean: float, *, above: bool) -> Numbers:
-        """Return the logarithm of each stake's growth by each value, shape (stakes, values).
-
-        Args:
-            mean: In (-1, 1).
-            above: Whether the bet is that the mean is above that one; otherwise, that it is below.
-        """
+        """Return the logarithm of each stake's growth by each value, shape (stakes, values), betting on one side."""
         off, most = (self.values - mean, 1 + mean) if above else (mean - self.values, 1 - mean)
         return np.asarray(np.log1p(STAKES[:, None] * (off / most)) * self._weights)
 
@@ -311,12 +268,7 @@ class DailyValues:
 
 
 def mean_bounds(daily: DailyValues, chance: float) -> tuple[float, float]:
-    """Return the lower and the upper bound of the mean, in [-1, 1].
-
-    Args:
-        daily: The values.
-        chance: That a bound is ever wrong, at most; of each of both.
-    """
+    """Return the bounds of the mean, in [-1, 1]; each is ever wrong with this chance at most."""
     enough = -math.log(chance)
     return _farthest(daily, enough, above=True), _farthest(daily, enough, above=False)
 
@@ -337,13 +289,7 @@ def _farthest(daily: DailyValues, enough: float, *, above: bool) -> float:
 def values_needed(daily: DailyValues, mean: float, chance: float) -> int | None:
     """Estimate how many more values show on which side of a mean theirs is, if they go on as they were.
 
-    Args:
-        daily: The values so far, which have not shown it.
-        mean: In (-1, 1).
-        chance: That a bound is ever wrong, at most.
-
-    Returns:
-        The number; None where these are too few, or too near, to say.
+    None where these are too few, or too near, to say.
     """
     count = len(daily.values)
     growth = daily.log_growth(mean, above=bool(daily.values.mean() > mean)).mean(axis=1).max()

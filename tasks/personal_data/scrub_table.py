@@ -185,5 +185,7 @@ def _without_personal_data(value: Any, replaced: Counter[Kind]) -> Any:
     if isinstance(value, list):
         return [_without_personal_data(part, replaced) for part in value]
     if isinstance(value, dict):
-        return {_scrubbed(key, replaced): _without_personal_data(part, replaced) for key, part in value.items()}
+        # In one order, since two keys may be one afterwards.
+        parts = sorted(value.items())
+        return {_scrubbed(key, replaced): _without_personal_data(part, replaced) for key, part in parts}
     return value

@@ -1,4 +1,4 @@
-"""Adapter folders of a policy, one for all tasks or one for each, and of a base."""
+"""Adapter folders of a policy, one for all tasks or one for each."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,22 +13,8 @@ ADAPTER_FOLDER = "adapter"
 TASK_ADAPTERS_FOLDER = "adapters"
 
 
-def first_adapter(base: Path) -> Path | None:
-    """Return the folder of the adapter that supervised fine-tuning left beside a base's weights, if any.
-
-    Args:
-        base: Folder of the base.
-    """
-    adapter = base / ADAPTER_FOLDER
-    return adapter if adapter.is_dir() else None
-
-
 def adapter_for(policy: Path, task: TaskName) -> Path:
     """Return the folder of the adapter that answers a task's prompts.
-
-    Args:
-        policy: Folder of the policy.
-        task: The task of a prompt.
 
     Raises:
         InputError: The policy has one adapter per task, and none for this one.
@@ -46,11 +32,7 @@ def adapter_for(policy: Path, task: TaskName) -> Path:
 
 
 def adapters_of(policy: Path) -> dict[str, Path]:
-    """Return the folders of a policy's adapters by name: `adapter` for all tasks, or the names of the tasks.
-
-    Args:
-        policy: Folder of the policy.
-    """
+    """Return the folders of a policy's adapters by name: `adapter` for all tasks, or the names of the tasks."""
     one_for_all = policy / ADAPTER_FOLDER
     if one_for_all.is_dir():
         return {ADAPTER_FOLDER: one_for_all}
@@ -58,12 +40,7 @@ def adapters_of(policy: Path) -> dict[str, Path]:
 
 
 def switch_adapter(model: "PeftModel", adapter: Path) -> None:
-    """Switch a policy to another adapter of the same training, keeping its base in memory.
-
-    Args:
-        model: A policy that was loaded with one of its adapters.
-        adapter: The folder of another, for one task.
-    """
+    """Switch a policy to another adapter of the same training, keeping its base in memory."""
     if adapter.name not in model.peft_config:
         model.load_adapter(adapter, adapter_name=adapter.name)
     model.set_adapter(adapter.name)

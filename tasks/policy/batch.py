@@ -6,11 +6,11 @@ the same way, and sample the same tokens.
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.causes import causes_of
-from tasks.policy.vllm_sleep import asleep_bytes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -26,25 +26,13 @@ MEMORY_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 
 
 def sequences_at_once(model: "PreTrainedModel", prompt_tokens: int, new_tokens: int, most: int) -> int:
-    """Return the number of sequences to generate at once: as many as memory allows, at least 1.
-
-    Args:
-        model: The policy, on the device where it generates.
-        prompt_tokens: Tokens of the longest prompt.
-        new_tokens: Tokens of the longest completion.
-        most: The requested number, 1 or more.
-    """
+    """Return the number of sequences to generate at once: as many as memory allows, at least 1."""
     each = sequence_bytes(model, prompt_tokens, new_tokens)
     return max(1, min(most, int(_memory_left(model) // each)))
 
 
 def longest_sequence(model: "PreTrainedModel", sequences: int) -> int:
-    """Return the tokens of the longest sequence, of which so many have room at once, and which the model can read.
-
-    Args:
-        model: The policy, on the device where it generates.
-        sequences: Number of sequences, 1 or more.
-    """
+    """Return the tokens of the longest sequence, of which so many have room at once, and which the model can read."""
     fixed = sequence_bytes(model, 0, 0)
     each = sequence_bytes(model, 1, 0) - fixed
     fits = int((_memory_left(model) / sequences - fixed) // each)
@@ -80,6 +68,19 @@ def _memory_left(model: "PreTrainedModel") -> float:
     _, total = torch.cuda.mem_get_info(device)
     allowed = total * min(GPU_SHARE, torch.cuda.get_per_process_memory_fraction(device))
     return float(allowed - torch.cuda.memory_allocated(device) + asleep_bytes())
+
+
+def asleep_bytes() -> int:
+    """Return the bytes that vLLM released when it fell asleep, and that torch still counts as allocated.
+
+    vLLM unmaps its weights and its cache, and keeps their tensors (vLLM's issue 17117).
+    """
+    module = sys.modules.get("vllm.device_allocator.cumem")
+    if module is None:
+        return 0
+    allocations = module.CuMemAllocator.get_instance().pointer_to_data.values()
+    # Fields of a handle: the device, the size, the address, the physical memory.
+    return sum(int(allocation.handle[1]) for allocation in allocations if allocation.is_asleep)
 
 
 def host_memory() -> int:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final, NoReturn, Protocol
+from typing import IO, Any, Final, NoReturn
 
 from pydantic import BaseModel
 
@@ -51,22 +51,8 @@ OnAlarm = Callable[[str, int, str], None]
 """Called with the name of an alarm, the step of its begin, and a description."""
 
 
-class ChildProcess(Protocol):
-    """Child process that leads a session of its own: a `subprocess.Popen`, or a fork."""
-
-    @property
-    def pid(self) -> int:
-        """Number of the process and of its group."""
-
-    @property
-    def returncode(self) -> int | None:
-        """Exit code, negative for a signal; None as long as nobody has seen it end."""
-
-    def poll(self) -> int | None:
-        """Return the exit code; None while it runs."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end and return the exit code; raise `subprocess.TimeoutExpired` after so many seconds."""
+ChildProcess = subprocess.Popen[str] | ForkedChild
+"""Child process that leads a session of its own."""
 
 
 class Channel:
@@ -151,18 +137,6 @@ def run_child(
 ) -> str | None:
     """Run `module` on the request, wait for its end, and return its device; None if it loaded no weights.
 
-    Args:
-        module: A module whose `__main__` is a block of `as_child`.
-        request: The request; written to `folder` as JSON.
-        folder: Folder of the request and the child's log.
-        interpreter: The Python of the trainer's environment; None for the running one.
-        processes: Number of processes, each with its own GPU if there are any.
-        threads: Threads of the arithmetic on a CPU, unless the environment sets another number.
-        progress: Called with the child's progress.
-        metrics: Called with the metrics of each step.
-        alarm: Called with each alarm.
-        started: Called with the child process, so that another thread can end it.
-
     Raises:
         TucanoError: The child failed, with its own sentence and exit code, or was killed.
     """
@@ -198,7 +172,7 @@ def run_child(
 
 def _start(
     work: Sequence[str], interpreter: Path | None, environment: Mapping[str, str], log: IO[bytes]
-) -> "subprocess.Popen[str] | ForkedChild":
+) -> ChildProcess:
     if interpreter is None and work[0].startswith(MAY_FORK) and work[0] != LAUNCHER:
         forked = fork_child(work, environment, log)
         if forked is not None:

@@ -42,14 +42,6 @@ class ContinuousEngine:
     """A policy as it is now, ready to draw; it is used by one thread."""
 
     def __init__(self, policy: Any, *, rows: int, longest: int, ends: Collection[int]) -> None:
-        """Copy the policy, of which `reason_against` has nothing to say.
-
-        Args:
-            policy: The policy.
-            rows: Most completions that are drawn at once.
-            longest: Tokens of the longest prompt with its completion.
-            ends: Tokens that end a completion.
-        """
         self.model: PreTrainedModel = unpacked(policy)
         self.rows: list[DrawnRow] = []
         """Those that are drawn."""
@@ -61,9 +53,6 @@ class ContinuousEngine:
     @torch.inference_mode()
     def join(self, row: DrawnRow) -> None:
         """Compute a prompt and draw its completion's first token.
-
-        Args:
-            row: A new one.
 
         Raises:
             ValueError: All places are taken, or the row could become longer than the longest.
@@ -130,13 +119,6 @@ class RowCache:
     is_compileable = False
 
     def __init__(self, config: Any, rows: int, longest: int) -> None:
-        """Reserve all.
-
-        Args:
-            config: The model's.
-            rows: Most rows at once.
-            longest: Tokens of the longest row.
-        """
         heads = config.num_key_value_heads
         size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         # Zeros of numpy are pages that the system gives when they are written, and that read as zeros before: what
@@ -222,11 +204,6 @@ class TurnCache:
     """Keys and values of prompts' first turns, of which the one not asked for the longest is given up."""
 
     def __init__(self, most: int = TURN_TOKENS) -> None:
-        """Begin with none.
-
-        Args:
-            most: Most tokens of all turns together.
-        """
         self._most = most
         self._kept: OrderedDict[tuple[int, ...], Pairs] = OrderedDict()
 

@@ -123,20 +123,6 @@ class Endpoint:
         max_tokens: int,
         body: Mapping[str, JsonValue] = MappingProxyType({}),
     ) -> None:
-        """Read the key from the environment.
-
-        Args:
-            config: Address and request settings of the endpoint.
-            purpose: Its name in messages: `the {purpose} endpoint`.
-            section: Its section of the configuration, for remedies.
-            otherwise: The user's alternative if it cannot be used, such as a setting to do without it.
-            temperature: Sampling temperature.
-            max_tokens: Longest answer, in the endpoint's tokens.
-            body: Further fields of each request.
-
-        Raises:
-            InputError: The environment variable is not set, or holds a value that no header can carry.
-        """
         self._config = config
         self._purpose = purpose
         self._section = section
@@ -180,14 +166,6 @@ class Endpoint:
     ) -> str | None:
         """Ask all questions, with the configured concurrency, and stop once one failed for good.
 
-        Args:
-            questions: The questions, each with its own key.
-            keep: Called with a key and its answer on arrival, so that an interrupted run loses none.
-            stop: Returns whether to give up, wherever the questions wait.
-
-        Returns:
-            Why a question failed for good; None if all are answered.
-
         Raises:
             Interrupted: `stop` said so.
         """
@@ -226,11 +204,7 @@ class Endpoint:
         return str(failures[0]) if failures else None
 
     async def _ask(self, question: EndpointQuestion) -> Reply:
-        body = {
-            **self._fields,
-            "seed": question.seed,
-            "messages": as_messages(question.system, question.text),
-        }
+        body = {**self._fields, "seed": question.seed, "messages": as_messages(question.system, question.text)}
         try:
             return await self._retrying(self._attempt, body)
         except _Transient as failure:
@@ -285,10 +259,6 @@ def _read_reply(content: bytes, seconds: float) -> Reply:
 def authorization(key_variable: str | None, section: str) -> dict[str, str]:
     """Return the header with an endpoint's key; none where it needs no key.
 
-    Args:
-        key_variable: NAME of the environment variable that holds it.
-        section: The endpoint's section of the configuration, for the message.
-
     Raises:
         InputError: The variable is not set, or holds a value that no header can carry.
     """
@@ -321,7 +291,6 @@ class ReplyCache:
     """Replies by the key of their question; for one thread."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        """Use `open_cache` instead."""
         self._connection = connection
 
     def get(self, key: str) -> str | None:
@@ -338,10 +307,6 @@ class ReplyCache:
 @contextmanager
 def open_cache(path: Path, what: str) -> Iterator[ReplyCache]:
     """Open a cache, which is created with its folder if missing.
-
-    Args:
-        path: Its file.
-        what: Its name in errors, such as `the cache of paraphrases`.
 
     Raises:
         InputError: The file is damaged or cannot be written, also if that happens in the block.

@@ -24,12 +24,7 @@ class Choice(Protocol):
     """Choice of each row's next token."""
 
     def __call__(self, logits: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
-        """Return the next token of each row, (rows,).
-
-        Args:
-            logits: Of the next token, (rows, vocabulary).
-            last: The token before, (rows, 1); at the first call the prompt's last one.
-        """
+        """Return the next token of each row, (rows,)."""
 
     def keep(self, places: Sequence[int]) -> None:
         """Go on with these rows alone, in this order."""
@@ -39,7 +34,6 @@ class Engine:
     """A policy as it is now, ready to draw."""
 
     def __init__(self, policy: Any) -> None:
-        """Copy the policy, of which `reason_against` has nothing to say."""
         self.model: PreTrainedModel = unpacked(policy)
         self._step = DecoderStep(self.model.model)
 
@@ -47,15 +41,7 @@ class Engine:
     def draw(
         self, prompts: Sequence[Sequence[int]], choice: Choice, *, most: int, ends: Collection[int], least: int = 0
     ) -> list[list[int]]:
-        """Return a completion of each prompt, its end included.
-
-        Args:
-            prompts: Tokens of each row's prompt; the same prompt may come several times.
-            choice: Chooses the tokens; it begins with these rows.
-            most: Tokens of the longest completion, 1 or more.
-            ends: Tokens that end a completion.
-            least: Tokens of the shortest completion.
-        """
+        """Return a completion of each prompt, its end included."""
         numbers = {prompt: number for number, prompt in enumerate(dict.fromkeys(map(tuple, prompts)))}
         group_of = [numbers[tuple(prompt)] for prompt in prompts]
         memory = KeysAndValues(self.model.config, list(map(len, numbers)), group_of, most)
@@ -106,12 +92,7 @@ class Engine:
 
 
 def first_turn(prompt: Sequence[int], ends: Collection[int]) -> tuple[int, ...]:
-    """Return the tokens of a prompt's first turn, which other prompts may share; nothing where it has one turn only.
-
-    Args:
-        prompt: Its tokens.
-        ends: Tokens that end a turn.
-    """
+    """Return the tokens of a prompt's first turn, which other prompts may share; nothing where it has one turn only."""
     return tuple(prompt[: next((place + 1 for place, token in enumerate(prompt[:-1]) if token in ends), 0)])
 
 
@@ -123,13 +104,7 @@ class PromptMemory(Protocol):
 
 
 def read_on(model: Any, memory: PromptMemory, tokens: Sequence[int]) -> torch.Tensor:
-    """Compute more tokens of a prompt, and return the last one's hidden state, (1, width).
-
-    Args:
-        model: The unpacked copy of a policy.
-        memory: What it keeps the keys and values in.
-        tokens: One or more.
-    """
+    """Compute more tokens of a prompt, and return the last one's hidden state, (1, width)."""
     before, count = memory.length, len(tokens)
     mask = torch.ones(1, 1, count, before + count, dtype=torch.bool).tril(before) if before else None
     positions = torch.arange(before, before + count).unsqueeze(0)
@@ -150,14 +125,6 @@ class KeysAndValues:
     is_compileable = False
 
     def __init__(self, config: Any, lengths: Sequence[int], group_of: Sequence[int], most: int) -> None:
-        """Allocate all.
-
-        Args:
-            config: The model's.
-            lengths: Tokens of each prompt.
-            group_of: Number of each row's prompt.
-            most: Tokens of the longest completion.
-        """
         heads = config.num_key_value_heads
         size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         of_prompts, of_rows = (len(lengths), heads, max(lengths), size), (len(group_of), heads, most, size)
@@ -256,15 +223,7 @@ class KeysAndValues:
 def extended(
     pair: tuple[torch.Tensor, torch.Tensor], row: int, length: int, keys: torch.Tensor, values: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Keep a prompt's new keys and values behind those that are kept, and return all of the prompt.
-
-    Args:
-        pair: Kept keys and values of a layer, (rows, heads, tokens, size) each.
-        row: The prompt's row.
-        length: Tokens of it that are kept.
-        keys: Of the new tokens, (1, heads, tokens, size).
-        values: As the keys.
-    """
+    """Keep a prompt's new keys and values behind those that are kept, and return all of the prompt."""
     own = [kept[row, :, : length + keys.shape[2]] for kept in pair]
     for kept, new in zip(own, (keys, values), strict=True):
         kept[:, length:] = new[0]
@@ -308,19 +267,12 @@ class DecoderStep:
     """A decoder of one of the engine's families, in float32, for one token a row."""
 
     def __init__(self, decoder: Any) -> None:
-        """Read the decoder, whose weights stay where they are."""
         self._decoder = decoder
         self._layers = [_Layer(number, layer) for number, layer in enumerate(decoder.layers)]
         self._norm = _norm_of(decoder.norm)
 
     def __call__(self, tokens: torch.Tensor, positions: torch.Tensor, attend: Attend) -> torch.Tensor:
-        """Return the hidden state of each token, (rows, width).
-
-        Args:
-            tokens: The last token of each row, (rows,).
-            positions: Its position, (rows,).
-            attend: Attention to what is before it and to itself.
-        """
+        """Return the hidden state of each token, (rows, width)."""
         hidden = self._decoder.embed_tokens(tokens)
         cosines, sines = self._decoder.rotary_emb(hidden, positions.unsqueeze(1))
         # The second half of a head is added to its first with the opposite sign.
@@ -335,7 +287,6 @@ class _Layer:
     """A decoder's layer."""
 
     def __init__(self, number: int, layer: Any) -> None:
-        """Read a layer; its number is the attention's."""
         attention, feed_forward = layer.self_attn, layer.mlp
         self._number = number
         self._before_attention = _norm_of(layer.input_layernorm)

@@ -50,16 +50,6 @@ class ForkedChild:
     """Child of a fork server, used as a `subprocess.Popen`: the leader of a session of its own."""
 
     def __init__(self, stdin: int, stdout: int, status: int) -> None:
-        """Wait until the child leads its session.
-
-        Args:
-            stdin: Open end of the pipe that is the child's stdin; the child ends with it.
-            stdout: End of the pipe of the child's stdout.
-            status: End of the pipe that brings the child's number, and later its exit code.
-
-        Raises:
-            EOFError: The server ended without a child.
-        """
         self.stdin = os.fdopen(stdin, "w", encoding="utf-8")
         self.stdout: IO[str] = os.fdopen(stdout, encoding="utf-8")
         self.returncode: int | None = None
@@ -75,11 +65,7 @@ class ForkedChild:
         return self._look(0)
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the child's end and return its exit code, negative for a signal.
-
-        Raises:
-            subprocess.TimeoutExpired: It still runs after so many seconds.
-        """
+        """Wait for the child's end and return its exit code, negative for a signal."""
         code = self._look(timeout)
         if code is None:
             raise subprocess.TimeoutExpired(str(self.pid), timeout or 0.0)
@@ -98,11 +84,6 @@ class ForkServer:
     """Process that imports the libraries, and forks a child for each request until its owner ends."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        """Start it.
-
-        Args:
-            environment: Environment in which the libraries are imported.
-        """
         self.environment: Final = dict(environment)
         """Environment in which the libraries are imported."""
         self.shared: Final = {name: value for name, value in self.environment.items() if name not in OF_A_CHILD}
@@ -125,17 +106,7 @@ class ForkServer:
         return self._process.poll() is None
 
     def fork(self, command: Sequence[str], environment: Mapping[str, str], log: IO[bytes]) -> ForkedChild:
-        """Start a child.
-
-        Args:
-            command: The module and its arguments.
-            environment: Environment of the child.
-            log: The child's stderr.
-
-        Raises:
-            OSError: The server has ended.
-            EOFError: It ended before it had a child.
-        """
+        """Start a child."""
         message = {"command": list(command), "environment": dict(environment), "folder": str(Path.cwd())}
         (stdin, our_stdin), (our_stdout, stdout), (our_status, status) = os.pipe(), os.pipe(), os.pipe()
         try:
@@ -156,11 +127,7 @@ _starting = threading.Lock()
 
 
 def start_server(environment: Mapping[str, str]) -> ForkServer | None:
-    """Return the process's server, which loads the libraries from its start on; None where nothing can be forked.
-
-    Args:
-        environment: Environment of the children.
-    """
+    """Return the process's server, which loads the libraries from its start on; None where nothing can be forked."""
     if sys.platform != "linux" or _has_gpu():
         return None
     read_on_import = {name: value for name, value in environment.items() if not name.startswith(READ_LATER)}
@@ -175,11 +142,6 @@ def fork_child(command: Sequence[str], environment: Mapping[str, str], log: IO[b
     """Start `python -m` with a module and its arguments as a fork; return None where a process must be started.
 
     The first call takes until the libraries are loaded.
-
-    Args:
-        command: The module and its arguments.
-        environment: Environment of the child.
-        log: The child's stderr.
     """
     server = start_server(environment)
     if server is None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from schemas.documents import Rollout
 from schemas.progress import Progress, silent
@@ -66,27 +66,11 @@ def generate(
     tokenizer: "PreTrainedTokenizerBase",
     conversations: Sequence[list[Message]],
     *,
-    temperature: float,
-    max_tokens: int,
-    batch_size: int,
     seed: int,
-    progress: Progress = silent,
-    grammars: Sequence[str] = (),
-    stock: bool = False,
+    **settings: Any,
 ) -> list[Completion]:
-    """Answer every conversation, in the given order; the arguments are those of `generate_samples`, of one seed."""
-    (completions,) = generate_samples(
-        model,
-        tokenizer,
-        conversations,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        batch_size=batch_size,
-        seeds=[seed],
-        progress=progress,
-        grammars=grammars,
-        stock=stock,
-    )
+    """Answer every conversation, in the given order; the settings are those of `generate_samples`, of one seed."""
+    (completions,) = generate_samples(model, tokenizer, conversations, seeds=[seed], **settings)
     return completions
 
 
@@ -110,19 +94,6 @@ def generate_samples(
     its prompt, and how often that prompt was given before; not on the batch, nor on the other seeds. For a policy that
     the engine does not know, and on a GPU, transformers' `generate` draws, seed by seed, and an answer depends on its
     whole batch.
-
-    Args:
-        model: The policy.
-        tokenizer: Its tokenizer, padding on either side.
-        conversations: One list of messages per prompt.
-        temperature: Sampling temperature, above 0; top-p and top-k are off.
-        max_tokens: Longest completion, in tokens.
-        batch_size: Prompts answered at once; a batch too large for the machine's memory is split.
-        seeds: Each decides every token of its answers.
-        progress: Called with the prompts answered by all seeds and their total.
-        grammars: One per prompt, which guides its answer (`tasks.policy.guidance`), empty for none; none guides any
-            where not given.
-        stock: Whether transformers' `generate` draws in any case.
 
     Raises:
         InputError: A grammar cannot be satisfied with this tokenizer.
@@ -257,13 +228,7 @@ def write_rollouts(path: Path, rows: Sequence[PromptRow], completions: Sequence[
 def read_completion(
     tokens: Sequence[int], tokenizer: "PreTrainedTokenizerBase", ends: Collection[int] = ()
 ) -> Completion:
-    """Read generated tokens up to the first end of turn; without one, the completion was truncated.
-
-    Args:
-        tokens: The generated tokens, with or without padding after the end.
-        tokenizer: Its EOS token ends a turn.
-        ends: Other tokens that end a turn if they come last.
-    """
+    """Read generated tokens up to the first end of turn; without one, the completion was truncated."""
     end = tokenizer.eos_token_id
     read = list(tokens[: tokens.index(end) + 1] if end in tokens else tokens)
     ended = bool(read) and read[-1] in {end, *ends}

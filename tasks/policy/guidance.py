@@ -42,15 +42,6 @@ class Grammars:
     """Grammars as one tokenizer's masks."""
 
     def __init__(self, tokenizer: "PreTrainedTokenizerBase", vocabulary: int) -> None:
-        """Compile the tokenizer.
-
-        Args:
-            tokenizer: A fast one, whose EOS token ends an answer.
-            vocabulary: Tokens that the model scores, which may be more than the tokenizer has.
-
-        Raises:
-            InputError: It lacks a token of a byte, so that some answers could never be finished.
-        """
         self._tokenizer = from_tokenizer(tokenizer, n_vocab=vocabulary)
         lacking = [bytes([byte]) for byte in BYTES if not self._writes(bytes([byte]))]
         if lacking:
@@ -66,11 +57,7 @@ class Grammars:
         return len(tokens) == 1 and self._tokenizer.decode_bytes(tokens) == text
 
     def start(self, grammar: str) -> LLMatcher:
-        """Return the state before an answer's first token.
-
-        Raises:
-            InputError: The grammar is none that the library knows, or no answer satisfies it.
-        """
+        """Return the state before an answer's first token."""
         if grammar not in self._started:
             matcher = LLMatcher(self._tokenizer, grammar, log_level=0)
             if matcher.is_error():
@@ -97,9 +84,6 @@ class Grammars:
 
         From a token that the grammar does not allow, and behind the end, every token is allowed: so each token of any
         answer has a probability.
-
-        Args:
-            answers: The grammar of each, empty where any token may follow, and its tokens.
         """
         most = max((len(tokens) for _, tokens in answers), default=0)
         mask = allocate_token_bitmask(len(answers) * most, self._vocabulary)
@@ -135,26 +119,12 @@ class GuidedLogits:
     """Logits processor of transformers for one batch: a token that a row's grammar forbids has no probability."""
 
     def __init__(self, grammars: Grammars, rows: Sequence[str]) -> None:
-        """Begin a batch.
-
-        Args:
-            grammars: Those of the tokenizer.
-            rows: Grammar of each sequence of the batch; empty where any token may follow.
-        """
         self._grammars = grammars
         self._matchers = [grammars.start(grammar) if grammar else None for grammar in rows]
         self._begun = False
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return the scores, minus infinity where a token is forbidden.
-
-        Args:
-            input_ids: Prompts and what was sampled so far, of shape (rows, tokens).
-            scores: Of the next token, of shape (rows, vocabulary).
-
-        Raises:
-            InputError: The library gave a grammar up.
-        """
+        """Return the scores, minus infinity where a token is forbidden."""
         if self._begun:
             for row, token in enumerate(input_ids[:, -1].tolist()):
                 matcher = self._matchers[row]
@@ -185,12 +155,7 @@ SMALLEST: Final = torch.finfo(torch.float32).tiny
 
 
 def keys_of(prompts: Sequence[Sequence[int]], *stream: int) -> list[tuple[int, ...]]:
-    """Return the key of each row's noise: the stream, its prompt, and how often that prompt came before.
-
-    Args:
-        prompts: Tokens of each row's prompt.
-        stream: Numbers that no other draw has, 0 or more, such as a seed and a step.
-    """
+    """Return the key of each row's noise: the stream, its prompt, and how often that prompt came before."""
     seen: Counter[int] = Counter()
     keys = []
     for prompt in prompts:
@@ -213,15 +178,6 @@ class Sampled:
         top_p: float = 1.0,
         guide: GuidedLogits | None = None,
     ) -> None:
-        """Begin some completions.
-
-        Args:
-            keys: Decides each one's noise.
-            temperature: Sampling temperature, above 0.
-            top_k: Most likely tokens that are sampled from; 0 means all.
-            top_p: Probability mass that tokens are sampled from, above 0.
-            guide: Grammars of the completions.
-        """
         self._noise: list[Any] = [np.random.Generator(np.random.SFC64(list(key))) for key in keys]
         self._temperature = temperature
         self._guide = guide

@@ -17,13 +17,7 @@ from tasks.policy.child import SECONDS_TO_END, die_with_parent
 
 
 def launch(processes: int, module: str, request_file: str) -> NoReturn:
-    """Run a module in several processes, and exit like the one that failed first.
-
-    Args:
-        processes: Number of processes.
-        module: A module whose `__main__` is a block of `as_child`.
-        request_file: The request, the same for each.
-    """
+    """Run a module in several processes, and exit like the one that failed first."""
     _hand_down_stdin()
 
     from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException

@@ -40,10 +40,6 @@ class PromptLengths:
     def too_long(self, table: pl.DataFrame, most_tokens: int) -> pl.Series:
         """Return, for each row, whether its prompt takes more tokens than allowed.
 
-        Args:
-            table: Rows with `system` and `prompt`, neither null.
-            most_tokens: The budget, inclusive.
-
         Raises:
             InputError: The policy's tokenizer cannot be read, or cannot render a prompt.
         """
@@ -58,9 +54,6 @@ class PromptLengths:
 
     def tokens(self, table: pl.DataFrame) -> pl.Series:
         """Return, for each row, its prompt's tokens.
-
-        Args:
-            table: Rows with `system` and `prompt`, neither null.
 
         Raises:
             InputError: The policy's tokenizer cannot be read, or cannot render a prompt.

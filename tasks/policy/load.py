@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.errors import InputError
-from tasks.policy.adapters import first_adapter
+from tasks.policy.adapters import ADAPTER_FOLDER
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -16,9 +16,9 @@ LONGEST_REASON: Final = 160
 """Characters of a library's message that an error repeats."""
 WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
 """File patterns of a model's weights."""
-TARGET: Final = re.compile(r"^base_model\.model\.(?P<layer>.+)\.lora_(?P<side>[AB])\.weight$")
-"""Tensor name in a saved adapter: the base layer that it belongs to, and which of the two factors it is."""
-LAYER_NUMBER: Final = re.compile(r"\.layers\.(\d+)\.")
+PREFIX: Final = "base_model.model."
+"""Begin of the tensors' names in a saved adapter."""
+LAYER_NUMBER: Final = re.compile(r"\blayers\.(\d+)\b")
 
 
 def load_tokenizer(base: Path) -> "PreTrainedTokenizerBase":
@@ -50,36 +50,60 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
     Raises:
         InputError: The folder holds no readable model, or not all of its weights.
     """
-    import torch
-    from safetensors import SafetensorError
-    from transformers import AutoModelForCausalLM
-
-    try:
-        model, report = AutoModelForCausalLM.from_pretrained(
-            base, output_loading_info=True, **loading_arguments(four_bit=four_bit)
-        )
-    except (torch.OutOfMemoryError, MemoryError):
-        raise
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        raise _unreadable("model", base, error) from error
-    if report["missing_keys"]:
-        # Missing weights would silently be drawn at random.
+    if (base / ADAPTER_FOLDER).is_dir():
         raise InputError(
-            f"no model can be read from {base}: {len(report['missing_keys'])} of its tensors are missing, such as "
-            f"{min(report['missing_keys'])}; give the folder of a whole downloaded model"
+            f"the base in {base} has an adapter beside it, as an earlier version kept it; "
+            "make the base again with --fresh"
         )
-    reset_generation_config(model)
+    model = read_whole_model(
+        base,
+        lambda error: _unreadable("model", base, error),
+        lambda lost, one: (
+            f"no model can be read from {base}: {lost} of its tensors are missing, such as {one}; give the folder of a "
+            "whole downloaded model"
+        ),
+        **loading_arguments(four_bit=four_bit),
+    )
     if four_bit:
         keep_weights_trainable(model)
     return model
 
 
-def loading_arguments(*, four_bit: bool) -> dict[str, Any]:
-    """Return the `from_pretrained` arguments for frozen weights: directly on the device, in its best type.
+def read_whole_model(
+    name: str | Path,
+    unreadable: Callable[[Exception], InputError],
+    incomplete: Callable[[int, str], str],
+    **loading: Any,
+) -> "PreTrainedModel":
+    """Load a model's weights, of which none may be missing, with a neutral generation configuration.
 
     Args:
-        four_bit: Whether they are quantized to NF4.
+        name: Its folder or hub name.
+        unreadable: Returns the error for a library's.
+        incomplete: Returns the sentence for so many missing tensors, and the name of one.
+        **loading: Arguments of `from_pretrained`.
     """
+    import torch
+    from safetensors import SafetensorError
+    from transformers import AutoModelForCausalLM
+
+    try:
+        model, report = AutoModelForCausalLM.from_pretrained(name, output_loading_info=True, **loading)
+    except (torch.OutOfMemoryError, MemoryError):
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        raise unreadable(error) from error
+    if lost := report["missing_keys"]:
+        # They would be drawn at random, with only a warning.
+        raise InputError(incomplete(len(lost), min(lost)))
+    # Some published ones cannot be saved again: a temperature beside greedy decoding is refused.
+    reset_generation_config(model)
+    found: PreTrainedModel = model
+    return found
+
+
+def loading_arguments(*, four_bit: bool) -> dict[str, Any]:
+    """Return the `from_pretrained` arguments for frozen weights: directly on the device, in its best type."""
     import torch
     from transformers import BitsAndBytesConfig
 
@@ -125,16 +149,10 @@ def reset_generation_config(model: "PreTrainedModel") -> None:
 def load_policy(base: Path, adapter: Path | None, *, four_bit: bool) -> "PreTrainedModel":
     """Load a base and the adapter trained on it, ready to generate.
 
-    Args:
-        base: Folder of the base.
-        adapter: Folder of the adapter; None for the base's own, if any.
-        four_bit: Whether the weights are quantized to NF4.
-
     Raises:
         InputError: A folder cannot be read, or the adapter belongs to another base.
     """
     model = load_base(base, four_bit=four_bit)
-    adapter = adapter or first_adapter(base)
     if adapter is not None:
         from peft import PeftModel
 
@@ -145,54 +163,41 @@ def load_policy(base: Path, adapter: Path | None, *, four_bit: bool) -> "PreTrai
 
 def _refuse_another_base(adapter: Path, model: "PreTrainedModel", base: Path) -> None:
     """Compare every adapted layer with the base's own; PEFT would ignore layers that do not match."""
-    beside = _adapted_layers(adapter)
-    own = dict(model.named_modules())
-    difference = _difference_in_layers(beside, own)
-    if difference is None:
-        found = (_difference_in_width(name, shape, own[name]) for name, shape in beside.items())
-        difference = next((text for text in found if text is not None), None)
-    if difference is not None:
-        raise InputError(
-            f"the adapter in {adapter} is of another base than {base}: {difference}; give the base that it was "
-            "trained on"
-        )
-
-
-def _adapted_layers(adapter: Path) -> dict[str, tuple[int, int]]:
-    """Return the input and output size of each adapted layer, by layer name."""
     from safetensors import SafetensorError, safe_open
 
-    sizes: dict[str, dict[str, int]] = {}
     try:
         json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
         with safe_open(adapter / "adapter_model.safetensors", framework="numpy") as tensors:
-            for name in tensors.keys():  # noqa: SIM118 - no mapping
-                if target := TARGET.match(name):
-                    given, taken = tensors.get_slice(name).get_shape()
-                    sides = sizes.setdefault(target["layer"], {})
-                    sides[target["side"]] = taken if target["side"] == "A" else given
-        layers = {name: (sides["A"], sides["B"]) for name, sides in sizes.items()}
+            shapes = {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}  # noqa: SIM118 - no mapping
+        taken, given = (
+            {name: shape[axis] for full, shape in shapes.items() if (name := _layer_of(full, side))}
+            for side, axis in (("A", 1), ("B", 0))
+        )
+        widths = {name: (taken[name], given[name]) for name in taken}
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise _unreadable("LoRA adapter", adapter, error) from error
-    if not layers:
-        raise InputError(f"no LoRA adapter can be read from {adapter}: it has no tensors of one; train it again")
-    return layers
-
-
-def _difference_in_layers(beside: Mapping[str, object], own: Mapping[str, object]) -> str | None:
-    numbers = {int(found[1]) for name in beside if (found := LAYER_NUMBER.search(f".{name}"))}
-    own_numbers = {int(found[1]) for name in own if (found := LAYER_NUMBER.search(f".{name}."))}
+    own: dict[str, Any] = dict(model.named_modules())
+    numbers, own_numbers = (set(LAYER_NUMBER.findall(" ".join(names))) for names in (widths, own))
     if numbers != own_numbers:
-        return f"it has {len(numbers)} layers, and the base has {len(own_numbers)}"
-    absent = min((name for name in beside if name not in own), default=None)
-    return None if absent is None else f"it is beside {absent}, which the base has not"
+        difference = f"it has {len(numbers)} layers, and the base has {len(own_numbers)}"
+    elif absent := sorted(widths.keys() - own.keys()):
+        difference = f"it is beside {absent[0]}, which the base has not"
+    else:
+        there_are = {name: (own[name].in_features, own[name].out_features) for name in widths}
+        name = next((name for name in widths if widths[name] != there_are[name]), None)
+        if name is None:
+            return
+        has, needs = (f"{width[0]} to {width[1]}" for width in (widths[name], there_are[name]))
+        difference = f"at {name} it has width {has}, and the base has {needs}"
+    raise InputError(
+        f"the adapter in {adapter} is of another base than {base}: {difference}; give the base that it was trained on"
+    )
 
 
-def _difference_in_width(name: str, shape: tuple[int, int], layer: Any) -> str | None:
-    own = (layer.in_features, layer.out_features)
-    if shape == own:
-        return None
-    return f"at {name} it has width {shape[0]} to {shape[1]}, and the base has {own[0]} to {own[1]}"
+def _layer_of(tensor: str, side: str) -> str:
+    """Return the base layer of one of the two factors of an adapter; empty for another tensor."""
+    ending = f".lora_{side}.weight"
+    return tensor.removeprefix(PREFIX).removesuffix(ending) if tensor.endswith(ending) else ""
 
 
 def _unreadable(what: str, folder: Path, error: Exception) -> InputError:

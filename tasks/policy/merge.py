@@ -54,13 +54,6 @@ class _Answers:
     """Greedy answers after their prompts, with masks."""
 
     def __init__(self, ids: "torch.Tensor", prompt_mask: "torch.Tensor", end_of_turn: int) -> None:
-        """Locate prompts, answers and padding.
-
-        Args:
-            ids: Prompts, padded on the left, with their answers, padded on the right: (prompts, tokens).
-            prompt_mask: 1 for each token of a prompt, 0 for its padding.
-            end_of_turn: The token that ends an answer.
-        """
         import torch
 
         self.ids = ids
@@ -72,11 +65,7 @@ class _Answers:
 
 
 def check_prompts(rows: Sequence[PromptRow]) -> list[list[Message]]:
-    """Return the conversations for the comparison: some of the rows, spread evenly, or all.
-
-    Args:
-        rows: Prompts of the validation split, never of the test split.
-    """
+    """Return the conversations for the comparison: some of the rows, spread evenly, or all."""
     count = min(CHECK_PROMPTS, len(rows))
     chosen = [rows[index * len(rows) // count] for index in range(count)]
     return [as_messages(row.system, row.prompt) for row in chosen]
@@ -97,18 +86,6 @@ def write_merged(
     their few values. All is computed in float32, so that rounding hides no fault: on a GPU if there is one, whose 24 GB
     have room for 3.7B parameters, unlike its host's 16 GB; and in a separate process, without a trainer. The written
     files are read back and compared too.
-
-    Args:
-        base: Folder of the base model.
-        adapter: Folder of the LoRA adapter trained on it.
-        output: Empty or missing folder for the merged model.
-        prompts: Conversations that both answer, one or more.
-        remedy: The user's remedy if it cannot be merged: the end of a sentence.
-        progress: Called with the progress.
-
-    Raises:
-        InputError: The base or the adapter cannot be read, or they do not belong together.
-        GateRefused: The merged model's answers differ from those of base and adapter.
     """
     import torch
     from peft import PeftModel

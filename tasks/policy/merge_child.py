@@ -40,12 +40,7 @@ def main(request_file: Path, channel: Channel) -> None:
     transformers.utils.logging.disable_progress_bar()
     prompts = check_prompts(read_prompts(request.dataset / VALIDATION_FILE))
     check = write_merged(
-        request.base,
-        request.adapter,
-        request.output,
-        prompts,
-        remedy=REMEDY,
-        progress=channel.progress,
+        request.base, request.adapter, request.output, prompts, remedy=REMEDY, progress=channel.progress
     )
     write_whole(request.output / CHECK_FILE, check.model_dump_json(indent=1))
 

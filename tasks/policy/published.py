@@ -52,11 +52,6 @@ def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTra
 
     The template's variables are set in its first line, so that a saved copy renders the same everywhere.
 
-    Args:
-        policy: The model.
-        template: Text of the configured chat template, from `given_template`: only the machine with the configuration
-            has the file.
-
     Raises:
         InputError: There is none, or no chat can be rendered with it.
     """
@@ -88,38 +83,19 @@ def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTra
 def read_weights(policy: PolicyConfig, **loading: Any) -> "PreTrainedModel":
     """Load the weights of a published model, with a neutral generation configuration.
 
-    Args:
-        policy: The model.
-        **loading: Arguments of `from_pretrained`: type, device, quantization.
-
     Raises:
         InputError: There is none, or it is damaged.
     """
-    import torch
-    from safetensors import SafetensorError
-    from transformers import AutoModelForCausalLM
-
-    from tasks.policy.load import reset_generation_config
+    from tasks.policy.load import read_whole_model
 
     policy = located(policy)
-    try:
-        model: PreTrainedModel
-        model, report = AutoModelForCausalLM.from_pretrained(
-            policy.name, revision=_revision(policy), output_loading_info=True, **loading
-        )
-    except (torch.OutOfMemoryError, MemoryError):
-        raise
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        raise unavailable(policy, "model", error) from error
-    if report["missing_keys"]:
-        # Missing weights would be drawn at random, with only a warning.
-        raise InputError(
-            f"policy.name {policy.name!r} lacks {len(report['missing_keys'])} of its tensors, such as "
-            f"{min(report['missing_keys'])}; give a whole model"
-        )
-    # Some published ones cannot be saved again: a temperature beside greedy decoding is refused.
-    reset_generation_config(model)
-    return model
+    return read_whole_model(
+        policy.name,
+        lambda error: unavailable(policy, "model", error),
+        lambda lost, one: f"policy.name {policy.name!r} lacks {lost} of its tensors, such as {one}; give a whole model",
+        revision=_revision(policy),
+        **loading,
+    )
 
 
 def end_turns_with_eos(tokenizer: "PreTrainedTokenizerBase", policy: PolicyConfig) -> None:

@@ -50,9 +50,5 @@ def digests() -> dict[str, str]:
 
 
 def located(policy: PolicyConfig) -> PolicyConfig:
-    """Return the policy by a name: the stand-in's is its folder, whose files are verified.
-
-    Raises:
-        InputError: The stand-in is missing, or is not what was trained.
-    """
+    """Return the policy by a name: the stand-in's is its folder, whose files are verified."""
     return PolicyConfig(name=str(shipped())) if policy.stand_in else policy

@@ -22,12 +22,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def engine_draws(model: Any, *, stock: bool = False) -> bool:
-    """Return whether the engine draws a policy's completions; a policy that it does not know is logged once.
-
-    Args:
-        model: The policy.
-        stock: Whether transformers' `generate` was asked for.
-    """
+    """Return whether the engine draws a policy's completions; a policy that it does not know is logged once."""
     if stock or model.device.type != "cpu":
         return False
     unknown = unknown_to_engine(model)
@@ -44,12 +39,7 @@ def _log(unknown: str) -> None:
 
 
 def unknown_to_engine(model: Any, *, stock: bool = False) -> str | None:
-    """Return what keeps the engine from drawing on a CPU; None too where it is not to, since `generate` was asked for.
-
-    Args:
-        model: The policy.
-        stock: Whether transformers' `generate` was asked for.
-    """
+    """Return what keeps the engine from drawing on a CPU; None too where `generate` was asked for."""
     return None if stock or model.device.type != "cpu" else reason_against(model)
 
 
@@ -65,12 +55,7 @@ def reason_against(model: Any) -> str | None:
 
 
 def unsupported_architecture(base: Any, families: Collection[str]) -> str | None:
-    """Return what sets a model apart from transformers' decoders with full attention, by names alone; None for nothing.
-
-    Args:
-        base: The model without an adapter.
-        families: Known model types, as in a config.json.
-    """
+    """Return what sets a model apart from transformers' decoders with full attention, by name; None for nothing."""
     config = base.config
     if config.model_type not in families or type(base).__module__.split(".")[0] != "transformers":
         return f"model_type: {config.model_type} ({type(base).__name__})"
@@ -103,11 +88,7 @@ def _is_known(module: "torch.nn.Module") -> bool:
 
 
 def unpacked(model: Any) -> "PreTrainedModel":
-    """Return a policy's copy in float32, ready to generate.
-
-    Args:
-        model: The policy, of which `reason_against` has nothing to say.
-    """
+    """Return a policy's copy in float32, ready to generate."""
     import torch
     from transformers.initialization import no_init_weights
 

@@ -15,12 +15,7 @@ _RATE: Final[ContextVar[float | None]] = ContextVar("reais_per_dollar", default=
 
 @contextmanager
 def spoken(language: Language, reais_per_dollar: float | None = None) -> Iterator[None]:
-    """Make messages, numbers and figures in a language within the block; elsewhere they are English.
-
-    Args:
-        language: The language.
-        reais_per_dollar: The rate by which amounts are shown in reais too; None: in dollars only.
-    """
+    """Make messages, numbers and figures in a language within the block; elsewhere they are English."""
     before = _SPOKEN.set(language), _RATE.set(reais_per_dollar)
     try:
         yield

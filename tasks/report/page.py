@@ -21,10 +21,6 @@ def page_template(file: Path, **filters: Callable[..., str]) -> "Template":
     """Load a report's template, which extends `page.html.j2` and must be given every value that it names.
 
     It words its messages by `worded` and `counted` (`tasks.report.wording`), and may break them into lines.
-
-    Args:
-        file: The template.
-        filters: Its filters, by name.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

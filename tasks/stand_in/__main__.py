@@ -23,9 +23,8 @@ from schemas.faults import first_fault
 from schemas.source import source_digest
 from tasks.curate.known_prompts import read_known, words_hashes, write_known
 from tasks.policy.stand_in import CARD_FILE, FOLDER, KNOWN_FILE
-from tasks.stand_in.lessons import Lesson, lessons
+from tasks.stand_in.lessons import Lesson, Recipe, lessons
 from tasks.stand_in.model import build_model, build_tokenizer
-from tasks.stand_in.recipe import Recipe
 from tasks.stand_in.scores import scores_by_task
 from tasks.stand_in.training import train
 
@@ -55,13 +54,9 @@ def main() -> int:
 
 
 def make(recipe: Recipe, output: Path, *, scored: int, start: Path | None = None) -> None:
-    """Train a stand-in and write it into a folder; equal recipes give equal bytes on equal machines.
+    """Train a stand-in and write it with its card, which scores so many prompts of each task.
 
-    Args:
-        recipe: All that decides it.
-        output: Receives its files; those of an earlier stand-in are replaced.
-        scored: Prompts of each task whose answers are scored for the card; 0 scores none.
-        start: Another stand-in, whose weights and tokenizer it goes on from; random weights if not set.
+    Equal recipes give equal bytes on equal machines. Without `start`, another stand-in, the first weights are random.
 
     Raises:
         InputError: The folder holds something else.

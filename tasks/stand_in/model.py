@@ -44,10 +44,6 @@ def build_tokenizer(texts: Iterable[str], vocabulary_size: int) -> "PreTrainedTo
     """Train a byte-level BPE on the texts and give it the chat template of Qwen's family (ChatML).
 
     As in Qwen's, each digit is a token: numbers are copied and compared digit by digit.
-
-    Args:
-        texts: Texts that the model will read and write; never from the test split.
-        vocabulary_size: Total tokens, including special tokens and the 256 bytes.
     """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast

@@ -35,14 +35,7 @@ MADE_FOR_ONE: Final = 4
 def scores_by_task(
     model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", prompts: int, known: Hashes
 ) -> dict[TaskName, dict[str, Any]]:
-    """Return each task's mean reward, distinct answers and ground truth.
-
-    Args:
-        model: The stand-in.
-        tokenizer: Its own.
-        prompts: Prompts of each task.
-        known: Hashes of the words of the prompts that it was trained on, which are not asked.
-    """
+    """Return each task's mean reward, distinct answers and ground truth on so many prompts, none of them known."""
     store = simulate_store(ORDERS, random.Random(f"{STORE}:store"))
     databases = Databases.from_store(store)
     found: dict[TaskName, dict[str, Any]] = {}

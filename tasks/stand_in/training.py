@@ -16,9 +16,8 @@ from torch import Tensor
 
 from schemas.progress import Progress, silent
 from tasks.policy.generate import Message, as_messages
-from tasks.stand_in.lessons import Lesson
+from tasks.stand_in.lessons import Lesson, Recipe
 from tasks.stand_in.model import TURN_END
-from tasks.stand_in.recipe import Recipe
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -62,15 +61,7 @@ def train(
     recipe: Recipe,
     progress: Progress = silent,
 ) -> list[float]:
-    """Train the model in place on the lessons in their order; return the loss of each step.
-
-    Args:
-        model: The stand-in in float32.
-        tokenizer: Its own.
-        taught: A batch of lessons for each step.
-        recipe: Steps and rates.
-        progress: Called with the steps done and the total.
-    """
+    """Train the float32 model in place on the lessons in their order; return the loss of each step."""
     batches = _batches(taught, tokenizer, recipe)
     total = recipe.steps + recipe.demonstrated_steps
     losses: list[float] = []

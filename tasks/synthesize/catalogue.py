@@ -61,7 +61,6 @@ class Catalogue:
     sellers: tuple[Seller, ...]
     products: tuple[Product, ...]
     demand: tuple[float, ...]
-    """Cumulative demand of the products."""
 
 
 def draw_catalogue(orders: int, generator: random.Random) -> Catalogue:

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 STORE_FOLDER: Final = "store"
 PROMPTS_FILE: Final = "prompts.parquet"
 ID_CHARACTERS: Final = 32
-"""Characters of Olist's ids."""
 NOWHERE: Final = "-"
-"""City and post code of nobody."""
 ATTEMPTS: Final = 1000
 WITH_IDS: Final = ("orders", "items", "payments", "reviews", "customers", "review_causes", "customer_hazards")
 

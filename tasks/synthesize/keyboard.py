@@ -32,7 +32,6 @@ class Style:
     """Typing style of one shopper, in every review."""
 
     feminine: bool = False
-    """Whether she refers to herself in the feminine."""
     terse: bool = False
     drops_accents: bool = False
     small_letters: bool = False
@@ -76,18 +75,7 @@ class Span(NamedTuple):
 def type_out(
     sentences: list[str], mood: str, style: Style, generator: random.Random, place: Span | None = None
 ) -> tuple[str, str]:
-    """Type sentences in their writer's style.
-
-    Args:
-        sentences: Sentences without full stops, one or more.
-        mood: `positive`, `neutral`, `negative` or `ironic`.
-        style: The writer's.
-        generator: Draws marks, misspellings, line breaks and emoji.
-        place: Whole words to find again in the text.
-
-    Returns:
-        The text; its words remain recognizable, if not always at a glance. And what the place has become in it.
-    """
+    """Type sentences in their writer's style."""
     text, start = _joined(sentences, style, generator, place.sentence if place else 0)
     start, end = (start + place.start, start + place.end) if place else (0, 0)
     # Before the place, the place, and after it: no spelling is of words on both sides of an end of it.

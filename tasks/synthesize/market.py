@@ -17,13 +17,11 @@ class State:
 
     code: str
     share: float
-    """Weight of its shoppers."""
     zip_prefixes: tuple[int, int]
     """First and last used prefix of its post codes."""
     transit_days: float
     """Usual days between the carrier's pick-up and the delivery."""
     promised_days: float
-    """Average promised days, counted from the purchase."""
     disruption: float
     """Probability that a delivery there comes after the promised day."""
     cities: tuple[str, ...]
@@ -71,7 +69,6 @@ class Thing:
     mark: str = ""
     """`MACHINE`, `SIZED`, `USED_UP`, or none of them."""
     kind: str = ""
-    """A section of `data/reviews/kinds.toml`, if any."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +78,8 @@ class Category:
     name: str
     english: str
     share: float
-    """Weight of its products."""
     prices: tuple[float, float]
-    """Lowest and highest price, in reais."""
     weights: tuple[int, int]
-    """Lowest and highest weight, in grams."""
     things: tuple[Thing, ...]
 
 

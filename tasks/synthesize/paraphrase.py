@@ -20,19 +20,18 @@ from itertools import islice
 from pathlib import Path
 
 from schemas.config.config import ParaphraseConfig
-from schemas.tables.prompts import PromptRow, content_id
+from schemas.tables.prompts import PromptRow, canonical_json, content_id
 from schemas.tables.prompts_summary import ParaphraseCounts
 from schemas.tasks import TaskName
 from tasks.commerce.sql_qa.prompts import read_families
 from tasks.commerce.text.lexicons import read_wording
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply, ReplyCache, open_cache
-from tasks.synthesize.paraphrase_cache import FILE, question_key
 from tasks.synthesize.paraphrase_check import Sentence, find_fault, lists, named_values, tidy
 
+FILE = "answers.sqlite3"
+"""Cache of answers: they cannot be reproduced, so it is what makes equal inputs give equal bytes."""
 BATCH = 64
-"""Prompts whose sentences are requested together."""
 MAX_TOKENS = 200
-"""Token limit of an answer of one sentence."""
 
 
 @dataclass
@@ -40,11 +39,9 @@ class Tally:
     """Counts of the paraphrasing."""
 
     made: Counter[TaskName] = field(default_factory=Counter)
-    """Paraphrases, by task."""
     dropped: Counter[TaskName] = field(default_factory=Counter)
     """Sentences without any acceptable answer, by task."""
     refused: Counter[str] = field(default_factory=Counter)
-    """Rejected answers, by reason."""
     failure: str | None = None
     """Reason for abandoning the endpoint, if the configuration allows that."""
 
@@ -60,11 +57,7 @@ class Tally:
 
 @contextmanager
 def open_paraphraser(config: ParaphraseConfig, seed: int, cache_folder: Path) -> Iterator["Paraphraser"]:
-    """Open the cache and the endpoint; nothing is sent yet.
-
-    Raises:
-        InputError: The key's environment variable is not set, or the cache cannot be used.
-    """
+    """Open the cache and the endpoint; nothing is sent yet."""
     with (
         open_cache(cache_folder / FILE, "the cache of paraphrases") as cache,
         Endpoint(
@@ -93,11 +86,7 @@ class Paraphraser:
         self._wordings: dict[Sentence, list[str]] = {}
 
     def follow(self, rows: Iterable[PromptRow]) -> Iterator[PromptRow]:
-        """Yield every row, each followed by its paraphrases.
-
-        Raises:
-            EndpointError: The endpoint failed, and the configuration needs it.
-        """
+        """Yield every row, each followed by its paraphrases."""
         remaining = iter(rows)
         while batch := list(islice(remaining, BATCH)):
             chosen = {row.prompt_id: find_sentence(row) for row in batch if self._is_chosen(row)}
@@ -151,10 +140,7 @@ class Paraphraser:
         """Return the answers to a round of questions; some are missing only if the endpoint was abandoned."""
         instruction = lists()["instruction"]
         keys = {
-            (sentence, variant): question_key(
-                self._config.model, self._config.temperature, instruction, sentence.text, variant, ask
-            )
-            for sentence, variant in wanting
+            (sentence, variant): self._key(instruction, sentence.text, variant, ask) for sentence, variant in wanting
         }
         known = {wanted: self._cache.get(key) for wanted, key in keys.items()}
         unknown = {keys[wanted]: wanted[0].text for wanted, answer in known.items() if answer is None}
@@ -163,6 +149,18 @@ class Paraphraser:
         asked = self._ask(questions) if self.tally.failure is None else {}
         answers = {wanted: asked.get(keys[wanted]) if answer is None else answer for wanted, answer in known.items()}
         return {wanted: answer for wanted, answer in answers.items() if answer is not None}
+
+    def _key(self, instruction: str, text: str, variant: int, ask: int) -> str:
+        """Return the sha256 of everything that decides an answer: `ask` counts those that were rejected before."""
+        question = {
+            "model": self._config.model,
+            "temperature": self._config.temperature,
+            "instruction": instruction,
+            "text": text,
+            "variant": variant,
+            "ask": ask,
+        }
+        return hashlib.sha256(canonical_json(question).encode()).hexdigest()
 
     def _ask(self, questions: Sequence[EndpointQuestion]) -> dict[str, str]:
         """Ask the endpoint, and save every answer on arrival."""

@@ -80,12 +80,7 @@ def tidy(answer: str) -> str:
 
 
 def find_fault(sentence: Sentence, text: str) -> str | None:
-    """Return a short reason why a text may not replace a sentence, or None if it may.
-
-    Args:
-        sentence: The original.
-        text: The answer, tidied: hostile text.
-    """
+    """Return a short reason why a text may not replace a sentence, or None if it may."""
     checks = (
         ("empty", not text),
         ("too long", len(text) > min(max(80, 2 * len(sentence.text)), MAX_CHARACTERS)),

@@ -5,12 +5,7 @@ from tasks.commerce.example import Example
 
 
 def as_prompt_row(example: Example, source: str = "simulated") -> PromptRow:
-    """Return an example as a row of a prompt table.
-
-    Args:
-        example: A task's example.
-        source: Origin of the store that it is about, as `PromptRow.source`.
-    """
+    """Return an example as a row of a prompt table."""
     content = (example.task, example.system, example.prompt, example.reference)
     origin = (example.customer_id, example.order_id, example.review_id)
     return PromptRow(content_id(*content), *content, source, *origin)

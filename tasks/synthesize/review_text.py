@@ -3,10 +3,10 @@
 import random
 from typing import Final
 
-from tasks.synthesize.experience import Experience
 from tasks.synthesize.keyboard import Span, Style, type_out
 from tasks.synthesize.market import Thing
 from tasks.synthesize.sentences import Teller, continued
+from tasks.synthesize.shopping import Experience
 
 CHANCE_OF_IRONY: Final = 0.03
 """Probability of irony in a review with one or two stars and a complaint."""
@@ -37,15 +37,7 @@ _INTENTIONS: Final = {
 def write_message(
     experience: Experience, thing: Thing, days_late: int, style: Style, generator: random.Random
 ) -> tuple[str, str]:
-    """Return a review that mentions every issue, all of it true, and the words of its worst complaint.
-
-    Args:
-        experience: The experience to describe.
-        thing: The product.
-        days_late: Whole days past the promised date, if the order was late.
-        style: The shopper's typing style.
-        generator: Chooses sentences and typos.
-    """
+    """Return a review that mentions every issue, all of it true, and the words of its worst complaint."""
     teller = Teller(thing, days_late, feminine=style.feminine, generator=generator)
     ironic = bool(experience.issues) and experience.score <= 2 and generator.random() < CHANCE_OF_IRONY
     sentences, place = compose(experience, teller, generator, terse=style.terse, ironic=ironic)

@@ -19,14 +19,12 @@ DATA_FILES: Final = (
 )
 REVIEWS: Final = Path(__file__).resolve().parents[2] / "data" / "reviews"
 ANYTHING: Final = "produto"
-"""Shoppers' word for any product."""
 LONG_DELAY: Final = 4
 """Days from which a delay is described as long."""
 CHANCE_OF_NOUN: Final = 0.8
 CHANCE_OF_OWN: Final = 0.66
 """Probability that a sentence is one of those that are said of the thing's kind alone, where there are any."""
 FOR_CHILDREN: Final = frozenset(("toy", "plush"))
-"""Kinds of things that are bought for a child."""
 _CHOICE: Final = re.compile(r"\[([^\]]*)\]")
 
 
@@ -57,14 +55,7 @@ def expand(pattern: str) -> tuple[str, ...]:
 
 @cache
 def sentences(section: str, key: str, mark: str = "", *, long_delay: bool = False) -> tuple[tuple[str, ...], ...]:
-    """Return the patterns of a section that apply to a thing with that mark, each with all its expansions.
-
-    Args:
-        section: The section, such as `complaints`.
-        key: The subject, such as an issue.
-        mark: The thing's.
-        long_delay: Whether the delay justifies "it took for ever".
-    """
+    """Return the patterns of a section that apply to a thing with that mark, each with all its expansions."""
     names = [section]
     names += [f"{section}_of_machines"] * (mark == MACHINE)
     names += [f"{section}_of_sized"] * (mark == SIZED)
@@ -87,14 +78,7 @@ class Teller:
     """Sampler of sentences about one order."""
 
     def __init__(self, thing: Thing, days_late: int, *, feminine: bool, generator: random.Random) -> None:
-        """Prepare the words.
-
-        Args:
-            thing: The product.
-            days_late: Whole days past the promised date, if the order was late.
-            feminine: The gender in which the shopper speaks of herself or himself.
-            generator: Chooses.
-        """
+        """Prepare the words."""
         self._mark, self._kind = thing.mark, thing.kind
         self._long_delay = days_late >= LONG_DELAY
         self._generator = generator

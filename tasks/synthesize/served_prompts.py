@@ -14,7 +14,6 @@ from schemas.tables.log_file import files_of_folder
 from schemas.tables.prompts import PromptRow, content_id, open_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
-from tasks.commerce.sql_qa.shown_schema import shown_system
 from tasks.personal_data.scrub import scrub
 from tasks.personal_data.scrub_table import scrubbed_rows
 
@@ -28,11 +27,6 @@ def write_served_prompts(folder: Path, most: Mapping[TaskName, int], table: Path
     A prompt that was asked several times counts once, with the reference of its newest answer. The log holds no system
     prompt, but an identity that depends on it: what was asked with another than the task's own is left out. A log
     without identities is taken as asked with it.
-
-    Args:
-        folder: Folder of the logs; it need not be there yet.
-        most: Most prompts by task: the newest.
-        table: The prompt table to write.
 
     Raises:
         InputError: The folder is none, or a file cannot be read, or is no log or no feedback.
@@ -73,14 +67,12 @@ def _known(folder: Path) -> Iterator[PromptRow]:
 def _row(answer: Mapping[str, Any]) -> PromptRow | None:
     """Return an answer's prompt; None where its system prompt is unknown."""
     task, prompt, reference = answer["task"], answer["prompt"], orjson.loads(answer["reference"])
-    systems = [TASKS[task].system, *([shown_system(prompt)] if task == "sql_qa" else [])]
-    for system in systems:
-        asked = content_id(task, system, prompt, {})
-        if answer["prompt_id"] in {None, asked}:
-            # The split holds a review's prompts out together: also a prompt whose reference is corrected later.
-            # Not of the text as it was logged: a digest of a telephone number could be searched for.
-            clean = content_id(task, scrub(system)[0], scrub(prompt)[0], {})
-            review = None if TASKS[task].asked_by_reference else clean
-            identity = content_id(task, system, prompt, reference)
-            return PromptRow(identity, task, system, prompt, reference, SOURCE, None, None, review)
-    return None
+    system = TASKS[task].system
+    if answer["prompt_id"] not in {None, content_id(task, system, prompt, {})}:
+        return None
+    # The split holds a review's prompts out together: also a prompt whose reference is corrected later.
+    # Not of the text as it was logged: a digest of a telephone number could be searched for.
+    clean = content_id(task, scrub(system)[0], scrub(prompt)[0], {})
+    review = None if TASKS[task].asked_by_reference else clean
+    identity = content_id(task, system, prompt, reference)
+    return PromptRow(identity, task, system, prompt, reference, SOURCE, None, None, review)

@@ -1,14 +1,148 @@
-"""Simulation of shopping: each order brings an experience, and each experience a probability that it was the last."""
+"""Simulation of shopping: each order brings a delivery and an experience, each of which may be the last."""
 
 import random
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Final
+from datetime import datetime, time, timedelta
+from typing import Any, Final
 
 from tasks.synthesize.catalogue import Address, Catalogue, Product, draw_address, draw_id
-from tasks.synthesize.delivery import Delivery, draw_delivery
-from tasks.synthesize.experience import Experience, judge
 from tasks.synthesize.keyboard import Style, draw_style
+from tasks.synthesize.market import ISSUES, State
+
+CHANCE_LOST: Final = 0.015
+CHANCE_CANCELED: Final = 0.012
+CARELESS_DELAYS, CAREFUL_DELAYS = 1.9, 0.4
+"""Factor of a seller's care, from none to full, on the probability of a delay."""
+MEAN_DAYS_LATE: Final = 9
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Times of one order; null for events that never happen."""
+
+    approved: datetime
+    shipped: datetime | None
+    delivered: datetime | None
+    promised: datetime
+    """Midnight of the promised day; no order arrives on that very day, so that late is unambiguous."""
+
+    @property
+    def days_late(self) -> int:
+        """Return the whole days past the promised one; 0 if the order was in time or never came."""
+        return max((self.delivered.date() - self.promised.date()).days, 0) if self.delivered else 0
+
+    @property
+    def settled(self) -> datetime:
+        """Return when the outcome is clear to the shopper: it came, or waiting any longer is pointless."""
+        if self.delivered:
+            return self.delivered
+        return self.promised + timedelta(days=5) if self.shipped else self.approved + timedelta(days=3)
+
+
+def draw_delivery(
+    purchased: datetime, destination: State, care: float, *, by_boleto: bool, generator: random.Random
+) -> Delivery:
+    """Draw the times of an order."""
+    approved = purchased + (_days(generator.uniform(0.8, 3)) if by_boleto else _days(generator.uniform(0.01, 0.3)))
+    slack = destination.promised_days * generator.uniform(0.75, 1.25)
+    promised = datetime.combine(purchased + _days(slack), time.min)
+    fate = generator.random()
+    if fate < CHANCE_CANCELED:
+        return Delivery(approved, None, None, promised)
+    shipped = approved + _days(0.5 + generator.expovariate(1 / (1 + 4 * (1 - care))))
+    if fate < CHANCE_CANCELED + CHANCE_LOST:
+        return Delivery(approved, shipped, None, promised)
+    delivered = shipped + _days(destination.transit_days * generator.lognormvariate(-0.05, 0.3))
+    if generator.random() < destination.disruption * (CARELESS_DELAYS - (CARELESS_DELAYS - CAREFUL_DELAYS) * care):
+        delivered = max(delivered, promised + _days(1 + generator.expovariate(1 / MEAN_DAYS_LATE)))
+    if delivered.date() == promised.date():
+        promised += timedelta(days=1)
+    return Delivery(approved, shipped, delivered, promised)
+
+
+def _days(number: float) -> timedelta:
+    return timedelta(seconds=round(number * 86_400))
+
+
+RISK_BY_SCORE: Final = {1: 0.9, 2: 0.8, 3: 0.5, 4: 0.2, 5: 0.1}
+CHANCE_OF_INTENTION: Final = 0.5
+LEAST_PLEASURE: Final = (2.2, 2.45, 3.35, 4.42)
+"""Minimum pleasure of two, three, four and five stars; few give two, as in Olist: disappointed shoppers give one."""
+MOOD: Final = 0.65
+CHANCE_OF_UNEXPLAINED: Final = 0.012
+STARS_PER_DAY_LATE: Final = 0.15
+USUAL_DELAY, LONG_DELAY = 4, 14
+"""Days late at which the severity of `late` applies unchanged, and beyond which more days make it no worse."""
+
+
+@dataclass(frozen=True)
+class Experience:
+    """One order as its shopper experienced it."""
+
+    score: int
+    issues: tuple[str, ...]
+    """Keys of `market.ISSUES`, the worst first; nothing else went wrong."""
+    would_recommend: bool
+    repeat_intent: bool
+
+    @property
+    def sentiment(self) -> str:
+        """Return `positive` from four stars, `negative` up to two, else `neutral`."""
+        return "positive" if self.score >= 4 else "neutral" if self.score == 3 else "negative"
+
+    @property
+    def churn_risk(self) -> float:
+        """Return the probability that the shopper leaves because of this order alone, in tenths."""
+        intention = -0.1 if self.repeat_intent else 0.1
+        return round(RISK_BY_SCORE[self.score] + (intention if self.score == 3 else 0.0), 1)
+
+    def has(self, category: str) -> bool:
+        """Return whether an issue of the category occurred."""
+        return any(ISSUES[key].category == category for key in self.issues)
+
+    def causes(self) -> dict[str, Any]:
+        """Return the true values of the ten fields of an extraction."""
+        worst = ISSUES[self.issues[0]] if self.issues else None
+        return {
+            "sentiment": self.sentiment,
+            "sentiment_score": self.score,
+            "churn_risk": self.churn_risk,
+            "delivery_issue": self.has("delivery"),
+            "product_issue": self.has("product"),
+            "seller_issue": self.has("seller"),
+            "main_complaint": worst.complaint if worst else "",
+            "complaint_category": worst.category if worst else "none",
+            "repeat_intent": self.repeat_intent,
+            "would_recommend": self.would_recommend,
+        }
+
+
+def judge(issues: Collection[str], leniency: float, generator: random.Random, days_late: int = 0) -> Experience:
+    """Let a shopper rate an order.
+
+    Args:
+        issues: Keys of `market.ISSUES` that occurred.
+        leniency: Stars that the shopper adds by temperament; 0 is usual.
+        generator: Draws the mood of the day, and whether three stars mean recommending and returning.
+        days_late: Whole days past the promised date: the longer, the worse.
+    """
+    ranked = tuple(sorted(issues, key=lambda key: (-ISSUES[key].severity, key)))
+    cost = sum(ISSUES[key].severity for key in ranked)
+    cost += STARS_PER_DAY_LATE * (min(days_late, LONG_DELAY) - USUAL_DELAY) if "late" in ranked else 0.0
+    pleasure = 5 - cost + leniency + generator.gauss(0, MOOD)
+    stars = 1 + sum(pleasure >= least for least in LEAST_PLEASURE)
+    # Complaining shoppers do not give five stars, and those without a complaint give at least three, except the few who
+    # dislike it all without saying why.
+    score = min(stars, 4) if ranked else max(stars, 3)
+    if not ranked and generator.random() < CHANCE_OF_UNEXPLAINED:
+        score = generator.choice((1, 1, 2))
+    if score == 3:
+        recommends, returns = (generator.random() < CHANCE_OF_INTENTION for _ in range(2))
+    else:
+        recommends = returns = score > 3
+    return Experience(score, ranked, recommends, returns)
+
 
 OPENING: Final = datetime.fromisoformat("2017-01-01")
 CLOSING: Final = datetime.fromisoformat("2018-07-01")

@@ -11,15 +11,18 @@ messages.
 import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
-from schemas.store.store import Store
-from tasks.synthesize.batches import Batches, Row
+import polars as pl
+
+from schemas.store.store import FILE_NAMES, Store
 from tasks.synthesize.catalogue import Catalogue, draw_catalogue, draw_id
 from tasks.synthesize.market import CATEGORIES
 from tasks.synthesize.review_text import write_message, write_title
 from tasks.synthesize.shopping import CLOSING, Order, Shopper, draw_shopper
 
+Row = tuple[Any, ...]
+ROWS_IN_A_BATCH: Final = 5_000
 CHANCE_OF_REVIEW: Final = 0.95
 CHANCE_OF_MESSAGE: Final = 0.58
 CHANCE_OF_MESSAGE_WITH_COMPLAINT: Final = 0.95
@@ -32,26 +35,52 @@ _KINDS: Final = (("credit_card", "voucher", "debit_card"), (94.5, 3.5, 2))
 
 
 def simulate_store(orders: int, generator: random.Random) -> Store:
-    """Simulate a store with exactly so many orders; equal generators give equal stores.
-
-    Args:
-        orders: Total orders, 1 or more.
-        generator: Source of every draw.
-    """
+    """Simulate a store with exactly so many orders; equal generators give equal stores."""
     catalogue = draw_catalogue(orders, generator)
-    batches = Batches()
+    batches = _Batches()
     for shopper in _draw_shoppers(orders, catalogue, generator):
         batches.add("customer_hazards", (shopper.customer_unique_id, shopper.hazard, shopper.churned))
         for order in shopper.orders:
             batches.add("orders", _order(order))
             batches.add("customers", _customer(shopper, order))
-            batches.add_all("items", _items(order))
-            batches.add_all("payments", _payments(order, generator))
+            batches.add("items", *_items(order))
+            batches.add("payments", *_payments(order, generator))
             _review(shopper, order, batches, generator)
-    batches.add_all("products", _products(catalogue))
-    batches.add_all("sellers", _sellers(catalogue))
-    batches.add_all("category_translation", ((category.name, category.english) for category in CATEGORIES))
+    batches.add("products", *_products(catalogue))
+    batches.add("sellers", *_sellers(catalogue))
+    batches.add("category_translation", *((category.name, category.english) for category in CATEGORIES))
     return Store(**batches.tables())
+
+
+class _Batches:
+    """Tables that are filled row by row and kept as columns, so that a large store needs little memory."""
+
+    def __init__(self) -> None:
+        # Imports pandera.
+        from schemas.store.tables import TABLES
+
+        self._schemas = {
+            table: {name: column.dtype.type for name, column in TABLES[table].to_schema().columns.items()}
+            for table in FILE_NAMES
+        }
+        self._rows: dict[str, list[Row]] = {table: [] for table in FILE_NAMES}
+        self._frames: dict[str, list[pl.DataFrame]] = {table: [] for table in FILE_NAMES}
+
+    def add(self, table: str, *rows: Row) -> None:
+        """Add rows, their values in the order of the table's columns."""
+        self._rows[table] += rows
+        if len(self._rows[table]) >= ROWS_IN_A_BATCH:
+            self._flush(table)
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return every table with all rows added so far."""
+        for table in FILE_NAMES:
+            self._flush(table)
+        return {table: pl.concat(frames, rechunk=True) for table, frames in self._frames.items()}
+
+    def _flush(self, table: str) -> None:
+        self._frames[table].append(pl.DataFrame(self._rows[table], schema=self._schemas[table], orient="row"))
+        self._rows[table].clear()
 
 
 def _draw_shoppers(orders: int, catalogue: Catalogue, generator: random.Random) -> Iterator[Shopper]:
@@ -116,7 +145,7 @@ def _instalments(total: float, generator: random.Random) -> int:
     return generator.choices(range(1, most + 1), weights=INSTALMENTS[:most])[0]
 
 
-def _review(shopper: Shopper, order: Order, batches: Batches, generator: random.Random) -> None:
+def _review(shopper: Shopper, order: Order, batches: _Batches, generator: random.Random) -> None:
     created = order.asked.replace(hour=0, minute=0, second=0)
     longest = 4 * 86_400
     if order.delivery.delivered and created < order.delivery.delivered:

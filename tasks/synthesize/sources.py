@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from schemas.config.config import SynthesizeConfig
@@ -13,10 +13,9 @@ from schemas.store.column_map import ColumnMap
 from schemas.store.files import read_store
 from schemas.store.mapped_tables import NEEDED_BY_TASK
 from schemas.store.store import Store
-from schemas.tables.prompts import PromptRow, content_id
+from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.sql_qa.shown_schema import shown_system
 from tasks.personal_data.scrub import Kind
 from tasks.personal_data.scrub_table import scrub_store
 from tasks.synthesize.own.identities import KEY_FILE
@@ -28,7 +27,6 @@ from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 
 STORES: Final = {"simulated": "simulated store", "olist": "olist store", "files": "store of the files"}
-"""How a store is called in messages."""
 REMEDIES: Final = {
     "simulated": "use more orders",
     "olist": "use a simulated store, the only one that knows who comes back (churn)",
@@ -50,17 +48,7 @@ class OpenedSource:
 
 
 def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progress: Progress) -> OpenedSource:
-    """Read or simulate what prompts are made from.
-
-    Args:
-        config: The source and its size.
-        seed: Source of all randomness; each task draws from its own generator, so that counts do not affect each other.
-        own: The shop's files where the source is `files`.
-        progress: Called before the work.
-
-    Raises:
-        InputError: A file cannot be read, or is not what it should be.
-    """
+    """Read or simulate what prompts are made from."""
     total = sum(config.counts.values())
     scrubbed: Counter[Kind] = Counter()
     if own is not None:
@@ -75,15 +63,12 @@ def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progr
     else:
         raise InputError(f"synthesize.source is {config.source!r} but no files are given; set synthesize.olist_dir")
     return OpenedSource(
-        store, lambda task, count: _of_store(config, task, count, store, seed, config.source), scrubbed=scrubbed
+        store, lambda task, count: _of_store(task, count, store, seed, config.source), scrubbed=scrubbed
     )
 
 
 def read_all(own: OwnFiles) -> None:
     """Read a shop's files as a run would that makes every prompt of them, and keep nothing.
-
-    Args:
-        own: The shop's files.
 
     Raises:
         InputError: A file cannot be read, or is not what it should be: as a run would say.
@@ -94,20 +79,10 @@ def read_all(own: OwnFiles) -> None:
             pass
 
 
-def _of_store(
-    config: SynthesizeConfig, task: TaskName, count: int, store: Store, seed: int, source: str
-) -> Iterator[PromptRow]:
+def _of_store(task: TaskName, count: int, store: Store, seed: int, source: str) -> Iterator[PromptRow]:
     if count:
         for example in EXAMPLE_MAKERS[task](store, random.Random(f"{seed}:{task}"), count):
-            yield _with_schema(config, as_prompt_row(example, source))
-
-
-def _with_schema(config: SynthesizeConfig, row: PromptRow) -> PromptRow:
-    if row.task != "sql_qa" or config.sql_schema != "needed":
-        return row
-    system = shown_system(row.prompt)
-    identity = content_id(row.task, system, row.prompt, row.reference)
-    return replace(row, prompt_id=identity, system=system)
+            yield as_prompt_row(example, source)
 
 
 def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Counter[Kind]) -> OpenedSource:
@@ -127,14 +102,14 @@ def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Coun
 
     def rows(task: TaskName, count: int) -> Iterator[PromptRow]:
         if simulated is not None and task in config.simulate:
-            yield from _of_store(config, task, count, simulated, seed, "simulated")
+            yield from _of_store(task, count, simulated, seed, "simulated")
             return
         if count:
             for row in own_prompts(own, task, count, random.Random(f"{seed}:{task}:rows"), skipped):
                 made[task] += 1
-                yield _with_schema(config, row)
+                yield row
         if not lacking[task]:
-            yield from _of_store(config, task, count - made[task], store, seed, SOURCE)
+            yield from _of_store(task, count - made[task], store, seed, SOURCE)
 
     def notes() -> list[str]:
         return [

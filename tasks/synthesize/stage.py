@@ -50,9 +50,6 @@ def run(
         served: A table of prompts from a served model's logs; None for none.
         own: The shop's files, where they are the source.
 
-    Returns:
-        The content of `summary.json`.
-
     Raises:
         InputError: The files of the source cannot be read, no task finds any material in them, or the paraphrasing
             endpoint fails.

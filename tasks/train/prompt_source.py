@@ -23,15 +23,6 @@ class PromptSource:
     """Source of prompts in rounds, from all rows in their natural mix or from each task separately."""
 
     def __init__(self, rows: Sequence[PromptRow], seed: int) -> None:
-        """Start at the first round.
-
-        Args:
-            rows: The training set.
-            seed: Decides, with the round number, the order of every queue.
-
-        Raises:
-            InputError: There are no rows.
-        """
         if not rows:
             raise InputError("the training set has 0 prompts; make one with `tucano synthesize` and `tucano curate`")
         self._rows = rows

@@ -25,11 +25,7 @@ Result = TypeVar("Result")
 
 
 def barrier(config: TrainConfig) -> None:
-    """Join the process group of this training, each process on its own GPU if there are any.
-
-    Raises:
-        InputError: There are fewer GPUs than processes.
-    """
+    """Join the process group of this training, each process on its own GPU if there are any."""
     if world_size() == 1:
         return
     import torch
@@ -63,15 +59,7 @@ def sampling_seed(seed: int, step: int, place: int) -> int:
 
 @contextmanager
 def ended_by_another(preemption: Preemption, leave: Callable[[], None]) -> Iterator[None]:
-    """Separate a failure of this process from the end of another, which libraries report as a lost connection.
-
-    Args:
-        preemption: Knows whether this process was asked to stop.
-        leave: Called if it was, to raise `Interrupted`.
-
-    Raises:
-        Interrupted: Another process of this training ended.
-    """
+    """Separate a failure of this process from the end of another, which libraries report as a lost connection."""
     try:
         yield
     except TucanoError:
@@ -83,9 +71,5 @@ def ended_by_another(preemption: Preemption, leave: Callable[[], None]) -> Itera
 
 
 def forward_exit() -> None:
-    """Stop after the first process, which reports what was saved.
-
-    Raises:
-        Interrupted: Always.
-    """
+    """Stop after the first process, which reports what was saved."""
     raise Interrupted("another process of this training ended; run the same command again to resume")

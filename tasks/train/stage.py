@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from schemas.audit_record import AuditRecord
 from schemas.config.workers import price_per_hour
 from schemas.disk import write_whole
 from schemas.errors import InputError
@@ -72,19 +71,6 @@ class StartedTraining:
 
 
 @dataclass(frozen=True)
-class _Planned:
-    """A training that may start."""
-
-    request: TrainRequest
-    rows: Sequence[PromptRow]
-    """The training prompts."""
-    audit: AuditRecord
-    folder: Path
-    """Folder of the request."""
-    channel: Channel
-
-
-@dataclass(frozen=True)
 class _Process:
     """A process of a training: the only one or the first of several, which keeps the checkpoints, or another."""
 
@@ -121,216 +107,195 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
         GateRefused: There is no audit of these rewards, a preflight check failed, or an alarm stopped the training.
         Interrupted: The machine is preempted; the work done is mirrored.
     """
-    planned = _plan(request_file, channel)
-    config = planned.request.config
-    barrier(config)
-    with memory_errors_translated(config), (_lead if rank() == 0 else _follow)(planned) as process:
+    training = _Training(request_file, channel)
+    barrier(training.config)
+    with memory_errors_translated(training.config), (training.lead if rank() == 0 else training.follow)() as process:
         with ended_by_another(process.preemption, process.leave):
-            prepared = _prepare(planned, process, start)
+            prepared = training.prepare(process, start)
             trainer, checkpoint = prepared.started.trainer, prepared.checkpoint
             if prepared.ended is None:
                 trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
         if process.held is not None:
             process.leave()
-            _finish(planned, process.held, prepared)
+            training.finish(process.held, prepared)
 
 
-def _plan(request_file: Path, channel: Channel) -> _Planned:
-    """Read the request, and refuse what cannot be trained before anything is loaded."""
-    request = TrainRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
-    rows = _rows_of(request, "train")
-    audit = require_audit(request.audit, request.spec, {row.task for row in rows})
-    if len(rows) < request.config.prompts_per_step:
-        raise InputError(
-            f"train.prompts_per_step is {request.config.prompts_per_step}, and there are {len(rows)} training prompts; "
-            "lower it, or make more with synthesize.counts"
-        )
-    return _Planned(request, rows, audit, request_file.parent, channel)
+class _Training:
+    """A training that may start."""
 
-
-def _rows_of(request: TrainRequest, split: str) -> list[PromptRow]:
-    rows = read_prompts(request.dataset / "data" / f"{split}.parquet")
-    wanted = [row for row in rows if not request.tasks or row.task in request.tasks]
-    if not wanted:
-        tasks = f" of {', '.join(request.tasks)}" if request.tasks else ""
-        raise InputError(
-            f"the {split} split of the dataset in {request.dataset} has no prompts{tasks}; make more with "
-            "synthesize.counts"
-        )
-    return wanted
-
-
-@contextmanager
-def _lead(planned: _Planned) -> Iterator[_Process]:
-    """Hold the training's lease in the block, alone or as the first of several processes."""
-    request, channel, config = planned.request, planned.channel, planned.request.config
-    preemption = Preemption(config.preemption.seconds, config.preemption.notice_url)
-    preemption.watch()
-    shutdown = GracefulShutdown(preemption, channel)
-    channel.progress(0, config.max_steps, "loading torch and TRL")
-    with acquire_training(request, planned.folder, channel, preemption) as held:
-        shutdown.with_training(held)
-        yield _Process(preemption, shutdown.stop_if_requested, held)
-
-
-@contextmanager
-def _follow(planned: _Planned) -> Iterator[_Process]:
-    """Train beside the first process, which writes the result; only a signal announces a preemption here."""
-    preemption = Preemption(planned.request.config.preemption.seconds)
-    preemption.watch()
-    yield _Process(preemption, forward_exit)
-
-
-def _prepare(planned: _Planned, process: _Process, start: Callable[[TrainingInputs], StartedTraining]) -> _Prepared:
-    """Build the trainer with all that watches it, and restore a checkpoint or check the first step."""
-    request, channel, config, held = planned.request, planned.channel, planned.request.config, process.held
-    refuse_small_card(config)
-    checkpoint, step = broadcast(lambda: (held.checkpoint, held.step) if held else (None, 0))
-    inputs = _load(planned, checkpoint)
-
-    from transformers import TrainerState
-
-    from tasks.train.resume.state_files import TRAINER_STATE_FILE
-    from tasks.train.watch.alarms import Alarms
-    from tasks.train.watch.checkpointer import watch
-
-    if checkpoint is not None:
-        channel.progress(step, config.max_steps, f"resumed at step {step}")
-    started = start(inputs)
-    selection = _selection(inputs, started.trainer)
-    alarms = Alarms(config.alarms, config.iterations)
-    priced = config.model_copy(update={"price_per_hour": _price_per_hour(request)})
-    keeper = held.keeper if held else None
-    checkpointer = watch(started.trainer, started.parts, selection, alarms, keeper, process.preemption, priced, channel)
-    if checkpoint is None:
-        # A resumed training has passed it, with the same code, data and recipe; a Spot machine would pay for it each
-        # time.
-        _check(planned, inputs.trainable, inputs.rewards, started.trainer)
-        return _Prepared(started, selection, alarms)
-    checkpointer.restore(checkpoint)
-    if held is not None and selection.best is not None:
-        held.retry_best_pin(selection.best.step)
-    # Where nothing is left to train, the Trainer would take one more step before it noticed.
-    over = step >= config.max_steps or selection.exhausted or alarms.stopped_by is not None
-    ended = TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE)) if over else None
-    return _Prepared(started, selection, alarms, checkpoint, ended)
-
-
-def _load(planned: _Planned, checkpoint: Path | None) -> TrainingInputs:
-    """Load the policy, and the rewards with the databases that queries run on."""
-    from tasks.train.backend.trainable import load_trainable
-
-    request, config = planned.request, planned.request.config
-    work = planned.folder / WORK_FOLDER
-    # Before any other import of TRL: Unsloth, if it is the backend, must be first.
-    trainable = load_trainable(
-        request.base, config, seed=request.seed, max_prompt_tokens=request.max_prompt_tokens, work=work
-    )
-
-    import torch
-    import transformers
-
-    from tasks.train.grpo.rewards import ComponentRewards
-
-    transformers.utils.logging.disable_progress_bar()
-    on_gpu = torch.cuda.is_available()
-    # On a GPU it would also fill all fresh memory.
-    torch.use_deterministic_algorithms(not on_gpu, warn_only=True)
-    rewards = ComponentRewards(Databases.open(request.store), request.spec, config)
-    return TrainingInputs(request, planned.rows, trainable, rewards, work, on_gpu, checkpoint, planned.channel)
-
-
-def _selection(inputs: TrainingInputs, trainer: Any) -> "Selection":
-    """Return the choice of the checkpoint by validation, which the first process does for all."""
-    from tasks.train.watch.validation import Selection, validate
-
-    request, config = inputs.request, inputs.request.config
-    rows = _rows_of(request, "validation")
-    return Selection(
-        lambda step: broadcast(
-            lambda: validate(
-                trainer.model,
-                inputs.trainable.tokenizer,
-                rows,
-                inputs.rewards.databases,
-                request.spec,
-                step=step,
-                temperature=request.validation_temperature,
-                max_tokens=config.max_completion_tokens,
-                batch_size=request.validation_batch_size,
-                seed=request.seed,
-                stock=config.stock_generation,
-                guided=config.guided,
+    def __init__(self, request_file: Path, channel: Channel) -> None:
+        """Read the request, and refuse what cannot be trained before anything is loaded."""
+        self.request = TrainRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
+        self.config = self.request.config
+        self.folder, self.channel = request_file.parent, channel
+        self.rows = self._rows_of("train")
+        self.audit = require_audit(self.request.audit, self.request.spec, {row.task for row in self.rows})
+        if len(self.rows) < self.config.prompts_per_step:
+            raise InputError(
+                f"train.prompts_per_step is {self.config.prompts_per_step}, and there are {len(self.rows)} training "
+                "prompts; lower it, or make more with synthesize.counts"
             )
-        ),
-        every=config.evaluate_every,
-        patience=config.patience,
-    )
+
+    def _rows_of(self, split: str) -> list[PromptRow]:
+        request = self.request
+        rows = read_prompts(request.dataset / "data" / f"{split}.parquet")
+        wanted = [row for row in rows if not request.tasks or row.task in request.tasks]
+        if not wanted:
+            tasks = f" of {', '.join(request.tasks)}" if request.tasks else ""
+            raise InputError(
+                f"the {split} split of the dataset in {request.dataset} has no prompts{tasks}; make more with "
+                "synthesize.counts"
+            )
+        return wanted
+
+    @contextmanager
+    def lead(self) -> Iterator[_Process]:
+        """Hold the training's lease in the block, alone or as the first of several processes."""
+        preemption = Preemption(self.config.preemption.seconds, self.config.preemption.notice_url)
+        preemption.watch()
+        shutdown = GracefulShutdown(preemption, self.channel)
+        self.channel.progress(0, self.config.max_steps, "loading torch and TRL")
+        with acquire_training(self.request, self.folder, self.channel, preemption) as held:
+            shutdown.with_training(held)
+            yield _Process(preemption, shutdown.stop_if_requested, held)
+
+    @contextmanager
+    def follow(self) -> Iterator[_Process]:
+        """Train beside the first process, which writes the result; only a signal announces a preemption here."""
+        preemption = Preemption(self.config.preemption.seconds)
+        preemption.watch()
+        yield _Process(preemption, forward_exit)
+
+    def prepare(self, process: _Process, start: Callable[[TrainingInputs], StartedTraining]) -> _Prepared:
+        """Build the trainer with all that watches it, and restore a checkpoint or check the first step."""
+        request, channel, config, held = self.request, self.channel, self.config, process.held
+        refuse_small_card(config)
+        checkpoint, step = broadcast(lambda: (held.checkpoint, held.step) if held else (None, 0))
+        inputs = self._load(checkpoint)
+
+        from transformers import TrainerState
+
+        from tasks.train.resume.state_files import TRAINER_STATE_FILE
+        from tasks.train.watch.alarms import Alarms
+        from tasks.train.watch.checkpointer import watch
+
+        if checkpoint is not None:
+            channel.progress(step, config.max_steps, f"resumed at step {step}")
+        started = start(inputs)
+        selection = self._selection(inputs, started.trainer)
+        alarms = Alarms(config.alarms, config.iterations)
+        priced = config.model_copy(update={"price_per_hour": _price_per_hour(request)})
+        keeper = held.keeper if held else None
+        checkpointer = watch(
+            started.trainer, started.parts, selection, alarms, keeper, process.preemption, priced, channel
+        )
+        if checkpoint is None:
+            # A resumed training has passed it, with the same code, data and recipe; a Spot machine would pay for it
+            # each time.
+            self._check(inputs, started.trainer)
+            return _Prepared(started, selection, alarms)
+        checkpointer.restore(checkpoint)
+        if held is not None and selection.best is not None:
+            held.retry_best_pin(selection.best.step)
+        # Where nothing is left to train, the Trainer would take one more step before it noticed.
+        over = step >= config.max_steps or selection.exhausted or alarms.stopped_by is not None
+        ended = TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE)) if over else None
+        return _Prepared(started, selection, alarms, checkpoint, ended)
+
+    def _load(self, checkpoint: Path | None) -> TrainingInputs:
+        """Load the policy, and the rewards with the databases that queries run on."""
+        from tasks.train.backend.trainable import load_trainable
+
+        request, work = self.request, self.folder / WORK_FOLDER
+        # Before any other import of TRL: Unsloth, if it is the backend, must be first.
+        trainable = load_trainable(
+            request.base, self.config, seed=request.seed, max_prompt_tokens=request.max_prompt_tokens, work=work
+        )
+
+        import torch
+        import transformers
+
+        from tasks.train.grpo.rewards import ComponentRewards
+
+        transformers.utils.logging.disable_progress_bar()
+        on_gpu = torch.cuda.is_available()
+        # On a GPU it would also fill all fresh memory.
+        torch.use_deterministic_algorithms(not on_gpu, warn_only=True)
+        rewards = ComponentRewards(Databases.open(request.store), request.spec)
+        return TrainingInputs(request, self.rows, trainable, rewards, work, on_gpu, checkpoint, self.channel)
+
+    def _selection(self, inputs: TrainingInputs, trainer: Any) -> "Selection":
+        """Return the choice of the checkpoint by validation, which the first process does for all."""
+        from tasks.train.watch.validation import Selection, validate
+
+        request, config = self.request, self.config
+        rows = self._rows_of("validation")
+        return Selection(
+            lambda step: broadcast(
+                lambda: validate(
+                    trainer.model,
+                    inputs.trainable.tokenizer,
+                    rows,
+                    inputs.rewards.databases,
+                    request.spec,
+                    step=step,
+                    temperature=request.validation_temperature,
+                    max_tokens=config.max_completion_tokens,
+                    batch_size=request.validation_batch_size,
+                    seed=request.seed,
+                    stock=config.stock_generation,
+                    guided=config.guided,
+                )
+            ),
+            every=config.evaluate_every,
+            patience=config.patience,
+        )
+
+    def _check(self, inputs: TrainingInputs, trainer: Any) -> None:
+        """Run the preflight in all processes at once, and write its results even if it refuses."""
+        from tasks.train.preflight.run import preflight
+
+        tokenizer, rewards = inputs.trainable.tokenizer, inputs.rewards
+        checks = preflight(trainer, tokenizer, self.request, self.audit, self.rows, rewards, self.channel.progress)
+        if rank() == 0:
+            write_whole(self.folder / PREFLIGHT_FILE, json.dumps(as_json(checks), indent=1, ensure_ascii=False))
+        refuse_if_failed(checks)
+
+    def finish(self, held: TrainingLease, prepared: _Prepared) -> None:
+        """Mirror the last checkpoint of a training that ended, and write its result."""
+        from tasks.policy.unpacked import unknown_to_engine
+        from tasks.train.resume.adapter_files import adapter_config
+
+        held.keeper.flush()
+        prepared.alarms.require_none_stopped(held.newest_step or None)
+        held.keeper.pin_newest("final")
+        request, selection, started = self.request, prepared.selection, prepared.started
+        state = started.trainer.state if prepared.ended is None else prepared.ended
+        if selection.best is None:
+            raise AssertionError("training ended without one evaluation, though its last step is always evaluated")
+        request.output.mkdir(parents=True, exist_ok=True)
+        selection.write_best(request.output / ADAPTER_FOLDER, adapter_config(started.trainer.model))
+        started.write(request.output)
+        summary = {
+            "seed": request.seed,
+            "algorithm": self.config.algorithm,
+            "audit": self.audit.model_dump(mode="json", include={"spec", "reward_version", "sheet_sha256", "raters"}),
+            "steps": state.global_step,
+            "chosen_step": selection.best.step,
+            "stopped_early": selection.exhausted,
+            "unknown_to_engine": unknown_to_engine(started.trainer.model, stock=self.config.stock_generation),
+            "validation": [validation.model_dump() for validation in selection.history],
+            "log": [_decided(entry) for entry in state.log_history if "loss" in entry],
+            **started.summary(),
+        }
+        # A resumed run reads its earlier entries from JSON, in another order.
+        (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1, sort_keys=True), encoding="utf-8")
 
 
 def _price_per_hour(request: TrainRequest) -> float:
     """Return this machine's price per hour: the Spot price if its end is announced."""
     spot = request.config.preemption.notice_url is not None
     return price_per_hour(request.prices, machine_device(), spot=spot, otherwise=request.config.price_per_hour)
-
-
-def _check(planned: _Planned, trainable: "Trainable", rewards: "ComponentRewards", trainer: Any) -> None:
-    """Run the preflight in all processes at once, and write its results even if it refuses."""
-    from tasks.train.preflight.run import PlannedTraining, preflight
-
-    request, rows = planned.request, planned.rows
-    training = PlannedTraining(
-        trainer=trainer,
-        audit=planned.audit,
-        spec=request.spec,
-        tokenizer=trainable.tokenizer,
-        base=request.base,
-        rows=rows,
-        rewards=rewards,
-        recipe=request.config,
-        max_prompt_tokens=request.max_prompt_tokens,
-        learning_rate=request.config.learning_rate_for(len(rows)),
-        seed=request.seed,
-    )
-    checks = preflight(training, planned.channel.progress)
-    if rank() == 0:
-        write_whole(planned.folder / PREFLIGHT_FILE, json.dumps(as_json(checks), indent=1, ensure_ascii=False))
-    refuse_if_failed(checks)
-
-
-def _finish(planned: _Planned, held: TrainingLease, prepared: _Prepared) -> None:
-    """Mirror the last checkpoint of a training that ended, and write its result.
-
-    Raises:
-        GateRefused: An alarm stopped it.
-    """
-    from tasks.policy.unpacked import unknown_to_engine
-    from tasks.train.resume.adapter_files import adapter_config
-
-    held.keeper.flush()
-    prepared.alarms.require_none_stopped(held.newest_step or None)
-    held.keeper.pin_newest("final")
-    request, selection, started = planned.request, prepared.selection, prepared.started
-    state = started.trainer.state if prepared.ended is None else prepared.ended
-    if selection.best is None:
-        raise AssertionError("training ended without one evaluation, though its last step is always evaluated")
-    request.output.mkdir(parents=True, exist_ok=True)
-    selection.write_best(request.output / ADAPTER_FOLDER, adapter_config(started.trainer.model))
-    started.write(request.output)
-    summary = {
-        "seed": request.seed,
-        "algorithm": request.config.algorithm,
-        "audit": planned.audit.model_dump(mode="json", include={"spec", "reward_version", "sheet_sha256", "raters"}),
-        "steps": state.global_step,
-        "chosen_step": selection.best.step,
-        "stopped_early": selection.exhausted,
-        "unknown_to_engine": unknown_to_engine(started.trainer.model, stock=request.config.stock_generation),
-        "validation": [validation.model_dump() for validation in selection.history],
-        "log": [_decided(entry) for entry in state.log_history if "loss" in entry],
-        **started.summary(),
-    }
-    # A resumed run reads its earlier entries from JSON, in another order.
-    (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1, sort_keys=True), encoding="utf-8")
 
 
 def _decided(entry: Mapping[str, Any]) -> dict[str, Any]:

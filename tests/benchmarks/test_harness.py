@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness import Report, map_in_processes, run_benchmark
-from benchmarks.result import read_result
+from benchmarks.harness import Report, map_in_processes, read_result, run_benchmark
 from schemas.errors import InputError
 
 PACKAGE = "benchmarks.speed"
@@ -38,7 +37,7 @@ def test_the_kept_result_is_what_was_printed(tmp_path: Path, capsys: pytest.Capt
     assert result is not None
     assert result.printed == stripped(capsys.readouterr().out)
     assert (result.command, result.missed) == ("make bench NAME=speed", 0)
-    assert re.fullmatch(r"[0-9a-f]{7,}\+? of \d{4}-\d\d-\d\d", result.commit)
+    assert re.fullmatch(r"[0-9a-f]{7,}\+? \(tree [0-9a-f]{7,}\) of \d{4}-\d\d-\d\d", result.commit)
     assert "22,222" in "\n".join(result.printed)
 
 
@@ -85,4 +84,4 @@ def test_the_name_of_the_machine_is_not_kept(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_results_of_processes_are_in_the_order_of_the_items() -> None:
-    assert list(map_in_processes(abs, [-3, 2, -1, 0], 2, "numbers", chunk=2)) == [3, 2, 1, 0]
+    assert list(map_in_processes(abs, [-3, 2, -1, 0], "numbers", chunk=2)) == [3, 2, 1, 0]

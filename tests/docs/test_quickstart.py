@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from schemas.source import REPOSITORY
-from tests.small_pipeline import command
 
 DOCS = REPOSITORY / "docs"
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
@@ -50,11 +49,6 @@ def test_every_command_of_the_quickstart_does_what_the_page_says(tmp_path: Path)
     assert [name for name in MADE if not (tmp_path / name).is_file()] == []
 
 
-def test_the_whole_job_is_what_the_pipelines_test_runs() -> None:
-    assert WHOLE_JOB in commands(DOCS / "quickstart.md")
-    assert command(Path("state"))[3:5] == shlex.split(WHOLE_JOB)[1:3]
-
-
 def test_every_target_that_a_page_names_is_there() -> None:
     targets = {*TARGET.findall((REPOSITORY / "Makefile").read_text(encoding="utf-8"))}
     pages = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", REPOSITORY / "AGENTS.md", *DOCS.rglob("*.md")]
@@ -62,7 +56,3 @@ def test_every_target_that_a_page_names_is_there() -> None:
         name for page in pages for name in re.findall(r"(?:`|\$ )make ([a-z][a-z-]*)", page.read_text(encoding="utf-8"))
     }
     assert named <= targets
-
-
-def test_the_page_in_portuguese_has_the_same_commands() -> None:
-    assert commands(DOCS / "pt-BR" / "quickstart.md") == commands(DOCS / "quickstart.md")

@@ -64,17 +64,3 @@ def test_no_page_loads_anything_from_another_server(site: Path) -> None:
     }
     assert found == set()
     assert [file.name for file in site.rglob("*.css") if IMPORTED.search(file.read_text(encoding="utf-8"))] == []
-
-
-def test_the_theme_finds_no_reason_to_load_a_library_from_another_server(site: Path) -> None:
-    """Its script asks for four, each for elements of one class, unless a page brings the library."""
-    script = "".join(file.read_text(encoding="utf-8") for file in (site / "assets" / "javascripts").glob("bundle*.js"))
-    libraries = set(re.findall(r"https://(?:unpkg\.com|cdn\.jsdelivr\.net)/(\w+)", script))
-    # ResizeObserver is in every browser since 2020; pyodide brings ace with it.
-    assert libraries == {"ace", "glightbox", "mermaid", "pyodide", "resize"}
-    for page in site.rglob("*.html"):
-        loads = Loads(page)
-        assert not loads.classes & {"glightbox", "pyodide"}, page
-        local = [(page.parent / address).resolve() for address in loads.addresses if address.endswith("/mermaid.js")]
-        assert "mermaid" not in loads.classes or local == [site / "mermaid.js"], page
-    assert (site / "mermaid.js").stat().st_size

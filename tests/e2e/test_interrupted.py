@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.preemption.command import Blow, strike, verdict
+from benchmarks.checkpoints.commands import Blow, strike, verdict
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
@@ -20,5 +20,5 @@ def test_a_retraining_ends_at_any_signal_and_where_its_server_is_lost(tmp_path: 
         Blow("base: ./", 0.5, signal.SIGTERM),
     ]
     for blow in blows:
-        struck = strike(tmp_path / "state", (), blow, ends=True)
-        assert verdict(blow, struck, ends=True) == "yes", struck
+        struck = strike(tmp_path / "state", blow)
+        assert verdict(blow, struck) == "yes", struck

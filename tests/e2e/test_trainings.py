@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.preemption.runs import Moment, Strike, request_again, run
+from benchmarks.checkpoints.trainings import Moment, Strike, request_again, run
 from flows.runtime.session import mlflow_store
 from schemas.config.config import StateConfig
 from schemas.config.profiles import load_config
@@ -189,7 +189,7 @@ def test_dpo_trains_on_pairs_of_the_base_policys_own_completions(
 def test_a_training_killed_four_times_ends_with_the_same_bytes_as_an_uninterrupted_one(
     root: Path, finished: Ended, tmp_path: Path
 ) -> None:
-    """The kills that `benchmarks.preemption` repeats at random moments.
+    """The kills that `benchmarks.checkpoints` repeats at random moments.
 
     Whether a kill comes a moment before or after the end of a save is not decided here, and nothing depends on it.
     """

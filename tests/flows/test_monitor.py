@@ -18,11 +18,10 @@ from prefect.events.schemas.automations import AutomationCore
 
 from flows.monitor import monitor
 from flows.runtime.events import DRIFT_EVENT
-from flows.stages.monitor import Monitored, scrubbed_texts
+from flows.stages.monitor import Monitored
 from schemas.config.config import Config
 from schemas.errors import InputError
 from tasks.lineage.store.artifacts import ArtifactStore
-from tasks.monitor import stage as monitor_stage
 from tests.flows.monitored import MODEL, World, shared_world
 from tests.flows.prefect_state import prefect_state
 from tests.tasks.monitor.logged import PUSH, answer, write_log
@@ -141,23 +140,6 @@ def test_drift_is_reported_once_for_each_alarm(
     assert len(retraining.started(2)) == 2
 
 
-def test_logs_that_are_changed_between_hashing_and_reading_are_not_kept(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    logs = write_log(tmp_path / "log.jsonl", lines(range(2)))
-    read = monitor_stage.run
-
-    def change_and_run(*arguments: Any, **options: Any) -> Any:
-        logs.write_bytes(logs.read_bytes().replace(b"800.0", b"900.0"))
-        return read(*arguments, **options)
-
-    before = {record.sha256 for record in ArtifactStore(world.root / "artifacts").records("monitoring")}
-    monkeypatch.setattr(monitor_stage, "run", change_and_run)
-    with pytest.raises(InputError, match="were changed while they were read"):
-        run(world, logs)
-    assert {record.sha256 for record in ArtifactStore(world.root / "artifacts").records("monitoring")} == before
-
-
 def test_an_event_that_the_server_does_not_take_is_sent_by_the_next_run(
     world: World,
     tmp_path: Path,
@@ -181,23 +163,6 @@ def test_an_event_that_the_server_does_not_take_is_sent_by_the_next_run(
     assert run(world, bad).stage.reused
     assert "on-drift waits" in capsys.readouterr().err
     assert len(retraining.started(1)) == 1
-
-
-def test_an_event_for_which_no_automation_waits_is_sent_again(
-    world: World, tmp_path: Path, retraining: Retraining, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # As on the server of a session's own.
-    retraining.waits(enabled=False)
-    bad = write_log(tmp_path / "log.jsonl", lines(range(5), completion=f"{GARBAGE} Abraços."))
-    for _ in range(2):
-        run(world, bad)
-        assert "no automation of this run's Prefect server waits" in capsys.readouterr().err
-    retraining.waits(enabled=True)
-    run(world, bad)
-    assert "on-drift waits" in capsys.readouterr().err
-    assert len(retraining.started(1)) == 1
-    run(world, bad)
-    assert "sent before" in capsys.readouterr().err
 
 
 def test_silence_is_an_alarm_of_the_same_logs_and_of_none(
@@ -240,20 +205,3 @@ def test_missing_inputs_are_named(world: World, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="line 2: prompt is missing"):
         run(world, broken)
     assert {record.sha256 for record in ArtifactStore(world.root / "artifacts").records("monitoring")} == before
-
-
-def test_a_champion_whose_answers_are_lost_is_named(world: World, tmp_path: Path) -> None:
-    logs = write_log(tmp_path / "log.jsonl", lines(range(1)))
-    home = world.root / "artifacts" / "answers" / world.answers.sha256
-    aside = home.rename(tmp_path / "aside")
-    try:
-        with pytest.raises(InputError, match="what version 1 of tucano2-commerce promised cannot be read"):
-            run(world, logs)
-    finally:
-        aside.rename(home)
-
-
-def test_scrubbing_leaves_what_it_is_given(world: World) -> None:
-    texts = pl.Series("t", [f"meu CPF é {CPF}", "nada"])
-    assert scrubbed_texts(texts).to_list() == ["meu CPF é [CPF]", "nada"]
-    assert texts.to_list() == [f"meu CPF é {CPF}", "nada"]

@@ -53,18 +53,6 @@ def test_new_prompts_let_the_libraries_load_before_curate(
     assert expected == ([] if reused else ["libraries"])
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [("workers.training=training/train", "state.artifacts=/shared"), ("train.interpreter=/other/bin/python",)],
-    ids=["another machine", "another interpreter"],
-)
-def test_remote_children_load_no_libraries_here(
-    settings: tuple[str, ...], expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _until_curate(_config(tmp_path, *settings), monkeypatch, reused=False)
-    assert expected == []
-
-
 class _Recorded:
     """In place of MLflow: keeps the settings that it is given."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from schemas.source import REPOSITORY
-from tests.infra.cloud import COMMANDS, Cloud, environment, finish, operating_system, start
+from tests.infra.cloud import Cloud, environment, finish, operating_system, start
 
 pytestmark = [
     pytest.mark.integration,
@@ -50,30 +50,6 @@ def test_the_l4_asks_for_runs_that_wait_now_and_for_those_under_way(cloud: Cloud
     assert f"Basic {base64.b64encode(b'ana:secret').decode()}" in cloud.authorization
 
 
-def test_the_l4_goes_too_when_the_server_is_away_for_good_but_not_for_a_moment(cloud: Cloud) -> None:
-    cloud.runs = [None, None, None, 1, None]
-    code, _, _ = finish(start("l4.sh", "work", variables=environment(cloud)))
-    assert code == 0
-    assert cloud.lines()[-1] == "size 0"
-    assert len(cloud.asked) == 4 + 4
-
-
-def test_the_l4_keeps_asking_to_go_until_google_agrees(cloud: Cloud) -> None:
-    cloud.refusals = 2
-    code, _, log = finish(start("l4.sh", "work", variables=environment(cloud)))
-    assert code == 0
-    assert cloud.lines()[-1] == "size 0"
-    assert log.count("could not be resized to 0; trying again") == 2
-
-
-def test_a_worker_that_ends_by_itself_is_started_again(cloud: Cloud) -> None:
-    cloud.runs = [1, 1, 0]
-    short = '#!/usr/bin/env bash\necho "worker" >>"$LOG"\n'
-    code, _, _ = finish(start("l4.sh", "work", variables=environment(cloud, short)))
-    assert code == 0
-    assert cloud.lines().count("worker") > 2
-
-
 def test_the_small_machine_wakes_the_l4_when_a_run_waits_and_only_then(cloud: Cloud) -> None:
     cloud.runs = [0, None, 0, 1]
     process = start("l4.sh", "wake", variables=environment(cloud))
@@ -107,27 +83,6 @@ def test_the_small_machine_sends_an_l4_away_that_did_not_go_by_itself(cloud: Clo
     assert log.count("could not be resized to 0; trying again") == 1
 
 
-def test_the_small_machine_leaves_an_l4_alone_that_trains(cloud: Cloud) -> None:
-    cloud.runs, cloud.under_way = [0], [1, 1, 1, 1, 1, 1, 0, 0, 0]
-    watched(cloud, 1)
-    assert len(cloud.asked) >= 2 * 9
-
-
-def test_an_l4_that_takes_no_run_goes_and_comes_again_after_a_rest(cloud: Cloud) -> None:
-    cloud.runs, cloud.machines = [1], 1
-    sizes, log = watched(cloud, 5)
-    assert sizes == ["size 1", "size 1", "size 1", "size 0", "size 1"]
-    assert "1 runs wait, and the L4 takes none: see its log" in log
-    # Three looks, the one that sends it away, four of rest, and the next: each asks for two counts.
-    assert len(cloud.asked) >= 2 * 9
-
-
-def test_while_google_has_no_l4_to_give_the_small_machine_goes_on_asking_for_one(cloud: Cloud) -> None:
-    cloud.runs, cloud.machines = [1], 0
-    sizes, _ = watched(cloud, 6)
-    assert set(sizes) == {"size 1"}
-
-
 def started(
     cloud: Cloud, fails: str = "", driver: str = "580.95.05", ends_with: str = "0"
 ) -> tuple[int, list[str], str]:
@@ -150,49 +105,6 @@ def test_a_machine_whose_container_has_ended_well_leaves_the_groups_size_to_it(c
     assert "size 0" not in lines
 
 
-@pytest.mark.parametrize("step", ["cos-extensions install", "docker pull", "docker run"])
-def test_a_start_that_fails_is_tried_again_and_then_the_machine_goes(cloud: Cloud, step: str) -> None:
-    cloud.refusals = 1
-    code, lines, log = started(cloud, fails=step)
-    assert code != 0
-    assert lines.count(step) == 4
-    assert lines[-1] == "size 0"
-    assert "the L4 could not be started" in log
-
-
-def test_a_container_that_always_fails_is_not_started_for_ever(cloud: Cloud) -> None:
-    code, lines, _ = started(cloud, ends_with="2")
-    assert code != 0
-    assert lines.count("docker run") == 4
-    assert lines[-1] == "size 0"
-
-
-def test_a_driver_that_is_too_old_is_reported_and_the_machine_goes(cloud: Cloud) -> None:
-    code, lines, log = started(cloud, driver="570.10")
-    assert (code, lines[-1]) == (1, "size 0")
-    assert "the driver is 570.10, and CUDA 13 needs 580 or newer" in log
-
-
-def test_a_machine_that_google_takes_back_leaves_the_groups_size_so_that_another_comes(cloud: Cloud) -> None:
-    cloud.preempted = "TRUE"
-    _, lines, _ = started(cloud, ends_with="137")
-    assert "size 0" not in lines
-
-
-@pytest.mark.parametrize("fails", ["", "docker compose"], ids=["there", "missing"])
-def test_the_small_machine_installs_what_compose_needs_where_any_of_it_is_missing(cloud: Cloud, fails: str) -> None:
-    variables = environment(cloud) | {"STUB_FAILS": fails}
-    for name in ("apt-get", "docker"):
-        stub = Path(variables["PATH"].partition(":")[0]) / name
-        stub.write_text(COMMANDS, encoding="utf-8")
-        stub.chmod(0o755)
-    script = REPOSITORY / "infra" / "terraform" / "scripts" / "server-startup.sh"
-    code, _, log = finish(start(str(script), variables=variables))
-    assert code == 0, log
-    installed = [line for line in cloud.lines() if line.startswith("apt-get")]
-    assert installed == (["apt-get update", "apt-get install"] if fails else [])
-
-
 @pytest.mark.parametrize("script", [("worker.sh", "l4-spot"), ("l4.sh", "work")], ids=["cpu", "l4"])
 def test_a_container_that_is_asked_to_end_waits_for_a_run_that_saves_its_work(
     cloud: Cloud, script: tuple[str, ...]
@@ -212,12 +124,6 @@ def test_a_command_gets_the_secrets_that_its_environment_names(cloud: Cloud) -> 
     code, out, _ = finish(start("with-secrets.sh", "printenv", "MLFLOW_TRACKING_PASSWORD", variables=variables))
     assert (code, out) == (0, "value of one/versions/latest\n")
     assert "Bearer token" in cloud.authorization
-
-
-def test_without_names_of_secrets_a_command_runs_as_it_is_and_nobody_is_asked(cloud: Cloud) -> None:
-    code, out, _ = finish(start("with-secrets.sh", "echo", "two words", variables=environment(cloud)))
-    assert (code, out) == (0, "two words\n")
-    assert cloud.authorization == []
 
 
 def test_a_secret_that_cannot_be_read_is_named_and_the_command_does_not_run(cloud: Cloud) -> None:
@@ -265,11 +171,3 @@ def test_mlflows_worker_is_no_administrator_and_has_the_password_of_the_last_sta
     assert (code, out[:10]) == (0, "none none "), log
     assert store.authenticate_user("gateway", "to read with")
     assert not store.get_user("gateway").is_admin
-
-
-@pytest.mark.parametrize("missing", ["L4_GROUP", "PREFECT_API_URL"])
-def test_a_setting_that_is_missing_is_named(cloud: Cloud, missing: str) -> None:
-    variables = {name: value for name, value in environment(cloud).items() if name != missing}
-    code, _, log = finish(start("l4.sh", "wake", variables=variables))
-    assert code != 0
-    assert f"{missing}: is not set" in log

@@ -1,10 +1,7 @@
 """What Terraform makes is closed to the world, narrow in its rights, and complete."""
 
 import re
-import shutil
-import subprocess
 from collections import defaultdict
-from ipaddress import ip_network
 from typing import Any
 
 import hcl2
@@ -58,17 +55,6 @@ def granted() -> dict[str, set[str]]:
             for account, people in who:
                 roles[account or people] |= {f"{role} on {on}" for role in what}
     return roles
-
-
-@pytest.mark.skipif(shutil.which("terraform") is None, reason="no terraform on this machine")
-def test_terraform_files_are_formatted() -> None:
-    done = subprocess.run(
-        ["terraform", f"-chdir={TERRAFORM}", "fmt", "-check", "-recursive"],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("name", ["state", "serving"])
@@ -136,52 +122,6 @@ def test_terraforms_state_holds_no_secret() -> None:
     assert not [name for name in blocks("variable", "") if re.search("password|secret|auth", name)]
 
 
-def test_the_l4_is_one_spot_machine_that_sizes_itself() -> None:
-    template = blocks("resource", "google_compute_instance_template")["l4"]
-    assert unquoted(template["machine_type"]) == "g2-standard-4"
-    assert unquoted(template["scheduling"][0]["provisioning_model"]) == "SPOT"
-    assert "access_config" not in template["network_interface"][0]
-    group = blocks("resource", "google_compute_instance_group_manager")["l4"]
-    assert group["target_size"] == 0
-    assert "target_size" in str(group["lifecycle"][0]["ignore_changes"])
-
-
-def test_people_reach_the_small_machine_alone_and_it_starts_when_packages_can_be_had() -> None:
-    tunnel = blocks("resource", "google_compute_firewall")["tunnel"]
-    assert [account_of(each) for each in tunnel["target_service_accounts"]] == ["server"]
-    server = blocks("resource", "google_compute_instance")["server"]
-    assert "google_compute_router_nat.team" in str(server["depends_on"])
-
-
-def test_what_people_give_terraform_is_asked_for_once_and_kept_out_of_git() -> None:
-    example = (TERRAFORM / "terraform.tfvars.example").read_text(encoding="utf-8")
-    variables = blocks("variable", "")
-    given = set(re.findall(r"^(\w+) += ", example, re.MULTILINE))
-    needed = {name for name, body in variables.items() if "default" not in body}
-    assert needed | {"operators"} == given
-    assert set(re.findall(r"^#(\w+) += ", example, re.MULTILINE)) <= set(variables)
-    assert "*.tfvars" in (REPOSITORY / ".gitignore").read_text(encoding="utf-8").splitlines()
-    assert "-var" not in (REPOSITORY / "infra" / "README.md").read_text(encoding="utf-8")
-
-
-def test_jobs_of_vertex_ai_reach_the_servers_from_a_network_that_is_joined_to_ours() -> None:
-    firewalls, address = blocks("resource", "google_compute_firewall"), "google_compute_global_address"
-    joined = blocks("resource", address)["jobs"]
-    text = (TERRAFORM / "vertex.tf").read_text(encoding="utf-8")
-    ours = unquoted(blocks("resource", "google_compute_subnetwork")["team"]["ip_cidr_range"])
-    theirs = "/".join(re.findall(r'address = "([\d.]+)", prefix_length = (\d+)', text)[0])
-    assert not ip_network(theirs).overlaps(ip_network(ours))
-    assert (joined["address"], joined["prefix_length"]) == ("${local.jobs.address}", "${local.jobs.prefix_length}")
-    assert unquoted(joined["purpose"]) == "VPC_PEERING"
-    ranges = blocks("resource", "google_service_networking_connection")["jobs"]["reserved_peering_ranges"]
-    assert f"{address}.jobs" in str(ranges)
-    rule = firewalls["jobs_to_servers"]
-    # A rule by service accounts never matches the machines of a network that is joined.
-    assert [unquoted(each) for each in rule["source_ranges"]] == ["${local.jobs.address}/${local.jobs.prefix_length}"]
-    assert "source_service_accounts" not in rule
-    assert rule["allow"] == firewalls["l4_to_servers"]["allow"]
-
-
 def test_start_up_scripts_read_only_what_terraform_sets() -> None:
     script = (TERRAFORM / "scripts" / "l4-startup.sh").read_text(encoding="utf-8")
     metadata = blocks("resource", "google_compute_instance_template")["l4"]["metadata"]
@@ -193,53 +133,3 @@ def test_start_up_scripts_read_only_what_terraform_sets() -> None:
     read = set(re.findall(r"attribute (tucano-[\w-]+)", script))
     assert read == {unquoted(name) for name in engine if unquoted(name).startswith("tucano-")}
     assert unquoted(blocks("variable", "")["mlflow_pages"]["default"]) == "http://localhost:5000"
-
-
-APIS = {
-    "google_cloud_run": "run",
-    "google_artifact_registry_repository": "artifactregistry",
-    "google_compute": "compute",
-    "google_project_iam_custom_role": "iam",
-    "google_project_iam_member": "cloudresourcemanager",
-    "google_secret_manager": "secretmanager",
-    "google_service_account": "iam",
-    "google_service_networking": "servicenetworking",
-    "google_storage": "storage",
-}
-
-
-def test_every_api_that_is_used_is_enabled_before() -> None:
-    text = "\n".join(file.read_text(encoding="utf-8") for file in FILES)
-    resources = dict(re.findall(r'^resource "(\w+)" "\w+" \{$()', text, re.MULTILINE))
-    services = blocks("resource", "google_project_service")["used"]["for_each"]
-    enabled = set(re.findall(r'"(\w+)\.googleapis\.com"', str(services)))
-    del resources["google_project_service"]
-    for kind in resources:
-        needed = [api for prefix, api in APIS.items() if kind.startswith(prefix)]
-        assert needed, kind
-        assert set(needed) <= enabled, kind
-    # To write logs, and to reach a machine through the tunnel, is in a role only.
-    assert {"logging", "iap"} <= enabled
-
-
-def test_every_resource_waits_until_the_apis_are_enabled() -> None:
-    text = "\n".join(file.read_text(encoding="utf-8") for file in FILES)
-    bodies = {
-        f"{kind}.{name}": body
-        for kind, name, body in re.findall(r'^resource "(\w+)" "(\w+)" \{\n(.*?)^\}', text, re.MULTILINE | re.DOTALL)
-    }
-    assert len(bodies) == len(re.findall(r'^resource "', text, re.MULTILINE))
-    waiting = {"google_project_service.used"}
-    while True:
-        more = {name for name, body in bodies.items() if any(re.search(rf"\b{other}\b", body) for other in waiting)}
-        if more <= waiting:
-            break
-        waiting |= more
-    assert set(bodies) == waiting
-
-
-def test_every_variable_of_terraform_is_used_and_documented() -> None:
-    text = "\n".join(file.read_text(encoding="utf-8") for file in FILES)
-    for name, body in blocks("variable", "").items():
-        assert body["description"], name
-        assert f"var.{name}" in text, name

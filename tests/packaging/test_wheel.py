@@ -128,8 +128,6 @@ def test_commands_find_what_they_read(installed: Installed) -> None:
         ("init", "store", "--out", "shop"): {0},
         ("audit", "record", "--task", "sentiment"): {0},
         ("benchmark", "write", "--out", "benchmark", "--per-task", "1", "--orders", "200"): {0},
-        # Only a clone has a scoreboard.
-        ("benchmark", "scoreboard"): {2},
     }
     for command, codes in ends.items():
         ended = installed.tucano(*command)

@@ -5,26 +5,12 @@ from pathlib import Path
 import pytest
 
 from schemas import disk
-from schemas.disk import locked, replace_whole, synchronize, write_whole
+from schemas.disk import locked, replace_whole, write_whole
 from schemas.errors import Interrupted
 from tests.small_disk import fill, mounted_disk
 
 
-def test_a_file_and_a_folder_are_waited_for_and_nothing_stays_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_bytes(b"bytes")
-    synced: list[tuple[int, int]] = []
-    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append((descriptor, os.fstat(descriptor).st_ino)))
-    for path in (tmp_path / "file", tmp_path):
-        synchronize(path)
-        descriptor, found = synced.pop()
-        assert found == path.stat().st_ino
-        with pytest.raises(OSError, match="Bad file descriptor"):
-            os.fstat(descriptor)
-
-
-def test_what_replaces_a_file_has_its_permissions_and_is_behind_its_link(tmp_path: Path) -> None:
+def test_a_replaced_file_keeps_permissions_and_link(tmp_path: Path) -> None:
     file, link = tmp_path / "file", tmp_path / "link"
     file.write_bytes(b"before")
     file.chmod(0o640)

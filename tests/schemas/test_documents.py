@@ -46,18 +46,11 @@ def test_a_reference_without_one_of_its_keys_is_refused(task: TaskName) -> None:
         ("extraction", {"rating": 6}),
         ("extraction", {"rating": True}),
         ("extraction", {"fields": {"sentiment": "feliz"}}),
-        ("extraction", {"fields": {"churn_risk": 1.5}}),
-        ("extraction", {"fields": {"delivery_issue": "delivery_issue"}}),
         ("extraction", {"fields": {"delivery_isue": True}}),
         ("extraction", {"fields": []}),
-        ("sql_qa", {"sql": ""}),
         ("sql_qa", {"sql": 3}),
-        ("insights", {"facts": "4,5"}),
-        ("insights", {"facts": [None]}),
         ("insights", {"facts": [float("nan")]}),
-        ("push", {"offer": 10}),
         ("sentiment", {"score": 0.2}),
-        ("sentiment", {"polarity": "positivo"}),
         ("churn", {"churn": 1}),
     ],
 )
@@ -71,13 +64,6 @@ def test_no_message_repeats_a_text() -> None:
     with pytest.raises(ValidationError) as refused:
         rollout("extraction", {"rating": None, "fields": {"sentiment": secret}})
     assert secret not in refused.value.errors(include_url=False, include_input=False)[0]["msg"]
-
-
-def test_a_paired_score_keeps_what_else_is_known_of_it() -> None:
-    line = '{"prompt_id":"p","task":"push","seed":1,"sample":0,"score":1,"truth":0.5,"decoding":"greedy","stop":"eos"}'
-    score = PairedScore.model_validate_json(line, strict=True)
-    assert (score.truth, score.decoding) == (0.5, "greedy")
-    assert score.model_extra == {"stop": "eos"}
 
 
 @pytest.mark.parametrize("value", ["true", '"1"', "NaN", "1.001", "-0.001", "Infinity"])

@@ -43,7 +43,7 @@ def test_it_is_empty_private_and_gone_after_the_block(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_process_left_is_gone_and_what_a_living_one_has_stays(tmp_path: Path) -> None:
+def test_folders_of_killed_processes_go_and_those_of_living_ones_stay(tmp_path: Path) -> None:
     with another_process(tmp_path) as (kept, _), another_process(tmp_path) as (left, process):
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -63,7 +63,7 @@ def test_an_empty_folder_is_removed_once_no_process_can_be_just_beginning(tmp_pa
         assert new.exists()
 
 
-def test_what_is_not_ours_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_programs_folders_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = tmp_path / "theirs"
     (theirs / "content").mkdir(parents=True)
     (tmp_path / "tucano-symlink1").symlink_to(theirs)

@@ -25,7 +25,7 @@ from schemas.shown_text import as_shown
         ("\U000e0041", "\\U000e0041"),
     ],
 )
-def test_what_commands_a_terminal_is_spelled_out(text: str, shown: str) -> None:
+def test_control_characters_are_spelled_out(text: str, shown: str) -> None:
     assert as_shown(text) == shown
 
 

@@ -1,23 +1,17 @@
 """A key changes with the code and the data that decide, and with no word that is said of them."""
 
 import ast
-import io
 import threading
 import time
-import tokenize
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from schemas import source
-from schemas.source import ATTEMPTS, NOT_IN_KEY, PACKAGES, REPOSITORY, source_digest, source_files
-
-Position = tuple[int, int]
+from schemas.source import ATTEMPTS, source_digest, source_files
 
 FILES = {
     "tasks/__init__.py": "",
@@ -88,22 +82,6 @@ def test_a_closure_has_all_that_is_imported_and_declared(repository: Path) -> No
     assert list(source_files("tasks.curate.words")) == ["tasks", "tasks.curate", "tasks.curate.words"]
 
 
-def test_modules_that_are_found_by_name_are_in_the_closure_with_what_they_import(repository: Path) -> None:
-    for package in ("tasks/named", "tasks/named/one", "tasks/named/other"):
-        write(repository, f"{package}/__init__.py", "")
-    assert list(source_files("tasks.curate.by_name")) == [
-        "tasks",
-        "tasks.curate",
-        "tasks.curate.by_name",
-        "tasks.curate.words",
-        "tasks.named",
-        "tasks.named.one",
-        "tasks.named.one.rule",
-        "tasks.named.other",
-        "tasks.named.other.rule",
-    ]
-
-
 @pytest.mark.parametrize("changed", ["tasks/curate/late.py", "tasks/curate/__init__.py", "data/one.txt"])
 def test_the_digest_changes_with_each_part(repository: Path, changed: str) -> None:
     before = source_digest("tasks.curate.stage")
@@ -116,21 +94,6 @@ def test_the_digest_changes_with_nothing_else(repository: Path, changed: str) ->
     before = source_digest("tasks.curate.stage")
     write(repository, changed, "x = 7\n")
     assert source_digest("tasks.curate.stage") == before
-
-
-def test_a_new_file_of_a_declared_folder_and_a_new_name_of_a_module_count(repository: Path) -> None:
-    digests = [source_digest("tasks.curate.stage")]
-    write(repository, "data/lists/three.txt", "3")
-    digests.append(source_digest("tasks.curate.stage"))
-    write(repository, "tasks/curate/renamed.py", FILES["tasks/curate/words.py"])
-    write(repository, "tasks/curate/stage.py", FILES["tasks/curate/stage.py"].replace("words", "renamed"))
-    digests.append(source_digest("tasks.curate.stage"))
-    assert len(set(digests)) == 3
-
-
-def test_order_and_repetition_of_entries_do_not_count(repository: Path) -> None:
-    first, other = "tasks.curate.words", "tasks.curate.split"
-    assert source_digest(first, other) == source_digest(other, first, first)
 
 
 def test_two_threads_never_parse_at_once(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,26 +149,32 @@ def test_a_thread_of_a_library_that_parses_meanwhile_ends_no_stage(
         ("tasks/curate/words.py", 'FOUND_MODULES = ("tasks.*.no",)\n', r"names 'tasks\.\*\.no', which is no module"),
     ],
 )
-def test_what_cannot_be_read_is_named(repository: Path, name: str, text: str, words: str) -> None:
+def test_unreadable_modules_are_named(repository: Path, name: str, text: str, words: str) -> None:
     write(repository, name, text)
     with pytest.raises(ValueError, match=words):
         source_digest("tasks.curate.stage")
 
 
-def test_a_module_that_is_left_out_counts_where_it_is_named(repository: Path) -> None:
-    write(repository, "schemas/__init__.py", "")
-    write(repository, "schemas/errors.py", "import schemas.other\n")
-    write(repository, "schemas/other.py", "")
-    write(repository, "tasks/curate/words.py", "import schemas.errors\n")
-    assert not {"schemas.errors", "schemas.other"} & source_files("tasks.curate.stage").keys()
-    assert {"schemas.errors", "schemas.other"} <= source_files("tasks.curate.stage", "schemas.errors").keys()
+def test_a_file_that_the_environment_names_is_in_the_key_by_its_content_and_only_while_it_is_named(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = 'DATA_FILES = ("$TUCANO_OF_THE_TEST",)\n'
+    digests = []
+    for name, content in ((None, ""), ("one", "1"), ("two", "1"), ("one", "2")):
+        if name is not None:
+            (tmp_path / name).write_text(content, encoding="utf-8")
+            monkeypatch.setenv("TUCANO_OF_THE_TEST", str(tmp_path / name))
+        write(repository, "tasks/curate/words.py", text)
+        digests.append(source_digest("tasks.curate.words"))
+    assert digests[1] == digests[2]
+    assert len(set(digests)) == 3
 
 
-def test_what_is_left_out_is_there_and_says_why() -> None:
-    assert len(NOT_IN_KEY) <= 6
-    for name, reason in NOT_IN_KEY.items():
-        assert source.module_file(REPOSITORY, name), name
-        assert len(reason.split()) > 3
+def code_digest(repository: Path, text: str) -> str:
+    """Return the digest that a module of this text has in a key, under a name that no other text has."""
+    name = f"m{sha256(text.encode()).hexdigest()[:16]}"
+    write(repository, f"tasks/{name}.py", text)
+    return source_files(f"tasks.{name}")[f"tasks.{name}"]
 
 
 SAID = '''"""A module."""
@@ -253,77 +222,5 @@ def test_comments_docstrings_and_blank_lines_are_no_code(repository: Path) -> No
         ('x = 1\n"""said"""', 'x = 1\nx = """said"""'),
     ],
 )
-def test_what_a_program_does_is_code(repository: Path, one: str, other: str) -> None:
+def test_a_change_of_behaviour_changes_the_digest(repository: Path, one: str, other: str) -> None:
     assert code_digest(repository, one) != code_digest(repository, other)
-
-
-def test_a_file_that_the_environment_names_is_in_the_key_by_its_content_and_only_while_it_is_named(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = 'DATA_FILES = ("$TUCANO_OF_THE_TEST",)\n'
-    digests = []
-    for name, content in ((None, ""), ("one", "1"), ("two", "1"), ("one", "2")):
-        if name is not None:
-            (tmp_path / name).write_text(content, encoding="utf-8")
-            monkeypatch.setenv("TUCANO_OF_THE_TEST", str(tmp_path / name))
-        write(repository, "tasks/curate/words.py", text)
-        digests.append(source_digest("tasks.curate.words"))
-    assert digests[1] == digests[2]
-    assert len(set(digests)) == 3
-
-
-def code_digest(repository: Path, text: str) -> str:
-    """Return the digest that a module of this text has in a key, under a name that no other text has."""
-    name = f"m{sha256(text.encode()).hexdigest()[:16]}"
-    write(repository, f"tasks/{name}.py", text)
-    return source_files(f"tasks.{name}")[f"tasks.{name}"]
-
-
-def test_the_code_of_every_module_is_what_the_tokenizer_finds_without_its_words() -> None:
-    files = {name_of(file): file for package in PACKAGES for file in (REPOSITORY / package).rglob("*.py")}
-    digests = source_files(*files)
-    for name, file in files.items():
-        assert digests[name] == sha256(without_words(file.read_text(encoding="utf-8"))).hexdigest(), file
-
-
-def name_of(file: Path) -> str:
-    """Return a module's dotted name."""
-    return ".".join(file.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__")
-
-
-def without_words(text: str) -> bytes:
-    """Return a source without comments, strings that are statements and blank lines, by Python's own tokenizer."""
-    tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type != tokenize.NL]
-    code = [token for token in tokens if token.type != tokenize.COMMENT]
-    ends = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-    words = {
-        token.start
-        for before, token, after in zip([None, *code], code, code[1:], strict=False)
-        if token.type == tokenize.STRING and (before is None or before.type in ends) and after.type in ends
-    }
-    starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
-    kept: list[str] = []
-    end = 0
-    for start, stop, is_word in (
-        (starts[first[0] - 1] + first[1], starts[last[0] - 1] + last[1], kind == tokenize.COMMENT or first in words)
-        for kind, first, last in strings_and_comments(tokens)
-    ):
-        kept += [text[end:start], "" if is_word else text[start:stop].replace("\n", "\0")]
-        end = stop
-    lines = (line.rstrip() for line in "".join([*kept, text[end:]]).split("\n"))
-    return "\n".join(line for line in lines if line).encode()
-
-
-def strings_and_comments(tokens: list[tokenize.TokenInfo]) -> Iterator[tuple[int, Position, Position]]:
-    """Yield kind, start and end of each; from Python 3.12 on an f-string is several tokens, others inside of it."""
-    opening, closing = getattr(tokenize, "FSTRING_START", None), getattr(tokenize, "FSTRING_END", None)
-    opened: list[Position] = []
-    for token in tokens:
-        if token.type == opening:
-            opened.append(token.start)
-        elif token.type == closing:
-            first = opened.pop()
-            if not opened:
-                yield tokenize.STRING, first, token.end
-        elif token.type in {tokenize.STRING, tokenize.COMMENT} and not opened:
-            yield token.type, token.start, token.end

@@ -15,22 +15,14 @@ from tasks.benchmark.scorers import open_benchmark
 
 @task
 def tucano_commerce(benchmark: str) -> Task:
-    """Return the items with their scorer.
-
-    Args:
-        benchmark: Folder of the benchmark.
-    """
+    """Return the items with their scorer."""
     samples = [_sample(item) for item in open_benchmark(benchmark).items.values()]
     return Task(dataset=MemoryDataset(samples), solver=generate(), scorer=commerce_reward(benchmark))
 
 
 @scorer(metrics={"reward": [mean(), stderr()], "truth": [mean(), stderr()]})
 def commerce_reward(benchmark: str) -> Scorer:
-    """Return the scorer of reward and ground truth.
-
-    Args:
-        benchmark: Folder of the benchmark.
-    """
+    """Return the scorer of reward and ground truth."""
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - the signature is Inspect's
         completion = state.output.completion

@@ -119,7 +119,7 @@ def _fault(profile: CustomerProfile, reason: CitedReason) -> ReasonFault | None:
         return ReasonFault.FIELD
     if reason.valor != profile.texts[reason.campo]:
         return ReasonFault.VALUE
-    return None if reason.aponta == profile.bands[reason.campo].aponta else ReasonFault.DIRECTION
+    return None if reason.aponta == profile.bands[reason.campo]["aponta"] else ReasonFault.DIRECTION
 
 
 def score(completion: str, prompt: str, reference: Reference | None, _: object) -> Score:

@@ -201,6 +201,7 @@ def _worth(table: FigureTable, cell: Cell, fact: str) -> float:
     return SHARES.get(fact, 1.0) * table.salience[cell]
 
 
+@cache
 def _earned_by_action(action: str) -> float:
     """Return what a fitting action earns: half where it would fit every cell of its column."""
     return 0.5 if actions()[action].lado == "ambos" else 1.0

@@ -22,7 +22,6 @@ from typing import Any, Final
 
 from schemas.errors import InputError
 from tasks.commerce.sql_qa.sandbox import KEYS, TABLES
-from tasks.commerce.sql_qa.shown_schema import tables_in
 from tasks.commerce.text.lexicons import read_data, read_lexicon
 from tasks.commerce.text.text_form import fold
 
@@ -70,7 +69,8 @@ def sql_grammar(system: str) -> str:
         InputError: It names no table.
     """
     rules = _read_rules()
-    tables = {name: columns for name, columns in tables_in(system).items() if name in TABLES}
+    shown = re.findall(r"\b(\w+)\(([\w, ]+)\)", system)
+    tables = {name: columns.split(", ") for name, columns in shown if name in TABLES}
     if not tables:
         raise InputError(f"a SQL grammar needs a prompt with tables, as in {TABLES[0]}(order_id), and found none")
     aliases = _aliases(tables)

@@ -35,31 +35,23 @@ class AnswerRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     base: Path
-    """Folder of the base model."""
     policy: Path | None
     """Folder of the policy trained on the base; None if the base itself answers."""
     load_in_4bit: bool
-    """Whether the base's weights are quantized, as they were in training."""
     dataset: Path
     """Folder of the dataset artifact; only its test split is read."""
     temperature: float
-    """Sampling temperature."""
     max_tokens: int
-    """Longest completion, in tokens."""
     grammars: Mapping[TaskName, str] = Field(default_factory=dict)
     """Grammars that guide the answers, by task; what has none is not guided."""
     grammars_of_prompts: Mapping[str, str] = Field(default_factory=dict)
     """Grammars of the prompts that have one of their own, by `prompt_id`."""
     samples: int = Field(ge=1)
-    """Answers to each prompt."""
     batch_size: int = Field(ge=1)
-    """Prompts answered at once."""
     seed: int = Field(ge=0)
-    """Decides every sampled token."""
     work: Path
     """Folder of the finished batches, specific to this model, test split and decoding."""
     output: Path
-    """Folder for the artifact's files."""
     general: bool = False
     """Whether the general instructions are answered too, once each."""
 

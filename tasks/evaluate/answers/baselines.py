@@ -45,15 +45,7 @@ class BaselineAnswers:
 def baselines(
     training: Sequence[PromptRow], answered: Sequence[Rollout], score: Score, seed: int, progress: Progress = silent
 ) -> list[BaselineAnswers]:
-    """Choose the baselines of each task that was answered, and answer as they do.
-
-    Args:
-        training: The training split: the test split chooses nothing.
-        answered: A model's answers to the test split; each baseline answers instead, sample by sample.
-        score: Returns a rollout's reward.
-        seed: Draws the training prompts that choose.
-        progress: Called with the tasks done and the total.
-    """
+    """Choose the baselines of each task that was answered, and answer as they do."""
     found = {name: BaselineAnswers(name) for name in BASELINES}
     asked = [task for task in TASK_NAMES if any(rollout.task == task for rollout in answered)]
     for done, task in enumerate(asked):

@@ -21,9 +21,7 @@ class Serving:
     """Latency and cost of one model on the test split."""
 
     model: str
-    """Name of the model: `base`, `tuned`, `champion` or another model's name."""
     answers: int
-    """Number of answers."""
     mean_tokens: float | None
     """Generated tokens per answer; None if an endpoint did not report all of them."""
     truncated_share: float
@@ -60,13 +58,6 @@ def serving(
     A machine's analysis costs its hourly price times its busy hours, divided by the answers: the cost under constant
     load. The break-even is for a machine that is paid whether there is work or not (`CostConfig.break_even`). Both use
     the on-demand price of the machine recorded with the answers, since a Spot machine cannot serve reliably.
-
-    Args:
-        model: Its name.
-        answers: Folder of its answers artifact.
-        cost: The API's price, and a machine's for devices missing from `prices`.
-        rival: The endpoint that answered, whose prices apply; None for our own machine.
-        prices: Prices of machines, by device.
     """
     rollouts, timing = read_answers(answers), read_timing(answers)
     cut_off = [(rollout.model_extra or {})["stop_reason"] == StopReason.TOKEN_LIMIT for rollout in rollouts]

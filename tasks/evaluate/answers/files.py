@@ -33,13 +33,9 @@ class Answer(BaseModel):
     index: int = Field(ge=0)
     """Index of its prompt in the test split, from 0."""
     text: str
-    """The answer, which is hostile text."""
     tokens: int | None = Field(ge=0)
-    """Generated tokens; None if an endpoint reported none."""
     stop_reason: StopReason
-    """Reason why it ended."""
     prompt_tokens: int | None = Field(default=None, ge=0)
-    """Prompt tokens as counted by an endpoint."""
 
 
 class Batch(BaseModel):
@@ -48,13 +44,10 @@ class Batch(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     sample: int = Field(ge=0)
-    """Number of the sample, from 0."""
     number: int = Field(ge=0)
-    """Number of the batch within the sample."""
     seconds: float = Field(ge=0)
     """Time from its start until all of it was answered; its share where several samples were drawn together."""
     answers: tuple[Answer, ...] = Field(min_length=1)
-    """One per prompt."""
     device: str | None = None
     """Device of our own machine that answered; None for an endpoint, and in older files."""
     parts: int = Field(default=1, ge=1)
@@ -73,9 +66,7 @@ class AnswerTiming(BaseModel):
     seconds: float
     """Latency of the answer; in a batch, of the whole batch."""
     tokens: int | None
-    """Generated tokens; None if an endpoint reported none."""
     prompt_tokens: int | None
-    """Prompt tokens; None if an endpoint reported none, and without an endpoint."""
 
 
 class Timing(BaseModel):
@@ -94,7 +85,6 @@ class Timing(BaseModel):
     unknown_to_engine: str | None = None
     """What kept our engine from answering on a CPU, so that transformers' `generate` did; None if nothing did."""
     answers: tuple[AnswerTiming, ...]
-    """In the order of the rollouts."""
 
 
 class FinishedBatches:
@@ -102,9 +92,6 @@ class FinishedBatches:
 
     def __init__(self, folder: Path) -> None:
         """Read the batches that an earlier process finished; a partial last line is cut off.
-
-        Args:
-            folder: The work folder, specific to this model, test split and decoding; created if missing.
 
         Raises:
             OSError: The file cannot be read or written.
@@ -164,15 +151,7 @@ def as_decoding(temperature: float, max_tokens: int) -> str:
 def write_answers(
     folder: Path, rows: Sequence[PromptRow], batches: Iterable[Batch], decoding: str, *, ours: bool
 ) -> None:
-    """Write the artifact's files.
-
-    Args:
-        folder: The destination.
-        rows: The test split, in order.
-        batches: Answers to all of it, the same number to each prompt.
-        decoding: How they were drawn (`as_decoding`).
-        ours: Whether our own machine answered, batch after batch, and not an endpoint.
-    """
+    """Write the artifact's files."""
     answered: Mapping[tuple[int, int], tuple[Batch, Answer]] = {
         (batch.sample, answer.index): (batch, answer) for batch in batches for answer in batch.answers
     }

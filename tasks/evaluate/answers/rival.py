@@ -40,17 +40,6 @@ def answer_by_rival(
 ) -> None:
     """Ask the remaining prompts, and write the artifact's files.
 
-    Args:
-        rival: The endpoint.
-        dataset: Folder of the dataset artifact; only its test split is read.
-        temperature: Sampling temperature.
-        max_tokens: Longest answer, in the endpoint's tokens, if the rival has no budget of its own.
-        samples: Answers to each prompt.
-        seed: The run's seed, for endpoints that accept one.
-        work: Folder of the answers so far, specific to this endpoint, test split and decoding.
-        output: Folder for the artifact's files.
-        progress: Called with the answers received and the total.
-
     Raises:
         InputError: The endpoint cannot be used, its first answers are all empty, or its key is not in the environment.
     """
@@ -96,13 +85,6 @@ def answer_by_rival(
 def try_rival(rival: RivalConfig, dataset: Path, *, temperature: float, max_tokens: int, seed: int) -> None:
     """Ask a rival prompts of the validation split, so that one that cannot answer is known before anything is trained.
 
-    Args:
-        rival: The endpoint.
-        dataset: Folder of the dataset artifact.
-        temperature: Sampling temperature.
-        max_tokens: Longest answer, in the endpoint's tokens, if the rival has no budget of its own.
-        seed: The run's seed, for endpoints that accept one.
-
     Raises:
         InputError: The endpoint cannot be used, its answers are all empty, or its key is not in the environment.
     """
@@ -136,11 +118,7 @@ def _spread(items: Sequence[Item]) -> Sequence[Item]:
 def _first_replies(
     endpoint: Endpoint, questions: Sequence[EndpointQuestion], rival: RivalConfig, max_tokens: int
 ) -> dict[str, Reply]:
-    """Ask the first questions, and return their replies by key; at least one holds an answer.
-
-    Raises:
-        EndpointError: The endpoint failed, or none of its replies holds an answer.
-    """
+    """Ask the first questions, and return their replies by key; at least one holds an answer."""
     replies: dict[str, Reply] = {}
     failure = endpoint.ask_all(questions, replies.__setitem__)
     if failure is not None:
@@ -155,11 +133,7 @@ def _first_replies(
 
 
 def after_thought(text: str) -> str:
-    """Return the answer after a model's thought, if the endpoint did not separate the two itself.
-
-    Returns:
-        The whole text without a thought; an empty text if the thought never ends.
-    """
+    """Return the answer after a model's thought, if the endpoint did not separate the two itself."""
     _, ended, answer = text.rpartition(END_OF_THOUGHT)
     if ended:
         return answer.lstrip()

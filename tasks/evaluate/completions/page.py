@@ -1,7 +1,6 @@
 """Page of the browser: one HTML file that needs no network, with its rows packed into it.
 
-`python -m tasks.evaluate.completions.page` writes the page of a shipped run, one of the local profile, of simulated
-shoppers; `--keep PAGE` puts the rows of another run's page in its place, whose texts are scrubbed already.
+`python -m tasks.evaluate.completions.page` writes the page of a shipped run of simulated shoppers.
 
 The rows are JSON, deflated and in base64: no text of a model or a shopper is ever part of the page's markup, and the
 script, the only one that the page's policy lets run, writes them as text. Equal rows give equal bytes.
@@ -11,7 +10,6 @@ import gzip
 import hashlib
 import json
 import zlib
-from argparse import ArgumentParser
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,12 +47,7 @@ _SCRIPTS: Final = tuple(Path(name).name for name in DATA_FILES if name.endswith(
 
 
 def write_page(rows: Mapping[str, Any], folder: Path) -> Path:
-    """Write `completions.html` into a folder, which is created if missing, and return the file.
-
-    Args:
-        rows: What `as_document` returns.
-        folder: The folder.
-    """
+    """Write `completions.html` into a folder, which is created if missing, and return the file."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / PAGE_FILE
     file.write_text(render(rows), encoding="utf-8")
@@ -100,27 +93,5 @@ def read_example() -> dict[str, Any]:
     return rows
 
 
-def keep_example(page: Path, file: Path = EXAMPLE_FILE) -> None:
-    """Keep the rows of a page of completions as the shipped ones.
-
-    Raises:
-        ValueError: The page carries none.
-    """
-    rows = {name: value for name, value in unpacked(page.read_text(encoding="utf-8")).items() if name != "words"}
-    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
-    file.write_bytes(gzip.compress(text.encode(), mtime=0))
-
-
-def main() -> None:
-    """Write the page of the shipped run, or keep another run's rows."""
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--keep", type=Path, metavar="PAGE", help="the page whose rows are kept")
-    page: Path | None = parser.parse_args().keep
-    if page is None:
-        print(write_page(read_example(), DEMO_FOLDER))
-    else:
-        keep_example(page)
-
-
 if __name__ == "__main__":
-    main()
+    print(write_page(read_example(), DEMO_FOLDER))

@@ -105,15 +105,7 @@ def as_document(
     scrub: Scrub,
     most_weight: int = MAX_WEIGHT,
 ) -> dict[str, Any]:
-    """Return what the page shows, in columns; equal inputs give equal documents.
-
-    Args:
-        trainings: The trainings, by seed.
-        prompts: The training split.
-        models: Each model's answers to the test, in the order in which they are shown: first the base, then the tuned.
-        scrub: Removes personal data.
-        most_weight: Most that the rollouts may weigh.
-    """
+    """Return what the page shows, in columns; equal inputs give equal documents."""
     texts = _Texts()
     known = _PromptColumns(texts)
     rows = {row.prompt_id: row for row in prompts}

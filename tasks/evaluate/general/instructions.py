@@ -24,7 +24,6 @@ class InstructionCheck(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     check: str
-    """Name of the check; the other fields are its parameters."""
 
     def passed(self, answer: str) -> bool:
         """Return whether an answer does it."""
@@ -37,13 +36,10 @@ class GeneralInstruction(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
-    """Its name, which never changes."""
     kind: str
     """What it asks for, such as `dates`."""
     prompt: str
-    """What the model is told."""
     checks: tuple[InstructionCheck, ...] = Field(min_length=1)
-    """All of which an answer must pass."""
     right: str
     """An answer that follows it."""
     wrong: str
@@ -63,12 +59,7 @@ def instructions() -> tuple[GeneralInstruction, ...]:
 
 
 def as_rows(tasks: Sequence[TaskName]) -> list[PromptRow]:
-    """Return the instructions as prompts that a model answers like the test split's.
-
-    Args:
-        tasks: The tasks of the test split. Each instruction takes the next one in turn, so that of a policy with an
-            adapter for each task all adapters answer some.
-    """
+    """Return the instructions as prompts that a model answers like the test split's."""
     return [
         PromptRow(
             prompt_id=each.id,

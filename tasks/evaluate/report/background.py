@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     # A comparison of two files does without these imports, which take a second.
     from tasks.evaluate.answers.cost import Serving
     from tasks.evaluate.decision import RungStanding
-    from tasks.evaluate.gain import GainShares
-    from tasks.evaluate.judge.insights import JudgeReport
+    from tasks.evaluate.judge import JudgeReport
     from tasks.evaluate.report.side_by_side import SideBySide
     from tasks.evaluate.retention import GeneralOutcome
 
@@ -24,7 +23,6 @@ class LearningCurve:
     """Learning curve of one training."""
 
     points: tuple[tuple[int, float], ...]
-    """Mean validation reward, by training step."""
     chosen_step: int | None
     """The step whose checkpoint was evaluated; None if unknown."""
 
@@ -34,9 +32,7 @@ class OtherModel:
     """A model compared with the challenger for orientation only, without effect on the gate."""
 
     name: str
-    """Its name in tables, figures and metrics."""
     description: str
-    """Its kind and how it answered, as shown in the report."""
     comparison: Comparison
     """The challenger against it; it takes the place of the base."""
 
@@ -60,9 +56,7 @@ class Background:
     """Context of a comparison apart from its scores."""
 
     answers: Sequence["SideBySide"] = ()
-    """Prompts with each model's answer, chosen by a rule."""
     learning_curves: Mapping[int, LearningCurve] = field(default_factory=dict)
-    """Learning curve of each training, by seed."""
     chosen_seed: int | None = None
     """Seed of the challenger, the training whose policy may be promoted: its answers and ground truth are shown."""
     ground_truth: Mapping[TaskName, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
@@ -74,19 +68,12 @@ class Background:
     champion: Comparison | None = None
     """The challenger against the registry's champion, which takes the place of the base."""
     champion_name: str = ""
-    """Name of the champion."""
     others: Sequence[OtherModel] = ()
-    """The challenger against other models."""
     ladder: Sequence["RungStanding"] = ()
-    """What may be had of the base at less cost, each beside the tuned model."""
-    gains: Mapping[str, "GainShares"] = field(default_factory=dict)
-    """Shares of the gain, of `overall` and by task; empty without rungs."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Why a rung that was asked for is not on the ladder, by its name."""
     general: "GeneralOutcome | None" = None
-    """General instructions that base and tuned follow."""
     serving: Sequence["Serving"] = ()
-    """Latency of each model, and the cost of an analysis by it."""
     rollouts_unknown_to_engine: str | None = None
     """What kept our engine from drawing the challenger's rollouts on a CPU; None if nothing did."""
     known_to_base: Mapping[str, int] = field(default_factory=dict)
@@ -94,9 +81,7 @@ class Background:
     weights: str = ""
     """Sentence on the weights with which base, tuned and champion answered; empty if unknown."""
     judge: "JudgeReport | None" = None
-    """Preferences of a language model."""
     looks: Looks | None = None
-    """Looks of this challenger at this test split."""
 
 
 def unknown_to_engine(background: Background) -> dict[str, list[str]]:

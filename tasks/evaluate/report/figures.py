@@ -4,7 +4,7 @@ Many lines of one colour are drawn as one broken line, which keeps the page smal
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from schemas.tasks import TaskName
@@ -36,11 +36,7 @@ _NARROWEST: Final = 0.1
 
 
 def draw(comparison: Comparison, background: Background) -> dict[str, str]:
-    """Draw every figure with data, by name.
-
-    Returns:
-        `forest`, `learning_curves` if known, and for each task `differences_TASK`.
-    """
+    """Draw every figure with data: `forest`, `learning_curves` if known, and for each task `differences_TASK`."""
     drawn = {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
     if any(curve.points for curve in background.learning_curves.values()):
         drawn["learning_curves"] = learning_curves(background.learning_curves, background.chosen_seed)
@@ -55,7 +51,11 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
     rows = [*tasks.items(), (worded("overall"), overall)]
     with canvas(WIDTH, 1.0 + 0.4 * len(rows)) as figure:
         axes = _axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.1)
-        _rows(axes, [name for name, _ in rows])
+        axes.axvline(0, color=INK, linewidth=0.9)
+        axes.axhline(len(rows) - 1.5, color=FAINT, linewidth=0.8)
+        axes.set_yticks(range(len(rows)), [name for name, _ in rows])
+        axes.set_ylim(len(rows) - 0.4, -1.1)
+        axes.tick_params(axis="y", length=0, labelcolor=INK)
         axes.axvline(-margin, color=LOSS, linewidth=0.9, linestyle=DASHES)
         axes.annotate(
             worded("margin {margin}", margin=signed(-margin)),
@@ -68,7 +68,8 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
             color=LOSS,
         )
         # The range extends far enough left for the words beside the margin.
-        ends = [0.0, -margin * 1.8, *_ends(block for _, block in rows)]
+        known = [end for _, block in rows for end in (block.ci_low, block.ci_high, block.mean_difference)]
+        ends = [0.0, -margin * 1.8, *(end for end in known if end is not None)]
         room = 0.06 * (max(ends) - min(ends))
         axes.set_xlim(min([*ends, -margin - 0.2 * (max(ends) + margin)]) - room, max(ends) + room)
         for row, (_, block) in enumerate(rows):
@@ -77,7 +78,14 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
                 axes.plot([block.ci_low, block.ci_high], [row, row], color=colour, linewidth=2.4)
             mark = "D" if block is overall else "o"
             axes.plot(block.mean_difference, row, mark, color=colour, markersize=7, markeredgecolor="white")
-            _beside(axes, row, f"{signed(block.mean_difference)}  {worded(block.verdict)}", colour)
+            axes.annotate(
+                f"{signed(block.mean_difference)}  {worded(block.verdict)}",
+                (1.02, row),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize=8.5,
+                color=colour,
+            )
         name_below(figure, worded("mean difference in score, tuned minus base, with its 95 % interval"))
         found = "; ".join(f"{name} {_said(block)}, {worded(block.verdict)}" for name, block in rows)
         return svg(figure, worded("Mean differences with their 95 % intervals: {differences}.", differences=found))
@@ -134,7 +142,7 @@ def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None
         for place, (seed, curve) in enumerate(known.items()):
             steps, rewards = zip(*sorted(curve.points), strict=True)
             colour = _SEED_COLOURS[place % len(_SEED_COLOURS)]
-            words = _of_seed(seed)
+            words = worded("seed {seed}", seed=seed)
             for step, reward in curve.points:
                 if step == curve.chosen_step:
                     words = worded("seed {seed}: step {step}, {reward}", seed=seed, step=step, reward=decimal(reward))
@@ -156,25 +164,6 @@ def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None
         return svg(figure, worded("Validation reward by training step; chosen: {steps}.", steps="; ".join(said)))
 
 
-def _rows(axes: "Axes", names: Sequence[str]) -> None:
-    """Prepare axes with a row per name, the last being `overall`, and the zero line."""
-    axes.axvline(0, color=INK, linewidth=0.9)
-    axes.axhline(len(names) - 1.5, color=FAINT, linewidth=0.8)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.4, -1.1)
-    axes.tick_params(axis="y", length=0, labelcolor=INK)
-
-
-def _beside(axes: "Axes", row: float, words: str, colour: str) -> None:
-    axes.annotate(words, (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8.5, color=colour)
-
-
-def _ends(blocks: Iterator[PairedStats]) -> list[float]:
-    return [
-        value for block in blocks for value in (block.ci_low, block.ci_high, block.mean_difference) if value is not None
-    ]
-
-
 def _said(block: PairedStats) -> str:
     ends = worded("interval unknown") if block.ci_low is None else interval(block.ci_low, block.ci_high)
     return f"{signed(block.mean_difference)} ({ends})"
@@ -184,10 +173,6 @@ def _counts(ordered: Sequence[float]) -> str:
     gains, losses = sum(value > 0 for value in ordered), sum(value < 0 for value in ordered)
     tied = len(ordered) - gains - losses
     return worded("{losses} lost, {tied} tied, {gains} gained", losses=losses, tied=tied, gains=gains)
-
-
-def _of_seed(seed: int) -> str:
-    return worded("seed {seed}", seed=seed)
 
 
 def _axes(figure: "Figure", *, left: float, right: float, bottom: float, top: float) -> "Axes":

@@ -21,12 +21,7 @@ def escaped(text: str) -> str:
 
 
 def markdown_template(file: Path, **filters: Callable[..., str]) -> "Template":
-    """Load a template, which escapes every value that it prints but those marked `safe`, and words messages.
-
-    Args:
-        file: The template.
-        filters: Its filters, by name.
-    """
+    """Load a template, which escapes every value that it prints but those marked `safe`, and words messages."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from jinja2.filters import do_mark_safe
 

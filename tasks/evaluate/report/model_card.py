@@ -8,12 +8,9 @@ from typing import Any, Final
 
 from schemas.tables.dataset_summary import DatasetSummary
 from tasks.commerce.registry import TASKS
-from tasks.evaluate.gain import OVERALL, WithInterval
 from tasks.evaluate.report.markdown import markdown_template
-from tasks.evaluate.report.sentences import share
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.policy.merge import MERGED_FOLDER, MergeCheck
-from tasks.report.number_format import signed
 
 DATA_FILES: Final = ("tasks/evaluate/report/model_card.md.j2",)
 LANGUAGE: Final = "pt"
@@ -33,30 +30,21 @@ class CardFacts:
     """Recorded facts of a model version."""
 
     decision: Mapping[str, Any]
-    """The promotion's decision.json."""
     report: Mapping[str, Any]
-    """The evaluation's report.json."""
     report_text: str
-    """The evaluation's report.md."""
     training: Mapping[str, Any]
-    """The policy's training.json."""
     dataset: DatasetSummary
-    """The dataset's summary."""
     data_card: str
-    """The dataset's README.md."""
     base_model: str | None
-    """Hub name of the model that it was trained from."""
     base_commit: str | None
     """Commit of that model's repository; None for a local folder."""
     load_in_4bit: bool
-    """Whether it was trained beside a 4-bit base."""
     merged: MergeCheck | None
     """Comparison of the merged model with base and adapter; None if each task has its own adapter, or if the version is
     held."""
     served_is_tested: bool
     """Whether the merged model itself answered the test, and not base and adapter."""
     identities: Mapping[str, str]
-    """The sha256 of each artifact that it consists of, by its part."""
 
     @property
     def promoted(self) -> bool:
@@ -65,11 +53,7 @@ class CardFacts:
 
 
 def model_card(facts: CardFacts) -> str:
-    """Describe a version of the model: its use, its training and test, and its prohibited uses.
-
-    Args:
-        facts: Records of the stages; the same facts give the same text.
-    """
+    """Describe a version of the model: its use, its training and test, and its prohibited uses."""
     training = facts.training
     by_task = (f"{task} at step {step}" for task, step in training.get("chosen_steps", {}).items())
     sources = facts.data_card.partition("## Sources and licences\n")[2].partition("\n## ")[0].strip()
@@ -79,7 +63,6 @@ def model_card(facts: CardFacts) -> str:
         audit=training["audit"],
         algorithm=_algorithm(facts),
         front_matter=_front_matter(facts),
-        shares_of_gain=_shares_of_gain(facts.report),
         tasks=TASKS,
         task_adapters=TASK_ADAPTERS_FOLDER,
         merged_folder=MERGED_FOLDER,
@@ -127,18 +110,6 @@ def _front_matter(facts: CardFacts) -> str:
         eval_results=results,
     )
     return str(data.to_yaml())
-
-
-def _shares_of_gain(report: Mapping[str, Any]) -> str:
-    """Return a sentence on what of the gain a cheaper way has; empty where no rung was evaluated."""
-    found = report.get("gain", {}).get(OVERALL)
-    if found is None:
-        return ""
-    if not found["shown"]:
-        return "No gain over the base is shown overall, so that there is none to share with a cheaper way."
-    named = found["parts"] or {f"left over `{rung}`": left for rung, left in found["left"].items()}
-    shares = "; ".join(f"{name} {share(WithInterval(**each))}" for name, each in named.items())
-    return f"Of its gain of {signed(found['gain'])} over the base, with 95 % intervals: {shares}."
 
 
 def _blocks(report: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

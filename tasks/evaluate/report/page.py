@@ -18,14 +18,10 @@ from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.markdown import markdown_template
 from tasks.evaluate.report.sentences import (
     drawn_by_transformers,
-    gain_note,
-    gain_scopes,
     headline,
     known_to_base,
     models_in,
-    share,
     shop_lines,
-    split_rule,
     warnings_of,
     when_margin_was_set,
     why_chosen,
@@ -59,7 +55,6 @@ class Undecided:
     scope: str
     block: PairedStats
     samples: int
-    """Answers to each prompt of each seed."""
     prompts: Mapping[int, int | None]
     """Prompts that show a difference of the margin, by training seeds; None if no number of prompts does."""
 
@@ -69,7 +64,6 @@ class LadderStep(NamedTuple):
 
     name: str
     scores: Mapping[TaskName, float]
-    """Mean score, by task."""
     overall: float
     left: PairedStats | None
     """The tuned model's scores beside these, which take the base's place; None for the tuned model itself."""
@@ -126,10 +120,6 @@ def _values(comparison: Comparison, background: Background) -> dict[str, Any]:
         "models": models_in([list(each) for by in background.ground_truth.values() for each in by.values()]),
         "baselines": BASELINES,
         "ladder": _ladder_steps(comparison, background),
-        "gain_note": gain_note(background.gains),
-        "split_rule": split_rule(background.gains),
-        "gains": gain_scopes(background.gains),
-        "share": share,
         "why_chosen": why_chosen,
         "drawn_by_transformers": drawn_by_transformers(background),
     }

@@ -1,13 +1,12 @@
-"""Sentences and small tables of the report: the finding, the looks, the gain, and the answers in a shop's terms."""
+"""Sentences and small tables of the report: the finding, the looks, and the answers in a shop's terms."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.gain import OVERALL, GainShares, WithInterval
 from tasks.evaluate.report.background import Background, Looks, unknown_to_engine
 from tasks.evaluate.report.side_by_side import SideBySide
 from tasks.evaluate.stats.sample_size import ALPHA
@@ -77,11 +76,7 @@ def drawn_by_transformers(background: Background) -> list[str]:
 
 
 def known_to_base(known: Mapping[str, int]) -> str:
-    """State how many held-out prompts test nothing, since the base was trained on their words; empty if none is known.
-
-    Args:
-        known: Their number, by task.
-    """
+    """State how many held-out prompts, by task, test nothing, since the base was trained on their words."""
     if not known:
         return ""
     return worded(
@@ -143,35 +138,6 @@ def _was_set_too_late(looks: Looks) -> bool:
     return datetime.fromisoformat(looks.margin_recorded_at) > datetime.fromisoformat(looks.first_read_at)
 
 
-def share(found: WithInterval) -> str:
-    """Format a share of a gain with its interval."""
-    low, high = ("∞" if end is None else percent(end) for end in (found.low, found.high))
-    low = f"−{low}" if found.low is None else low
-    return worded("{share} ({low} to {high})", share=percent(found.value), low=low, high=high)
-
-
-def split_rule(gains: Mapping[str, GainShares]) -> str:
-    """State by which rungs a gain is split; empty where no rung measures a part."""
-    if not any(found.parts for found in gains.values()):
-        return ""
-    return worded(
-        "Form is what `base-guided` has of the gain; content is what is left over the better of it and the base."
-    )
-
-
-def gain_note(gains: Mapping[str, GainShares]) -> str:
-    """Say how shares are to be read, and where there are none."""
-    if not any(found.shown for found in gains.values()):
-        return worded("No gain over the base is shown, overall or on a task: there is no gain to share.")
-    note = worded(
-        "What of the gain is left over a rung is tuned minus rung, divided by tuned minus base, with its 95 % interval "
-        "over the same prompts. Below 0 the rung is better than the tuned model."
-    )
-    if all(found.shown for found in gains.values()):
-        return note
-    return f"{note} {worded('–: no gain is shown, so that there is no gain to share.')}"
-
-
 def why_chosen(each: SideBySide) -> str:
     """Name the rule by which a prompt was chosen, and say where it is the best or worst of a sign that surprises."""
     if each.reason == "random":
@@ -185,16 +151,6 @@ def why_chosen(each: SideBySide) -> str:
             else worded("no loss: among the smallest gains")
         )
     return worded("nearest to the median difference")
-
-
-def gain_scopes(gains: Mapping[str, GainShares]) -> dict[str, Any]:
-    """Return the gains by their names, the one overall last, with the rungs and the parts that any of them has."""
-    tasks = {task: found for task, found in gains.items() if task != OVERALL}
-    return {
-        "by_task": {**tasks, worded(OVERALL): gains[OVERALL]} if gains else {},
-        "rungs": next((list(found.left) for found in gains.values() if found.left), []),
-        "parts": next((list(found.parts) for found in gains.values() if found.parts), []),
-    }
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ class ScoredAnswer:
     completion: str
     reward: float
     components: Mapping[str, float]
-    """The reward's components, by their names."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,6 @@ class SideBySide:
     """Prompt with each model's answer."""
 
     reason: Reason
-    """Rule by which it was chosen."""
     scores: PromptScores
     """Means over samples and seeds, by which it was chosen."""
     prompt: str
@@ -51,13 +49,7 @@ class SideBySide:
 def side_by_side(
     prompts: Sequence[PromptScores], models: Mapping[str, Sequence[ScoredRollout]], seed: int
 ) -> tuple[SideBySide, ...]:
-    """Choose prompts, and return the models' answers to them.
-
-    Args:
-        prompts: The scores of base and tuned, by task and prompt.
-        models: Each model's answers to all of these prompts, in the order in which they are shown.
-        seed: Seed of the draw.
-    """
+    """Choose prompts, and return the models' answers to them."""
     chosen = choose_prompts(prompts, seed)
     wanted = {(each.task, each.prompt_id) for _, each in chosen}
     first = {

@@ -181,7 +181,6 @@ class Cells:
     prompts: tuple[tuple[TaskName, str], ...]
     """The rows: each prompt's task and identity."""
     seeds: tuple[int, ...]
-    """The columns: the training seeds in their order."""
     base: Numbers
     """Mean scores of the base model, shape (prompts, seeds)."""
     tuned: Numbers
@@ -214,13 +213,7 @@ class Cells:
 
 
 def arrange(answers: Sequence[AnswerKey], base: Sequence[float], tuned: Sequence[float]) -> Cells:
-    """Arrange scores in cells; each prompt has one or more answers of each seed.
-
-    Args:
-        answers: Identity of each score, prompt by prompt in row order.
-        base: The base model's scores.
-        tuned: The tuned model's, answer by answer.
-    """
+    """Arrange scores in cells; each prompt has one or more answers of each seed."""
     rows = {prompt: row for row, prompt in enumerate(dict.fromkeys((each.task, each.prompt_id) for each in answers))}
     seeds = tuple(sorted({each.seed for each in answers}))
     columns = {seed: column for column, seed in enumerate(seeds)}

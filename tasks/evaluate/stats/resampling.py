@@ -21,18 +21,17 @@ _DECIMALS_OF_A_MEAN = 12
 
 @dataclass(frozen=True)
 class Interval:
-    """Interval of the mean difference for new prompts and new trainings."""
+    """Two-sided 95 % interval of the mean difference, for new prompts and trainings, and its one-sided lower bound."""
 
     low: float
-    """Lower end of the two-sided 95 % interval."""
     high: float
-    """Upper end of the same interval."""
     noninferiority_low: float
-    """One-sided 95 % lower bound."""
 
 
 def mean_interval(differences: Numbers, resamples: int, rng: np.random.Generator) -> Interval | None:
-    """Return the BCa interval of the mean (Efron, 1987, "Better bootstrap confidence intervals").
+    """Return the BCa interval of the mean of (prompts, seeds) (Efron, 1987, "Better bootstrap confidence intervals").
+
+    It is a point if all differences are equal, and None for one prompt.
 
     Prompts are resampled and, if there are several, training seeds too, independently, because they are crossed (Owen,
     2007, "The pigeonhole bootstrap"). Samples are not resampled: lower levels enter as they are (Davison and Hinkley,
@@ -42,14 +41,6 @@ def mean_interval(differences: Numbers, resamples: int, rng: np.random.Generator
     beyond the best of them. So its level is widened to the right one for a normal mean (see `widened`), and an end is
     never closer to the mean than Student's t puts it (see `student_distance`): `benchmarks/statistics` shows that
     both are needed to reach the nominal coverage for 20 tied scores.
-
-    Args:
-        differences: Tuned minus base, shape (prompts, seeds).
-        resamples: Bootstrap resamples.
-        rng: Source of all randomness.
-
-    Returns:
-        The interval, which is a point if all differences are equal; None for one prompt.
     """
     n_prompts, n_seeds = differences.shape
     if n_prompts < 2:
@@ -127,9 +118,6 @@ def sign_flip(values: Numbers, resamples: int, rng: np.random.Generator) -> tupl
     Exact while the sign patterns can be enumerated, else by Monte Carlo with (b + 1) / (m + 1), which is never 0
     (Phipson and Smyth, 2010). On signed ranks this is Wilcoxon's test by permutation, since flipping signs keeps the
     ranks; scipy's `PermutationMethod` ranks again in each resample and takes a hundred times as long.
-
-    Returns:
-        p of "greater" and p of "less"; both 1 if every value is 0.
     """
     nonzero = values[values != 0]
     if len(nonzero) == 0:

@@ -23,9 +23,7 @@ class Need:
     """Sample size that finds an effect with power .80 by a one-sided test at .05."""
 
     seeds: int
-    """Training seeds."""
     samples: int
-    """Answers to each prompt of each seed."""
     prompts: int | None
     """The smallest number of prompts, 2 or more; None if none is enough, since the seeds alone spread too widely."""
 
@@ -39,9 +37,7 @@ class EarlierComparison:
     without_spread: tuple[str, ...]
     """Scopes left out of them: all their prompts have one difference, or there is one prompt."""
     margin: float
-    """Its margin, in score."""
     n_seeds: int
-    """Training seeds of the tuned model."""
 
 
 def plan(
@@ -55,12 +51,6 @@ def plan(
 
     The components are treated as known, although those of a few seeds hardly are. The promotion gate is stricter than
     this test: it uses a two-sided interval, for few seeds Student's. So a plan is a lower bound.
-
-    Args:
-        components: Variances of the difference, such as an earlier comparison's.
-        effect: The true difference to find, in score, above 0.
-        seeds: Numbers of training seeds to plan for.
-        samples: Numbers of samples to plan for.
 
     Raises:
         InputError: The effect is too small to be relevant, or larger than a score can be.

@@ -45,21 +45,15 @@ class PairedStats:
     """
 
     n_prompts: int
-    """Prompts, the unit of every number here."""
     n_seeds: int
-    """Training seeds."""
     n_nonzero: int
     """Prompts on which the two models' scores differ."""
     mean_base: float
-    """Mean score of the base model."""
     mean_tuned: float
-    """Mean score of the tuned model."""
     mean_difference: float
-    """Tuned minus base."""
     ci_low: float | None
     """Lower end of the two-sided 95 % BCa interval of the mean difference, see `resampling.mean_interval`."""
     ci_high: float | None
-    """Upper end of the same interval."""
     hodges_lehmann: float
     """Median of the means of all pairs of differences: the typical difference, robust to outliers."""
     rank_biserial: float
@@ -67,9 +61,7 @@ class PairedStats:
     p_win: float
     """Share of prompts on which the tuned model scores higher."""
     p_tie: float
-    """Share of prompts with equal scores."""
     p_loss: float
-    """Share of prompts on which the tuned model scores lower."""
     p_signflip: float
     """One-sided p of the sign-flip test that the mean difference is greater than 0."""
     p_wilcoxon: float
@@ -87,7 +79,6 @@ class PairedStats:
     their spread is so wide that it takes more trainings instead. If all prompts have one difference, see
     `prompts_without_spread`."""
     verdict: Verdict
-    """Summary verdict; see `judge`."""
 
     @property
     def shows_gain(self) -> bool:
@@ -106,7 +97,6 @@ class Blocks:
     overall: PairedStats
     """Over all prompts equally. Tasks are not strata here, which makes the interval wider rather than narrower."""
     tasks: Mapping[TaskName, PairedStats]
-    """By task, corrected for their number."""
     margins: Mapping[TaskName, float] = field(default_factory=dict)
     """The largest acceptable loss of each task, where each has one of its own."""
 
@@ -119,13 +109,8 @@ def is_wide(margin: float, base_score: float) -> bool:
 def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng: np.random.Generator) -> PairedStats:
     """Compute every number of one block, with `p_holm` as if it were the only test.
 
-    Args:
-        base: Scores of the base model in [0, 1], shape (prompts, training seeds), each the mean over the samples. A
-            base that was scored once is repeated over the seeds.
-        tuned: The same of the tuned model, prompt by prompt and seed by seed.
-        margin: The non-inferiority margin, in score.
-        resamples: Bootstrap resamples, and sign patterns if they are too many to enumerate.
-        rng: Source of all randomness.
+    Scores are in [0, 1], of shape (prompts, training seeds), each the mean over the samples; a base that was scored
+    once is repeated over the seeds.
     """
     by_seed = np.round(tuned - base, 9)
     differences = np.round(by_seed.mean(axis=1), 9)

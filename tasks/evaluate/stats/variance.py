@@ -50,18 +50,10 @@ class MeanSquares:
 def components(
     differences: Numbers, sample_variance: Numbers, base_sample_variance: Numbers, n_samples: int
 ) -> Components:
-    """Split the variance of the differences into its components.
+    """Split the variance of differences, of shape (prompts, seeds), into its components; all 0 for one prompt.
 
-    Args:
-        differences: Tuned minus base, shape (prompts, seeds), each the mean over the samples.
-        sample_variance: Variance between the samples in the same cell (with n - 1) that each seed has for itself;
-            ignored for one sample.
-        base_sample_variance: The same of a base scored once for all seeds, shape (prompts,); 0 if it was scored for
-            each.
-        n_samples: Samples per cell, 1 or more.
-
-    Returns:
-        The components; all 0 for one prompt, which is no basis for others.
+    The sample variances are those within a cell (with n - 1): what each seed has for itself, and what a base has that
+    was scored once for all seeds.
     """
     n_prompts, n_seeds = differences.shape
     if n_prompts < 2:

@@ -65,15 +65,12 @@ class Place:
     """A table or document of an artifact with a person's data, or an artifact made from it."""
 
     sha256: str
-    """The artifact."""
     kind: ArtifactKind
-    """Kind of the artifact."""
     file: str | None
     """The file, by its path in the artifact; None if the artifact as a whole was made from the data."""
     rows: int
     """Rows of the file that are theirs; 0 if there are no rows, as in a model's weights."""
     action: str
-    """Required action, which `tucano forget --apply` does."""
     possibly: bool = False
     """Whether this is only possible, because inputs are lost or unreadable."""
 
@@ -83,21 +80,15 @@ class Reached:
     """Everything that a customer's, order's or review's data reached, in order of creation."""
 
     identifier: str
-    """The requested identifier."""
     kinds: tuple[IdentifierKind, ...]
-    """Its kinds."""
     customers: tuple[str, ...]
     """The customer_id of each order's customer it stands for."""
     orders: tuple[str, ...]
-    """The order_id of each of its orders."""
     reviews: tuple[str, ...]
-    """The review_id of each of its reviews."""
     prompts: tuple[str, ...]
     """The prompt_id of each prompt that was made from it, paraphrases included."""
     places: tuple[Place, ...]
-    """Artifacts and files that hold it."""
     models: tuple[str, ...]
-    """Registered model versions trained on it, as NAME/VERSION."""
     possible_models: tuple[str, ...]
     """Versions possibly trained on it: inputs are lost or unreadable."""
     notes: tuple[str, ...]
@@ -133,9 +124,7 @@ class IdentifiedTable:
     """Identifiers in the rows of one file of an artifact."""
 
     record: ArtifactRecord
-    """The artifact."""
     file: str
-    """The file, by its path in the artifact."""
     rows: "pl.DataFrame"
     """Its columns among `PEOPLE` and `PROMPTS`: text, null if a row has none."""
 
@@ -149,11 +138,6 @@ def reached(inventory: Inventory, identifier: str, kind: AskedKind | None = None
     """Find everything that a customer's, order's or review's data reached.
 
     A person has all their orders, an order its customer_id and its reviews, a review only itself.
-
-    Args:
-        inventory: The artifact store, whose tables are all read.
-        identifier: A customer_id, customer_unique_id, order_id or review_id.
-        kind: What the identifier is of; None for all that it is.
 
     Raises:
         InputError: No readable artifact contains the identifier, or it stands for several persons' things.
@@ -179,9 +163,9 @@ def reached(inventory: Inventory, identifier: str, kind: AskedKind | None = None
     prompts = _with_paraphrases(tables, of_person)
     theirs = _matches(tables, known | dict.fromkeys(PROMPTS, prompts))
     rows = {(table.record.sha256, table.file): found.height for table, found in theirs}
-    learned = spread_of_learning(taught(records, rows), records)
+    learned = spread(taught(records, rows), records)
     readers = [record for record in records if record.kind != "base" or WARM_START_FILE in record.files]
-    possible = _spread(doubts, readers, READS) - learned
+    possible = spread(doubts, readers, READS) - learned
     versions = read_versions(inventory)
     models = _models(versions, learned)
     blind_spots = (*doubts.values(), *_unnamed_versions(inventory, versions, learned | possible))
@@ -201,11 +185,7 @@ def reached(inventory: Inventory, identifier: str, kind: AskedKind | None = None
 
 
 def read_identified_tables(inventory: Inventory) -> tuple[list[IdentifiedTable], list[tuple[str, Path]]]:
-    """Read the identifiers of all tables of all artifacts with a record; duplicate content is read once.
-
-    Returns:
-        The tables with identifiers, and each unreadable file, after the sha256 of its artifact.
-    """
+    """Read the identifiers of all tables of all artifacts with a record; duplicate content is read once."""
     from polars.exceptions import PolarsError
 
     read: dict[str, pl.DataFrame] = {}
@@ -240,12 +220,7 @@ def _identifiers(path: Path) -> "pl.DataFrame":
 
 
 def taught(records: Iterable[ArtifactRecord], rows: Mapping[tuple[str, str], int]) -> Iterator[str]:
-    """Yield the artifacts whose weights learned directly from rows.
-
-    Args:
-        records: All artifacts.
-        rows: Number of the rows in each table, by its artifact's sha256 and its file.
-    """
+    """Yield the artifacts whose weights learned directly from rows."""
     for record in records:
         in_training = rows.get((record.inputs.get("dataset", ""), TRAIN_FILE), 0) > 0
         if record.kind == "base" and in_training and WARM_START_FILE in record.files:
@@ -257,15 +232,12 @@ def taught(records: Iterable[ArtifactRecord], rows: Mapping[tuple[str, str], int
                 yield record.sha256
 
 
-def spread_of_learning(start: Iterable[str], records: Iterable[ArtifactRecord]) -> set[str]:
-    """Return some artifacts that learned, with those that learned from them or answer with such weights."""
-    return _spread(start, records, LEARNS_BY)
-
-
-def _spread(
-    start: Iterable[str], records: Iterable[ArtifactRecord], roles: Mapping[ArtifactKind, Collection[str]]
+def spread(
+    start: Iterable[str],
+    records: Iterable[ArtifactRecord],
+    roles: Mapping[ArtifactKind, Collection[str]] = LEARNS_BY,
 ) -> set[str]:
-    """Return some artifacts with all derived from them, by the relevant roles of each kind.
+    """Return some artifacts that learned, with all that learned from them or answer with such weights.
 
     Creation times are ignored: an artifact made again, or on another machine, is newer than its derivatives.
     """
@@ -323,7 +295,6 @@ def _refuse_several_people(tables: Sequence[IdentifiedTable], kinds: Sequence[Id
 
 
 def _people_of(tables: Sequence[IdentifiedTable], kind: IdentifierKind, identifier: str) -> set[str]:
-    """Return the persons whose the identifier is as one thing."""
     known = _with_orders_and_reviews(tables, (kind,), identifier)
     if kind == "review_id":
         orders = _looked_up(tables, "review_id", known["review_id"], "order_id")

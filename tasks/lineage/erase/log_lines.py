@@ -27,7 +27,6 @@ class RemovedLines:
     doubtful: Mapping[str, int]
     """Number of lines that stay, as they may be somebody else's, by file."""
     unreached: tuple[str, ...] = ()
-    """A sentence on each file that cannot be read or written."""
 
     @property
     def count(self) -> int:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.artifact import ArtifactKind
 from schemas.errors import InputError
-from tasks.lineage.erase.find import AskedKind, Reached, read_identified_tables, spread_of_learning, taught
+from tasks.lineage.erase.find import AskedKind, Reached, read_identified_tables, spread, taught
 from tasks.lineage.graph.models import read_versions
 from tasks.lineage.store.inventory import Inventory, short
 
@@ -32,11 +32,8 @@ class Forgetting(BaseModel):
     asked: str
     """The id as the user gave it, as a hash with the secret."""
     kind: AskedKind | None
-    """What the user said that the id is of."""
     kinds: tuple[str, ...]
-    """What the id is of."""
     config_digest: str
-    """Digest of the configuration that models are made again with."""
     secret: str
     """Decides the random ids in the store; it goes with the journal."""
     holding: dict[str, ArtifactKind]
@@ -50,33 +47,23 @@ class Forgetting(BaseModel):
     identities: dict[str, tuple[str, ...]]
     """All their ids, as hashes with the secret, by the columns that hold them."""
     prompts: int
-    """Prompts that were made of them."""
     splits: dict[str, int] = Field(default_factory=dict)
     """Their rows in each split of the dataset that is made again."""
     doubts: tuple[str, ...]
-    """Sentences on what cannot be searched."""
     done: tuple[str, ...] = ()
-    """Steps that were finished."""
     log_lines: dict[str, int] = Field(default_factory=dict)
-    """Lines taken out of each kind of log."""
     lines_by_text: int = 0
     """Those of them that their text alone found."""
     lines_in_doubt: dict[str, int] = Field(default_factory=dict)
     """Lines that stay, as they may be somebody else's, by file."""
     versions_removed: tuple[str, ...] = ()
-    """Registered versions that were removed, of any name."""
     replaced: dict[str, str] = Field(default_factory=dict)
     """The sha256 of each new artifact, by that of the one in whose place it is."""
     kept: tuple[str, ...] = ()
-    """Artifacts of the chain as it is now."""
     removed: dict[str, ArtifactKind] = Field(default_factory=dict)
-    """Artifacts that were removed."""
     removed_runs: tuple[str, ...] = ()
-    """Their runs in MLflow."""
     trainings: tuple[str, ...] = ()
-    """Trainings whose checkpoints are removed."""
     unreached: tuple[str, ...] = ()
-    """Sentences on what could not be reached."""
     missed: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """By step, sentences on what it could not reach now, and tries again."""
     left: tuple[str, ...] = ()
@@ -97,15 +84,7 @@ class Forgetting(BaseModel):
 def planned(
     inventory: Inventory, found: Reached, config_digest: str, asked: str, kind: AskedKind | None = None
 ) -> Forgetting:
-    """Return what a forgetting has to do, from what a person's data reached.
-
-    Args:
-        inventory: The artifact store.
-        found: What the person's data reached.
-        config_digest: Digest of the configuration that models are made again with.
-        asked: The id as the user gave it.
-        kind: What the user said that the id is of.
-    """
+    """Return what a forgetting has to do, from what a person's data reached."""
     secret = secrets.token_bytes(SECRET_BYTES)
     columns = found.person.columns()
     return Forgetting(
@@ -135,7 +114,7 @@ def to_remove(inventory: Inventory, state: Forgetting) -> dict[str, ArtifactKind
     came out the same, so that it never learned from them.
     """
     kept = set(state.kept)
-    learned = spread_of_learning(set(state.taught) - kept, inventory.records.values())
+    learned = spread(set(state.taught) - kept, inventory.records.values())
     gone = (learned | set(state.holding)) - kept
     return {sha256: inventory.records[sha256].kind for sha256 in sorted(gone) if sha256 in inventory.records}
 
@@ -144,11 +123,6 @@ def identities_left(inventory: Inventory, identities: Mapping[str, Iterable[str]
     """Yield a sentence for each table that has one of a person's ids, and for each that cannot be read.
 
     What an id reached cannot be asked again after a removal, since the tables that joined a person's ids are gone.
-
-    Args:
-        inventory: The artifact store, whose tables are all read.
-        identities: The person's ids, as a `Forgetting` has them.
-        secret: The key of the hashes.
     """
     known = {column: frozenset(hashes) for column, hashes in identities.items()}
     tables, unread = read_identified_tables(inventory)
@@ -171,11 +145,6 @@ class Journal:
 
     def __init__(self, root: Path, identifier: str, kind: AskedKind | None) -> None:
         """Find the file of a forgetting that was begun for an id, or name a new one.
-
-        Args:
-            root: The state folder.
-            identifier: The id as the user gave it.
-            kind: What it is of; None for whatever it was begun with.
 
         Raises:
             InputError: A journal cannot be read.

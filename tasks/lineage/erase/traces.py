@@ -75,12 +75,7 @@ class Traces:
         return self.found(texts_of(text), None) in {"id", "text"}
 
     def found(self, texts: Iterable[str], prompt: str | None) -> FoundBy | None:
-        """Return what finds a line as theirs; None if nothing does.
-
-        Args:
-            texts: All texts of the line.
-            prompt: Its prompt, if it has one.
-        """
+        """Return what finds a line as theirs; None if nothing does."""
         raw = tuple(texts)
         whole = "\n".join(map(_folded, raw))
         if any(_has_token(whole, each) for each in self.ids) or self._has_pseudonym(whole):
@@ -98,14 +93,7 @@ class Traces:
 
 
 def traces_of(inventory: Inventory, person: Person, asked: str, forms: Forms) -> Traces:
-    """Return what finds a person, from the artifacts that still have their rows; unreadable ones are passed over.
-
-    Args:
-        inventory: The artifact store.
-        person: The person.
-        asked: The id as the user gave it.
-        forms: Forms of the state folder's texts and ids.
-    """
+    """Return what finds a person, from the artifacts that still have their rows; unreadable ones are passed over."""
     prompts, reviews, others = _texts_in(inventory, person)
     bodies = {body for prompt in prompts if (body := _body_of(prompt))} | reviews
     scrubbed = {text: forms.scrub(text) for text in prompts | bodies}

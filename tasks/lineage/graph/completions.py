@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,54 +23,7 @@ _POLICY: Final = "policy-"
 _ANSWERS: Final = "answers-"
 _SEED: Final = "-seed"
 
-Scrub = Callable[[str], tuple[str, Any]]
-"""Replaces the personal data in a text."""
-
-
-@dataclass(frozen=True)
-class ShownRollout:
-    """Rollout of a training."""
-
-    prompt_id: str
-    task: str
-    step: int
-    seed: int
-    completion: str
-    reward: float
-    components: Mapping[str, float]
-    advantage: float | None
-    tokens: int
-    stop_reason: str
-    corrected: bool
-
-
-@dataclass(frozen=True)
-class ShownAnswer:
-    """Answer of a model to a test prompt."""
-
-    model: str
-    sample: int
-    completion: str
-    reward: float | None
-    """None where the evaluation scored something else of this model, such as the best of several draws."""
-    truth: float | None
-
-
-@dataclass(frozen=True)
-class PromptHistory:
-    """Prompt with all that the models said to it."""
-
-    prompt_id: str
-    task: str
-    split: str
-    prompt: str
-    reference: Mapping[str, Any] | None
-    answers: tuple[ShownAnswer, ...]
-    rollouts: tuple[ShownRollout, ...]
-
-    def document(self) -> dict[str, Any]:
-        """Return it as JSON-compatible values."""
-        return asdict(self)
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -81,39 +34,16 @@ class NewestRun:
     evaluation: ArtifactRecord | None
     policies: tuple[ArtifactRecord, ...]
     dataset: str
-    """The sha256 of the dataset that they learned from."""
-    scrub: Scrub
+    scrub: Callable[[str], tuple[str, Any]]
 
-    def _logged(self, condition: pl.Expr) -> pl.DataFrame:
-        """Return the rows of the rollout logs that satisfy a condition, as logged; none where nothing was logged."""
-        logs = [
-            self.inventory.folder(policy.sha256) / name
-            for policy in self.policies
-            for name in sorted(policy.files)
-            if is_rollout_log(name)
-        ]
-        return _collected(pl.scan_parquet(logs, glob=False).filter(condition)) if logs else pl.DataFrame()
-
-    def _rollouts(self, condition: pl.Expr) -> tuple[ShownRollout, ...]:
-        return tuple(
-            ShownRollout(
-                **{**row, "components": json.loads(row["components"]), "completion": self.scrub(row["completion"])[0]}
-            )
-            for row in self._logged(condition).iter_rows(named=True)
-        )
-
-    def step(self, step: int, task: str | None) -> tuple[ShownRollout, ...]:
-        """Return the rollouts of a step.
-
-        Args:
-            step: The step.
-            task: Only of this task; None for all.
+    def step(self, step: int, task: str | None) -> list[Row]:
+        """Return the rollouts of a step, of one task or of all, as logged.
 
         Raises:
             InputError: There are none.
         """
         of_task = pl.lit(value=True) if task is None else pl.col("task") == task
-        found = self._rollouts((pl.col("step") == step) & of_task)
+        found = list(self._rollouts((pl.col("step") == step) & of_task))
         if not found:
             logged, of = self._logged(of_task), "" if task is None else f" of {task}"
             known = logged["step"].to_list() if len(logged) else []
@@ -121,8 +51,8 @@ class NewestRun:
             raise InputError(f"the newest training has no rollouts{of} of step {step}; {steps} some{of}")
         return found
 
-    def prompt(self, beginning: str) -> PromptHistory:
-        """Return what was said to the prompt whose id begins so.
+    def prompt(self, beginning: str) -> Row:
+        """Return the prompt whose id begins so, with all that the models said to it.
 
         Raises:
             InputError: No prompt or several begin so.
@@ -136,13 +66,32 @@ class NewestRun:
             )
         ((prompt_id, (split, row)),) = found.items()
         reference = json.loads(row["reference"]) if row["reference"] else None
-        rollouts = self._rollouts(pl.col("prompt_id") == prompt_id)
-        prompt = self.scrub(row["prompt"])[0]
-        return PromptHistory(
-            prompt_id, row["task"], split, prompt, reference or None, tuple(self._answers(prompt_id)), rollouts
-        )
+        return {
+            "prompt_id": prompt_id,
+            "task": row["task"],
+            "split": split,
+            "prompt": self.scrub(row["prompt"])[0],
+            "reference": reference or None,
+            "answers": list(self._answers(prompt_id)),
+            "rollouts": list(self._rollouts(pl.col("prompt_id") == prompt_id)),
+        }
 
-    def _prompts(self, beginning: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def _logged(self, condition: pl.Expr) -> pl.DataFrame:
+        """Return the rows of the rollout logs that satisfy a condition; none where nothing was logged."""
+        logs = [
+            self.inventory.folder(policy.sha256) / name
+            for policy in self.policies
+            for name in sorted(policy.files)
+            if is_rollout_log(name)
+        ]
+        return _collected(pl.scan_parquet(logs, glob=False).filter(condition)) if logs else pl.DataFrame()
+
+    def _rollouts(self, condition: pl.Expr) -> Iterator[Row]:
+        for row in self._logged(condition).iter_rows(named=True):
+            scrubbed = self.scrub(row["completion"])[0]
+            yield {**row, "components": json.loads(row["components"]), "completion": scrubbed}
+
+    def _prompts(self, beginning: str) -> Iterator[tuple[str, Row]]:
         folder = self.inventory.folder(self.dataset)
         for split in SPLITS:
             table = pl.scan_parquet(folder / split_file(split), glob=False)
@@ -151,17 +100,23 @@ class NewestRun:
             for row in rows.iter_rows(named=True):
                 yield split, row
 
-    def _answers(self, prompt_id: str) -> Iterator[ShownAnswer]:
-        if self.evaluation is None:
-            return
-        for role, sha256 in self.evaluation.inputs.items():
+    def _answers(self, prompt_id: str) -> Iterator[Row]:
+        """Yield the models' answers; score and truth are None where the evaluation scored something else of a model."""
+        inputs: Mapping[str, str] = self.evaluation.inputs if self.evaluation else {}
+        for role, sha256 in inputs.items():
             if not role.startswith(_ANSWERS) or sha256 not in self.inventory.records:
                 continue
             model = role.removeprefix(_ANSWERS)
             scores = self._scores(model, prompt_id)
             for line in _lines_with(self.inventory.folder(sha256) / "rollouts.jsonl", prompt_id):
                 score, truth = scores.get(line["sample"], (None, None))
-                yield ShownAnswer(model, line["sample"], self.scrub(line["completion"])[0], score, truth)
+                yield {
+                    "model": model,
+                    "sample": line["sample"],
+                    "completion": self.scrub(line["completion"])[0],
+                    "reward": score,
+                    "truth": truth,
+                }
 
     def _scores(self, model: str, prompt_id: str) -> dict[int, tuple[float, float | None]]:
         """Return score and truth of a model's answers to a prompt, by sample; all seeds of a policy share a file."""
@@ -175,12 +130,8 @@ class NewestRun:
         }
 
 
-def newest_run(inventory: Inventory, scrub: Scrub) -> NewestRun:
-    """Return the newest training, with its evaluation.
-
-    Args:
-        inventory: The artifacts of a state folder.
-        scrub: Applied to every text.
+def newest_run(inventory: Inventory, scrub: Callable[[str], tuple[str, Any]]) -> NewestRun:
+    """Return the newest training, with its evaluation; `scrub` is applied to every text.
 
     Raises:
         InputError: There is no training.
@@ -209,7 +160,7 @@ def _collected(table: pl.LazyFrame) -> pl.DataFrame:
         ) from error
 
 
-def _lines_with(file: Path, prompt_id: str) -> Iterator[dict[str, Any]]:
+def _lines_with(file: Path, prompt_id: str) -> Iterator[Row]:
     # The id is found in the bytes first: to parse a line costs a hundred times as much.
     wanted = prompt_id.encode()
     with file.open("rb") as lines:

@@ -29,13 +29,13 @@ def split_file(split: str) -> str:
     return f"data/{split}.parquet"
 
 
-def describe(record: ArtifactRecord, folder: Path) -> Facts:
-    """Return the facts of an artifact: the time, place and maker, and the content.
+def is_rollout_log(name: str) -> bool:
+    """Return whether a file of a policy is a log of its training's rollouts."""
+    return name.endswith(".parquet") and "rollouts/" in name
 
-    Args:
-        record: Its record.
-        folder: Its content; if lost or damaged, the facts say so.
-    """
+
+def describe(record: ArtifactRecord, folder: Path) -> Facts:
+    """Return the facts of an artifact: the time, place and maker, and the content."""
     made = {
         "made": f"{record.created_at:%Y-%m-%d %H:%M} UTC by {record.stage} on {record.machine}",
         "code": short(record.code_version),
@@ -83,13 +83,12 @@ def _base(folder: Path) -> Facts:
 
 def _audit(folder: Path) -> Facts:
     audit = read_audit_record(folder)
+    rhos = {task: "unknown" if of.rho is None else f"{of.rho:.2f}" for task, of in audit.tasks.items()}
     return {
         "verdict": audit.verdict,
         "rewards": f"{audit.spec} {short(audit.reward_version)}",
         "scored by": ", ".join(f"{rater} ({kind})" for rater, kind in audit.raters.items()),
-        "rho": ", ".join(
-            f"{task} {'unknown' if of.rho is None else f'{of.rho:.2f}'}" for task, of in audit.tasks.items()
-        ),
+        "rho": ", ".join(f"{task} {rho}" for task, rho in rhos.items()),
     }
 
 
@@ -109,19 +108,14 @@ def _policy(folder: Path) -> Facts:
 
 def _merged(folder: Path) -> Facts:
     check = _json(folder / "merge.json")
-    return {
-        "type": str(check["dtype"]),
-        "same greedy tokens as base and adapter": f"{check['tokens_same_as_written']} of {check['tokens']}",
-    }
+    same = f"{check['tokens_same_as_written']} of {check['tokens']}"
+    return {"type": str(check["dtype"]), "same greedy tokens as base and adapter": same}
 
 
 def _plan(folder: Path) -> Facts:
     plan = _json(folder / "plan.json")
-    return {
-        "margin": str(plan["margin"]),
-        "seed": str(plan["seed"]),
-        "rewards": f"{plan['spec']} {short(plan['reward_version'])}",
-    }
+    rewards = f"{plan['spec']} {short(plan['reward_version'])}"
+    return {"margin": str(plan["margin"]), "seed": str(plan["seed"]), "rewards": rewards}
 
 
 def _answers(folder: Path) -> Facts:
@@ -142,28 +136,13 @@ def _evaluation(folder: Path) -> Facts:
 def _promotion(folder: Path) -> Facts:
     decision = _json(folder / DECISION_FILE)
     facts = {"decision": str(decision["verdict"]), "why": "; ".join(decision["reasons"])}
-    if decision["forced"]:
-        facts["forced"] = str(decision["forced"])
-    return facts
+    return {**facts, "forced": str(decision["forced"])} if decision["forced"] else facts
 
 
 _OF_KIND: Final[Mapping[ArtifactKind, Callable[[Path], Facts]]] = {
-    "prompts": _prompts,
-    "dataset": _dataset,
-    "base": _base,
-    "audit": _audit,
-    "policy": _policy,
-    "merged": _merged,
-    "plan": _plan,
-    "answers": _answers,
-    "evaluation": _evaluation,
-    "promotion": _promotion,
-}
-
-
-def is_rollout_log(name: str) -> bool:
-    """Return whether a file of a policy is a log of its training's rollouts."""
-    return name.endswith(".parquet") and "rollouts/" in name
+    "prompts": _prompts, "dataset": _dataset, "base": _base, "audit": _audit, "policy": _policy, "merged": _merged,
+    "plan": _plan, "answers": _answers, "evaluation": _evaluation, "promotion": _promotion,
+}  # fmt: skip
 
 
 def _by_source(path: Path) -> str:

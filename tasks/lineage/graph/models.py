@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +23,6 @@ class ModelVersion:
     model: str
     number: str
     policy: str
-    """The sha256 of its policy."""
     promotions: tuple[ArtifactRecord, ...]
     """The promotions that registered it or recorded a person's later decision, the oldest first."""
     earlier: bool
@@ -43,11 +43,13 @@ def read_versions(inventory: Inventory) -> tuple[ModelVersion, ...]:
     """Return every version named by a promotion in the store, the oldest first."""
     named: dict[tuple[str, str], dict[str, list[ArtifactRecord]]] = {}
     for record in inventory.of_kind("promotion"):
-        decision = _decision(inventory, record)
-        if decision is not None and "policy" in record.inputs:
+        # Of a file that is lost or damaged the promotion's own node says so.
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            decision = json.loads((inventory.folder(record.sha256) / DECISION_FILE).read_bytes())
             policies = named.setdefault((str(decision["model"]), str(decision["version"])), {})
             # Promoted again, so it is the registry's newest entry.
-            policies[record.inputs["policy"]] = [*policies.pop(record.inputs["policy"], []), record]
+            policy = record.inputs["policy"]
+            policies[policy] = [*policies.pop(policy, []), record]
     return tuple(
         ModelVersion(model, number, policy, tuple(records), earlier=policy != list(policies)[-1])
         for (model, number), policies in named.items()
@@ -56,12 +58,7 @@ def read_versions(inventory: Inventory) -> tuple[ModelVersion, ...]:
 
 
 def version_graph(versions: Iterable[ModelVersion], aliases: Mapping[str, Mapping[str, str]]) -> Graph:
-    """Return versions as nodes after their promotions.
-
-    Args:
-        versions: The versions.
-        aliases: The version of each alias, by model.
-    """
+    """Return versions as nodes after their promotions, with the aliases that name them, by model."""
     nodes: dict[str, Node] = {}
     edges: list[Edge] = []
     for version in versions:
@@ -75,23 +72,7 @@ def version_graph(versions: Iterable[ModelVersion], aliases: Mapping[str, Mappin
 
 
 def local_aliases(tracking_uri: str, model: str) -> Mapping[str, str]:
-    """Return the version of each alias of a model, from a SQLite store.
-
-    MLflow's own client would take two seconds to import for it. For a server the result is empty.
-
-    Raises:
-        InputError: The store cannot be read, is damaged, or has another schema than the installed MLflow's.
-        InUse: Another process holds it.
-    """
+    """Return the version of each alias of a model, from a SQLite store without MLflow; empty for a server."""
     if not tracking_uri.startswith(SQLITE_PREFIX):
         return {}
     return {alias: str(version) for alias, version in local_rows(tracking_uri, _ALIASES, model)}
-
-
-def _decision(inventory: Inventory, record: ArtifactRecord) -> Mapping[str, object] | None:
-    """Return a promotion's decision; None if its file is lost or damaged, which its own node reports."""
-    try:
-        decision = json.loads((inventory.folder(record.sha256) / DECISION_FILE).read_bytes())
-        return decision if {"model", "version"} <= decision.keys() else None
-    except (OSError, ValueError, AttributeError):
-        return None

@@ -1,9 +1,8 @@
 """HTML page of the lineage: the facts of each node as a list, and below it a picture from left to right."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from schemas.disk import write_whole
 from schemas.errors import InputError
@@ -16,25 +15,9 @@ BOX: Final = (180, 46)
 GAP: Final = (48, 20)
 """Horizontal and vertical gap between boxes."""
 MARGIN: Final = 20
-BOW: Final = 45
-"""Downward bend of a line that passes a column, so that it is visible below the boxes, in pixels."""
 LONGEST_LABEL: Final = 24
 MOST_IN_A_COLUMN: Final = 60
 _TEMPLATE: Final = Path(__file__).with_name("lineage.html.j2")
-
-
-@dataclass(frozen=True)
-class Box:
-    """Position of a node, in pixels from the upper left."""
-
-    key: str
-    kind: str
-    label: str
-    title: str
-    """Tooltip."""
-    is_subject: bool
-    x: int
-    y: int
 
 
 def write_page(lineage: Lineage, file: Path) -> None:
@@ -54,49 +37,39 @@ def write_page(lineage: Lineage, file: Path) -> None:
 def render(lineage: Lineage) -> str:
     """Render the page."""
     graph = lineage.graph
-    boxes, hidden = _boxes(lineage)
-    placed = {box.key: box for box in boxes}
+    boxes = {box["key"]: box for box in _boxes(lineage)}
     return page_template(_TEMPLATE).render(
         lineage=lineage,
         heading=", ".join(graph.nodes[key].name for key in lineage.subjects if key in graph.nodes),
         nodes=graph.nodes,
         before=graph.before,
         after=graph.after,
-        boxes=boxes,
-        hidden=hidden,
-        lines=_lines(graph, placed),
+        boxes=list(boxes.values()),
+        hidden=len(graph.nodes) - len(boxes),
+        lines=list(_lines(graph, boxes)),
         box=BOX,
-        size=(
-            max((box.x for box in boxes), default=0) + BOX[0] + MARGIN,
-            max((box.y for box in boxes), default=0) + BOX[1] + BOW,
-        ),
+        size=[max((box[axis] for box in boxes.values()), default=0) + BOX[at] + MARGIN for at, axis in enumerate("xy")],
     )
 
 
-def _boxes(lineage: Lineage) -> tuple[list[Box], int]:
-    """Return the boxes, in columns by their number of predecessors, and the number that did not fit.
-
-    Columns have one middle, so that both ends of the graph are beside what they are joined to.
-    """
-    graph = lineage.graph
+def _boxes(lineage: Lineage) -> Iterator[dict[str, Any]]:
+    """Yield the boxes that have room, in columns by their longest path, from the upper left in pixels."""
     columns: dict[int, list[str]] = {}
-    for key, column in _columns(graph).items():
+    for key, column in _columns(lineage.graph).items():
         columns.setdefault(column, []).append(key)
-    boxes: list[Box] = []
-    hidden = 0
-    tallest = min(max(map(len, columns.values()), default=0), MOST_IN_A_COLUMN)
     for column, keys in sorted(columns.items()):
         # Requested nodes are always drawn.
-        shown = sorted(keys, key=lambda key: key not in lineage.subjects)[:MOST_IN_A_COLUMN]
-        hidden += len(keys) - len(shown)
-        for row, key in enumerate(shown):
-            node = graph.nodes[key]
-            label = node.name if len(node.name) <= LONGEST_LABEL else f"{node.name[: LONGEST_LABEL - 1]}…"
-            title = "\n".join([node.name, *(f"{name}: {value}" for name, value in node.facts.items())])
-            x = MARGIN + column * (BOX[0] + GAP[0])
-            y = MARGIN + (2 * row + tallest - len(shown)) * (BOX[1] + GAP[1]) // 2
-            boxes.append(Box(key, node.kind, label, title, key in lineage.subjects, x, y))
-    return boxes, hidden
+        for row, key in enumerate(sorted(keys, key=lambda key: key not in lineage.subjects)[:MOST_IN_A_COLUMN]):
+            node = lineage.graph.nodes[key]
+            yield {
+                "key": key,
+                "kind": node.kind,
+                "label": node.name if len(node.name) <= LONGEST_LABEL else f"{node.name[: LONGEST_LABEL - 1]}…",
+                "title": "\n".join([node.name, *(f"{name}: {value}" for name, value in node.facts.items())]),
+                "is_subject": key in lineage.subjects,
+                "x": MARGIN + column * (BOX[0] + GAP[0]),
+                "y": MARGIN + row * (BOX[1] + GAP[1]),
+            }
 
 
 def _columns(graph: Graph) -> Mapping[str, int]:
@@ -113,15 +86,12 @@ def _columns(graph: Graph) -> Mapping[str, int]:
     return columns
 
 
-def _lines(graph: Graph, placed: Mapping[str, Box]) -> list[tuple[str, str]]:
-    """Return the SVG path data and the tooltip of each edge between boxes."""
-    lines = []
+def _lines(graph: Graph, boxes: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield the SVG path data and the tooltip of each edge between boxes."""
     for edge in graph.edges:
-        source, target = placed.get(edge.source), placed.get(edge.target)
-        if source is None or target is None:
-            continue
-        x, y, end_x, end_y = source.x + BOX[0], source.y + BOX[1] // 2, target.x, target.y + BOX[1] // 2
-        bend, bow = (end_x - x) // 2, BOW if end_x - x > GAP[0] else 0
-        path = f"M {x} {y} C {x + bend} {y + bow}, {end_x - bend} {end_y + bow}, {end_x} {end_y}"
-        lines.append((path, f"{source.label} → {target.label}: {edge.role}"))
-    return lines
+        if edge.source in boxes and edge.target in boxes:
+            source, target = boxes[edge.source], boxes[edge.target]
+            x, y, end_x, end_y = source["x"] + BOX[0], source["y"] + BOX[1] // 2, target["x"], target["y"] + BOX[1] // 2
+            bend = (end_x - x) // 2
+            path = f"M {x} {y} C {x + bend} {y}, {end_x - bend} {end_y}, {end_x} {end_y}"
+            yield path, f"{source['label']} → {target['label']}: {edge.role}"

@@ -1,7 +1,7 @@
 """References to a model version or alias, artifact, run, prompt, review, order or customer."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -15,6 +15,7 @@ from tasks.lineage.store.inventory import Inventory
 CHAMPION: Final = "champion"
 """The alias that there is none of until the gate promotes a version."""
 MOST_NAMED: Final = 5
+_PEOPLE: Final = ("review_id", "order_id", "customer_id")
 _DIGEST = re.compile(r"[0-9a-f]{8,64}")
 _NUMBER = re.compile(r"\d{1,7}")
 _RUN = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -32,14 +33,11 @@ class ResolvedReference:
     """Resolved reference of a user."""
 
     text: str
-    """The text as written."""
     kind: ReferenceKind
     keys: tuple[str, ...]
     """The nodes that it names; several for a run with several artifacts."""
     rows: tuple[PlacedRow, ...] = ()
-    """Rows of the prompts that it names, or that were made from the origins."""
     origins: tuple[StoreOrigin, ...] = ()
-    """The review, order or customer that it names."""
 
     @property
     def description(self) -> str:
@@ -58,7 +56,6 @@ class Registered:
     aliases: Mapping[str, str]
     """The version of each alias, as far as known without asking."""
     ask_alias: Callable[[str], str | None]
-    """Returns the version of an alias; None if there is no such alias."""
     ask_run: Callable[[str], Sequence[str]]
     """Returns the sha256 of each artifact of a pipeline's run; empty if there is no such run."""
 
@@ -66,24 +63,13 @@ class Registered:
 def find_reference(
     text: str, inventory: Inventory, deleted: Sequence[str], versions: Sequence[ModelVersion], registered: Registered
 ) -> ResolvedReference:
-    """Resolve a reference.
-
-    Args:
-        text: The text as written.
-        inventory: The store.
-        deleted: Artifacts that the store no longer has, but that others were made from.
-        versions: The known model versions.
-        registered: Further facts of the registry.
-
-    Raises:
-        InputError: It names nothing, or several things.
-    """
+    """Resolve a reference, also to artifacts that the store no longer has, but that others were made from."""
     wanted = text.strip()
     if not wanted:
         raise InputError(f"REF is empty; give {WHAT_THERE_IS}")
     found = (
         _version(wanted, versions, registered)
-        or _one_of(wanted, _candidates(wanted, inventory, deleted))
+        or _one_of(wanted, list(_candidates(wanted, inventory, deleted)))
         or _asked(wanted, inventory, versions, registered)
     )
     if found is not None:
@@ -116,48 +102,36 @@ def _known(versions: Sequence[ModelVersion]) -> str:
     return f"the versions known here: {', '.join(dict.fromkeys(each.name for each in versions)) or 'none'}"
 
 
-def _candidates(wanted: str, inventory: Inventory, deleted: Sequence[str]) -> list[ResolvedReference]:
-    """Find everything that a digest, a run's id or an id of the store may name."""
+def _candidates(wanted: str, inventory: Inventory, deleted: Sequence[str]) -> Iterator[ResolvedReference]:
+    """Yield everything that a digest, a run's id or an id of the store may name."""
     beginning = wanted.lower() if _DIGEST.fullmatch(wanted.lower()) else None
-    found: list[ResolvedReference] = []
-    if beginning is not None:
-        known = (*inventory.records, *inventory.unreadable, *deleted)
-        found += [ResolvedReference(wanted, "artifact", (sha256,)) for sha256 in known if sha256.startswith(beginning)]
+    known = (*inventory.records, *inventory.unreadable, *deleted) if beginning else ()
+    for sha256 in known:
+        if beginning and sha256.startswith(beginning):
+            yield ResolvedReference(wanted, "artifact", (sha256,))
     records = inventory.records.values()
     made = [each.sha256 for each in records if wanted.lower() in {each.mlflow_run_id, each.prefect_run_id}]
     if made:
-        found.append(ResolvedReference(wanted, "run", tuple(made)))
+        yield ResolvedReference(wanted, "run", tuple(made))
     origins = list(find_origins(inventory, wanted))
-    named = [wanted, *(origin.identifier for origin in origins)]
-    is_it = pl.any_horizontal([pl.col(column).is_in(named) for column in ("review_id", "order_id", "customer_id")])
-    if beginning is not None:
+    named = {wanted, *(origin.identifier for origin in origins)}
+    is_it = pl.any_horizontal([pl.col(column).is_in(sorted(named)) for column in _PEOPLE])
+    if beginning:
         is_it |= pl.col("prompt_id").str.starts_with(beginning)
     rows = find_rows(inventory, is_it)
-    if beginning is not None:
-        found += _prompts(wanted, [row for row in rows if row.prompt_id.startswith(beginning)])
-    return [*found, *_origins(wanted, origins, [row for row in rows if set(named) & set(row.people)])]
-
-
-def _prompts(wanted: str, rows: Sequence[PlacedRow]) -> list[ResolvedReference]:
-    by_id: dict[str, list[PlacedRow]] = {}
+    by_prompt: dict[str, list[PlacedRow]] = {}
     for row in rows:
-        by_id.setdefault(row.prompt_id, []).append(row)
-    return [
-        ResolvedReference(wanted, "prompt", (f"prompt:{prompt_id}",), rows=tuple(placed))
-        for prompt_id, placed in by_id.items()
-    ]
-
-
-def _origins(wanted: str, origins: Sequence[StoreOrigin], rows: Sequence[PlacedRow]) -> list[ResolvedReference]:
-    """Combine a review, order or customer, known from the stores or from a shop's own prompts, into one reference."""
-    distinct = list(origins)
-    for row in rows:
-        identifiers = {"review": row.review_id, "order": row.order_id, "customer": row.customer_id}
-        distinct += [StoreOrigin(kind, wanted) for kind, identifier in identifiers.items() if identifier == wanted]
-    keys = {origin.key: origin for origin in distinct}
-    if not keys:
-        return []
-    return [ResolvedReference(wanted, "origin", tuple(keys), rows=tuple(rows), origins=tuple(keys.values()))]
+        if beginning and row.prompt_id.startswith(beginning):
+            by_prompt.setdefault(row.prompt_id, []).append(row)
+    for prompt_id, placed in by_prompt.items():
+        yield ResolvedReference(wanted, "prompt", (f"prompt:{prompt_id}",), rows=tuple(placed))
+    theirs = [row for row in rows if named & {origin.identifier for origin in row.origins}]
+    # A shop's own prompts may name somebody whom no store has.
+    in_rows = (each for row in theirs for each in reversed(row.origins) if each.identifier == wanted)
+    distinct = tuple(dict.fromkeys((*origins, *in_rows)))
+    if distinct:
+        keys = tuple(origin.key for origin in distinct)
+        yield ResolvedReference(wanted, "origin", keys, rows=tuple(theirs), origins=distinct)
 
 
 def _one_of(wanted: str, found: Sequence[ResolvedReference]) -> ResolvedReference | None:

@@ -5,9 +5,8 @@ prompt only the evaluation of models, and one in quarantine nothing.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -37,32 +36,22 @@ PAIRS_FILE: Final = "pairs.json"
 def row_graph(
     inventory: Inventory, artifacts: Graph, rows: Sequence[PlacedRow], read_trainings: ReadTrainings
 ) -> Graph:
-    """Return everything made from some prompts.
-
-    Args:
-        inventory: The store.
-        artifacts: All artifacts and model versions.
-        rows: The rows of the requested prompts.
-        read_trainings: Returns the mirror's trainings.
-    """
+    """Return everything made from some prompts, given all artifacts and model versions."""
     asked = {row.prompt_id for row in rows}
     kin = with_kin(inventory, rows)
     above = {row.parent_id for row in rows if row.parent_id is not None} - asked
     below = [row for row in kin if row.prompt_id not in above]
-    prompts = _prompt_graph(kin)
-    reading = [edge for row in below for edge in _reading(inventory, artifacts, row)]
-    scored = _scored(inventory, {row.prompt_id for row in below})
-    direct = {edge.target for edge in (*reading, *scored)}
-    reached = direct | artifacts.led_to(*direct)
-    edges = [*map(_placing, kin), *reading, *scored]
+    made_from = [
+        *(edge for row in below for edge in artifacts.after.get(row.artifact, ()) if _reads(inventory, edge, row)),
+        *_scored(inventory, {row.prompt_id for row in below}),
+    ]
+    direct = {edge.target for edge in made_from}
+    made = artifacts.part(direct | artifacts.led_to(*direct))
     tables = {row.artifact for row in kin}
-    sources = {
-        inventory.records[table].inputs["prompts"] for table in tables if "prompts" in inventory.records[table].inputs
-    }
-    made = artifacts.part(reached)
-    holders = artifacts.part(tables | sources)
-    walked = prompts.joined(Graph({}, tuple(edges))).joined(holders).joined(made)
-    return walked.joined(_sampled(inventory, below, reached, read_trainings)).joined(_judged(inventory, made, below))
+    inputs = (inventory.records[table].inputs for table in tables)
+    holders = artifacts.part(tables | {each["prompts"] for each in inputs if "prompts" in each})
+    walked = _prompt_graph(kin).joined(Graph({}, (*map(_placing, kin), *made_from))).joined(holders).joined(made)
+    return walked.joined(_sampled(inventory, below, made.nodes, read_trainings)).joined(_judged(inventory, made, below))
 
 
 def _prompt_graph(rows: Sequence[PlacedRow]) -> Graph:
@@ -85,65 +74,59 @@ def _placing(row: PlacedRow) -> Edge:
     return Edge(f"prompt:{row.prompt_id}", row.artifact, role)
 
 
-def _reading(inventory: Inventory, artifacts: Graph, row: PlacedRow) -> list[Edge]:
-    """Return the edges from a row's dataset to the artifacts made from its split."""
-    readers = READERS.get(row.place, ())
-    return [edge for edge in artifacts.after.get(row.artifact, ()) if _kind(inventory, edge) in readers]
-
-
-def _kind(inventory: Inventory, edge: Edge) -> ArtifactKind | None:
+def _reads(inventory: Inventory, edge: Edge, row: PlacedRow) -> bool:
+    """Return whether an edge leads from a row's dataset to an artifact made from its split."""
     record = inventory.records.get(edge.target)
-    return None if record is None else record.kind
+    return record is not None and record.kind in READERS.get(row.place, ())
 
 
-def _scored(inventory: Inventory, prompt_ids: set[str]) -> list[Edge]:
-    """Return the edges to the sheets and audits with scored rollouts of these prompts."""
-    found: list[Edge] = []
+def _scored(inventory: Inventory, prompt_ids: set[str]) -> Iterator[Edge]:
+    """Yield the edges to the sheets and audits with scored rollouts of these prompts."""
     for record in (record for kind in SHEETS for record in inventory.of_kind(kind)):
         with suppress(OSError):
             text = (inventory.folder(record.sha256) / "rollouts.jsonl").read_bytes()
-            found += [
-                Edge(f"prompt:{each}", record.sha256, "scored by its raters")
-                for each in sorted(prompt_ids)
-                if each.encode() in text
-            ]
-    return found
+            for each in sorted(prompt_ids):
+                if each.encode() in text:
+                    yield Edge(f"prompt:{each}", record.sha256, "scored by its raters")
 
 
 def _sampled(
-    inventory: Inventory, rows: Sequence[PlacedRow], reached: Iterable[str], read_trainings: ReadTrainings
+    inventory: Inventory, rows: Sequence[PlacedRow], reached: Collection[str], read_trainings: ReadTrainings
 ) -> Graph:
     """Return each training's rollouts of its training rows, and its checkpoints since then."""
     graph = Graph({}, ())
-    kept = set(reached)
-    for policy in (record for record in inventory.of_kind("policy") if record.sha256 in kept):
-        in_training = {
-            row.prompt_id for row in rows if row.place == "train" and row.artifact == policy.inputs.get("dataset")
-        }
-        sampled = _read_rollouts(inventory, policy, in_training)
-        others = sorted(in_training - {each.prompt_id for each in sampled})
-        parts = _part_without_rollouts(inventory, policy, others)
-        edges = [Edge(f"prompt:{each}", policy.sha256, part) for each, part in parts.items()]
-        since = training_graph(policy, read_trainings(), min((each.steps[0].step for each in sampled), default=0))
-        nodes = {each.node.key: each.node for each in sampled}
-        for each in sampled:
-            edges.append(Edge(f"prompt:{each.prompt_id}", each.node.key, "sampled"))
-            edges.append(Edge(each.node.key, policy.sha256, each.part_in_the_policy))
-            edges += [
-                Edge(each.node.key, key, "trained")
-                for key, node in since.nodes.items()
-                if node.kind == "checkpoint" and _step_of(key) >= each.steps[0].step
-            ]
-        trained = {edge.target for edge in edges}
-        checkpoints = since.part(trained & since.nodes.keys())
-        to_policy = tuple(edge for edge in since.edges if edge.source in checkpoints.nodes)
-        graph = graph.joined(Graph({**nodes, **checkpoints.nodes}, (*edges, *to_policy)))
+    for policy in (record for record in inventory.of_kind("policy") if record.sha256 in reached):
+        of_dataset = (row for row in rows if row.place == "train" and row.artifact == policy.inputs.get("dataset"))
+        in_training = {row.prompt_id for row in of_dataset}
+        nodes: dict[str, Node] = {}
+        edges: list[Edge] = []
+        begun: dict[str, int] = {}
+        for prompt_id, task, steps in _rollouts(inventory, policy, in_training):
+            node = _rollout_node(policy, prompt_id, steps)
+            nodes[node.key] = node
+            begun[prompt_id] = steps["step"][0]
+            chosen = _chosen_steps(inventory.folder(policy.sha256)).get(task)
+            # The policy's weights may be from an earlier step.
+            is_late = chosen is not None and begun[prompt_id] > chosen
+            part = f"sampled after step {chosen}, whose weights it has" if is_late else "trained"
+            edges += [Edge(f"prompt:{prompt_id}", node.key, "sampled"), Edge(node.key, policy.sha256, part)]
+        since = training_graph(policy, read_trainings(), min(begun.values(), default=0))
+        edges += [
+            Edge(f"rollouts:{policy.sha256}/{prompt_id}", node.key, "trained")
+            for prompt_id, first in begun.items()
+            for node in since.nodes.values()
+            if node.kind == "checkpoint" and _step_of(node) >= first
+        ]
+        checkpoints = since.part({edge.target for edge in edges})
+        edges += [edge for edge in since.edges if edge.source in checkpoints.nodes]
+        parts = _part_without_rollouts(inventory, policy, sorted(in_training - begun.keys()))
+        edges += [Edge(f"prompt:{each}", policy.sha256, part) for each, part in parts.items()]
+        graph = graph.joined(Graph({**nodes, **checkpoints.nodes}, tuple(edges)))
     return graph
 
 
-def _step_of(key: str) -> int:
-    """Return the step in the key of a checkpoint's node."""
-    return int(key.rpartition("/")[2].partition("-")[0])
+def _step_of(checkpoint: Node) -> int:
+    return int(checkpoint.key.rpartition("/")[2].partition("-")[0])
 
 
 def _judged(inventory: Inventory, made: Graph, rows: Sequence[PlacedRow]) -> Graph:
@@ -164,83 +147,40 @@ def _judged(inventory: Inventory, made: Graph, rows: Sequence[PlacedRow]) -> Gra
     return Graph(nodes, ())
 
 
-@dataclass(frozen=True)
-class StepOfPrompt:
-    """Rollouts of one prompt at one step."""
-
-    step: int
-    rollouts: int
-    trained_on: int
-    """Number of them in the loss."""
-    mean: float
-    """Their mean reward, in [0, 1]."""
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class PromptRollouts:
-    """All rollouts of one prompt in one training."""
-
-    policy: str
-    """The sha256 of the resulting policy."""
-    prompt_id: str
-    steps: tuple[StepOfPrompt, ...]
-    """In order; never empty."""
-    chosen_step: int | None
-    """The step of the policy's weights; None if its summary cannot be read."""
-
-    @property
-    def part_in_the_policy(self) -> str:
-        """Return their role for the policy, whose weights may be from an earlier step."""
-        if self.chosen_step is None or self.steps[0].step <= self.chosen_step:
-            return "trained"
-        return f"sampled after step {self.chosen_step}, whose weights it has"
-
-    @property
-    def node(self) -> Node:
-        """Return their node, with one fact per step."""
-        key = f"rollouts:{self.policy}/{self.prompt_id}"
-        facts = {
-            f"step {each.step}": f"{each.rollouts} rollouts, reward {each.mean:.3f} ({each.low:.3f}-{each.high:.3f}), "
-            f"{each.trained_on} trained on"
-            for each in self.steps
-        }
-        count = sum(each.rollouts for each in self.steps)
-        return Node(key, "rollouts", f"{count} rollouts of prompt {short(self.prompt_id)}", facts)
-
-
-def _read_rollouts(inventory: Inventory, policy: ArtifactRecord, prompt_ids: Collection[str]) -> list[PromptRollouts]:
-    """Return a training's rollouts of some prompts; prompts never drawn are left out.
+def _rollouts(
+    inventory: Inventory, policy: ArtifactRecord, prompt_ids: Iterable[str]
+) -> Iterator[tuple[str, str, pl.DataFrame]]:
+    """Yield prompts that a training drew, each with its task and its rollouts' figures by step.
 
     A log that cannot be read has none; the policy's node says so.
     """
     folder = inventory.folder(policy.sha256)
     logs = [folder / name for name in sorted(policy.files) if is_rollout_log(name)]
-    if not logs:
-        return []
     reward = pl.col("reward")
-    try:
+    with suppress(OSError, PolarsError):
         rows = (
             pl.scan_parquet(logs, glob=False)
             .filter(pl.col("prompt_id").is_in(sorted(prompt_ids)))
             .group_by("prompt_id", "task", "step")
-            .agg(pl.len(), pl.col("advantage").count(), reward.mean(), low=reward.min(), high=reward.max())
+            .agg(pl.len(), trained=pl.col("advantage").count(), mean=reward.mean(), low=reward.min(), high=reward.max())
             .sort("prompt_id", "step")
             .collect()
+            if logs
+            else pl.DataFrame(schema=["prompt_id", "task"])
         )
-    except (OSError, PolarsError):
-        return []
-    chosen = _chosen_steps(folder)
-    return [
-        PromptRollouts(
-            policy.sha256,
-            str(prompt_id),
-            tuple(StepOfPrompt(*values) for values in steps.drop("prompt_id", "task").iter_rows()),
-            chosen.get(str(task)),
-        )
-        for (prompt_id, task), steps in rows.group_by("prompt_id", "task", maintain_order=True)
-    ]
+        for (prompt_id, task), steps in rows.group_by("prompt_id", "task", maintain_order=True):
+            yield str(prompt_id), str(task), steps
+
+
+def _rollout_node(policy: ArtifactRecord, prompt_id: str, steps: pl.DataFrame) -> Node:
+    """Return the node of a prompt's rollouts in one training, with one fact per step."""
+    facts = {
+        f"step {each['step']}": f"{each['len']} rollouts, reward {each['mean']:.3f} "
+        f"({each['low']:.3f}-{each['high']:.3f}), {each['trained']} trained on"
+        for each in steps.iter_rows(named=True)
+    }
+    name = f"{steps['len'].sum()} rollouts of prompt {short(prompt_id)}"
+    return Node(f"rollouts:{policy.sha256}/{prompt_id}", "rollouts", name, facts)
 
 
 def _part_without_rollouts(inventory: Inventory, policy: ArtifactRecord, prompt_ids: Collection[str]) -> dict[str, str]:

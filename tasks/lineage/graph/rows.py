@@ -44,34 +44,27 @@ class PlacedRow:
     reason: str | None
     """Reason of the quarantine; None elsewhere."""
     artifact: str
-    """The sha256 of the artifact."""
     place: str
     """`prompts`, the name of a split, or `quarantine`."""
 
     @property
-    def people(self) -> tuple[str | None, ...]:
-        """Return the customer, the order and the review of the row."""
-        return self.customer_id, self.order_id, self.review_id
+    def origins(self) -> "list[StoreOrigin]":
+        """Return its review, its order and its customer, the most specific first."""
+        named = {"review": self.review_id, "order": self.order_id, "customer": self.customer_id}
+        return [StoreOrigin(kind, identifier) for kind, identifier in named.items() if identifier is not None]
 
 
 @dataclass(frozen=True)
 class StoreOrigin:
-    """Customer, order or review from which prompts may have been made."""
+    """Customer (the customer_unique_id), order or review from which prompts may have been made."""
 
     kind: str
-    """`customer`, `order` or `review`."""
     identifier: str
-    """For a customer the customer_unique_id: the person."""
 
     @property
     def key(self) -> str:
         """Return its key in a graph."""
         return f"{self.kind}:{self.identifier}"
-
-    @property
-    def node(self) -> Node:
-        """Return its node."""
-        return Node(self.key, self.kind, f"{self.kind} {self.identifier}", {})
 
 
 def find_rows(inventory: Inventory, condition: pl.Expr) -> list[PlacedRow]:
@@ -125,20 +118,11 @@ def with_kin(inventory: Inventory, rows: Sequence[PlacedRow]) -> list[PlacedRow]
 
 def origins_of(rows: Iterable[PlacedRow]) -> list[StoreOrigin]:
     """Return the most specific origin of each prompt: the review, the order or the person."""
-    found: dict[StoreOrigin, None] = {}
-    for row in rows:
-        for kind, identifier in (("review", row.review_id), ("order", row.order_id), ("customer", row.customer_id)):
-            if identifier is not None:
-                found[StoreOrigin(kind, identifier)] = None
-                break
-    return list(found)
+    return list(dict.fromkeys(origin for row in rows for origin in row.origins[:1]))
 
 
 def find_origins(inventory: Inventory, identifier: str) -> tuple[StoreOrigin, ...]:
-    """Return the meaning of an identifier in the stores; an order's own customer_id names the person.
-
-    Tables that cannot be read are ignored.
-    """
+    """Return the meaning of an identifier in the stores; an order's own customer_id names the person."""
     is_it = pl.any_horizontal(pl.all() == identifier)
     customers = _rows(inventory, _CUSTOMERS, is_it)["customer_unique_id"]
     orders = _rows(inventory, _ORDERS, pl.col("order_id") == identifier)["order_id"]
@@ -149,37 +133,37 @@ def find_origins(inventory: Inventory, identifier: str) -> tuple[StoreOrigin, ..
 
 def origin_graph(inventory: Inventory, origins: Iterable[StoreOrigin]) -> Graph:
     """Return people, orders and reviews as nodes: the given ones, their owners, and their parts."""
-    wanted = {
-        kind: {each.identifier for each in origins if each.kind == kind} for kind in ("customer", "order", "review")
-    }
-    ordered = _rows(inventory, _CUSTOMERS, pl.col("customer_unique_id").is_in(sorted(wanted["customer"])))
-    orders = wanted["order"] | set(
-        _rows(inventory, _ORDERS, pl.col("customer_id").is_in(ordered["customer_id"].implode()))["order_id"]
+    found = set(origins)
+    people, orders, reviews = (
+        sorted(each.identifier for each in found if each.kind == kind) for kind in ("customer", "order", "review")
     )
-    given = sorted(wanted["review"])
-    is_ours = pl.col("review_id").is_in(given) | pl.col("order_id").is_in(sorted(orders))
-    reviews = _rows(inventory, _REVIEWS, is_ours)
-    of_orders = _rows(inventory, _ORDERS, pl.col("order_id").is_in(sorted(orders | set(reviews["order_id"]))))
-    people = dict(
+    ordered = _rows(inventory, _CUSTOMERS, pl.col("customer_unique_id").is_in(people))["customer_id"]
+    orders += _rows(inventory, _ORDERS, pl.col("customer_id").is_in(ordered.implode()))["order_id"].to_list()
+    is_ours = pl.col("review_id").is_in(reviews) | pl.col("order_id").is_in(orders)
+    of_reviews = _rows(inventory, _REVIEWS, is_ours)
+    of_orders = _rows(inventory, _ORDERS, pl.col("order_id").is_in([*orders, *of_reviews["order_id"]]))
+    owners = dict(
         _rows(inventory, _CUSTOMERS, pl.col("customer_id").is_in(of_orders["customer_id"].implode())).iter_rows()
     )
-    found = {StoreOrigin(kind, each) for kind, ids in wanted.items() for each in ids}
     edges: list[Edge] = []
     for order, customer in of_orders.iter_rows():
         found.add(StoreOrigin("order", order))
-        if customer in people:
-            person = StoreOrigin("customer", people[customer])
+        if customer in owners:
+            person = StoreOrigin("customer", owners[customer])
             found.add(person)
             edges.append(Edge(person.key, f"order:{order}", "ordered"))
-    for review, order in reviews.iter_rows():
+    for review, order in of_reviews.iter_rows():
         found |= {StoreOrigin("review", review), StoreOrigin("order", order)}
         edges.append(Edge(f"order:{order}", f"review:{review}", "reviewed"))
-    nodes = [each.node for each in sorted(found, key=lambda each: each.key)]
-    return Graph({node.key: node for node in nodes}, tuple(dict.fromkeys(edges)))
+    nodes = {
+        each.key: Node(each.key, each.kind, f"{each.kind} {each.identifier}", {})
+        for each in sorted(found, key=lambda each: each.key)
+    }
+    return Graph(nodes, tuple(dict.fromkeys(edges)))
 
 
 def _rows(inventory: Inventory, name: str, condition: pl.Expr) -> pl.DataFrame:
-    """Return the distinct rows of a table, in all stores, that satisfy a condition; equal files are read once."""
+    """Return the distinct rows of a table, in all stores that can be read, that satisfy a condition."""
     columns = _COLUMNS[name]
     files = {
         record.files[name]: inventory.folder(record.sha256) / name
@@ -196,13 +180,7 @@ def _rows(inventory: Inventory, name: str, condition: pl.Expr) -> pl.DataFrame:
 
 
 def store_graph(inventory: Inventory, artifacts: Graph, origins: Sequence[StoreOrigin]) -> Graph:
-    """Return the prompts artifacts whose stores contain some reviews, orders or customers.
-
-    Args:
-        inventory: The store.
-        artifacts: All artifacts.
-        origins: The reviews, orders and customers.
-    """
+    """Return the prompts artifacts whose stores contain some reviews, orders or customers."""
     named: dict[str, list[StoreOrigin]] = {}
     edges: dict[Edge, None] = {}
     for record in inventory.of_kind("prompts"):

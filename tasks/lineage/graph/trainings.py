@@ -24,11 +24,9 @@ class TrainingCheckpoint:
     fencing: int
     created_at: datetime
     base: str
-    """The sha256 of its base."""
     reward: float | None
     """The validation reward of its step, in [0, 1]; None if not validated."""
     digests: frozenset[str]
-    """The sha256 of each of its files."""
 
 
 @dataclass(frozen=True)
@@ -45,41 +43,26 @@ ReadTrainings = Callable[[], Sequence[MirroredTraining]]
 
 
 def trainings_of(policy: ArtifactRecord, trainings: Iterable[MirroredTraining]) -> list[MirroredTraining]:
-    """Return the trainings that made a policy; several if each task was trained alone.
-
-    Its record names them, with the machines, whatever the mirror still has; an older record does not.
-    """
+    """Return the trainings that made a policy; several if each task was trained alone."""
     if policy.stretches:
         known = {training.name: training for training in trainings}
         return [known.get(name, MirroredTraining(name, segments, ())) for name, segments in policy.stretches.items()]
     weights = _weights(policy)
-    return [
-        training for training in trainings if any(checkpoint.digests & weights for checkpoint in training.checkpoints)
-    ]
+    return [each for each in trainings if any(checkpoint.digests & weights for checkpoint in each.checkpoints)]
 
 
-def training_graph(
-    policy: ArtifactRecord, trainings: Sequence[MirroredTraining], first_step: int | None = None
-) -> Graph:
-    """Return a policy's trainings and their checkpoints, including the one with its weights, between it and its inputs.
-
-    The inputs' own nodes are not included.
-
-    Args:
-        policy: The policy.
-        trainings: The mirror's trainings, of other policies too.
-        first_step: Only checkpoints of this step or later; all for None.
-    """
+def training_graph(policy: ArtifactRecord, trainings: Sequence[MirroredTraining], first_step: int = 0) -> Graph:
+    """Return a policy's trainings and their checkpoints from a step on, between it and its inputs' own nodes."""
     weights = _weights(policy)
     nodes: dict[str, Node] = {}
     edges: list[Edge] = []
     for training in trainings_of(policy, trainings):
         key = f"training:{training.name}"
-        nodes[key] = Node(key, "training", f"training {training.name}", dict(_segments(training)))
+        nodes[key] = Node(key, "training", f"training {training.name}", dict(_facts(training)))
         edges += [Edge(sha256, key, role) for role, sha256 in policy.inputs.items()]
         edges.append(Edge(key, policy.sha256, "trained"))
         for checkpoint in sorted(training.checkpoints, key=lambda each: (each.step, each.fencing)):
-            if first_step is not None and checkpoint.step < first_step:
+            if checkpoint.step < first_step:
                 continue
             node = _checkpoint(training, checkpoint)
             nodes[node.key] = node
@@ -97,13 +80,15 @@ def _checkpoint(training: MirroredTraining, checkpoint: TrainingCheckpoint) -> N
     return Node(key, "checkpoint", f"checkpoint of step {checkpoint.step}", facts)
 
 
-def _segments(training: MirroredTraining) -> Iterator[tuple[str, str]]:
+def _facts(training: MirroredTraining) -> Iterator[tuple[str, str]]:
     for number, segment in enumerate(training.segments, start=1):
         last = "" if segment.to_step is None else str(segment.to_step)
         began = f"{segment.began_at:%Y-%m-%d %H:%M} UTC"
-        steps = f"steps {segment.from_step}-{last} on {segment.machine} from {began}, {segment.ended or 'under way'}"
         # The key in the JSON document stays.
-        yield f"stretch {number}", steps
+        yield (
+            f"stretch {number}",
+            f"steps {segment.from_step}-{last} on {segment.machine} from {began}, {segment.ended or 'under way'}",
+        )
     if training.checkpoints:
         yield "base", short(training.checkpoints[0].base)
         yield "checkpoints left", "steps " + ", ".join(map(str, sorted({each.step for each in training.checkpoints})))

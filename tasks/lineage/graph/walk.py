@@ -1,6 +1,6 @@
 """Walk from a reference to all its inputs and all its outputs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +9,6 @@ from typing import Any, Final
 import polars as pl
 from polars.exceptions import PolarsError
 
-from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS
 from tasks.lineage.graph.descriptions import describe, split_file
 from tasks.lineage.graph.graph import Edge, Graph, Node
@@ -33,9 +32,8 @@ class Lineage:
     reference: str
     kind: ReferenceKind
     subjects: tuple[str, ...]
-    """The keys of the nodes that it names."""
     graph: Graph
-    rows: Mapping[str, tuple[str, ...]]
+    rows: dict[str, tuple[str, ...]]
     """The prompt_id of every row in the dataset of a model or an artifact, by split."""
     warnings: tuple[str, ...]
     """Deleted or damaged artifacts, each one sentence."""
@@ -43,11 +41,11 @@ class Lineage:
     def document(self) -> dict[str, Any]:
         """Return it as one JSON document."""
         before, after = self.graph.came_from(*self.subjects), self.graph.led_to(*self.subjects)
+        sides = {(True, True): "both", (True, False): "before", (False, True): "after", (False, False): "beside"}
         document = self.graph.document()
         for node in document["nodes"]:
-            node["side"] = (
-                "subject" if node["key"] in self.subjects else _side(node["key"] in before, node["key"] in after)
-            )
+            key = node["key"]
+            node["side"] = "subject" if key in self.subjects else sides[key in before, key in after]
         return {
             "reference": self.reference,
             "kind": self.kind,
@@ -68,14 +66,7 @@ class Walker:
         read_trainings: ReadTrainings,
         known: Registered,
     ) -> None:
-        """Use data already read.
-
-        Args:
-            inventory: The store.
-            versions: The model versions named by its promotions.
-            read_trainings: Returns the mirror's trainings; called once, when a walk reaches a policy.
-            known: Facts of the registry.
-        """
+        """Use data already read; the mirror's trainings are read once, when a walk reaches a policy."""
         self._inventory = inventory
         self._versions = versions
         self._read_trainings = cache(read_trainings)
@@ -93,36 +84,29 @@ class Walker:
         return find_reference(text, self._inventory, deleted, self._versions, self._known)
 
     def walk(self, reference: ResolvedReference) -> Lineage:
-        """Return the inputs and outputs of a reference."""
-        graph = _described(self._graph(reference, self._read_trainings), self._inventory)
-        wrong = [node for node in graph.nodes.values() if {DELETED, DAMAGED} & node.facts.keys()]
-        gone = [f"artifact {short(key)}: the store has it no more" for key in reference.keys if key not in graph.nodes]
-        warnings = (*_faults(wrong), *gone)
-        return Lineage(reference.text, reference.kind, reference.keys, graph, self._rows_of(reference.keys), warnings)
+        """Return the inputs and outputs of a reference, artifacts with facts from their files."""
+        found, records = self._graph(reference, self._read_trainings), self._inventory.records
+        described = {
+            key: describe(records[key], self._inventory.folder(key)) | dict(node.facts)
+            if key in records
+            else node.facts
+            for key, node in found.nodes.items()
+        }
+        nodes = {key: Node(key, node.kind, node.name, described[key]) for key, node in found.nodes.items()}
+        faults = [
+            f"{node.name}: {node.facts[fault]}"
+            for node in nodes.values()
+            for fault in (DELETED, DAMAGED)
+            if fault in node.facts
+        ]
+        gone = [f"artifact {short(key)}: the store has it no more" for key in reference.keys if key not in nodes]
+        graph, rows = Graph(nodes, found.edges), self._rows_of(reference.keys)
+        return Lineage(reference.text, reference.kind, reference.keys, graph, rows, (*faults, *gone))
 
     def artifacts(self, reference: ResolvedReference) -> tuple[str, ...]:
         """Return the sha256 of every artifact of a walk, including deleted ones, without asking the mirror."""
         keys = dict.fromkeys((*self._graph(reference, lambda: ()).nodes, *reference.keys))
         return tuple(key for key in keys if ":" not in key)
-
-    def policy(self, reference: ResolvedReference) -> str:
-        """Return the sha256 of the policy that a reference names.
-
-        Raises:
-            InputError: It names something else.
-        """
-        policies = {
-            sha256
-            for key in reference.keys
-            for sha256 in [next((each.policy for each in self._versions if each.key == key), key)]
-            if sha256 in self._inventory.records and self._inventory.records[sha256].kind == "policy"
-        }
-        if len(policies) != 1:
-            raise InputError(
-                f"{reference.text!r} names no single model but {reference.description}; give a version (3), an alias "
-                "(champion) or a policy's digest"
-            )
-        return policies.pop()
 
     def _graph(self, reference: ResolvedReference, read_trainings: ReadTrainings) -> Graph:
         if reference.kind in {"prompt", "origin"}:
@@ -156,10 +140,6 @@ class Walker:
         return dataset if dataset in self._inventory.records else None
 
 
-def _side(before: bool, after: bool) -> str:
-    return "both" if before and after else "before" if before else "after" if after else "beside"
-
-
 def _artifact_graph(inventory: Inventory) -> Graph:
     """Return all artifacts, without facts from their files.
 
@@ -173,28 +153,15 @@ def _artifact_graph(inventory: Inventory) -> Graph:
         for record in inventory.records.values()
         for role, source in record.inputs.items()
     )
-    for sha256 in {edge.source: None for edge in edges if edge.source not in nodes}:
-        used = [(edge.role, inventory.records[edge.target]) for edge in edges if edge.source == sha256]
-        uses = ", ".join(f"{role} of {record.kind} {short(record.sha256)}" for role, record in used)
-        nodes[sha256] = _node(sha256, "artifact", {DELETED: f"the store has it no more; it was {uses}"})
+    uses: dict[str, list[str]] = {}
+    for edge in edges:
+        if edge.source not in nodes:
+            used = inventory.records[edge.target]
+            uses.setdefault(edge.source, []).append(f"{edge.role} of {used.kind} {short(used.sha256)}")
+    for sha256, used_as in uses.items():
+        facts = {DELETED: f"the store has it no more; it was {', '.join(used_as)}"}
+        nodes[sha256] = _node(sha256, "artifact", facts)
     return Graph(nodes, edges)
-
-
-def _described(graph: Graph, inventory: Inventory) -> Graph:
-    """Return a graph with facts from the artifacts' files, placed before the facts already known."""
-    facts = {
-        key: Node(key, node.kind, node.name, describe(inventory.records[key], inventory.folder(key)) | dict(node.facts))
-        for key, node in graph.nodes.items()
-        if key in inventory.records
-    }
-    return Graph({**graph.nodes, **facts}, graph.edges)
-
-
-def _faults(nodes: Iterable[Node]) -> tuple[str, ...]:
-    """Return a sentence for each deleted or damaged artifact."""
-    return tuple(
-        f"{node.name}: {node.facts[fault]}" for node in nodes for fault in (DELETED, DAMAGED) if fault in node.facts
-    )
 
 
 def _node(sha256: str, kind: str, facts: dict[str, str] | None = None) -> Node:

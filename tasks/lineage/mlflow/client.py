@@ -45,9 +45,6 @@ SERVER_FAULT: Final = 500
 def open_client(tracking_uri: str) -> Any:
     """Open MLflow's store, runs and registry, as MLflow's client whose every call is `answered`.
 
-    Args:
-        tracking_uri: `sqlite:///FILE`, or the address of an MLflow server.
-
     Raises:
         InputError: The store cannot be opened or written, or its server refuses or does not answer.
         InUse: Another process holds the file.
@@ -86,10 +83,7 @@ class _AnsweredClient:
 
 @contextmanager
 def _unbroken() -> Iterator[None]:
-    """Hold Ctrl-C and SIGTERM back in the block.
-
-    A call that is broken off while it writes leaves its transaction open, and the next one waits 20 s for it.
-    """
+    """Hold Ctrl-C and SIGTERM back: a call broken off while it writes leaves its transaction open for 20 s."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -117,7 +111,7 @@ def prove_usable(tracking_uri: str) -> None:
     """Refuse a SQLite store that a run could not write; one that is not made yet, and a server, are not asked.
 
     Raises:
-        InputError: It cannot be read or written, is damaged, or has another schema than the installed MLflow's.
+        InputError: It cannot be used.
         InUse: Another process holds it.
     """
     store = local_store(tracking_uri)
@@ -126,12 +120,7 @@ def prove_usable(tracking_uri: str) -> None:
 
 
 def local_rows(tracking_uri: str, query: str, *values: str) -> list[tuple[Any, ...]]:
-    """Return rows of a SQLite store without MLflow, whose import takes seconds; none of one that is not made yet.
-
-    Raises:
-        InputError: The store cannot be read, is damaged, or has another schema than the installed MLflow's.
-        InUse: Another process holds it.
-    """
+    """Return rows of a SQLite store without MLflow, whose import takes seconds; none of one that is not made yet."""
     store = local_store(tracking_uri)
     if not _has_tables(store):
         return []
@@ -166,13 +155,7 @@ def shown_address(uri: str) -> str:
 
 @contextmanager
 def answered(tracking_uri: str) -> Iterator[None]:
-    """Translate into one sentence what keeps MLflow in the block from answering, but no answer of its.
-
-    Raises:
-        InputError: The server denies this user the request, no longer accepts the user and password, is in trouble or
-            is no MLflow server, or the SQLite store cannot be used.
-        InUse: Another process holds the SQLite store.
-    """
+    """Translate into an `InputError` or `InUse` what keeps MLflow in the block from answering; its answers pass."""
     try:
         yield
     except Exception as error:
@@ -185,12 +168,7 @@ def answered(tracking_uri: str) -> Iterator[None]:
 
 @contextmanager
 def in_one_sentence(tracking_uri: str) -> Iterator[None]:
-    """Translate whatever MLflow refuses in the block into one sentence, for a command that goes on when run again.
-
-    Raises:
-        InputError: MLflow refused something, or its server no longer answers.
-        InUse: Another process holds the SQLite store.
-    """
+    """Translate whatever MLflow refuses in the block into an `InputError`, for a command that can resume."""
     from mlflow.exceptions import MlflowException
 
     try:
@@ -291,10 +269,7 @@ def _unfinished(file: Path) -> Path:
 
 
 def _prepare(file: Path, unfinished: Path) -> None:
-    """Check that the database can be written: MLflow tries for two minutes to open one that cannot be opened.
-
-    MLflow takes two seconds to create its tables, and cannot continue from an incomplete set after a kill.
-    """
+    """Check that the database can be written: MLflow tries for minutes, and cannot resume a killed making of tables."""
     store = local_store(f"{SQLITE_PREFIX}{file}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

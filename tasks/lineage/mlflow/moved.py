@@ -34,10 +34,6 @@ def follow(database: sqlite3.Connection, folder: Path) -> None:
     """Correct the addresses of files that were moved or copied with the database, and say so on stderr.
 
     Only such are corrected as end like this folder: others, and those of buckets and servers, stay.
-
-    Args:
-        database: MLflow's, in a transaction that may write; it is committed.
-        folder: Folder of the runs' files.
     """
     table, column = _EXPERIMENTS
     if not _has(database, table, column):
@@ -69,12 +65,7 @@ def follow(database: sqlite3.Connection, folder: Path) -> None:
 
 
 def refuse_elsewhere(tracking_uri: str, folder: Path) -> None:
-    """Have MLflow refuse to open files of a store outside of one folder, to write, read or remove them.
-
-    Args:
-        tracking_uri: The store.
-        folder: Folder of the runs' files.
-    """
+    """Have MLflow refuse to open files of a store outside of one folder, to write, read or remove them."""
     from mlflow.store.artifact.artifact_repository_registry import _artifact_repository_registry
     from mlflow.tracking._tracking_service.utils import _artifact_repos_cache
 

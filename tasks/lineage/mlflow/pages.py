@@ -20,9 +20,8 @@ REMEMBERED: Final[Mapping[str, bool | str]] = {
     "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": True,
     "mlflow.assistant.panelOpen_v1": False,
 }
-"""What a browser's store begins with: the pages open on runs and models instead of an agent's traces; the notice of
-usage data is untrue here, for telemetry is off in the server and in the page; and the assistant, which knows nothing of
-these runs, opens when it is asked for."""
+"""Initial values of a browser's store: the pages open on runs and models instead of an agent's traces; the notice of
+usage data is untrue here, for telemetry is off; and the assistant, which knows nothing of these runs, stays closed."""
 
 
 def quieted(page: str) -> str:
@@ -35,12 +34,7 @@ def quieted(page: str) -> str:
 
 
 def pages_of(folder: Path, experiment: str) -> Any:
-    """Return the application, for ASGI.
-
-    Args:
-        folder: Folder of the database and the runs' files.
-        experiment: Name of the experiment whose retrainings `/retrainings` shows.
-    """
+    """Return the ASGI application of the database in a folder; `/retrainings` shows an experiment's retrainings."""
     store = f"{SQLITE_PREFIX}{folder / DATABASE}"
     # This makes the tables where there are none yet; and without telemetry.
     client = open_client(store)

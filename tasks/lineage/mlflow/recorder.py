@@ -30,7 +30,6 @@ from tasks.lineage.mlflow.runs import (
     origin_tags,
 )
 from tasks.lineage.store.artifacts import RECORD_FILE
-from tasks.lineage.store.settings import dotted
 
 # MLflow's limits on the digest of a dataset, and on the metrics of one call.
 DIGEST_CHARACTERS: Final = 36
@@ -93,15 +92,10 @@ class Recorder:
     """Writer to one MLflow experiment."""
 
     def __init__(self, tracking_uri: str, artifact_root: Path | None, experiment: str, state: str = "") -> None:
-        """Open MLflow's store, and create the experiment if new.
+        """Open MLflow's store, and create the experiment, with the folder of its runs' files, if new.
 
-        Args:
-            tracking_uri: `sqlite:///FILE`, or the address of an MLflow server.
-            artifact_root: Folder of the runs' files, for a new experiment; None if a server has its own.
-            experiment: Name of the experiment.
-            state: Identity of the writer in a shared store: the path of the state folder, which must differ between
-                machines that share a store. Runs left by a killed process are ended only by a process with the same
-                value.
+        `state` is the path of the writer's state folder, which must differ between machines that share a store: runs
+        left by a killed process are ended only by a process with the same value.
 
         Raises:
             InputError: The store cannot be opened or written, its server refuses or does not answer, or the experiment
@@ -120,13 +114,8 @@ class Recorder:
         """Record a run of the whole pipeline during the block; yields the run's id.
 
         It ends as finished, as killed if interrupted or suspended, or as failed, with the reason in the tag `ended_by`.
-
-        Args:
-            name: The run's name.
-            tags: Tags of the run.
-            config: Its configuration, whose values become the run's parameters, by dotted keys.
-            alone: Whether it holds the state folder's lock. `end_abandoned` skips runs that do not: they may be active
-                beside the lock's holder.
+        A run that does not hold the state folder's lock (`alone`) may be active beside the holder's, so that
+        `end_abandoned` skips it.
         """
         run_id = self._start(name, {**tags, ALONE_TAG: str(alone)})
         with self._ended(run_id):
@@ -139,14 +128,7 @@ class Recorder:
     def stage(
         self, pipeline_run: str, name: str, inputs: Mapping[str, ArtifactRecord], tags: Mapping[str, str]
     ) -> Iterator[StageRun]:
-        """Record one stage during the block, as a run nested in the pipeline's.
-
-        Args:
-            pipeline_run: The id that `pipeline` yielded.
-            name: The stage's name.
-            inputs: Its input artifacts, by role.
-            tags: Everything that decides its output: versions of code and rewards, digest of the configuration.
-        """
+        """Record one stage during the block, as a run nested in the pipeline's."""
         from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
         run_id = self._start(name, {**tags, "stage": name, MLFLOW_PARENT_RUN_ID: pipeline_run})
@@ -159,14 +141,7 @@ class Recorder:
         self._client.log_batch(run_id, tags=_as_tags(texts))
 
     def conclude(self, pipeline_run: str, figures: Mapping[str, float], tags: Mapping[str, str], note: str) -> None:
-        """Log the results of a pipeline's run, by which such runs are compared; said again, nothing changes.
-
-        Args:
-            pipeline_run: The id that `pipeline` yielded.
-            figures: Its metrics.
-            tags: Its result in words.
-            note: Its description, in Markdown.
-        """
+        """Log the results of a pipeline's run, by which such runs are compared; said again, nothing changes."""
         StageRun(self._client, pipeline_run).log_steps([(0, figures)])
         self.tag(pipeline_run, {**tags, NOTE: note})
 
@@ -267,12 +242,15 @@ def _as_metrics(steps: Steps) -> Iterator[Any]:
             yield Metric(name, value, now, step)
 
 
-def _as_parameters(config: Mapping[str, Any]) -> Iterator[Any]:
+def _as_parameters(config: Mapping[str, Any], prefix: str = "") -> Iterator[Any]:
+    """Yield the values of nested sections by dotted keys, such as `train.lora.rank`."""
     from mlflow.entities import Param
 
-    for key, value in dotted(config).items():
-        if value is not None:
-            yield Param(key, str(value))
+    for name, value in config.items():
+        if isinstance(value, Mapping) and value:
+            yield from _as_parameters(value, f"{prefix}{name}.")
+        elif value is not None:
+            yield Param(f"{prefix}{name}", str(value))
 
 
 def _as_tags(texts: Mapping[str, str]) -> list[Any]:

@@ -5,10 +5,10 @@ verdict; after that only people change it: by a manual promotion, with a reason 
 Evaluated again it gets another version, but is the same policy: events of one version count for all.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from tasks.lineage.mlflow.client import local_rows, milliseconds_now, open_client
+from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, milliseconds_now, open_client
 from tasks.lineage.mlflow.runs import log_model, origin_tags
 
 LONGEST_DESCRIPTION: Final = 5_000
@@ -60,19 +60,12 @@ class PolicyVersion:
     """Version of the registered model."""
 
     version: str
-    """Its number in the registry."""
     policy: str
-    """The sha256 of its policy artifact."""
     evaluation: str
-    """The sha256 of its evaluation."""
     verdict: str
-    """The promotion gate's verdict."""
     base_model: str | None
-    """Hub name of the model that it was trained from; None if it has none."""
     load_in_4bit: bool
-    """Whether it was trained and evaluated beside a 4-bit base."""
     forced: str | None
-    """Reason of a promotion against the gate's verdict; None without one."""
     promoted_at: str | None
     """Time when it last became the champion, by a promotion or a rollback to it, in ISO 8601; None: never."""
     rolled_back_at: str | None
@@ -84,9 +77,7 @@ class Rollback:
     """Result of a rollback."""
 
     left: PolicyVersion
-    """The version that was the champion."""
     back: PolicyVersion
-    """The version that is the champion again."""
 
 
 def checked_reason(text: str) -> str:
@@ -105,31 +96,36 @@ def checked_reason(text: str) -> str:
     return reason
 
 
-class RegistryReader(ABC):
-    """What is read of a registry, without or with MLflow."""
+class Registry:
+    """MLflow's registry: named models, each with versions and aliases.
+
+    A SQLite file is read without MLflow, whose import takes seconds; one that is not made yet has no versions. Every
+    method raises an InputError where the store cannot be used or holds a version that this pipeline did not register,
+    and InUse where another process holds the file.
+    """
 
     def __init__(self, tracking_uri: str) -> None:
-        """Read `sqlite:///FILE`, or the address of an MLflow server."""
+        """Use `sqlite:///FILE`, or the address of an MLflow server."""
         self._uri = tracking_uri
 
-    @abstractmethod
+    @cached_property
+    def _client(self) -> Any:
+        return open_client(self._uri)
+
     def holder(self, name: str, alias: str) -> PolicyVersion | None:
-        """Return the version of an alias; None if the model or the alias does not exist yet.
-
-        Raises:
-            InputError: The version was not registered by this pipeline, or the store cannot be read.
-            InUse: Another process holds the file, of which every method here says the same.
-        """
-
-    @abstractmethod
-    def _listed(self, name: str) -> list[Any]:
-        """Return all versions as MLflow's client would, the newest first."""
+        """Return the version of an alias; None if the model or the alias does not exist yet."""
+        if self._uri.startswith(SQLITE_PREFIX):
+            numbers = [str(number) for (number,) in local_rows(self._uri, _ALIAS_ROWS, name, alias)]
+        else:
+            numbers = [str(aliases[alias]) for aliases in [self._aliases(name)] if alias in aliases]
+        listed = {str(each.version): each for each in self._listed(name)} if numbers else {}
+        return _as_policy_version(listed[numbers[0]]) if numbers else None
 
     def version(self, name: str, number: str | None) -> PolicyVersion:
         """Return a version by its number, or the newest for None.
 
         Raises:
-            InputError: There is no such version, or none at all, or it was not registered by this pipeline.
+            InputError: There is no such version, or none at all.
         """
         by_number = {str(version.version): version for version in self._listed(name)}
         if not by_number:
@@ -151,36 +147,6 @@ class RegistryReader(ABC):
         origin = {POLICY_TAG: policy, _EVALUATION: evaluation}.items()
         return any(str(known.version) == version and origin <= known.tags.items() for known in self._listed(name))
 
-
-class LocalRegistry(RegistryReader):
-    """Registry in MLflow's SQLite file, read without MLflow, whose import takes seconds; no file has no versions."""
-
-    def holder(self, name: str, alias: str) -> PolicyVersion | None:
-        """Return the version of an alias, as `RegistryReader` says."""
-        rows = local_rows(self._uri, _ALIAS_ROWS, name, alias)
-        listed = {each.version: each for each in self._listed(name)}
-        return _as_policy_version(listed[str(rows[0][0])]) if rows else None
-
-    def _listed(self, name: str) -> list[Any]:
-        tags: dict[str, dict[str, str]] = {}
-        for version, key, value in local_rows(self._uri, _TAG_ROWS, name):
-            tags.setdefault(str(version), {})[key] = value
-        numbers = [str(version) for (version,) in local_rows(self._uri, _VERSION_ROWS, name)]
-        return [SimpleNamespace(name=name, version=number, tags=tags.get(number, {})) for number in numbers]
-
-
-class Registry(RegistryReader):
-    """MLflow's registry: named models, each with versions and aliases."""
-
-    def __init__(self, tracking_uri: str) -> None:
-        """Open MLflow's store: `sqlite:///FILE`, or the address of an MLflow server.
-
-        Raises:
-            InputError: It cannot be opened or written.
-        """
-        super().__init__(tracking_uri)
-        self._client = open_client(tracking_uri)
-
     def register(
         self,
         run_id: str,
@@ -193,18 +159,7 @@ class Registry(RegistryReader):
         base_model: str | None,
         load_in_4bit: bool,
     ) -> PolicyVersion:
-        """Register a policy as a version, or return the earlier version of the same evaluation.
-
-        Args:
-            run_id: The run that registers it.
-            name: The registered model; created if new.
-            policy: The trained policy.
-            evaluation: Its evaluation.
-            verdict: The promotion gate's verdict.
-            metrics: Its scores.
-            base_model: Hub name of the model that it was trained from.
-            load_in_4bit: Whether it was trained beside a 4-bit base.
-        """
+        """Register a policy as a version, or return the earlier version of the same evaluation."""
         self._make_registered_model(name)
         origin = {POLICY_TAG: policy.sha256, _EVALUATION: evaluation.sha256}
         for known in self._listed(name):
@@ -226,13 +181,7 @@ class Registry(RegistryReader):
         return _as_policy_version(version)
 
     def describe(self, name: str, number: str, card: str) -> None:
-        """Describe a version by its model card, and note the commit of the code; said again, nothing changes.
-
-        Args:
-            name: The registered model.
-            number: The version's number.
-            card: The model card, in Markdown; the description is its beginning.
-        """
+        """Describe a version by its model card, and note the commit of the code; said again, nothing changes."""
         text = card.partition("\n---\n")[2].strip() or card
         if len(text) > LONGEST_DESCRIPTION:
             beginning, _, _ = text[: LONGEST_DESCRIPTION - len(CUT_OFF)].rpartition("\n\n")
@@ -245,26 +194,9 @@ class Registry(RegistryReader):
         """Add to a version what MLflow loads and serves it from.
 
         Repeating it, also after a kill, changes nothing more.
-
-        Args:
-            name: The registered model.
-            number: The version's number.
-            model: Folder of the model in MLflow's format.
         """
         source = self._client.get_model_version(name, number).source
         self._client.log_model_artifacts(source.removeprefix(_LOGGED_MODEL), str(model))
-
-    def holder(self, name: str, alias: str) -> PolicyVersion | None:
-        """Return the version of an alias, as `RegistryReader` says."""
-        from mlflow.exceptions import MlflowException
-
-        try:
-            version = self._client.get_registered_model(name).aliases.get(alias)
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
-                raise
-            return None
-        return None if version is None else _as_policy_version(self._client.get_model_version(name, version))
 
     def promote(
         self, name: str, alias: str, previous_alias: str, version: str, *, promotion: str, forced: str | None = None
@@ -274,17 +206,6 @@ class Registry(RegistryReader):
         If that is the same policy from an earlier evaluation, the other alias stays: a rollback goes to another policy.
         No version of a promoted policy counts as rolled back any more. Among everything that affects serving, the alias
         moves last. Repeating it, also after a kill, changes nothing more.
-
-        Args:
-            name: The registered model.
-            alias: Such as `champion`.
-            previous_alias: Such as `previous`.
-            version: Its number.
-            promotion: The sha256 of the promotion artifact, which holds the model card.
-            forced: The reason, if the gate refused.
-
-        Returns:
-            The version that held the alias before: None without one, or the version itself.
         """
         self._tag(name, version, _PROMOTION, promotion)
         if forced is not None:
@@ -330,8 +251,25 @@ class Registry(RegistryReader):
         return Rollback(replace(left, rolled_back_at=now), replace(back, promoted_at=now))
 
     def _listed(self, name: str) -> list[Any]:
-        found = self._client.search_model_versions(f"name = '{name}'")
-        return sorted(found, key=lambda version: int(version.version), reverse=True)
+        """Return all versions as MLflow's client would, the newest first."""
+        if not self._uri.startswith(SQLITE_PREFIX):
+            found = self._client.search_model_versions(f"name = '{name}'")
+            return sorted(found, key=lambda version: int(version.version), reverse=True)
+        tags: dict[str, dict[str, str]] = {}
+        for version, key, value in local_rows(self._uri, _TAG_ROWS, name):
+            tags.setdefault(str(version), {})[key] = value
+        numbers = [str(version) for (version,) in local_rows(self._uri, _VERSION_ROWS, name)]
+        return [SimpleNamespace(name=name, version=number, tags=tags.get(number, {})) for number in numbers]
+
+    def _aliases(self, name: str) -> Mapping[str, str]:
+        from mlflow.exceptions import MlflowException
+
+        try:
+            return dict(self._client.get_registered_model(name).aliases)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+                raise
+            return {}
 
     def _tag(self, name: str, version: str, tag: str, value: str) -> None:
         self._client.set_model_version_tag(name, version, tag, value)
@@ -360,11 +298,7 @@ def _now() -> str:
 
 
 def _as_policy_version(version: Any) -> PolicyVersion:
-    """Return a version of MLflow's as this pipeline registered it.
-
-    Raises:
-        InputError: It was not registered by this pipeline.
-    """
+    """Return a version of MLflow's as this pipeline registered it."""
     tags = version.tags
     try:
         return PolicyVersion(
@@ -388,15 +322,7 @@ def _as_policy_version(version: Any) -> PolicyVersion:
 def save_chat_model(
     weights: Path, output: Path, *, card: str, example: Mapping[str, Any], metadata: Mapping[str, Any]
 ) -> None:
-    """Save a model as MLflow's flavours `transformers` and `python_function`, for its chat interface.
-
-    Args:
-        weights: Folder of the model, its tokenizer and its generation configuration, which are copied.
-        output: Missing or empty folder.
-        card: The model card, in Markdown.
-        example: Request that the model can answer.
-        metadata: What a reader of the model's file is to know.
-    """
+    """Save a model as MLflow's flavours `transformers` and `python_function`, for its chat interface."""
     import mlflow.transformers
     from huggingface_hub import ModelCard
 

@@ -20,7 +20,7 @@ TRACES_A_PAGE: Final = 100
 """The most that MLflow removes at once."""
 PARENT_TAG: Final = "mlflow.parentRunId"
 _GONE: Final = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "INVALID_STATE"})
-"""What MLflow says of a run or a model that was removed before a kill."""
+"""MLflow's errors for a run or a model that was removed before a kill."""
 
 
 class Removal:
@@ -30,12 +30,7 @@ class Removal:
     """
 
     def __init__(self, tracking_uri: str, artifact_root: Path | None, experiment: str) -> None:
-        """Open MLflow's store.
-
-        Args:
-            tracking_uri: As of `open_client`.
-            artifact_root: Folder of the runs' files; None if a server has its own, which only that server can empty.
-            experiment: Name of the experiment of pipeline runs.
+        """Open MLflow's store; without a folder of the runs' files, only its server can empty those.
 
         Raises:
             InputError: The store cannot be opened.
@@ -48,11 +43,7 @@ class Removal:
         self._experiments = [] if found is None else [str(found.experiment_id)]
 
     def versions(self, policies: Iterable[str]) -> list[str]:
-        """Remove the registered versions of policies (their sha256), under whatever name, with their aliases.
-
-        Returns:
-            Their names, as NAME/NUMBER.
-        """
+        """Remove the registered versions of policies (their sha256) with their aliases; return them as NAME/NUMBER."""
         removed: list[str] = []
         with in_one_sentence(self._uri):
             for policy in policies:
@@ -70,10 +61,10 @@ class Removal:
             found = [
                 model.model_id
                 for sha256 in sha256s
+                if self._experiments
                 for model in self._client.search_logged_models(
                     self._experiments, filter_string=f"tags.{ARTIFACT_TAG} = '{sha256}'"
                 )
-                if self._experiments
             ]
             for model_id in (*found, *self._models_only_marked(sha256s)):
                 self._remove_files("models", model_id)
@@ -83,29 +74,21 @@ class Removal:
                     store._hard_delete_logged_model(model_id)  # noqa: SLF001 - as `mlflow gc` does
 
     def runs(self, run_ids: Iterable[str], sha256s: Iterable[str], kept: Collection[str]) -> None:
-        """Remove runs with their traces and files.
+        """Remove the runs that made artifacts, with their traces and files.
 
-        Args:
-            run_ids: Runs that made the artifacts.
-            sha256s: The artifacts, of which other runs may tell too: one that made the same again, one that failed
-                after it had read them, and one below such a run, as the judge's.
-            kept: Runs that stay.
+        Other runs may hold the same too, and go but for those that are kept: one that made an artifact again, one that
+        failed after it had read it, and one below such a run.
         """
         with in_one_sentence(self._uri):
             named = [run for sha256 in sha256s for run in self._runs_on(sha256)]
-            found = [run for run in dict.fromkeys((*run_ids, *named)) if run not in kept]
             # The one above comes last, since it finds the others.
-            for parent in found:
-                below = self._searched(f"tags.`{PARENT_TAG}` = '{parent}'")
-                for run_id in (*(run for run in below if run not in kept), parent):
+            for parent in [run for run in dict.fromkeys((*run_ids, *named)) if run not in kept]:
+                below = self._search(f"tags.`{PARENT_TAG}` = '{parent}'")
+                for run_id in (*(run.info.run_id for run in below if run.info.run_id not in kept), parent):
                     self._remove_run(run_id)
 
     def traces(self, theirs: Callable[[str], bool]) -> int:
-        """Remove the traces, of any experiment, whose JSON is somebody's; return their number.
-
-        Args:
-            theirs: Whether the JSON of a trace is.
-        """
+        """Remove the traces, of any experiment, whose JSON is somebody's; return their number."""
         from mlflow.entities import ViewType
 
         with in_one_sentence(self._uri):
@@ -116,12 +99,7 @@ class Removal:
             )
 
     def give_up_space(self) -> None:
-        """Rewrite a database of one's own, whose free pages keep what its deleted rows said.
-
-        Raises:
-            InputError: The disk is full, or the file cannot be written.
-            InUse: Another process uses it, as `tucano ui` may.
-        """
+        """Rewrite a database of one's own, whose free pages keep what its deleted rows said."""
         if self._own_store is None:
             return
         with local_store(self._uri).opened(write=True) as database:
@@ -140,28 +118,23 @@ class Removal:
                 if store.get_logged_model(model_id, allow_deleted=True).tags.get(ARTIFACT_TAG) in sha256s:
                     yield model_id
 
-    def _runs_on(self, sha256: str) -> Iterator[str]:
-        yield from self._searched(f"tags.{ARTIFACT_TAG} = '{sha256}'")
-        for run in self._search(f"dataset.digest = '{sha256[:DIGEST_CHARACTERS]}'"):
-            if ARTIFACT_TAG not in run.data.tags:
-                yield str(run.info.run_id)
-
-    def _searched(self, filter_string: str) -> list[str]:
-        return [str(run.info.run_id) for run in self._search(filter_string)]
+    def _runs_on(self, sha256: str) -> list[str]:
+        made = self._search(f"tags.{ARTIFACT_TAG} = '{sha256}'")
+        read = self._search(f"dataset.digest = '{sha256[:DIGEST_CHARACTERS]}'")
+        failed = [run for run in read if ARTIFACT_TAG not in run.data.tags]
+        return [str(run.info.run_id) for run in (*made, *failed)]
 
     def _search(self, filter_string: str) -> list[Any]:
         """Return the runs, those that are only marked as deleted too."""
         from mlflow.entities import ViewType
 
-        found: list[Any] = []
-        token: str | None = None
-        while self._experiments:
-            page = self._client.search_runs(self._experiments, filter_string, ViewType.ALL, page_token=token)
-            found += page
-            token = page.token
-            if not token:
-                break
-        return found
+        if not self._experiments:
+            return []
+        return list(
+            _pages(
+                lambda token: self._client.search_runs(self._experiments, filter_string, ViewType.ALL, page_token=token)
+            )
+        )
 
     def _remove_run(self, run_id: str) -> None:
         with _gone_already():
@@ -176,20 +149,16 @@ class Removal:
 
     def _remove_traces(self, experiment: str, theirs: Callable[[str], bool], run_id: str | None) -> int:
         """Remove the traces of an experiment, or of one run in it, whose JSON is somebody's; return their number."""
-        gone: list[str] = []
-        token: str | None = None
-        while True:
-            page = self._client.search_traces(
+        found = _pages(
+            lambda token: self._client.search_traces(
                 locations=[experiment],
                 max_results=TRACES_A_PAGE,
                 page_token=token,
                 run_id=run_id,
                 include_spans=run_id is None,
             )
-            gone += [trace.info.trace_id for trace in page if theirs(trace.to_json())]
-            token = page.token
-            if not token:
-                break
+        )
+        gone = [trace.info.trace_id for trace in found if theirs(trace.to_json())]
         for trace_id in gone:
             self._remove_files("traces", trace_id)
         return sum(
@@ -209,6 +178,17 @@ class Removal:
             raise InputError(
                 f"MLflow's files in {folder} cannot be removed ({error.strerror}); correct its permissions"
             ) from None
+
+
+def _pages(ask: Callable[[str | None], Any]) -> Iterator[Any]:
+    """Yield what all pages of a search list."""
+    token: str | None = None
+    while True:
+        page = ask(token)
+        yield from page
+        token = page.token
+        if not token:
+            return
 
 
 @contextmanager

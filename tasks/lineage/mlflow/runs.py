@@ -76,11 +76,6 @@ def log_model(client: Any, run_id: str, record: ArtifactRecord) -> str:
     """Return the id of an artifact's logged model, created if new.
 
     Its weights stay in the artifact store; MLflow gets the record.
-
-    Args:
-        client: MLflow's.
-        run_id: The run that made it.
-        record: A base or a policy.
     """
     experiment_id = client.get_run(run_id).info.experiment_id
     known = find_logged_model(client, experiment_id, record.sha256)
@@ -102,11 +97,6 @@ def log_model(client: Any, run_id: str, record: ArtifactRecord) -> str:
 
 def artifacts_of_run(tracking_uri: str, experiment: str, run_id: str) -> Sequence[str]:
     """Return the sha256 of each artifact of a pipeline's run, by MLflow's or Prefect's id; empty if unknown.
-
-    Args:
-        tracking_uri: MLflow's store.
-        experiment: Name of the experiment of pipeline runs.
-        run_id: 32 hexadecimal digits of MLflow's, or a UUID of Prefect's.
 
     Raises:
         InputError: The store cannot be opened.

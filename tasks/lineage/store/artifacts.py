@@ -102,24 +102,6 @@ class ArtifactStore:
 
         The content is the identity: if the store already holds the same content, undamaged, the draft is dropped and
         the earlier record returned. A damaged one is replaced.
-
-        Args:
-            draft: The folder that `draft` yielded.
-            kind: Kind of the content.
-            stage: The stage that made it.
-            code_version: Digest of the stage's source.
-            config_digest: Digest of the stage's configuration.
-            inputs: The sha256 of each input artifact, by its role.
-            prefect_run_id: The Prefect flow run that made it.
-            mlflow_run_id: The MLflow run that describes it.
-            sources: The sha256 of each module of that source by its dotted name, and of its data files by their paths.
-            config: The run's configuration.
-            segments: The segments of training that made it.
-            worker: The machine that worked on the weights.
-
-        Raises:
-            InputError: The store cannot be written or its disk is full.
-            ValueError: The draft is empty, or holds anything but plain files and folders.
         """
         files = digest_files(draft)
         sha256 = content_digest(files)
@@ -147,13 +129,7 @@ class ArtifactStore:
         return record
 
     def adopt(self, draft: Path, record: ArtifactRecord) -> None:
-        """Turn a filled draft into a copy of another store's artifact, with its original record.
-
-        Raises:
-            InputError: The store cannot be written or its disk is full.
-            ArtifactDamaged: The draft does not match the record.
-            ValueError: The draft is empty, or holds anything but plain files and folders.
-        """
+        """Turn a filled draft into a copy of another store's artifact, with its original record."""
         if content_digest(digest_files(draft)) != record.sha256:
             raise ArtifactDamaged(f"what came of {record.kind} {record.sha256} is not what its record says")
         if not self.is_whole(record.sha256):
@@ -241,11 +217,7 @@ class ArtifactStore:
             yield name, "added"
 
     def remove(self, sha256: str) -> None:
-        """Remove an artifact and its record; one that is gone stays gone.
-
-        Raises:
-            InputError: The store cannot be written.
-        """
+        """Remove an artifact and its record; one that is gone stays gone."""
         with self._writing(), suppress(ArtifactDamaged):
             home = self._home(sha256)
             self._drafts.mkdir(parents=True, exist_ok=True)
@@ -255,13 +227,6 @@ class ArtifactStore:
         """Name other inputs in an artifact's record, as what it was made of was replaced; return whether any were.
 
         The content stays. Killed, it is finished by the next call.
-
-        Args:
-            sha256: The artifact.
-            replaced: The sha256 of each new input, by that of the old one.
-
-        Raises:
-            InputError: The store cannot be written.
             ArtifactDamaged: The record cannot be read.
         """
         home = self._home(sha256)
@@ -284,11 +249,7 @@ class ArtifactStore:
         return True
 
     def clean_drafts(self) -> None:
-        """Remove the drafts of killed processes; those of running ones stay.
-
-        Raises:
-            InputError: The store cannot be written.
-        """
+        """Remove the drafts of killed processes; those of running ones stay."""
         with self._writing():
             for home in {path.with_suffix("") for path in self._drafts.glob("*")}:
                 try:

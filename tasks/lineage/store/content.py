@@ -1,4 +1,4 @@
-"""Files of an artifact: their names, digests and column types, and the sentence for one that cannot be read."""
+"""Files of an artifact and of a stage's inputs: their names, digests and column types."""
 
 import hashlib
 import json
@@ -22,11 +22,7 @@ def file_names(folder: Path) -> list[str]:
 
 
 def digest_files(folder: Path) -> dict[str, str]:
-    """Return the sha256 of every file of a folder by its relative path.
-
-    Raises:
-        ValueError: The folder is empty, or holds anything but plain files and folders.
-    """
+    """Return the sha256 of every file of a folder by its relative path."""
     names = file_names(folder)
     if not names:
         raise ValueError(f"the draft {folder} is empty; a stage that made nothing has no artifact")
@@ -55,7 +51,7 @@ def _is_plain(path: Path) -> bool:
 
 
 def unreadable(path: Path, error: OSError) -> InputError:
-    """Return the sentence for a file that may be whole: to make it again would cost what it cost before."""
+    """Return the error for a file that may be whole: to make it again would cost what it cost before."""
     return InputError(f"{path} cannot be read ({error.strerror}); correct its permissions, or see that its disk works")
 
 
@@ -77,3 +73,20 @@ def column_types(folder: Path, names: Iterable[str]) -> dict[str, dict[str, str]
 def content_digest(files: Mapping[str, str]) -> str:
     """Return an artifact's identity: the sha256 of its files' sorted names and digests."""
     return hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest()
+
+
+def file_digests(files: Iterable[Path]) -> dict[str, str]:
+    """Return the sha256 of each file that a stage reads from outside the artifact store, by its name.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    digests = {}
+    for file in files:
+        try:
+            digests[file.name] = file_sha256(file)
+        except OSError as error:
+            raise InputError(
+                f"{file} cannot be read ({error.strerror}); check that it is a file you may read"
+            ) from None
+    return digests

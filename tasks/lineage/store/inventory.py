@@ -1,12 +1,13 @@
-"""Inventory of an artifact store: every readable record, and the unreadable ones."""
+"""Inventory of an artifact store, every readable record and the unreadable ones, and its verification."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final, Literal, cast, get_args
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
-from tasks.lineage.store.artifacts import CONTENT_FOLDER, ArtifactDamaged, ArtifactStore
+from schemas.progress import Progress
+from tasks.lineage.store.artifacts import CONTENT_FOLDER, RECORD_FILE, ArtifactDamaged, ArtifactStore, Damage
 
 SHORT: Final = 12
 """Characters of a digest shown to people."""
@@ -49,3 +50,38 @@ def read_inventory(root: Path) -> Inventory:
 def short(sha256: str) -> str:
     """Return a digest shortened for people."""
     return sha256[:SHORT]
+
+
+@dataclass(frozen=True)
+class ArtifactFault:
+    """Deviation of an artifact from its record."""
+
+    sha256: str
+    kind: ArtifactKind | None
+    file: str | None
+    """Its path in the artifact; None for the artifact as a whole."""
+    what: Damage | Literal["no record", "damaged record"]
+
+
+def verify(store: ArtifactStore, sha256s: Sequence[str], progress: Progress) -> tuple[ArtifactFault, ...]:
+    """Hash every file of some artifacts and return all deviations from their records, in artifact order."""
+    findings: list[ArtifactFault] = []
+    for done, sha256 in enumerate(sha256s, start=1):
+        findings += _faults(store, sha256)
+        progress(done, len(sha256s), "artifacts hashed")
+    return tuple(findings)
+
+
+def _faults(store: ArtifactStore, sha256: str) -> Iterator[ArtifactFault]:
+    try:
+        home = store.path(sha256).parent
+    except ArtifactDamaged:
+        yield ArtifactFault(sha256, None, None, "missing")
+        return
+    kind = cast("ArtifactKind", home.parent.name)
+    try:
+        for name, damage in store.damages(sha256):
+            yield ArtifactFault(sha256, kind, name, damage)
+    except ArtifactDamaged:
+        is_there = (home / RECORD_FILE).exists()
+        yield ArtifactFault(sha256, kind, None, "damaged record" if is_there else "no record")

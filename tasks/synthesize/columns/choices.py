@@ -1,6 +1,6 @@
 """Choice of a file's column for one of ours: by its name, and by what its cells look like."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -13,8 +13,6 @@ from tasks.synthesize.columns.names import ColumnNames, Ranked, folded
 
 MOST_VALUES: Final = 40
 """Different values of a status, beyond which it is none."""
-MOST_DIFFERENT: Final = 0.5
-"""Share of a column's texts that differ, below which they are a list of products or of statuses."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +20,8 @@ class ColumnChoice:
     """A column of the file for one of ours."""
 
     ours: str
-    """Our column."""
     theirs: str
-    """The file's."""
     why: str
-    """Reason, for the comment beside it."""
     sure: bool = True
     """Whether it is used; one that is not sure is a comment, to be confirmed by a person."""
     values: Mapping[str, str] = field(default_factory=dict)
@@ -49,16 +44,10 @@ def identity_of(file: LookedFile, names: ColumnNames) -> ColumnChoice | None:
 
 
 def choose(file: LookedFile, wanted: Mapping[str, Ranked], names: ColumnNames) -> dict[str, ColumnChoice]:
-    """Return the choice for each of our columns that the file seems to have.
-
-    Args:
-        file: The file; its columns with personal data are not chosen.
-        wanted: Known names of each column of ours.
-        names: All known names.
-    """
+    """Return the choice for each of our columns that the file seems to have."""
     open_columns = [column for column in file.cells.columns if column not in file.personal]
     named = [
-        (_is_empty(file.cells[column]), rank, _judged(ours, column, file.cells[column], names))
+        (_is_empty(file.cells[column]), rank, judged(ours, column, file.cells[column], names))
         for ours, ranks in wanted.items()
         for column in open_columns
         if (rank := ranks.get(folded(column))) is not None and not _is_other(ours, column, file.cells[column], names)
@@ -87,21 +76,23 @@ def _is_other(ours: str, column: str, cells: pl.Series, names: ColumnNames) -> b
     return is_status == (expected(ours) == "states")
 
 
-def _judged(ours: str, column: str, cells: pl.Series, names: ColumnNames) -> ColumnChoice:
+def judged(
+    ours: str, column: str, cells: pl.Series, names: ColumnNames, more: Mapping[str, str] | None = None
+) -> ColumnChoice:
+    """Return the choice of a column by its cells; `more` are further known values of ours, by the file's folded."""
     kind = expected(ours)
     if _is_empty(cells):
         # A later export of the same form may have a canceled order.
         return ColumnChoice(ours, column, "by its name, but every cell is empty", sure=ours in TELL_CANCELED)
     if ours in names.values:
-        return _translated(ColumnChoice(ours, column, "by its name"), cells, names)
+        return _translated(ColumnChoice(ours, column, "by its name"), cells, {**names.values[ours], **(more or {})})
     if kind is not None and not looks_like(cells, kind):
         return ColumnChoice(ours, column, f"by its name, but its cells are not {kind}", sure=False)
     return ColumnChoice(ours, column, f"by its name, and its cells are {kind}" if kind else "by its name")
 
 
-def _translated(choice: ColumnChoice, cells: pl.Series, names: ColumnNames) -> ColumnChoice:
+def _translated(choice: ColumnChoice, cells: pl.Series, known: Mapping[str, str]) -> ColumnChoice:
     """Return a choice with our value for each of the file's, or not sure where one is unknown."""
-    known = names.values[choice.ours]
     found = cells.drop_nulls().unique().sort().to_list()
     if len(found) > MOST_VALUES:
         return replace(choice, why=f"by its name, but it has {len(found):,} different values", sure=False)
@@ -121,13 +112,7 @@ def proposed(value: str, known: Mapping[str, str]) -> str:
 
 
 def more_statuses(file: LookedFile, chosen: Mapping[str, ColumnChoice], names: ColumnNames) -> Iterator[ColumnChoice]:
-    """Yield further columns that tell of canceled orders, by their names or values, one for each status that is left.
-
-    Args:
-        file: The file.
-        chosen: The choices for the table of orders.
-        names: All known names.
-    """
+    """Yield further columns that tell of canceled orders by name or values, one for each status that is left."""
     left = [ours for ours in ("order_status", *OTHER_STATUSES) if ours not in chosen]
     taken = {choice.theirs for choice in chosen.values()}
     for column in file.cells.columns:
@@ -135,7 +120,7 @@ def more_statuses(file: LookedFile, chosen: Mapping[str, ColumnChoice], names: C
         if not left or column in taken or column in file.personal or _is_empty(cells):
             continue
         if tells_canceled(column, cells, names) and _is_of_orders(file, chosen["order_id"].theirs, column):
-            yield _judged(left.pop(0), column, cells, names)
+            yield judged(left.pop(0), column, cells, names)
 
 
 def tells_canceled(column: str, cells: pl.Series, names: ColumnNames) -> bool:
@@ -154,29 +139,3 @@ def _is_of_orders(file: LookedFile, order_id: str, column: str) -> bool:
     """Return whether all rows of an order say the same in a column: one of items may be canceled by itself."""
     said = file.cells.group_by(order_id).agg(pl.col(column).drop_nulls().n_unique().alias("said"))["said"]
     return not (said > 1).any()
-
-
-def guessed(
-    file: LookedFile, wanted: Collection[str], unused: Collection[str], names: ColumnNames
-) -> Iterator[ColumnChoice]:
-    """Yield columns whose cells alone look like ours, where one column does; none of them is sure."""
-    named = {name for columns in names.tables.values() for ranks in columns.values() for name in ranks}
-    for ours in wanted:
-        kind = expected(ours)
-        if kind in {"dates", "stars from 1 to 5", "texts"}:
-            open_columns = [name for name in unused if name not in file.personal and folded(name) not in named]
-            alike = [name for name in open_columns if looks_like(file.cells[name], kind)]
-            if kind != "dates":
-                no_review = names.no_review[kind.split()[0]]
-                alike = [name for name in alike if no_review.isdisjoint(folded(name).split())]
-            if kind == "texts":
-                alike = [name for name in alike if _may_be_reviews(file.cells[name])]
-            if len(alike) == 1:
-                why = f"the only column whose cells are {kind}, and its name tells nothing"
-                yield ColumnChoice(ours, alike[0], why, sure=False)
-
-
-def _may_be_reviews(cells: pl.Series) -> bool:
-    """Return whether texts may be what people write of what they bought: sentences that differ."""
-    some = cells.drop_nulls()
-    return some.n_unique() >= MOST_DIFFERENT * some.len() and looks_like(some, "opinions")

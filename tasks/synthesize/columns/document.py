@@ -8,8 +8,7 @@ from typing import Final
 
 from schemas.store.mapped_tables import ORDER_STATUSES
 from tasks.synthesize.columns.choices import ColumnChoice
-from tasks.synthesize.columns.recognize import MapSection, Recognized
-from tasks.synthesize.columns.undecided import undecided
+from tasks.synthesize.columns.recognize import MapSection, Recognized, undecided
 
 _HEAD: Final = """\
 # Column map, written by `tucano init`: a key is a column of ours, its value the column of your file. Read it before it

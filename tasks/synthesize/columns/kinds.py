@@ -23,11 +23,6 @@ def _states() -> str:
     return "|".join(dict.fromkeys(form for part in parts for form in (part, fold(part))))
 
 
-_OPINIONS: Final = (
-    r"(?i)\b(?:n[ãa]o|muito|que|mas|foi|é|t[ou]do|gostei|amei|adorei|odiei|chegou|veio|recebi|comprei|recomendo|atrasou"
-    r"|quebrad[oa]|bo[ma]|[óo]tim[oa]|p[ée]ssim[oa]|ruim|excelente|perfeit[oa]|demorou|satisfeit[oa]|obrigad[oa])\b"
-)
-"""Words of sentences about what was bought; addresses, titles and lists have few of them."""
 _PATTERNS: Final[Mapping[str, str]] = {
     "dates": "|".join(f"(?:{pattern})" for pattern in DATES),
     "stars from 1 to 5": r"^[1-5](?:[.,]0+)?$",
@@ -37,7 +32,6 @@ _PATTERNS: Final[Mapping[str, str]] = {
     "states": rf"(?i)^(?:br-)?(?:{_states()})$",
     "prefixes of postcodes": r"^\d{4,5}$",
     "texts": r"\p{L}{2,}\s+\S*\p{L}{2,}",
-    "opinions": _OPINIONS,
 }
 _CODE: Final = r"^(?:[\w-]*\d[\w-]*|[0-9a-fA-F]{16,})$"
 _IDS: Final = "ids"
@@ -84,7 +78,7 @@ def looks_like(cells: pl.Series, kind: str) -> bool:
         # Two people may have one name, and a name is nobody's id.
         return _share(some, FULL_NAME) < 0.5 and _share(some, _PATTERNS["texts"]) < 0.5
     # Some reviews are one word.
-    needed = {"texts": 0.6, "opinions": 0.3}.get(kind, ENOUGH)
+    needed = 0.6 if kind == "texts" else ENOUGH
     return _share(some, _PATTERNS[kind]) >= needed
 
 

@@ -1,29 +1,24 @@
 """Look at a shop's files: their columns and cells, whatever kind of file it is."""
 
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 import polars as pl
-from polars.exceptions import PolarsError
 
 from schemas.errors import InputError
 from schemas.store.column_map import FORMATS
-from schemas.tables.delimited import read_delimited
 from tasks.synthesize.columns.kinds import are_codes, is_personal
 from tasks.synthesize.columns.names import folded, read_names
 from tasks.synthesize.own.cells import without_nothing
-from tasks.synthesize.own.rows import JSON_LINES, LONGEST_LINE, PARQUET, read_rows
+from tasks.synthesize.own.rows import read_rows
 
 OF_DATA: Final = tuple(ending for ending in FORMATS if ending != ".txt")
 """Endings that are looked for in a folder, where a text is rather a note than an export."""
 MOST_FILES: Final = 50
 """Files of a folder: with more, it is no folder of exports."""
-LINES_LOOKED_AT: Final = 1_000
-"""Lines of a file of JSON Lines in which its keys are looked for."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +26,6 @@ class LookedFile:
     """A file and its cells."""
 
     path: Path
-    """The file."""
     cells: pl.DataFrame
     """Its columns as texts; null where a cell is empty, or says so."""
     nested: tuple[str, ...] = ()
@@ -75,26 +69,11 @@ def find_files(paths: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def look_at(path: Path) -> LookedFile:
-    """Read a file.
-
-    Raises:
-        InputError: It cannot be read.
-    """
-    file = _read(path)
-    return replace(file, cells=file.cells.select(pl.all().map_batches(without_nothing)))
-
-
-def _read(path: Path) -> LookedFile:
-    if path.suffix.lower() in JSON_LINES:
-        names, nested = _keys(path)
-        if not names:
-            raise InputError(f"{path} has no line with a text, a number or a truth value; write one flat object a line")
-        rows = read_rows(path, names)
-        return LookedFile(path, rows.texts, nested, rows.numbers)
-    if path.suffix.lower() == PARQUET:
-        rows = read_rows(path, _parquet_names(path))
-        return LookedFile(path, rows.texts, numbers=rows.numbers)
-    return LookedFile(path, read_delimited(path))
+    """Read a file."""
+    rows = read_rows(path)
+    if not rows.texts.width:
+        raise InputError(f"{path} has no column of texts or numbers; write flat rows")
+    return LookedFile(path, rows.texts.select(pl.all().map_batches(without_nothing)), rows.nested, rows.numbers)
 
 
 def _in_folder(folder: Path) -> list[Path]:
@@ -105,39 +84,3 @@ def _in_folder(folder: Path) -> list[Path]:
     if len(files) > MOST_FILES:
         raise InputError(f"folder {folder} has {len(files)} files, and {MOST_FILES} are looked at; name those you mean")
     return files
-
-
-def _keys(path: Path) -> tuple[list[str], tuple[str, ...]]:
-    """Return the keys with plain values, and those with objects or nested lists; faults are left to the reader."""
-    plain: dict[str, None] = {}
-    nested: dict[str, None] = {}
-    for document in _documents(path):
-        for key, value in document.items():
-            parts = value if isinstance(value, list) else [value]
-            if any(isinstance(part, (dict, list)) for part in parts):
-                nested[key] = None
-            else:
-                plain[key] = None
-    return [key for key in plain if key not in nested], tuple(nested)
-
-
-def _documents(path: Path) -> Iterator[dict[str, object]]:
-    try:
-        with path.open("rb") as lines:
-            for _ in range(LINES_LOOKED_AT):
-                try:
-                    document = json.loads(lines.readline(LONGEST_LINE + 1).decode("utf-8-sig"))
-                except (ValueError, RecursionError):
-                    continue
-                if isinstance(document, dict):
-                    yield document
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}); check that it is a file you may read") from None
-
-
-def _parquet_names(path: Path) -> list[str]:
-    try:
-        schema = pl.scan_parquet(path, glob=False).collect_schema()
-    except (OSError, PolarsError):
-        raise InputError(f"{path} cannot be read as Parquet; export it again") from None
-    return [name for name, kind in schema.items() if not kind.is_nested() and kind != pl.Binary]

@@ -40,8 +40,6 @@ class ColumnNames:
     """Table of a file by its name without the ending."""
     short: Mapping[TableName, Mapping[str, Ranked]]
     """By table and column of ours: names that count only in a file named after the table."""
-    no_review: Mapping[str, frozenset[str]]
-    """Words of names of columns that hold no review's `texts` or `stars`."""
     values: Mapping[str, Mapping[str, str]]
     """By column of ours: our value, by the folded one of a file."""
 
@@ -89,7 +87,6 @@ def read_names() -> ColumnNames:
             cast("TableName", table): {ours: _ranks(words) for ours, words in columns.items()}
             for table, columns in document["short"].items()
         },
-        no_review={kind: frozenset(map(folded, words)) for kind, words in document["no_review"].items()},
         values=values | {name: values["order_status"] | values.get(name, {}) for name in OTHER_STATUSES},
     )
 

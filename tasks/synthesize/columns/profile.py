@@ -1,7 +1,8 @@
 """Profile for a shop's files: how many prompts they give, and splits that fit."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,15 +20,12 @@ _TESTED: Final = 0.1
 _VALIDATED: Final = 0.04
 """Shares of the rows that validation and test take: of the quarter that is held out, less what the quarantine takes."""
 
-_UNKNOWN: Final = "no right answers to learn from; map one or more of"
-
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """What the files give for one task."""
+    """Prompts that the files give for one task."""
 
     task: TaskName
-    """The task."""
     rows: int | None
     """Rows that are prompts of it; None where prompts are made from tables, as many as are asked for."""
     count: int
@@ -35,24 +33,15 @@ class TaskPlan:
     missing: str | None
     """What the files lack; None where nothing."""
 
-    @property
-    def from_tables(self) -> bool:
-        """Return whether its prompts are made from tables."""
-        return self.rows is None and self.missing is None
-
 
 @dataclass(frozen=True)
 class ShopPlan:
-    """What the files give for all tasks, and sizes of splits that fit."""
+    """Prompts that the files give for all tasks, and sizes of splits that fit."""
 
     tasks: tuple[TaskPlan, ...]
-    """The tasks in the project's order."""
     validation: Mapping[TaskName, int]
-    """Validation prompts of each task."""
     test: Mapping[TaskName, int]
-    """Test prompts of each task."""
     fewest_trained: int
-    """Least training prompts of a task."""
 
     @property
     def trained(self) -> tuple[TaskName, ...]:
@@ -63,44 +52,50 @@ class ShopPlan:
 def plan(recognized: Recognized, local: Config) -> ShopPlan:
     """Return how many prompts of each task to make.
 
-    Args:
-        recognized: What was found.
-        local: The profile that is extended: its counts are the most, those of tasks that cannot be trained going to
-            the others in equal parts.
+    The counts of the profile that is extended are the most; those of tasks that cannot be trained go to the others in
+    equal parts.
     """
     counts = local.synthesize.counts
-    by_themselves = [_of_task(task, recognized, counts.get(task, 0)) for task in TASK_NAMES]
-    times = len(TASK_NAMES) / max(sum(each.count > 0 for each in by_themselves), 1)
-    tasks = tuple(_at_most(each, int(times * counts.get(each.task, 0))) for each in by_themselves)
+    found = {task: _rows_of(task, recognized) for task in TASK_NAMES}
+    able = [task for task, (_, missing) in found.items() if missing is None and counts.get(task)]
+    times = len(TASK_NAMES) / max(len(able), 1)
+    most = {task: int(times * counts.get(task, 0)) if task in able else 0 for task in TASK_NAMES}
+    tasks = tuple(
+        TaskPlan(task, rows, most[task] if rows is None else min(rows, most[task]), missing)
+        for task, (rows, missing) in found.items()
+    )
     fewest = min((each.count for each in tasks if each.count), default=FEWEST)
+
+    def held_out(share: float, size: int, each: TaskPlan) -> int:
+        return min(max(2, int(share * each.count)), int(times * size))
+
     return ShopPlan(
         tasks,
-        validation=_held_out(tasks, _VALIDATED, lambda task: int(times * local.curate.validation_rows(task))),
-        test=_held_out(tasks, _TESTED, lambda task: int(times * local.curate.test_rows(task))),
-        fewest_trained=min(int(_TRAINED * fewest), local.train.preflight.min_prompts_per_task),
+        {each.task: held_out(_VALIDATED, local.curate.validation_rows(each.task), each) for each in tasks},
+        {each.task: held_out(_TESTED, local.curate.test_rows(each.task), each) for each in tasks},
+        min(int(_TRAINED * fewest), local.train.preflight.min_prompts_per_task),
     )
 
 
 def profile_text(planned: ShopPlan, confirmed: ShopPlan, column_map: Path) -> str:
-    """Return the profile.
-
-    Args:
-        planned: The counts and sizes now.
-        confirmed: Those once every column that is to be confirmed is.
-        column_map: Path of the column map, as the commands will be given it.
-    """
+    """Return the profile, with the counts once every column that is to be confirmed is as a comment."""
     more = confirmed.trained != planned.trained
     sizes = confirmed if more else planned
+    path = json.dumps(str(column_map), ensure_ascii=False)
     lines = [
         "# Profile for your own files, written by `tucano init`: what differs from infra/profiles/local.toml.",
         'extends = "local"',
         "",
         "[synthesize]",
         'source = "files"',
-        f"files = {_quoted(column_map)}",
-        *(f"# {line}" for each in planned.tasks for line in _explained(each)),
-        f"counts = {_counts(planned)}",
-        *([f"# confirm, once the column map is:\n# counts = {_counts(confirmed)}"] if more else []),
+        f"files = {path}",
+        *(f"# {each.task}: {_explained(each)}" for each in planned.tasks),
+        f"counts = {_by_task({each.task: each.count for each in planned.tasks})}",
+    ]
+    if more:
+        counts = _by_task({each.task: each.count for each in confirmed.tasks})
+        lines += ["# confirm, once the column map is:", f"# counts = {counts}"]
+    lines += [
         "",
         "[curate]",
         "# What fits into the quarter of the customers that is never trained on.",
@@ -114,55 +109,34 @@ def profile_text(planned: ShopPlan, confirmed: ShopPlan, column_map: Path) -> st
     return "\n".join(lines) + "\n"
 
 
-def _held_out(tasks: Sequence[TaskPlan], share: float, most: Callable[[TaskName], int]) -> Mapping[TaskName, int]:
-    return {each.task: min(max(2, int(share * each.count)), most(each.task)) for each in tasks}
-
-
-def _counts(planned: ShopPlan) -> str:
-    return _by_task({each.task: each.count for each in planned.tasks})
-
-
 def _by_task(numbers: Mapping[TaskName, int]) -> str:
     return f"{{ {', '.join(f'{task} = {number}' for task, number in numbers.items())} }}"
 
 
-def _explained(each: TaskPlan) -> Iterator[str]:
-    if each.missing is not None:
-        yield f"{each.task}: {each.missing}"
-    elif each.rows is not None:
-        yield f"{each.task}: {each.rows:,} different rows"
-    else:
-        yield f"{each.task}: made from the tables, as many as you ask for"
+def _explained(each: TaskPlan) -> str:
+    made = "made from the tables, as many as you ask for" if each.rows is None else f"{each.rows:,} different rows"
+    return each.missing or made
 
 
-def _of_task(task: TaskName, recognized: Recognized, most: int) -> TaskPlan:
+def _rows_of(task: TaskName, recognized: Recognized) -> tuple[int | None, str | None]:
+    """Return the different rows of a task, None where prompts are made from tables, and what is missing."""
     sections = recognized.prompts(task)
-    rows = [_different(section) for section in sections if _knows_an_answer(section)]
+    # Training compares answers with a right one: a push with its own inputs.
+    rows = [_different(each) for each in sections if task == "push" or any(choice.sure for choice in each.reference)]
     missing = _missing(task, recognized)
     if sections and not rows and missing is not None:
-        return TaskPlan(task, sum(map(_different, sections)), 0, f"{_UNKNOWN} {', '.join(reference_fields(task))}")
+        fields = ", ".join(reference_fields(task))
+        return sum(map(_different, sections)), f"no right answers to learn from; map one or more of {fields}"
     if task in READS_REVIEWS and missing is None:
         section = recognized.table("reviews")
         rows += [_texts(section, "review_comment_message")] if section else []
     if rows:
         found = sum(rows)
-        few = f"only {found:,} different texts, and {FEWEST} are the least" if found < FEWEST else None
-        return TaskPlan(task, found, 0 if few else min(found, most), few)
+        return found, f"only {found:,} different texts, and {FEWEST} are the least" if found < FEWEST else None
     hazards = recognized.table("customer_hazards")
     if task == "churn" and hazards is not None and missing is None:
-        known = _texts(hazards, "customer_unique_id")
-        return TaskPlan(task, known, min(known, most), None)
-    return TaskPlan(task, None, 0 if missing else most, missing)
-
-
-def _at_most(each: TaskPlan, most: int) -> TaskPlan:
-    """Return a plan with as many prompts as its rows are, at most this many; none where it cannot be trained."""
-    return replace(each, count=most if each.rows is None else min(each.rows, most)) if each.count else each
-
-
-def _knows_an_answer(section: MapSection) -> bool:
-    """Return whether training can compare answers with a right one: a push is compared with its own inputs."""
-    return section.name == "push" or any(choice.sure for choice in section.reference)
+        return _texts(hazards, "customer_unique_id"), None
+    return None, missing
 
 
 def _different(section: MapSection) -> int:
@@ -191,7 +165,3 @@ def _missing(task: TaskName, recognized: Recognized) -> str | None:
     if unsure:
         return f"confirm {', '.join(unsure)}"
     return f"needs {'; '.join(faults)}; or rows with {', '.join(required_inputs(task))}"
-
-
-def _quoted(path: Path) -> str:
-    return '"' + path.as_posix().replace("\\", "\\\\").replace('"', '\\"') + '"'

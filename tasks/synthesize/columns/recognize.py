@@ -1,26 +1,26 @@
 """Recognition of a shop's files: which tables of a store they make, and which rows are prompts."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
+from schemas.errors import InputError
 from schemas.store.column_map import reference_fields
-from schemas.store.mapped_tables import MAPPED_TABLES, TableName
+from schemas.store.mapped_tables import NEEDED
+from schemas.tables.decimal_comma import read_numbers
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
-from tasks.synthesize.columns.choices import ColumnChoice, choose, guessed, identity_of, more_statuses, tells_canceled
+from tasks.synthesize.columns.choices import ColumnChoice, choose, identity_of, more_statuses, tells_canceled
+from tasks.synthesize.columns.kinds import expected
 from tasks.synthesize.columns.look import LookedFile
 from tasks.synthesize.columns.names import ColumnNames, folded, read_names, with_short
 from tasks.synthesize.columns.shipped import ShippedMap, shipped_map_of
 
+_YEAR_LAST: Final = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.]\d{4}"
 READS_REVIEWS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment")
 NAMED_BY_OTHERS: Final = ("customers", "products", "sellers", "category_translation")
 """Tables that follow from those that name their rows, where a file says no more of them."""
-GUESSED: Final[Mapping[TableName, tuple[str, ...]]] = {
-    "orders": ("order_purchase_timestamp",),
-    "reviews": ("review_score", "review_comment_message"),
-}
-"""Columns that are proposed by their cells alone, where a file has the others that a table needs."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,13 @@ class MapSection:
     """A `[[tables]]` or `[[prompts]]` of the column map."""
 
     name: str
-    """The table or the task."""
     is_table: bool
-    """Whether it is a table."""
     file: LookedFile
-    """The file."""
     needed: tuple[str, ...]
     """Our columns that it cannot be without."""
     columns: tuple[ColumnChoice, ...]
-    """Choices of our columns."""
     reference: tuple[ColumnChoice, ...] = ()
-    """Choices of the reference's fields."""
     shipped: str | None = None
-    """The shipped map that it is from."""
 
     @property
     def choices(self) -> tuple[ColumnChoice, ...]:
@@ -121,7 +115,7 @@ def required_inputs(task: TaskName) -> tuple[str, ...]:
 
 def _shipped_sections(file: LookedFile, shipped: ShippedMap) -> Iterator[MapSection]:
     for table, choices in shipped.tables.items():
-        yield MapSection(table, True, file, MAPPED_TABLES[table].needed, choices, shipped=shipped.name)
+        yield MapSection(table, True, file, NEEDED[table], choices, shipped=shipped.name)
 
 
 def _table_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection]:
@@ -129,12 +123,7 @@ def _table_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection
     for table, known in names.tables.items():
         wanted = with_short(known, names.short.get(table, {})) if table == named else known
         chosen = choose(file, wanted, names)
-        needed = MAPPED_TABLES[table].needed
-        missing = [name for name in needed if name not in chosen]
-        if missing and len(missing) < len(needed):
-            taken = {choice.theirs for choice in chosen.values()}
-            unused = [name for name in file.cells.columns if name not in taken]
-            chosen |= {choice.ours: choice for choice in guessed(file, GUESSED.get(table, ()), unused, names)}
+        needed = NEEDED[table]
         if all(name in chosen for name in needed):
             if table == "orders":
                 chosen |= {choice.ours: choice for choice in more_statuses(file, chosen, names)}
@@ -157,7 +146,7 @@ def _one_file_each(found: Sequence[MapSection]) -> tuple[MapSection, ...]:
     for table in NAMED_BY_OTHERS:
         if table in best and not _says_more_than_its_key(best[table]):
             del best[table]
-    return tuple(best[table] for table in MAPPED_TABLES if table in best)
+    return tuple(best[table] for table in NEEDED if table in best)
 
 
 def _says_more_than_its_key(section: MapSection) -> bool:
@@ -190,15 +179,13 @@ def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[
         return
     yield replace(orders, columns=(*(c for c in orders.columns if c.ours != "customer_id"), own))
     columns = (own, *persons, *places.values())
-    yield MapSection("customers", True, orders.file, MAPPED_TABLES["customers"].needed, columns)
+    yield MapSection("customers", True, orders.file, NEEDED["customers"], columns)
 
 
 def _prompt_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection]:
     for group, wanted in names.prompts.items():
         tasks = READS_REVIEWS if group == "review" else (cast("TaskName", group),)
         chosen = choose(file, wanted, names)
-        if group == "review" and not chosen:
-            chosen = {c.ours: c for c in guessed(file, ["review"], file.cells.columns, names)}
         for task in tasks:
             if all(name in chosen for name in required_inputs(task)):
                 reference = choose(file, _of_task(names.references.get(group, {}), task), names)
@@ -230,3 +217,29 @@ def _identities(file: LookedFile, names: ColumnNames) -> tuple[ColumnChoice, ...
     if "customer_id" not in chosen and person is not None:
         chosen["customer_id"] = person
     return tuple(chosen.values())
+
+
+def undecided(section: MapSection) -> Iterator[tuple[str, str]]:
+    """Yield the usual answer for a Brazilian shop, as a line of the column map, and why it must be confirmed."""
+    dates = [section.file.cells[c.theirs] for c in section.choices if c.sure and expected(c.ours) == "dates"]
+    parts = [cells.str.extract(_YEAR_LAST, group).drop_nulls().str.to_integer() for cells in dates for group in (1, 2)]
+    if any(part.len() for part in parts) and not any((part > 12).any() for part in parts):
+        yield 'dates = "day-first"', "no date tells whether 03/04 is in April"
+    for choice in section.choices:
+        if choice.sure and expected(choice.ours) == "numbers" and _may_be_two(section, choice.theirs):
+            yield 'decimals = "comma"', f"no number of {choice.theirs!r} tells whether 1.234 is more than a thousand"
+            return
+
+
+def _may_be_two(section: MapSection, column: str) -> bool:
+    """Return whether numbers can be read with a decimal comma, and no row tells that they have one."""
+    cells = section.file.cells[column]
+    if column in section.file.numbers:
+        return False
+    try:
+        read_numbers(cells, column)
+    except InputError:
+        with suppress(InputError):
+            read_numbers(cells, column, "comma")
+            return True
+    return False

@@ -1,25 +1,22 @@
 """Shipped column maps for the exports of shop systems, recognised by the header: `data/columns/*.toml`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from schemas.store.column_map import ColumnMap, read_column_map
-from schemas.store.mapped_tables import MAPPED_TABLES, TELL_CANCELED, TableName
-from tasks.synthesize.columns.choices import ColumnChoice, choose, more_statuses, proposed
-from tasks.synthesize.columns.kinds import expected, looks_like
+from schemas.store.column_map import ColumnMap, MappedTableFile, read_column_map
+from schemas.store.mapped_tables import NEEDED, TELL_CANCELED, TableName
+from tasks.synthesize.columns.choices import ColumnChoice, choose, judged, more_statuses
 from tasks.synthesize.columns.look import LookedFile
 from tasks.synthesize.columns.names import FOLDER, ColumnNames, folded
 
 
 @dataclass(frozen=True)
 class ShippedMap:
-    """A shipped map, with a file's own spelling of its columns."""
+    """Map of a shop system, with a file's own spelling of its columns."""
 
     name: str
-    """Name of the system."""
     tables: Mapping[TableName, tuple[ColumnChoice, ...]]
-    """Choices of each table."""
 
 
 @cache
@@ -31,53 +28,31 @@ def shipped_maps() -> Mapping[str, ColumnMap]:
 
 def shipped_map_of(file: LookedFile, names: ColumnNames) -> ShippedMap | None:
     """Return the shipped map whose header a file has, that of most columns; None without one."""
-    found = [each for name, document in shipped_maps().items() if (each := _fitted(name, document, file, names))]
+    spelled = {folded(column): column for column in file.cells.columns}
+    found = []
+    for system, document in shipped_maps().items():
+        if all(folded(each.columns[name]) in spelled for each in document.tables for name in NEEDED[each.table]):
+            tables = {each.table: _choices(system, each, spelled, file, names) for each in document.tables}
+            found.append(ShippedMap(system, tables))
     return max(found, key=lambda each: sum(map(len, each.tables.values())), default=None)
 
 
-def _fitted(name: str, document: ColumnMap, file: LookedFile, names: ColumnNames) -> ShippedMap | None:
-    spelled = {folded(column): column for column in file.cells.columns}
-    tables = {}
-    for table in document.tables:
-        present = {ours: spelled[folded(column)] for ours, column in table.columns.items() if folded(column) in spelled}
-        if any(needed not in present for needed in MAPPED_TABLES[table.table].needed):
-            return None
-        listed = {choice.ours: choice for choice in _choices(name, present, table.values, file, names)}
-        tables[table.table] = tuple(_with_others(table.table, listed, file, names).values())
-    return ShippedMap(name, tables)
-
-
-def _with_others(
-    table: TableName, listed: Mapping[str, ColumnChoice], file: LookedFile, names: ColumnNames
-) -> Mapping[str, ColumnChoice]:
-    """Return a table's choices with those that tell of canceled orders under other names than the system's."""
-    left = {ours: ranks for ours, ranks in names.tables[table].items() if ours in TELL_CANCELED and ours not in listed}
-    taken = {choice.theirs for choice in listed.values()}
-    chosen = {**listed} | {ours: each for ours, each in choose(file, left, names).items() if each.theirs not in taken}
-    return chosen | {each.ours: each for each in more_statuses(file, chosen, names)} if table == "orders" else chosen
-
-
 def _choices(
-    system: str,
-    present: Mapping[str, str],
-    values: Mapping[str, Mapping[str, str]],
-    file: LookedFile,
-    names: ColumnNames,
-) -> Iterator[ColumnChoice]:
-    for ours, column in present.items():
-        cells = file.cells[column].drop_nulls()
-        choice = ColumnChoice(ours, column, f"as {system} exports it")
-        kind = expected(ours)
-        if ours in names.values:
-            known = {**names.values[ours]} | {folded(value): meaning for value, meaning in values.get(ours, {}).items()}
-            found = cells.unique().sort().to_list()
-            unknown = {value: proposed(value, known) for value in found if folded(value) not in known}
-            if unknown:
-                why = f"as {system} exports it, but {len(unknown)} of its {len(found)} values are unknown"
-                choice = replace(choice, why=why, sure=False, unknown=unknown)
-            translated = {value: known[folded(value)] for value in found if folded(value) in known}
-            choice = replace(choice, values=translated)
-        elif kind is not None and cells.len() and not looks_like(cells, kind):
-            choice = replace(choice, why=f"as {system} exports it, but its cells are not {kind}", sure=False)
-        if cells.len() or ours in TELL_CANCELED:
-            yield choice
+    system: str, table: MappedTableFile, spelled: Mapping[str, str], file: LookedFile, names: ColumnNames
+) -> tuple[ColumnChoice, ...]:
+    """Return a table's choices, with those that tell of canceled orders under other names than the system's."""
+    listed: dict[str, ColumnChoice] = {}
+    for ours, theirs in table.columns.items():
+        column = spelled.get(folded(theirs))
+        if column is not None and (ours in TELL_CANCELED or file.cells[column].null_count() < file.cells.height):
+            known = {folded(value): meaning for value, meaning in table.values.get(ours, {}).items()}
+            choice = judged(ours, column, file.cells[column], names, known)
+            listed[ours] = replace(choice, why=choice.why.replace("by its name", f"as {system} exports it"))
+    left = {
+        ours: ranks for ours, ranks in names.tables[table.table].items() if ours in TELL_CANCELED and ours not in listed
+    }
+    taken = {choice.theirs for choice in listed.values()}
+    listed |= {ours: each for ours, each in choose(file, left, names).items() if each.theirs not in taken}
+    if table.table == "orders":
+        listed |= {each.ours: each for each in more_statuses(file, listed, names)}
+    return tuple(listed.values())

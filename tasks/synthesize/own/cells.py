@@ -63,12 +63,7 @@ class ColumnCells:
     """Whether all of them were numbers in the file and no texts, so that they have a decimal point."""
 
     def fault(self, broken: pl.Series, what: str) -> InputError:
-        """Return the error of the first broken cell.
-
-        Args:
-            broken: Whether each is.
-            what: What a cell is not, such as `a date`.
-        """
+        """Return the error of the first broken cell."""
         rows = broken.arg_true()
         more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
         return InputError(f"{self.place}: {self.row(rows[0])} is not {what}{more}; correct it, or leave it empty")
@@ -100,11 +95,7 @@ def as_identifiers(cells: ColumnCells) -> pl.Series:
 
 
 def as_numbers(cells: ColumnCells, decimals: Decimals | None) -> pl.Series:
-    """Return numbers; texts as Brazilians or programs write them, all of a column in one way.
-
-    Raises:
-        InputError: A cell is no number, or it is not clear which one.
-    """
+    """Return numbers; texts as Brazilians or programs write them, all of a column in one way."""
     texts = as_identifiers(cells)
     if not cells.are_numbers:
         return read_numbers(texts, cells.place, decimals, cells.row)
@@ -116,11 +107,7 @@ def as_numbers(cells: ColumnCells, decimals: Decimals | None) -> pl.Series:
 
 
 def as_whole_numbers(cells: ColumnCells, decimals: Decimals | None) -> pl.Series:
-    """Return whole numbers.
-
-    Raises:
-        InputError: A cell is none, or it is not clear which one.
-    """
+    """Return whole numbers."""
     numbers = as_numbers(cells, decimals)
     broken = ((numbers != numbers.round()) | (numbers.abs() > 2**53)).fill_null(value=False)
     if broken.any():
@@ -129,11 +116,7 @@ def as_whole_numbers(cells: ColumnCells, decimals: Decimals | None) -> pl.Series
 
 
 def as_flags(cells: ColumnCells) -> pl.Series:
-    """Return true or false.
-
-    Raises:
-        InputError: A cell is neither.
-    """
+    """Return true or false."""
     texts = as_identifiers(cells).str.to_lowercase()
     read = {**dict.fromkeys(TRUE, True), **dict.fromkeys(FALSE, False)}
     flags = texts.replace_strict(read, default=None, return_dtype=pl.Boolean)
@@ -144,15 +127,7 @@ def as_flags(cells: ColumnCells) -> pl.Series:
 
 
 def date_order(columns: Iterable[ColumnCells], given: DateOrder | None) -> DateOrder | None:
-    """Return the order of days and months in all dates of a table; None where no date needs one.
-
-    Args:
-        columns: The columns of dates that the table's section of the column map names.
-        given: The order that the section says.
-
-    Raises:
-        InputError: Rows contradict each other or what was given, or no row tells.
-    """
+    """Return the order of days and months in all dates of a table; None where no date needs one."""
     shown: dict[DateOrder, str] = {}
     undecided: str | None = None
     for cells in columns:
@@ -187,11 +162,7 @@ def date_order(columns: Iterable[ColumnCells], given: DateOrder | None) -> DateO
 
 
 def as_moments(cells: ColumnCells, order: DateOrder | None) -> pl.Series:
-    """Return moments by the clock of the store, to the second; a date alone is its midnight.
-
-    Raises:
-        InputError: A cell is no date that exists.
-    """
+    """Return moments by the clock of the store, to the second; a date alone is its midnight."""
     texts = as_identifiers(cells)
     parts = texts.str.extract_groups(_YEAR_FIRST).struct.unnest()
     day, month = ("1", "2") if order != "month-first" else ("2", "1")

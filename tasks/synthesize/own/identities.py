@@ -21,7 +21,6 @@ from tasks.personal_data.scrub import personal_identifiers
 Found = TypeVar("Found")
 
 KEY_FILE: Final = "identity.key"
-"""File of the state folder with the key."""
 KEY_BYTES: Final = 32
 DIGITS: Final = 32
 """Hexadecimal digits of a pseudonym, as many as Olist's identifiers have."""
@@ -87,14 +86,7 @@ def known_as(state: Path, identifier: str) -> str | None:
 
 
 def personal_kinds(columns: Iterable[tuple[str, str, pl.Series]]) -> list[str]:
-    """Return the kinds of identities that hold personal data anywhere, in the order of `KINDS`.
-
-    Args:
-        columns: Of each column of identities its name among `KINDS`, its place for messages, and its values.
-
-    Raises:
-        InputError: A column of people has their names: two may have the same, and a name is nobody's id.
-    """
+    """Return the kinds of identities that hold personal data anywhere, in the order of `KINDS`."""
     found: set[str] = set()
     for name, place, values in columns:
         kind = KINDS[name]
@@ -123,11 +115,6 @@ def replaced(values: pl.Series, key: bytes) -> pl.Series:
 
 def find_known(state: Path, text: str, find: Callable[[str], Found]) -> Found:
     """Find what a text names; a person's e-mail address, CPF or telephone number stands in artifacts as a pseudonym.
-
-    Args:
-        state: The state folder, which has the key.
-        text: The text, as a user gives it.
-        find: Finds what a text names, or raises an InputError.
 
     Raises:
         InputError: Nothing has that name, as it is or as a pseudonym.

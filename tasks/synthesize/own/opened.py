@@ -40,7 +40,6 @@ NO_TABLES: Final = (
     "its queries run on the shop's tables, of which the column map has none; add [[tables]], of orders at least"
 )
 Identities = Mapping[str, pl.Series]
-"""Identities of a file's rows, by our column."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +62,7 @@ class OwnFiles:
 
     @cached_property
     def _tables(self) -> Mapping[Path, FileRows]:
-        """Return the mapped columns of every file.
-
-        Raises:
-            InputError: A file cannot be read, or is not what it was when it was opened.
-        """
+        """Return the mapped columns of every file."""
         tables = {}
         for path in self.column_map.files:
             named = (name for file in self._files() if file.path == path for name in _columns(file))
@@ -85,13 +80,7 @@ class OwnFiles:
         return self._tables[file.path].texts.height
 
     def cells(self, file: MappedFile, name: str, ours: str) -> ColumnCells:
-        """Return the cells of a column, with our values for the file's.
-
-        Args:
-            file: The file.
-            name: The file's column.
-            ours: Our column, whose values the map may translate.
-        """
+        """Return the cells of a column, with our values for the file's."""
         place = f"{file.path}: column {name!r}"
         rows = self._tables[file.path]
         cells = ColumnCells(rows.texts[name], place, has_lines(file.path), name in rows.numbers)
@@ -134,11 +123,6 @@ class OwnFiles:
 
 def open_own_files(path: Path, key: Callable[[], bytes], inputs: Mapping[TaskName, type[TaskInputs]]) -> OwnFiles:
     """Read a column map, check its names, and take the digests of its files.
-
-    Args:
-        path: The column map.
-        key: Returns the key of pseudonyms.
-        inputs: The inputs of each task.
 
     Raises:
         InputError: The map is invalid, or a file of it cannot be read.

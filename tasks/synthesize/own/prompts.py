@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, get_args, get_origin
+from typing import Any, Final, Literal
 
 import polars as pl
 from pydantic import ValidationError
@@ -34,6 +34,7 @@ COMPLAINT: Final = "main_complaint"
 _BETWEEN_FACTS: Final = "|"
 
 Kind = Literal["text", "whole", "number", "flag", "list"]
+_KINDS: Final[Mapping[str, Kind]] = {"array": "list", "boolean": "flag", "number": "number", "integer": "whole"}
 
 
 @dataclass
@@ -63,16 +64,6 @@ def own_prompts(
     """Yield at most `count` prompts of a task from the rows that are some, in random order, each in one wording.
 
     Those of which something of the right answer is known come first: the others only where there are too few.
-
-    Args:
-        own: The shop's files.
-        task: The task.
-        count: Most prompts.
-        generator: Draws the rows, their order, and each prompt's wording.
-        skipped: Counts rows of the task without a prompt.
-
-    Raises:
-        InputError: A file cannot be read, or a row of it is wrong.
     """
     found = [_candidates(own, file, task) for file in own.column_map.prompts if task in file.tasks]
     made = [row for candidates in found for row in _rows(candidates, task, generator, skipped)]
@@ -85,7 +76,7 @@ def own_prompts(
 
 def _candidates(own: OwnFiles, file: MappedPrompts, task: TaskName) -> _Candidates:
     is_of_task = _is_of_task(own, file, task)
-    annotations = {PROMPT: str} | {name: info.annotation for name, info in own.inputs[task].model_fields.items()}
+    inputs = {PROMPT: {"type": "string"}, **own.inputs[task].model_json_schema()["properties"]}
 
     def read(columns: Mapping[str, str], kinds: Mapping[str, Any]) -> dict[str, list[Any]]:
         values = {}
@@ -95,13 +86,14 @@ def _candidates(own: OwnFiles, file: MappedPrompts, task: TaskName) -> _Candidat
                 values[ours] = _values(_only(cells, is_of_task), kind_of(kinds[ours]), file)
         return values
 
-    known = {name: info.annotation for name, info in _model_of_fields(task).items()}
+    known = REFERENCES[task].model_json_schema()["properties"]
+    known |= ExtractionFields.model_json_schema()["properties"] if task == "extraction" else {}
     identities = own.identities(file)
     return _Candidates(
         file,
         is_of_task.arg_true().to_list(),
-        read(file.columns, annotations),
-        read(file.reference, known),
+        read(file.columns, inputs),
+        read(file.reference, {name: known[name] for name in reference_fields(task)}),
         {name: identities[name].to_list() for name in IDENTITIES if name in identities},
         own.cells(file, next(iter(file.columns.values())), ""),
         own.inputs[task],
@@ -125,35 +117,10 @@ def _only(cells: ColumnCells, rows: pl.Series) -> ColumnCells:
     return ColumnCells(cells.texts.set(~rows, None), cells.place, cells.lines, cells.are_numbers)
 
 
-def _model_of_fields(task: TaskName) -> Mapping[str, Any]:
-    fields = {**REFERENCES[task].model_fields, **(ExtractionFields.model_fields if task == "extraction" else {})}
-    return {name: fields[name] for name in reference_fields(task)}
-
-
-def kind_of(annotation: Any) -> Kind:
-    """Return how a text is read for a field of this type."""
-    origins, leaves = _parts(annotation)
-    if list in origins:
-        return "list"
-    for kind, leaf in (("flag", bool), ("number", float), ("whole", int)):
-        if leaf in leaves:
-            return kind  # type: ignore[return-value]
-    return "text"
-
-
-def _parts(annotation: Any) -> tuple[set[Any], set[Any]]:
-    """Return the containers and the plain types of an annotation, however nested."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is None:
-        return set(), {annotation}
-    if origin is Literal:
-        return set(), {type(each) for each in arguments}
-    origins, leaves = {origin}, set()
-    for argument in arguments:
-        inner_origins, inner_leaves = _parts(argument)
-        origins |= inner_origins
-        leaves |= {leaf for leaf in inner_leaves if isinstance(leaf, type)}
-    return origins, leaves
+def kind_of(described: Mapping[str, Any]) -> Kind:
+    """Return how a text is read for a field with this JSON schema."""
+    types = {each.get("type") for each in described.get("anyOf", [described])}
+    return next((kind for name, kind in _KINDS.items() if name in types), "text")
 
 
 def _values(cells: ColumnCells, kind: Kind, file: MappedPrompts) -> list[Any]:

@@ -39,7 +39,6 @@ ROW: Final = "row"
 ORDER_OF_ITS_OWN: Final = "pedido {}"
 """Person of an order that names none: no other order's, and no id of a customer."""
 OWN_SELLER: Final = "loja"
-"""The shop itself, where no seller is mapped."""
 HIDDEN: Final = ("review_causes", "customer_hazards")
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "orders": ("order_id",),
@@ -53,7 +52,6 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "review_causes": ("review_id",),
     "customer_hazards": ("customer_unique_id",),
 }
-"""Columns that identify a row of a table."""
 TELLING: Final[Mapping[str, tuple[str, ...]]] = {
     "items": ("product_id", "price"),
     "payments": ("payment_type", "payment_value"),
@@ -71,19 +69,12 @@ KINDS_OF_NO_STORE: Final[Mapping[str, Any]] = {
     CANCELED_DATE: pl.Datetime("us"),
     **dict.fromkeys(OTHER_STATUSES, pl.String()),
 }
-"""Types of mapped columns that no store has."""
 MOST_PIECES: Final = 10_000
-"""Most pieces of a line of an order: more are a mistake."""
 _CEP_PREFIX: Final = 5
 
 
 def own_store(own: OwnFiles) -> Store:
-    """Return the store of a shop's files; tables that are not mapped are empty, but for rows that others name.
-
-    Raises:
-        InputError: A file cannot be read, a cell is not what its column holds, rows of one key differ, or a row names
-            another that is not there.
-    """
+    """Return the store of a shop's files; tables that are not mapped are empty, but for rows that others name."""
     files: dict[str, MappedTableFile] = {file.table: file for file in own.column_map.tables}
     tables = _with_named_rows(_with_persons({name: _read_table(own, file) for name, file in files.items()}))
     for name, file in files.items():
@@ -235,11 +226,7 @@ def _numbered_items(read: pl.DataFrame) -> pl.DataFrame:
 
 
 def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    """Return one row a key, with what any of its rows says.
-
-    Raises:
-        InputError: Two rows of a key say different things.
-    """
+    """Return one row a key, with what any of its rows says."""
     if not read.select(key).is_duplicated().any():
         return read
     others = [name for name in read.columns if name not in {ROW, *key}]

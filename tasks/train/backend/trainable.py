@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from schemas.config.train import GradientCheckpointing, TrainConfig
 from schemas.config.train_sections import LoraSection
 from schemas.errors import InputError
-from tasks.policy.adapters import first_adapter
 from tasks.train.backend.requirements import unpinned
-from tasks.train.resume.adapter_files import load_adapter_weights
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -55,17 +53,10 @@ class Trainable:
 
 
 def load_trainable(base: Path, config: TrainConfig, *, seed: int, max_prompt_tokens: int, work: Path) -> Trainable:
-    """Load the base with its adapter configuration; an adapter left by supervised fine-tuning is trained further.
+    """Load the base with its adapter configuration.
 
     Importing Unsloth, which happens here, replaces TRL's trainers: call this before `tasks.train.grpo.trainer` or
     another trainer is imported.
-
-    Args:
-        base: Folder of the base model.
-        config: The recipe.
-        seed: Decides the initial weights of an adapter that the backend adds.
-        max_prompt_tokens: The longest prompt, in tokens with the chat template.
-        work: Folder for the backend's temporary files.
 
     Raises:
         InputError: The folder holds no model or tokenizer, or Unsloth or its GPU is missing, or Unsloth's version is
@@ -76,13 +67,7 @@ def load_trainable(base: Path, config: TrainConfig, *, seed: int, max_prompt_tok
     from tasks.policy.load import load_base, load_tokenizer
 
     tokenizer = load_tokenizer(base)
-    model = load_base(base, four_bit=config.load_in_4bit)
-    adapter = first_adapter(base)
-    if adapter is None:
-        return Trainable(model, tokenizer, lora_config(config.lora))
-    from peft import PeftModel
-
-    return Trainable(PeftModel.from_pretrained(model, adapter, is_trainable=True), tokenizer, lora=None)
+    return Trainable(load_base(base, four_bit=config.load_in_4bit), tokenizer, lora_config(config.lora))
 
 
 def lora_config(lora: LoraSection) -> "LoraConfig":
@@ -100,14 +85,7 @@ def lora_config(lora: LoraSection) -> "LoraConfig":
 
 
 def unsloth_load_arguments(base: Path, config: TrainConfig, *, seed: int, max_prompt_tokens: int) -> dict[str, Any]:
-    """Return the arguments of `FastLanguageModel.from_pretrained`.
-
-    Args:
-        base: Folder of the base model.
-        config: The recipe.
-        seed: Seed of Unsloth's random draws.
-        max_prompt_tokens: The longest prompt, in tokens with the chat template.
-    """
+    """Return the arguments of `FastLanguageModel.from_pretrained`."""
     return {
         "model_name": str(base),
         "max_seq_length": max_prompt_tokens + config.max_completion_tokens,
@@ -129,12 +107,7 @@ def unsloth_load_arguments(base: Path, config: TrainConfig, *, seed: int, max_pr
 
 
 def unsloth_adapter_arguments(config: TrainConfig, *, seed: int) -> dict[str, Any]:
-    """Return the arguments of `FastLanguageModel.get_peft_model` beside the model.
-
-    Args:
-        config: The recipe.
-        seed: Decides the adapter's initial weights.
-    """
+    """Return the arguments of `FastLanguageModel.get_peft_model` beside the model."""
     return {
         "r": config.lora.rank,
         "lora_alpha": config.lora.alpha,
@@ -165,8 +138,6 @@ def _load_by_unsloth(base: Path, config: TrainConfig, *, seed: int, max_prompt_t
         ) from error
     reset_generation_config(model)
     adapted = fast_language_model.get_peft_model(model, **unsloth_adapter_arguments(config, seed=seed))
-    if (adapter := first_adapter(base)) is not None:
-        load_adapter_weights(adapted, adapter)
     return Trainable(adapted, tokenizer, lora=None)
 
 
@@ -204,9 +175,6 @@ def refuse_shared_padding(tokenizer: "PreTrainedTokenizerBase", base: Path) -> N
     """Refuse a tokenizer whose padding token also ends a turn: Unsloth masks it everywhere.
 
     A distinct padding token that the policy samples is masked too, where TRL counts it as part of the completion.
-
-    Raises:
-        InputError: The two tokens are the same.
     """
     if tokenizer.pad_token_id == tokenizer.eos_token_id:
         raise InputError(
@@ -220,10 +188,6 @@ def without_drift(model: "PreTrainedModel", sync: Callable[[], None]) -> Callabl
 
     TRL merges the adapter into the base for vLLM, and subtracts it again. In bfloat16 that does not restore the
     original values, so over a thousand steps the supposedly frozen base would drift.
-
-    Args:
-        model: The model with its adapter, not quantized.
-        sync: TRL's `VLLMGeneration.sync_weights`.
     """
     from peft.tuners.lora import LoraLayer
 

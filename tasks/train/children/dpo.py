@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 def start(inputs: TrainingInputs) -> StartedTraining:
-    """Build the trainer, with pairs sampled now or restored from the start of the training.
-
-    Raises:
-        GateRefused: The rewards distinguish too few completions.
-    """
+    """Build the trainer, with pairs sampled now or restored from the start of the training."""
     from trl import DPOConfig
 
     from tasks.train.dpo.trainer import PreferenceTrainer
@@ -67,11 +63,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
 
 
 def require_pairs(found: int, config: TrainConfig) -> None:
-    """Refuse to train on fewer pairs than one optimizer step needs.
-
-    Raises:
-        GateRefused: There are too few.
-    """
+    """Refuse to train on fewer pairs than one optimizer step needs."""
     needed = pairs_per_pass(config) * config.accumulation
     if found < needed:
         raise GateRefused(
@@ -106,17 +98,7 @@ def preferred(
     seed: int,
     progress: Progress = silent,
 ) -> list[PreferencePair]:
-    """Let a policy answer training prompts in their natural mix, and pair its answers.
-
-    Args:
-        config: The recipe.
-        rows: The training prompts.
-        rewards: Scores the completions.
-        model: The base policy.
-        tokenizer: Its tokenizer, padding on the left.
-        seed: Decides which prompts are asked and every sampled token.
-        progress: Called with the completions done and the total.
-    """
+    """Let a policy answer training prompts in their natural mix, and pair its answers."""
     asked = PromptSource(rows, seed).draw(min(config.preferences.prompts, len(rows)))
     each = [row for row in asked for _ in range(config.generations)]
     completions = generate(

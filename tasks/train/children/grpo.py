@@ -11,8 +11,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
     """Build the trainer, which samples its own rollouts and logs each of them."""
     request, trainable = inputs.request, inputs.trainable
     if request.config.vllm.enabled:
-        longest = request.max_prompt_tokens + request.config.max_completion_tokens
-        require_vllm(request.config, trainable.tokenizer, tokens=longest)
+        require_vllm()
 
     from trl import GRPOConfig
 

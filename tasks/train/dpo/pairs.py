@@ -48,11 +48,6 @@ def pairs(
     """Return a pair for each prompt whose best and worst completions are far enough apart.
 
     A truncated completion is never preferred: it would teach to stop there. Of equals the first is taken.
-
-    Args:
-        rows: The prompts.
-        answers: The completions of each.
-        min_gap: Smallest difference of the two rewards.
     """
     found = []
     for row, group in zip(rows, answers, strict=True):
@@ -103,15 +98,7 @@ def pairs_per_pass(config: TrainConfig) -> int:
 
 
 def dpo_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, on_gpu: bool) -> dict[str, Any]:
-    """Return the arguments of TRL's `DPOConfig`: all of its own, and those of its parent that a recipe decides.
-
-    Args:
-        config: The recipe.
-        prompts: Training prompts, an upper bound of the pairs.
-        seed: Decides the adapter's initial weights and the order of the pairs.
-        work: Folder of the checkpoints.
-        on_gpu: Whether there is a GPU.
-    """
+    """Return the arguments of TRL's `DPOConfig`: all of its own, and those of its parent that a recipe decides."""
     return {
         **optimizer_arguments(config, prompts=prompts, seed=seed, work=work, on_gpu=on_gpu),
         "per_device_train_batch_size": pairs_per_pass(config),

@@ -4,8 +4,7 @@ from typing import Any
 
 from trl import DPOTrainer
 
-from tasks.train.backend.cpu import checkpoint_gradients, keep_adapter_in_float32
-from tasks.train.backend.plain_head import add_plain_head
+from tasks.train.backend.cpu import add_plain_head, checkpoint_gradients, keep_adapter_in_float32
 from tasks.train.resume.resumable import ResumableTrainer
 
 

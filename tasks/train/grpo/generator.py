@@ -27,13 +27,6 @@ class RolloutGenerator:
     """Whether completions are guided where the recipe says so; the preflight's longest ones are not."""
 
     def __init__(self, trainer: Any, recipe: TrainConfig, rewards: ComponentRewards) -> None:
-        """Start with nothing sampled.
-
-        Args:
-            trainer: TRL's GRPO trainer, which has the policy, the tokenizer and the engine.
-            recipe: The recipe.
-            rewards: Scores the completions.
-        """
         self._trainer = trainer
         self._tokenizer = trainer.processing_class
         self._recipe = recipe
@@ -45,17 +38,16 @@ class RolloutGenerator:
         self.draws = (0, 0)
         """The step, and how often was sampled in it: with the seed, what decides the engine's noise."""
 
-    def sample(self, prompts: Sequence[PromptRow], limit: int) -> RolloutGroups:
-        """Sample and score a group of completions, of at most `limit` tokens each, for every prompt."""
+    def sample(self, prompts: Sequence[PromptRow]) -> RolloutGroups:
+        """Sample and score a group of completions for every prompt."""
         generations = self._recipe.generations
         rows = [row for row in prompts for _ in range(generations)]
         with self._timed("generation"):
-            self._limit_completions(limit)
             messages = [as_messages(row.system, row.prompt) for row in rows]
-            prompt_ids, images, fields = self._trainer._tokenize_prompts(messages)  # noqa: SLF001 - TRL's only way
+            prompt_ids, *others = self._trainer._tokenize_prompts(messages)  # noqa: SLF001 - TRL's only way
             step, sampled = self._trainer.state.global_step, self.draws
             self.draws = (step, sampled[1] + 1 if sampled[0] == step else 1)
-            completion_ids, log_probabilities = self._complete(rows, prompt_ids, images, fields)
+            completion_ids, log_probabilities = self._complete(rows, prompt_ids, others)
         self.sampled_tokens += sum(map(len, completion_ids))
         with self._timed("reward"):
             completions = [self.read(ids) for ids in completion_ids]
@@ -73,11 +65,8 @@ class RolloutGenerator:
             generations=generations,
         )
 
-    def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str], limit: int) -> RolloutGroups:
-        """Replace some completions by texts, and score them.
-
-        Only by such that the policy could write: of at most `limit` tokens, and allowed by its grammar.
-        """
+    def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str]) -> RolloutGroups:
+        """Replace some completions by texts that the policy could write: short enough, and allowed by its grammar."""
         tokenizer = self._tokenizer
         with self._timed("reward"):
             encoded = {
@@ -87,7 +76,7 @@ class RolloutGenerator:
             places = [
                 place
                 for place, tokens in encoded.items()
-                if len(tokens) <= limit and self._writes(rollouts.rows[place], tokens)
+                if len(tokens) <= self._recipe.max_completion_tokens and self._writes(rollouts.rows[place], tokens)
             ]
             if not places:
                 return rollouts
@@ -107,19 +96,19 @@ class RolloutGenerator:
         return guidance is None or guidance.writes(row, tokens)
 
     def _complete(
-        self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], images: Any, fields: Any
+        self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], others: Sequence[Any]
     ) -> tuple[list[list[int]], list[list[float]] | None]:
         """Sample a completion of each prompt; of several processes each samples whole groups, and all receive them."""
         generations, accelerator = self._recipe.generations, self._trainer.accelerator
         keys = keys_of(prompt_ids, self._trainer.args.seed, *self.draws)
         if accelerator.num_processes == 1:
-            return self.draw(rows, prompt_ids, images, fields, generations, keys)
+            return self.draw(rows, prompt_ids, others, generations, keys)
         each = list(zip(rows, prompt_ids, keys, strict=True))
         groups = [each[start : start + generations] for start in range(0, len(each), generations)]
         with accelerator.split_between_processes(groups) as own:
             mine = [one for group in own for one in group]
             own_rows, ids, keys = [row for row, *_ in mine], [ids for _, ids, _ in mine], [key for *_, key in mine]
-            completion_ids, _ = self.draw(own_rows, ids, images, fields, generations, keys) if ids else ([], None)
+            completion_ids, _ = self.draw(own_rows, ids, others, generations, keys) if ids else ([], None)
         # vLLM samples for one process, and has log-probabilities.
         return gather_object(completion_ids), None
 
@@ -135,31 +124,31 @@ class RolloutGenerator:
         self,
         rows: Sequence[PromptRow],
         prompt_ids: list[list[int]],
-        images: Any,
-        fields: Any,
+        others: Sequence[Any],
         generations: int,
         keys: Sequence[Sequence[int]] | None = None,
     ) -> tuple[list[list[int]], list[list[float]] | None]:
         """Complete prompts, each as often in a row as it has generations, under their grammars.
 
-        The keys decide what our own engine samples; those of this draw where none are given.
+        Args:
+            rows: The prompts.
+            prompt_ids: Their tokens.
+            others: What TRL's tokenizer returns beside them.
+            generations: How often each comes.
+            keys: Decide what our own engine samples; those of this draw where none are given.
         """
         trainer = self._trainer
         with trainer.constrained(trainer.numbers_of(rows) if self.guided else None):
             if self.engine == "ours":
                 return self._drawn(prompt_ids, keys or keys_of(prompt_ids, trainer.args.seed, *self.draws)), None
             sample = trainer._generate_single_turn  # noqa: SLF001 - TRL's only way
-            return sample(prompt_ids, images, fields, generations)  # type: ignore[no-any-return]
+            return sample(prompt_ids, *others, generations)  # type: ignore[no-any-return]
 
     def _drawn(self, prompt_ids: list[list[int]], keys: Sequence[Sequence[int]]) -> list[list[int]]:
         """Draw completions with our own engine, by the settings that TRL's would follow."""
         trainer, decoding = self._trainer, self._trainer.generation_config
         choice = Sampled(
-            keys,
-            temperature=decoding.temperature,
-            top_k=decoding.top_k,
-            top_p=decoding.top_p,
-            guide=trainer.guide(),
+            keys, temperature=decoding.temperature, top_k=decoding.top_k, top_p=decoding.top_p, guide=trainer.guide()
         )
         return Engine(trainer.accelerator.unwrap_model(trainer.model)).draw(
             prompt_ids,
@@ -179,13 +168,6 @@ class RolloutGenerator:
     def _components(self, scored: Sequence[ScoredRollout]) -> torch.Tensor:
         """Return the components of rewards as trained on, (rollouts, components)."""
         return torch.tensor(self._rewards.components(scored), device=self._trainer.accelerator.device)
-
-    def _limit_completions(self, limit: int) -> None:
-        # The loss is divided by the recipe's longest completion, whatever the curriculum allows now.
-        if self._trainer.use_vllm:
-            self._trainer.vllm_generation.max_completion_length = limit
-        else:
-            self._trainer.generation_config.max_new_tokens = limit
 
     @contextmanager
     def _timed(self, phase: str) -> Iterator[None]:

@@ -34,16 +34,6 @@ class RolloutGuidance:
     """Grammars of the prompts, by numbers that travel with a batch."""
 
     def __init__(self, guided: Guided, tokenizer: "PreTrainedTokenizerBase", vocabulary: int) -> None:
-        """Compile the grammars that all prompts of a task share.
-
-        Args:
-            guided: The tasks that have one.
-            tokenizer: The policy's.
-            vocabulary: Tokens that the policy scores.
-
-        Raises:
-            InputError: A grammar cannot be satisfied with this tokenizer.
-        """
         self._guided = guided
         self._grammars = grammars_of(tokenizer, vocabulary)
         # Number -1 allows all.
@@ -81,13 +71,7 @@ class RolloutGuidance:
         return GuidedLogits(self._grammars, self.texts(numbers))
 
     def allowed(self, numbers: torch.Tensor, completion_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the tokens that may stand at each place of some completions, (rows, tokens, vocabulary).
-
-        Args:
-            numbers: The number of each row's grammar.
-            completion_ids: Tokens of the completions, padded on the right, (rows, tokens).
-            mask: 1 for tokens, 0 for padding, where all may stand.
-        """
+        """Return the tokens that may stand at each place of some completions, (rows, tokens, vocabulary)."""
         lengths = mask.sum(dim=1).tolist()
         rows = zip(numbers.tolist(), completion_ids.tolist(), lengths, strict=True)
         found = self._grammars.of_answers([(self._texts[number], ids[:length]) for number, ids, length in rows])

@@ -11,7 +11,7 @@ compared with another. Query heads that share a key are further rows of one prod
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final
@@ -24,6 +24,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from tasks.policy.unpacked import unsupported_architecture
+from tasks.train.backend.cpu import IGNORED_LABEL, token_scores
 
 ATTENTION: Final = "packed_completions"
 """Name under which transformers knows the attention: its own `sdpa`, but for a packed row."""
@@ -35,11 +36,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def takes_packed_rows(model: Any) -> bool:
-    """Make a model's attention take packed rows, and return whether it does; where not, the reason is logged once.
-
-    Args:
-        model: The policy, with its adapter.
-    """
+    """Make a model's attention take packed rows, and return whether it does; where not, the reason is logged once."""
     base = model.get_base_model() if hasattr(model, "get_base_model") else model
     reason = unsupported_architecture(base, FAMILIES)
     if reason is None and base.config._attn_implementation not in ("sdpa", ATTENTION):  # noqa: SLF001 - no other way
@@ -134,14 +131,6 @@ class PackedRow:
     """Row of all tokens of some completions and of their prompts, and its attention."""
 
     def __init__(self, parts: Sequence[Parts], generations: int, device: torch.device) -> None:
-        """Pack completions; those without tokens are left out.
-
-        Args:
-            parts: Each completion's; no prompt is empty.
-            generations: Completions of a group: a prompt that is drawn again is another group's, so that no step takes
-                more memory than one of the longest prompt alone, which the preflight tries.
-            device: Device of the row.
-        """
         by_prompt: dict[tuple[tuple[int, ...], int], list[tuple[int, tuple[int, ...]]]] = {}
         met: Counter[tuple[int, ...]] = Counter()
         # In an order of their own: the same bytes however TRL has shuffled them.
@@ -236,3 +225,78 @@ def _attention(
 
 AttentionInterface.register(ATTENTION, _attention)
 AttentionMaskInterface.register(ATTENTION, sdpa_mask)
+
+
+class PackedUpdate:
+    """Packed rows of a trainer."""
+
+    def __init__(self, trainer: Any, *, wanted: bool) -> None:
+        self._trainer = trainer
+        self.fused = trainer.accelerator.device.type != "cpu"
+        """Whether TRL's fused head computes the log-probabilities."""
+        models = (trainer.model, trainer.ref_model) if wanted else ()
+        self.is_on = wanted and all(takes_packed_rows(model) for model in models if model is not None)
+        """Whether completions are packed."""
+
+    def scores(
+        self,
+        model: torch.nn.Module,
+        ids: Tensor,
+        mask: Tensor,
+        completion_tokens: int,
+        batch_size: int | None = None,
+        compute_entropy: bool = False,
+        allowed: Callable[[slice], Tensor] | None = None,
+        **_: Any,
+    ) -> tuple[Tensor, Tensor | None, None] | None:
+        """Return log-probabilities and entropies of completion tokens as TRL does; None if it is to compute them.
+
+        Padding has 0.
+        """
+        if not self.is_on:
+            return None
+        size = batch_size or len(ids)
+        log_probabilities, entropies = [], []
+        for start in range(0, len(ids), size):
+            rows = slice(start, start + size)
+            parts = parts_of(ids[rows], mask[rows], completion_tokens)
+            row = PackedRow(parts, self._trainer.num_generations, ids.device)
+            if not len(row.targets):
+                # Nothing to learn; TRL's pass has a gradient of zero.
+                return None
+            permitted = None if allowed is None else allowed(rows)[row.rows, row.places]
+            found, entropy = self._of_row(model, row, permitted, compute_entropy=compute_entropy)
+            empty = found.new_zeros(len(ids[rows]), completion_tokens)
+            log_probabilities.append(empty.index_put((row.rows, row.places), found))
+            if entropy is not None:
+                entropies.append(empty.index_put((row.rows, row.places), entropy))
+        return torch.cat(log_probabilities), torch.cat(entropies) if entropies else None, None
+
+    def _of_row(
+        self, model: torch.nn.Module, row: PackedRow, permitted: Tensor | None, *, compute_entropy: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the log-probability, and the entropy if wanted, of each target."""
+        trainer = self._trainer
+        named: dict[str, Any] = {
+            "input_ids": row.ids.unsqueeze(0),
+            "attention_mask": torch.ones(ANY_MASK, dtype=torch.bool, device=row.ids.device),
+            "position_ids": row.positions.unsqueeze(0),
+            "use_cache": False,
+            "packed_row": row,
+        }
+        with trainer.accelerator.autocast():
+            if self.fused and permitted is None:
+                labels = row.ids.new_full((1, len(row.ids)), IGNORED_LABEL)
+                labels[0, -len(row.targets) :] = row.targets
+                found = model(**named, shift_labels=labels, fused_lm_head=True)
+                predicted = labels != IGNORED_LABEL
+                return found.log_probs[predicted], found.entropy[predicted] if compute_entropy else None
+            logits = model(**named, logits_to_keep=len(row.targets)).logits[0]
+            return token_scores(
+                logits,
+                row.targets,
+                trainer.temperature,
+                forbidden=None if permitted is None else ~permitted,
+                compute_entropy=compute_entropy,
+                learn_entropy=trainer._entropy_bonus_enabled,  # noqa: SLF001 - TRL's only way
+            )

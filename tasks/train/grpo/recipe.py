@@ -20,25 +20,8 @@ def steps_per_epoch(prompts: int, config: TrainConfig) -> float:
     return prompts * config.generations / per_step * config.iterations
 
 
-def completion_limit(step: int, config: TrainConfig) -> int:
-    """Return the most tokens of a completion after so many optimizer steps: shorter ones first.
-
-    The curriculum of Skywork-OR1 (2505.22312, 3.2.2); the step alone decides, so there is no state.
-    """
-    limits = (stage.max_completion_tokens for stage in config.curriculum if step < stage.until_step)
-    return next(limits, config.max_completion_tokens)
-
-
 def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, on_gpu: bool) -> dict[str, Any]:
-    """Return the arguments common to all TRL trainers: the optimizer, its schedule, the saves.
-
-    Args:
-        config: The recipe.
-        prompts: Training prompts, which the learning rate may depend on.
-        seed: Decides the adapter's initial weights and every sampled token.
-        work: Folder of the checkpoints.
-        on_gpu: Whether there is a GPU, and so bfloat16.
-    """
+    """Return the arguments common to all TRL trainers: the optimizer, its schedule, the saves."""
     return {
         "output_dir": str(work),
         "seed": seed,
@@ -102,17 +85,7 @@ def grpo_arguments(
     work: Path,
     on_gpu: bool,
 ) -> dict[str, Any]:
-    """Return the arguments of TRL's `GRPOConfig`: all of its own, and those of its parent that a recipe decides.
-
-    Args:
-        config: The recipe.
-        weights: Weight of each component of the reward.
-        prompts: Training prompts.
-        max_prompt_tokens: The longest prompt, in tokens with the chat template.
-        seed: Decides the adapter's initial weights and every sampled token.
-        work: Folder of the checkpoints.
-        on_gpu: Whether there is a GPU.
-    """
+    """Return the arguments of TRL's `GRPOConfig`: all of its own, and those of its parent that a recipe decides."""
     return {
         **optimizer_arguments(config, prompts=prompts, seed=seed, work=work, on_gpu=on_gpu),
         # Skipping draws no prompt, since the sampler does that; it only restores the random state.
@@ -163,11 +136,11 @@ def _sampling(config: TrainConfig) -> dict[str, Any]:
 def _vllm(config: TrainConfig, max_prompt_tokens: int) -> dict[str, Any]:
     return {
         "use_vllm": config.vllm.enabled,
-        "vllm_mode": "server" if config.vllm.server_url else "colocate",
+        "vllm_mode": "colocate",
         "vllm_model_impl": "vllm",
-        "vllm_enable_sleep_mode": config.vllm.sleep and config.vllm.server_url is None,
+        "vllm_enable_sleep_mode": config.vllm.sleep,
         "vllm_structured_outputs_regex": None,
-        "vllm_server_base_url": config.vllm.server_url,
+        "vllm_server_base_url": None,
         "vllm_server_host": "127.0.0.1",
         "vllm_server_port": 8000,
         "vllm_server_timeout": 240.0,

@@ -4,17 +4,15 @@ With TRL's `multi_objective_aggregation="normalize_then_sum"` this is GDPO (2601
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion
-from tasks.train.methods.registry import methods_of
 
 RewardFunction = Callable[..., list[float | None]]
 
@@ -22,20 +20,11 @@ RewardFunction = Callable[..., list[float | None]]
 class ComponentRewards:
     """Scorer of completions that serves one batch's components to TRL's reward functions."""
 
-    def __init__(self, databases: Databases, spec: SpecName, recipe: TrainConfig) -> None:
-        """Score by one specification.
-
-        Args:
-            databases: Copies of the store that sql_qa's questions are about.
-            spec: The reward specification.
-            recipe: The recipe, whose methods may change what components count.
-        """
+    def __init__(self, databases: Databases, spec: SpecName) -> None:
         self.databases = databases
         """Copies of the store that queries are run on."""
         self.spec = spec
         """The reward specification."""
-        self._recipe = recipe
-        self._methods = methods_of(self._recipe)
         parts = registry.component_rewards(spec)
         self._parts = [(task, component) for task, component, _ in parts]
         self.weights = [weight for *_, weight in parts]
@@ -51,13 +40,10 @@ class ComponentRewards:
 
     def components(self, scored: Sequence[ScoredRollout]) -> list[list[float]]:
         """Return every component of each rollout as trained on; NaN if it is of another task."""
-        return [self._of(rollout) for rollout in scored]
-
-    def _of(self, rollout: ScoredRollout) -> list[float]:
-        counted: Mapping[str, float] = rollout.components
-        for method in self._methods:
-            counted = method.components(rollout, counted, self._recipe)
-        return [counted[component] if rollout.task == task else math.nan for task, component in self._parts]
+        return [
+            [rollout.components[component] if rollout.task == task else math.nan for task, component in self._parts]
+            for rollout in scored
+        ]
 
     def set_batch(self, components: list[list[float]]) -> None:
         """Set the components of the batch that TRL's functions are asked for next."""

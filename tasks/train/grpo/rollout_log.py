@@ -41,12 +41,6 @@ class RolloutLog:
     """
 
     def __init__(self, folder: Path, seed: int) -> None:
-        """Start without rows.
-
-        Args:
-            folder: The log's own folder, which need not exist.
-            seed: The training's seed.
-        """
         self._folder = folder
         self._seed = seed
         self._rows: list[LoggedRollout] = []
@@ -54,11 +48,6 @@ class RolloutLog:
 
     def add(self, step: int, rollouts: "RolloutGroups", advantages: "torch.Tensor | None") -> None:
         """Add the rollouts of a step.
-
-        Args:
-            step: The optimizer step about to be taken with them.
-            rollouts: The rollouts.
-            advantages: Of each completion, (completions,); None if they are not trained on.
 
         Raises:
             InputError: A row violates the log's schema.

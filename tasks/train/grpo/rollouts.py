@@ -52,11 +52,7 @@ class RolloutGroups:
         return [rewards[start : start + self.generations] for start in range(0, len(rewards), self.generations)]
 
     def group_spreads(self, *, own: bool = False) -> list[float]:
-        """Return the standard deviation of the total rewards in each group.
-
-        Args:
-            own: Exclude substituted reference answers.
-        """
+        """Return the standard deviation of the total rewards in each group."""
         given = [
             self.corrected[start : start + self.generations] for start in range(0, len(self.rows), self.generations)
         ]
@@ -103,14 +99,7 @@ class RolloutGroups:
         scored: Sequence[ScoredRollout],
         rewards: torch.Tensor,
     ) -> "RolloutGroups":
-        """Return these rollouts with some completions replaced by reference answers.
-
-        Args:
-            places: Indices of the replaced completions.
-            completion_ids: The tokens of each answer.
-            scored: Each answer with its reward.
-            rewards: The components of the answers' rewards, (places, components).
-        """
+        """Return these rollouts with some completions replaced by reference answers."""
         new_rewards = self.rewards.clone()
         new_rewards[list(places)] = rewards
         given = dict(zip(places, zip(completion_ids, scored, strict=True), strict=True))
@@ -131,12 +120,7 @@ class RolloutGroups:
         )
 
     def with_groups_of(self, others: "RolloutGroups", places: Mapping[int, int]) -> "RolloutGroups":
-        """Return these rollouts with some groups replaced.
-
-        Args:
-            others: Source of the new groups.
-            places: Index of the group of `others` that replaces each group of these rollouts.
-        """
+        """Return these rollouts with some groups replaced."""
         lists: dict[str, Any] = {
             name: values and [*values, *getattr(others, name)] for name, values in self._lists().items()
         }
@@ -155,15 +139,6 @@ def whole_batch(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return torch.cat([part[name] for part in parts]) if torch.is_tensor(value) and value.dim() else value
 
     return {name: joined(name, value) for name, value in parts[0].items()}
-
-
-def by_rollout(output: Mapping[str, Any]) -> torch.Tensor:
-    """Return one advantage per rollout: the mean over its tokens if they have their own."""
-    advantages: torch.Tensor = output["advantages"]
-    mask: torch.Tensor = output["completion_mask"]
-    if advantages.dim() == 1:
-        return advantages
-    return (advantages * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
 
 
 def before_shuffle(batch: Mapping[str, Any]) -> dict[str, Any]:

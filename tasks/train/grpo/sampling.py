@@ -8,42 +8,26 @@ from typing import Any, Protocol
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
-from tasks.train.grpo.recipe import completion_limit
 from tasks.train.grpo.rollouts import RolloutGroups
-from tasks.train.methods.method import SampledGroups
-from tasks.train.methods.registry import methods_of
+from tasks.train.methods.method import SampledGroups, methods_of
 from tasks.train.methods.task_weights import TaskWeights
 from tasks.train.prompt_source import PromptSource
 
 
 class Generator(Protocol):
-    """Source of completions."""
+    """Source of completions: a `RolloutGenerator`."""
 
-    def sample(self, prompts: Sequence[PromptRow], limit: int) -> RolloutGroups:
-        """Sample and score a group for each prompt, with at most `limit` tokens per completion."""
+    def sample(self, prompts: Sequence[PromptRow]) -> RolloutGroups:
+        """Sample and score a group for each prompt."""
 
-    def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str], limit: int) -> RolloutGroups:
+    def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str]) -> RolloutGroups:
         """Replace some completions by texts and score them; texts over the token limit are left out."""
 
 
 class RolloutSampler:
     """Chooses each step's rollouts. Its state is saved with the checkpoint."""
 
-    def __init__(
-        self,
-        recipe: TrainConfig,
-        rows: Sequence[PromptRow],
-        seed: int,
-        generator: Generator,
-    ) -> None:
-        """Start at the first prompt, with equal weights.
-
-        Args:
-            recipe: The recipe.
-            rows: The training prompts.
-            seed: Decides the prompts' order and which groups are corrected.
-            generator: Samples and scores the completions.
-        """
+    def __init__(self, recipe: TrainConfig, rows: Sequence[PromptRow], seed: int, generator: Generator) -> None:
         self._generator = generator
         self._recipe = recipe
         self._methods = methods_of(recipe)
@@ -60,9 +44,6 @@ class RolloutSampler:
 
         Groups whose completions all earned the same are replaced by others of the same task (DAPO's dynamic sampling),
         within the budget of extra groups.
-
-        Args:
-            step: Finished optimizer steps.
         """
         unused: list[RolloutGroups] = []
         recipe = self._recipe
@@ -70,10 +51,9 @@ class RolloutSampler:
             rows = self._source.draw_of(self._weights.prompts_by_task(recipe.prompts_per_step))
         else:
             rows = self._source.draw(recipe.prompts_per_step)
-        limit = completion_limit(step, recipe)
         # Each attempt of a step draws from its own seed; a step has fewer attempts than extra groups.
         draw = step * (recipe.dynamic_sampling.extra_groups + 1)
-        chosen = self._corrected(rows, self._generator.sample(rows, limit), draw, limit, unused)
+        chosen = self._corrected(rows, self._generator.sample(rows), draw, unused)
         self._observe(chosen)
         budget, attempt = recipe.dynamic_sampling.extra_groups, 0
         while budget and (uninformative := self._uninformative(chosen)):
@@ -83,7 +63,7 @@ class RolloutSampler:
             # Of the same tasks: difficulty must not decide which tasks a step has.
             tasks = Counter(chosen.group_rows[group].task for group in replaced)
             rows = self._source.draw_of(tasks)
-            others = self._corrected(rows, self._generator.sample(rows, limit), draw + attempt, limit, unused)
+            others = self._corrected(rows, self._generator.sample(rows), draw + attempt, unused)
             places = dict(self._places(chosen, replaced, others))
             unused.append(chosen.at_groups(list(places)))
             unused.append(others.at_groups([group for group in range(len(replaced)) if group not in places.values()]))
@@ -91,22 +71,18 @@ class RolloutSampler:
         return chosen, [rollouts for rollouts in unused if rollouts.rows]
 
     def _corrected(
-        self, rows: Sequence[PromptRow], rollouts: RolloutGroups, draw: int, limit: int, unused: list[RolloutGroups]
+        self, rows: Sequence[PromptRow], rollouts: RolloutGroups, draw: int, unused: list[RolloutGroups]
     ) -> RolloutGroups:
         """Replace sampled completions by the answers of methods, and add what was replaced to `unused`."""
         sampled = SampledGroups(
-            recipe=self._recipe,
-            prompts=rows,
-            rewards=rollouts.group_rewards(),
-            seed=self._seed,
-            draw=draw,
+            recipe=self._recipe, prompts=rows, rewards=rollouts.group_rewards(), seed=self._seed, draw=draw
         )
         answers: dict[int, str] = {}
         for method in self._methods:
             answers |= method.answers(sampled)
         if not answers:
             return rollouts
-        corrected = self._generator.correct(rollouts, answers, limit)
+        corrected = self._generator.correct(rollouts, answers)
         unused.append(rollouts.at([place for place in answers if corrected.corrected[place]]))
         return corrected
 
@@ -151,11 +127,7 @@ class RolloutSampler:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore `state`.
-
-        Raises:
-            InputError: It is of other prompts or tasks.
-        """
+        """Restore `state`."""
         self._source.load_state_dict(state["prompts"])
         self._weights.load_state_dict(state["task_weights"])
         self._resampled = state["resampled"]

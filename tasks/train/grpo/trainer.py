@@ -24,12 +24,11 @@ from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.backend.trainable import without_drift
 from tasks.train.grpo.generator import RolloutGenerator
 from tasks.train.grpo.guidance import RolloutGuidance
-from tasks.train.grpo.packed_update import PackedUpdate
+from tasks.train.grpo.packed import PackedUpdate
 from tasks.train.grpo.rewards import ComponentRewards
-from tasks.train.grpo.rollouts import RolloutGroups, before_shuffle, by_rollout, whole_batch
+from tasks.train.grpo.rollouts import RolloutGroups, before_shuffle, whole_batch
 from tasks.train.grpo.sampling import RolloutSampler
-from tasks.train.methods.method import Advantages, ScoredBatch
-from tasks.train.methods.registry import methods_of
+from tasks.train.methods.method import ScoredBatch, methods_of
 from tasks.train.ranks import sampling_seed
 from tasks.train.resume.resumable import copied_to_cpu
 
@@ -39,8 +38,7 @@ GRAMMARS: Final = "grammars"
 """Entry of a batch with the number of each completion's grammar, where rollouts are guided."""
 
 OnRollouts = Callable[[int, RolloutGroups, torch.Tensor | None], None]
-"""Called with the step, its rollouts, and the advantage of each: the mean over its tokens if they have their own, and
-None for rollouts that were sampled but are not trained on."""
+"""Called with the step, its rollouts, and the advantage of each; None for rollouts that are not trained on."""
 
 
 class _DivergenceSample(NamedTuple):
@@ -66,15 +64,6 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         on_rollouts: OnRollouts | None = None,
         **named: Any,
     ) -> None:
-        """Prepare to train.
-
-        Args:
-            recipe: The recipe; TRL's own part of it comes as `args`.
-            rows: The training prompts.
-            rewards: Scores the completions.
-            on_rollouts: Called with all rollouts, also those not trained on.
-            **named: TRL's arguments: `model`, `args`, `processing_class`, `peft_config`, `callbacks`.
-        """
         from datasets import Dataset
 
         # TRL uses its dataset only to count; the sampler draws the prompts.
@@ -102,13 +91,14 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self._on_rollouts = on_rollouts
         self._chosen: RolloutGroups | None = None
         self._divergence_samples: list[_DivergenceSample] = []
-        # An adapter from earlier training is part of the starting point, and cannot be disabled separately.
-        self._starts_at_base = named.get("peft_config") is not None
 
     def state_dict(self) -> dict[str, Any]:
         """Return the sampler's state, the batch reused for further steps, and TRL's entropy controller."""
         updates = self._step // self.args.steps_per_generation % self.num_iterations
-        batch = [self._with_texts(part) for part in copied_to_cpu(self._buffered_inputs)] if updates else None
+        batch = copied_to_cpu(self._buffered_inputs) if updates else None
+        if batch is not None and self.guidance is not None:
+            # In full: their numbers are this process's own.
+            batch = [{**part, GRAMMARS: self.guidance.texts(part[GRAMMARS])} for part in batch]
         return {
             "sampler": self._sampler.state_dict(),
             "updates": updates,
@@ -125,19 +115,14 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self._step = state["updates"] * self.args.steps_per_generation
         parts = state["batch"] if self._is_alone else state["batch"][self.accelerator.process_index]
         if parts is not None:
-            batch = send_to_device(self._with_numbers(whole_batch(parts)), self.accelerator.device)
+            whole = whole_batch(parts)
+            if self.guidance is not None:
+                whole[GRAMMARS] = self.guidance.numbers_of(whole[GRAMMARS])
+            batch = send_to_device(whole, self.accelerator.device)
             self._buffered_inputs = split_tensor_dict(batch, self.args.steps_per_generation)
         self.entropy_coef = state["entropy"]["coefficient"]
         self._packed.is_on = self._packed.is_on and state.get("packed", True)
         self._last_world_entropy = state["entropy"]["last"]
-
-    def _with_texts(self, batch: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a batch with its grammars in full: their numbers are this process's own."""
-        return {**batch, **({} if self.guidance is None else {GRAMMARS: self.guidance.texts(batch[GRAMMARS])})}
-
-    def _with_numbers(self, batch: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a batch with the numbers of its grammars."""
-        return {**batch, **({} if self.guidance is None else {GRAMMARS: self.guidance.numbers_of(batch[GRAMMARS])})}
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """Choose the step's rollouts, let TRL build its batch from them, and complete their advantages.
@@ -166,7 +151,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         if grammars is not None:
             output[GRAMMARS] = grammars
         self._measure(chosen)
-        advantages = self.accelerator.gather(by_rollout(output))
+        advantages = self.accelerator.gather(output["advantages"])
         if self._on_rollouts is not None:
             self._on_rollouts(step + 1, chosen, advantages)
         # TRL shuffles completions among the passes of a step; packed, groups are cheaper whole.
@@ -219,23 +204,20 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             del model.generate
 
     def _advantages(self, chosen: RolloutGroups, output: Mapping[str, Any]) -> torch.Tensor:
-        """Return the advantages, (completions,) or (completions, tokens), by all methods that the recipe enables."""
+        """Return the advantages, (completions,), by all methods that the recipe enables."""
         batch = ScoredBatch(
-            recipe=self._recipe,
-            tokenizer=self._tokenizer,
-            scored=chosen.scored,
-            rewards=chosen.totals(),
-            completion_ids=chosen.completion_ids,
+            tasks=[row.task for row in chosen.rows],
             completion_mask=output["completion_mask"],
             task_weights=self._sampler.loss_weights(),
             entropies=lambda: self._entropies(output),
             summed=self._summed,
         )
         values: torch.Tensor = output["advantages"]
-        advantages = Advantages(values, torch.ones(len(chosen.rows), device=values.device))
+        factors = torch.ones(len(chosen.rows), device=values.device)
         for method in self._methods:
-            advantages = method.advantages(batch, advantages)
-        return advantages.product()
+            if method.factors is not None:
+                factors = factors * method.factors(batch)
+        return values * factors
 
     def _entropies(self, output: Mapping[str, Any]) -> torch.Tensor:
         """Return the entropy of each completion token's distribution in nats, (completions, tokens)."""
@@ -313,12 +295,6 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
 
         A whole batch would cost a third of the update.
         """
-        divergence, tokens = self._summed(self._divergence())
-        if tokens:
-            self._metrics["train"]["kl"].append((divergence / tokens).item())
-
-    def _divergence(self) -> torch.Tensor:
-        """Return the divergence of a few completions, and their tokens, (2,); zeros if none were sampled."""
         samples, self._divergence_samples = self._divergence_samples, []
         found = torch.zeros(2, device=self.accelerator.device)
         base = self.accelerator.unwrap_model(self.model)
@@ -327,7 +303,9 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
                 reference = self._get_per_token_logps_and_entropies(self.model, ids, mask, log_probabilities.size(1))[0]
             ratio = reference - log_probabilities
             found += torch.stack([((ratio.exp() - ratio - 1) * learned).sum(), learned.sum()])
-        return found
+        divergence, tokens = self._summed(found)
+        if tokens:
+            self._metrics["train"]["kl"].append((divergence / tokens).item())
 
     def _sample_for_divergence(
         self, ids: torch.Tensor, mask: torch.Tensor, log_probabilities: torch.Tensor, grammars: torch.Tensor | None
@@ -374,6 +352,6 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
                 found = self._by_whole_logits(model, *rows, *others, **named)
         elif found is None:
             found = super()._get_per_token_logps_and_entropies(model, *rows, *others, **named)
-        if self._starts_at_base and not self.beta and found[0] is not None and found[0].requires_grad:
+        if not self.beta and found[0] is not None and found[0].requires_grad:
             self._sample_for_divergence(input_ids, attention_mask, found[0].detach(), grammars)
         return found

@@ -6,7 +6,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from tasks.train.methods.method import Advantages, Method, ScoredBatch
+from tasks.train.methods.method import Method, ScoredBatch
 
 ENTROPY_SCALES: Final = (0.5, 2.0)
 """Bounds of EDGE's scale. Unbounded, a rollout with almost no entropy would dominate the step; within these bounds no
@@ -38,8 +38,8 @@ def entropy_scale(entropies: Tensor, mask: Tensor, summed: Callable[[Tensor], Te
     return torch.where(wrote, scale, 1.0)
 
 
-def _advantages(batch: ScoredBatch, advantages: Advantages) -> Advantages:
-    return advantages.scaled_by(entropy_scale(batch.entropies(), batch.completion_mask, batch.summed))
+def _factors(batch: ScoredBatch) -> Tensor:
+    return entropy_scale(batch.entropies(), batch.completion_mask, batch.summed)
 
 
-METHOD: Final = Method(order=60, is_on=lambda recipe: recipe.entropy_advantages, advantages=_advantages)
+METHOD: Final = Method(is_on=lambda recipe: recipe.entropy_advantages, factors=_factors)

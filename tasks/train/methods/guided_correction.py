@@ -18,18 +18,7 @@ from tasks.train.methods.method import Method, SampledGroups
 def choose_corrections(
     rewards: Sequence[Sequence[float]], *, share: float, threshold: float, seed: int, draw: int
 ) -> list[tuple[int, int]]:
-    """Choose the rollouts that a reference answer replaces: the worst of a group, the last of equals.
-
-    Args:
-        rewards: The total rewards of each group's rollouts, in [0, 1].
-        share: The probability that a group without a right answer is corrected; 0.25 in the paper.
-        threshold: The lowest reward of a right rollout.
-        seed: The training's seed.
-        draw: The number of the sampling; with the seed it decides which groups are corrected.
-
-    Returns:
-        Group and index in it of each rollout to replace, in the order of the groups.
-    """
+    """Choose the rollouts that a reference answer replaces: the worst of a group, the last of equals."""
     generator = random.Random(f"{seed} guided correction {draw}")
     # Every group draws a number, so that one group's rewards do not affect the choice of another.
     numbers = [generator.random() for _ in rewards]
@@ -69,4 +58,4 @@ def _answers(sampled: SampledGroups) -> Mapping[int, str]:
     }
 
 
-METHOD: Final = Method(order=20, is_on=lambda recipe: recipe.guided_correction.share > 0, answers=_answers)
+METHOD: Final = Method(is_on=lambda recipe: recipe.guided_correction.share > 0, answers=_answers)

@@ -1,20 +1,15 @@
-"""Signature of a paper's method: the points of a step where it may act, and the values that it is given there.
-
-Values are never changed in place: a method returns new ones.
-"""
+"""Methods of the papers: the points of a step where one may act, and the values that it is given there."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from schemas.config.train import TrainConfig
-from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 
 if TYPE_CHECKING:
     from torch import Tensor
-    from transformers import PreTrainedTokenizerBase
 
 
 @dataclass(frozen=True)
@@ -25,7 +20,7 @@ class SampledGroups:
     prompts: Sequence[PromptRow]
     """The prompt of each group."""
     rewards: Sequence[Sequence[float]]
-    """Total rewards of each group's completions as trained on, in [0, 1]."""
+    """Total rewards of each group's completions, in [0, 1]."""
     seed: int
     """The training's seed."""
     draw: int
@@ -36,14 +31,8 @@ class SampledGroups:
 class ScoredBatch:
     """Completions that one process learns from in a step: B rollouts, groups of `recipe.generations` in a row."""
 
-    recipe: TrainConfig
-    tokenizer: "PreTrainedTokenizerBase"
-    scored: Sequence[ScoredRollout]
-    """Each completion with its reward; length B."""
-    rewards: "Tensor"
-    """Total rewards as trained on; shape (B,)."""
-    completion_ids: Sequence[Sequence[int]]
-    """Tokens of each completion, without padding; length B."""
+    tasks: Sequence[TaskName]
+    """Task of each completion; length B."""
     completion_mask: "Tensor"
     """1 for tokens that count in the loss; shape (B, T)."""
     task_weights: Mapping[TaskName, float]
@@ -54,48 +43,25 @@ class ScoredBatch:
     """Sums a tensor over the processes of the training."""
 
 
-@dataclass(frozen=True)
-class Advantages:
-    """Advantages of a batch, as far as the methods before have made them."""
-
-    values: "Tensor"
-    """Shape (B,), or (B, T) if tokens have their own."""
-    scale: "Tensor"
-    """Factor of each rollout's advantages; shape (B,). Factors are multiplied with each other first, and with the
-    values last."""
-
-    def scaled_by(self, factors: "Tensor") -> "Advantages":
-        """Return these advantages with a further factor for each rollout, (B,)."""
-        return replace(self, scale=self.scale * factors)
-
-    def product(self) -> "Tensor":
-        """Return the advantages with all factors, in the shape of the values."""
-        return self.values * (self.scale if self.values.dim() == 1 else self.scale.unsqueeze(1))
-
-
-def _same_components(_r: ScoredRollout, components: Mapping[str, float], _c: TrainConfig) -> Mapping[str, float]:
-    return components
-
-
 def _no_answers(_: SampledGroups) -> Mapping[int, str]:
     return {}
-
-
-def _same_advantages(_: ScoredBatch, advantages: Advantages) -> Advantages:
-    return advantages
 
 
 @dataclass(frozen=True)
 class Method:
     """One paper's method. It acts at the points that it sets, and only if the recipe switches it on."""
 
-    order: int
-    """Place among the methods, which act in rising order at each point; no two have the same."""
     is_on: Callable[[TrainConfig], bool]
     """Returns whether the recipe switches it on."""
-    components: Callable[[ScoredRollout, Mapping[str, float], TrainConfig], Mapping[str, float]] = _same_components
-    """Returns the components of a rollout's reward as trained on, given those of the methods before."""
     answers: Callable[[SampledGroups], Mapping[int, str]] = _no_answers
     """Returns texts that replace completions, by the completion's index among all that were sampled."""
-    advantages: Callable[[ScoredBatch, Advantages], Advantages] = _same_advantages
-    """Returns the batch's advantages, given those of the methods before; TRL's come first."""
+    factors: "Callable[[ScoredBatch], Tensor] | None" = None
+    """Returns the factor of each rollout's advantage, (B,)."""
+
+
+def methods_of(recipe: TrainConfig) -> tuple[Method, ...]:
+    """Return the methods that a recipe switches on, in the order in which they act."""
+    from tasks.train.methods import entropy, guided_correction, task_weights
+
+    methods = (guided_correction.METHOD, task_weights.METHOD, entropy.METHOD)
+    return tuple(method for method in methods if method.is_on(recipe))

@@ -4,11 +4,14 @@ from collections.abc import Mapping, Sequence
 from decimal import Context
 from math import fsum
 from statistics import fmean
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.train.methods.method import Advantages, Method, ScoredBatch
+from tasks.train.methods.method import Method, ScoredBatch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MOST_CORRECTION: Final = 5.0
 """Largest multiple of its share that a task's prompts may reach, to compensate for those without a gradient."""
@@ -33,14 +36,6 @@ class TaskWeights:
     """
 
     def __init__(self, tasks: Sequence[TaskName], *, every: int, rate: float = 0.025, level: float = 0.2) -> None:
-        """Start with equal shares.
-
-        Args:
-            tasks: The tasks to train; their order breaks ties.
-            every: Steps in a window, 1 or more.
-            rate: Step size of xi, beta in the paper.
-            level: Weight of the reward itself beside its improvement, lambda in the paper.
-        """
         self._tasks = tuple(tasks)
         self._every = every
         self._rate = rate
@@ -59,12 +54,7 @@ class TaskWeights:
         self._window_zeros: dict[TaskName, list[float]] = {task: [] for task in self._tasks}
 
     def observe(self, means: Mapping[TaskName, float], zero_fractions: Mapping[TaskName, float]) -> None:
-        """Record one step.
-
-        Args:
-            means: The mean reward of each task in the step, in [0, 1].
-            zero_fractions: The share of each task's groups whose rewards are all equal, which give no gradient.
-        """
+        """Record one step."""
         for task, mean in means.items():
             self._window_rewards[task].append(mean)
         for task, fraction in zero_fractions.items():
@@ -109,9 +99,6 @@ class TaskWeights:
         stay constant, no task is ever a whole prompt ahead of its part or behind it. The paper rounds by largest
         remainders, which can fall behind by more than one when carried over; so each prompt goes to the task whose next
         one is due first (Tijdeman 1980, the chairman assignment problem).
-
-        Returns:
-            The number of prompts of each task, 0 or more, with sum `count`.
         """
         parts = self._parts()
         slack = 1 / (2 * max(len(parts) - 1, 1))
@@ -147,11 +134,7 @@ class TaskWeights:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore `state`.
-
-        Raises:
-            InputError: It is of other tasks.
-        """
+        """Restore `state`."""
         if set(state["xi"]) != set(self._tasks):
             raise InputError(
                 f"the checkpoint weighed the tasks {', '.join(sorted(state['xi']))} and this run has "
@@ -166,9 +149,10 @@ class TaskWeights:
         self._window_zeros = {task: list(values) for task, values in state["window_zeros"].items()}
 
 
-def _advantages(batch: ScoredBatch, advantages: Advantages) -> Advantages:
-    weights = [batch.task_weights[rollout.task] for rollout in batch.scored]
-    return advantages.scaled_by(advantages.scale.new_tensor(weights))
+def _factors(batch: ScoredBatch) -> "Tensor":
+    import torch
+
+    return torch.tensor([batch.task_weights[task] for task in batch.tasks], device=batch.completion_mask.device)
 
 
-METHOD: Final = Method(order=50, is_on=lambda recipe: recipe.task_weights.applies_to == "loss", advantages=_advantages)
+METHOD: Final = Method(is_on=lambda recipe: recipe.task_weights.applies_to == "loss", factors=_factors)

@@ -56,11 +56,11 @@ def check_generation_settings(trainer: Any, recipe: TrainConfig) -> Check:
     if (own := getattr(trainer, "generation_config", None)) is not None:
         found |= {f"the trainer's {setting}" for setting in _settings(own, wanted)}
     return Check(
-        name="generation_settings",
-        passed=not found,
-        measured=", ".join(sorted(found)) or "none but the recipe's",
-        limit="no sampling setting but the recipe's",
-        remedy="load the base with `reset_generation_config`, or delete these from its generation_config.json",
+        "generation_settings",
+        not found,
+        ", ".join(sorted(found)) or "none but the recipe's",
+        "no sampling setting but the recipe's",
+        "load the base with `reset_generation_config`, or delete these from its generation_config.json",
     )
 
 
@@ -90,9 +90,9 @@ def answer(trainer: Any, tokenizer: Any, rows: Sequence[PromptRow], recipe: Trai
     if hasattr(trainer, "_generate_single_turn"):
         # TRL has no public method to sample as in training.
         torch.manual_seed(seed)
-        prompts, images, fields = trainer._tokenize_prompts(conversations)  # noqa: SLF001
+        prompts, *others = trainer._tokenize_prompts(conversations)  # noqa: SLF001
         generator = trainer.rollout_generator
-        ids, _ = generator.draw(each, prompts, images, fields, COMPLETIONS_A_PROMPT)
+        ids, _ = generator.draw(each, prompts, others, COMPLETIONS_A_PROMPT)
         return Answers(each, [generator.read(each_ids) for each_ids in ids], tokenizer.batch_decode(ids))
     # Layers with gradient checkpointing use no cache, and would see the last token alone.
     with disable_gradient_checkpointing(trainer.model, trainer.args.gradient_checkpointing_kwargs):
@@ -123,11 +123,11 @@ def _check_distinct(answers: Answers, recipe: TrainConfig) -> Check:
     # A confident policy repeats a short answer; a leaking setting makes it repeat all of them.
     most = max(len(set(group)) for group in _groups(answers.raw))
     return Check(
-        name="distinct_completions",
-        passed=most >= least,
-        measured=f"{most} of {COMPLETIONS_A_PROMPT} at best",
-        limit=f"{least} of {COMPLETIONS_A_PROMPT} completions of one prompt",
-        remedy=(
+        "distinct_completions",
+        most >= least,
+        f"{most} of {COMPLETIONS_A_PROMPT} at best",
+        f"{least} of {COMPLETIONS_A_PROMPT} completions of one prompt",
+        (
             "find what lowers the temperature: the model's generation_config.json, train.temperature, train.top_p or "
             "train.top_k"
         ),
@@ -141,14 +141,14 @@ def _check_thinking(answers: Answers, tokenizer: Any) -> Check:
     injected = opens_a_thought(opening)
     begun = sum(raw.lstrip().startswith(THINK) for raw in answers.raw)
     return Check(
-        name="thinking",
-        passed=not injected and begun == 0,
-        measured=(
+        "thinking",
+        not injected and begun == 0,
+        (
             f"the template {'injects' if injected else 'does not inject'} {THINK}, and {begun} of {len(answers.raw)} "
             "completions begin with it"
         ),
-        limit="neither: thoughts would use up the completion",
-        remedy="train an Instruct model instead of a thinking one",
+        "neither: thoughts would use up the completion",
+        "train an Instruct model instead of a thinking one",
     )
 
 
@@ -156,11 +156,11 @@ def _check_ceiling(answers: Answers, recipe: TrainConfig) -> Check:
     most = recipe.preflight.max_ceiling_share
     share = fmean(completion.stop_reason is StopReason.TOKEN_LIMIT for completion in answers.completions)
     return Check(
-        name="ceiling",
-        passed=share <= most,
-        measured=f"{share:.0%} of {len(answers.completions)} completions were cut off",
-        limit=f"at most {most:.0%} at {recipe.max_completion_tokens} tokens",
-        remedy="raise train.max_completion_tokens, or warm the policy up until it ends its answers",
+        "ceiling",
+        share <= most,
+        f"{share:.0%} of {len(answers.completions)} completions were cut off",
+        f"at most {most:.0%} at {recipe.max_completion_tokens} tokens",
+        "raise train.max_completion_tokens, or warm the policy up until it ends its answers",
     )
 
 
@@ -172,20 +172,18 @@ def _check_rewards(answers: Answers, rewards: ComponentRewards, recipe: TrainCon
     flat = fmean(spread < recipe.dynamic_sampling.min_spread for spread in spreads)
     return [
         Check(
-            name="reward_spread",
-            passed=spread >= limits.min_spread,
-            measured=f"{spread:.4f} on average, at temperature {recipe.temperature}",
-            limit=f"a standard deviation of at least {limits.min_spread} within a group",
-            remedy="warm the policy up until some of its answers are better than others, or choose harder prompts",
+            "reward_spread",
+            spread >= limits.min_spread,
+            f"{spread:.4f} on average, at temperature {recipe.temperature}",
+            f"a standard deviation of at least {limits.min_spread} within a group",
+            "warm the policy up until some of its answers are better than others, or choose harder prompts",
         ),
         Check(
-            name="zero_variance",
-            passed=flat <= limits.max_zero_variance,
-            measured=f"{flat:.0%} of {len(spreads)} groups earned the same throughout",
-            limit=f"at most {limits.max_zero_variance:.0%} of groups",
-            remedy=(
-                "warm the policy up, choose prompts that it neither always nor never solves, or raise train.generations"
-            ),
+            "zero_variance",
+            flat <= limits.max_zero_variance,
+            f"{flat:.0%} of {len(spreads)} groups earned the same throughout",
+            f"at most {limits.max_zero_variance:.0%} of groups",
+            ("warm the policy up, choose prompts that it neither always nor never solves, or raise train.generations"),
         ),
     ]
 

@@ -14,6 +14,9 @@ COMPLETIONS_A_PROMPT: Final = 8
 """Answers sampled for each prompt of the preflight."""
 CHECKED_LAYERS: Final = 2
 """Decoder layers into which the adapter is merged: all of 3.7B parameters in float32 would take 15 GB of the GPU."""
+LORA: Final = "lora_"
+"""Part of PEFT's names of adapter parameters."""
+FINITE_REMEDY: Final = "look for weights that are not finite, and train in bfloat16 or float32 instead of float16"
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,7 @@ class Check:
 
 
 def refuse_if_failed(checks: Sequence[Check]) -> None:
-    """Refuse to train if a check failed.
-
-    Raises:
-        GateRefused: Some failed; the first few are reported with their remedies, the others by name.
-    """
+    """Refuse to train if a check failed; the first few are reported with their remedies, the others by name."""
     failed = [check for check in checks if not check.passed]
     if not failed:
         return
@@ -50,10 +49,7 @@ def refuse_if_failed(checks: Sequence[Check]) -> None:
 
 
 def as_list(checks: Sequence[Check]) -> str:
-    """Return the checks as a Markdown list, the failed ones first and with remedies.
-
-    A page cuts a table with sentences off; a list it wraps.
-    """
+    """Return the checks as a Markdown list, the failed ones first and with remedies."""
     failed = sum(not check.passed for check in checks)
     seconds = sum(check.seconds for check in checks)
     lines = [f"{len(checks) - failed} of {len(checks)} checks passed, in {seconds:.1f} s.", ""]

@@ -30,13 +30,7 @@ TEMPLATE_REMEDY: Final = "use the chat template of an Instruct model of this bas
 
 
 def audit_faults(record: AuditRecord, spec: SpecName, tasks: Iterable[TaskName]) -> list[str]:
-    """Return the reasons why an audit does not permit a training; empty if it does.
-
-    Args:
-        record: The audit's record.
-        spec: The reward specification to train on.
-        tasks: The tasks to train.
-    """
+    """Return the reasons why an audit does not permit a training; empty if it does."""
     wanted = set(tasks)
     unaudited = sorted(wanted - record.tasks.keys())
     changed = sorted(
@@ -58,35 +52,12 @@ def audit_faults(record: AuditRecord, spec: SpecName, tasks: Iterable[TaskName])
 
 
 def require_audit(folder: Path, spec: SpecName, tasks: Iterable[TaskName]) -> AuditRecord:
-    """Return the record of the audit that permits a training.
-
-    Args:
-        folder: The audit's artifact.
-        spec: The reward specification to train on.
-        tasks: The tasks to train.
-
-    Raises:
-        InputError: The folder holds no audit.
-        GateRefused: The audit refused the rewards, or audited other rewards than this process would train on, or not
-            all of the tasks.
-    """
+    """Return the record of the audit that permits a training."""
     record = read_audit_record(folder)
     faults = audit_faults(record, spec, tasks)
     if faults:
         raise GateRefused(f"the audit in {folder} lets no training start: {'; '.join(faults)}; {AUDIT_REMEDY}")
     return record
-
-
-def check_audit(record: AuditRecord, spec: SpecName, rows: Sequence[PromptRow]) -> Check:
-    """Report the audit that permits this training."""
-    faults = audit_faults(record, spec, {row.task for row in rows})
-    return Check(
-        name="audit",
-        passed=not faults,
-        measured="; ".join(faults) or f"{record.spec} {record.reward_version[:12]} passed, {len(record.tasks)} tasks",
-        limit="these rewards passed, for each task",
-        remedy=AUDIT_REMEDY,
-    )
 
 
 def render(tokenizer: Any, messages: list[Message], *, to_answer: bool) -> str:
@@ -121,11 +92,11 @@ def check_template(tokenizer: Any) -> Check:
     """Check that the chat template renders a conversation and ends where the answer begins."""
     fault = cannot_render(tokenizer) or _template_fault(tokenizer)
     return Check(
-        name="chat_template",
-        passed=fault is None,
-        measured=fault or "system, user, and then the answer",
-        limit="system, user, and then the answer",
-        remedy=TEMPLATE_REMEDY,
+        "chat_template",
+        fault is None,
+        fault or "system, user, and then the answer",
+        "system, user, and then the answer",
+        TEMPLATE_REMEDY,
     )
 
 
@@ -134,11 +105,11 @@ def check_control_tokens(tokenizer: Any) -> Check:
     special = sorted(str(token) for token in tokenizer.added_tokens_decoder.values() if token.special)
     kept = [token for token in special if token in without_control_tokens(f"a {token} a")]
     return Check(
-        name="control_tokens",
-        passed=not kept,
-        measured=f"prompts can hold {', '.join(kept)}" if kept else f"{len(special)}, none in a prompt",
-        limit="none in a prompt",
-        remedy="add their names to data/policy/control_tokens.txt",
+        "control_tokens",
+        not kept,
+        f"prompts can hold {', '.join(kept)}" if kept else f"{len(special)}, none in a prompt",
+        "none in a prompt",
+        "add their names to data/policy/control_tokens.txt",
     )
 
 
@@ -148,20 +119,16 @@ def check_end_of_turn(tokenizer: Any) -> Check:
     ids = tokenizer.encode(after, add_special_tokens=False)
     ending = tokenizer.convert_ids_to_tokens(ids[0]) if ids else "nothing"
     return Check(
-        name="end_of_turn",
-        passed=bool(ids) and ids[0] == tokenizer.eos_token_id,
-        measured=f"the template ends a turn with {ending!r}, and EOS is {tokenizer.eos_token!r}",
-        limit="the token that ends a turn is EOS, or no completion would ever end",
-        remedy="set eos_token in the tokenizer's configuration to what its chat template ends a turn with",
+        "end_of_turn",
+        bool(ids) and ids[0] == tokenizer.eos_token_id,
+        f"the template ends a turn with {ending!r}, and EOS is {tokenizer.eos_token!r}",
+        "the token that ends a turn is EOS, or no completion would ever end",
+        "set eos_token in the tokenizer's configuration to what its chat template ends a turn with",
     )
 
 
-def check_tokens(tokenizer: Any) -> list[Check]:
-    """Check that padding is masked, and that text survives encoding and decoding."""
-    return [_check_padding(tokenizer), _check_round_trip(tokenizer)]
-
-
-def _check_padding(tokenizer: Any) -> Check:
+def check_padding(tokenizer: Any) -> Check:
+    """Check that padding is masked, and on the left."""
     missing = [name for name in ("pad_token", "eos_token") if getattr(tokenizer, name) is None]
     fault = f"no {' and no '.join(missing)}" if missing else None
     if fault is None:
@@ -173,24 +140,25 @@ def _check_padding(tokenizer: Any) -> Check:
             fault = "padding on the right, after which a model does not go on"
     shared = tokenizer.pad_token_id == tokenizer.eos_token_id
     return Check(
-        name="padding",
-        passed=fault is None,
-        measured=fault or f"masked, on the left; the pad token is {'also' if shared else 'not'} the one that ends",
-        limit="a pad and an EOS token; padding on the left and masked",
-        remedy="set pad_token, eos_token and padding_side='left' in the tokenizer's configuration",
+        "padding",
+        fault is None,
+        fault or f"masked, on the left; the pad token is {'also' if shared else 'not'} the one that ends",
+        "a pad and an EOS token; padding on the left and masked",
+        "set pad_token, eos_token and padding_side='left' in the tokenizer's configuration",
     )
 
 
-def _check_round_trip(tokenizer: Any) -> Check:
+def check_round_trip(tokenizer: Any) -> Check:
+    """Check that text survives encoding and decoding."""
     ids = tokenizer.encode(PORTUGUESE, add_special_tokens=False)
     back = tokenizer.decode(ids, skip_special_tokens=True)
     same = back == PORTUGUESE
     return Check(
-        name="round_trip",
-        passed=same,
-        measured=f"{len(PORTUGUESE)} characters in {len(ids)} tokens came back {'as they were' if same else 'changed'}",
-        limit="accents and emoji come back as they were",
-        remedy="use a byte-level tokenizer, without normalization and clean-up of spaces",
+        "round_trip",
+        same,
+        f"{len(PORTUGUESE)} characters in {len(ids)} tokens came back {'as they were' if same else 'changed'}",
+        "accents and emoji come back as they were",
+        "use a byte-level tokenizer, without normalization and clean-up of spaces",
     )
 
 
@@ -206,27 +174,19 @@ def longest_prompt(tokenizer: Any, rows: Sequence[PromptRow]) -> PromptRow:
 def check_prompt_budget(
     tokenizer: Any, rows: Sequence[PromptRow], context: int, max_prompt_tokens: int, recipe: TrainConfig
 ) -> Check:
-    """Check that no prompt exceeds its limit, and that the longest completion fits behind it.
-
-    Args:
-        tokenizer: The policy's.
-        rows: The training prompts.
-        context: Tokens of the model's context.
-        max_prompt_tokens: Longest prompt that the dataset allows, chat template included.
-        recipe: The recipe, which has the longest completion.
-    """
+    """Check that no prompt exceeds its limit, and that the longest completion fits behind it."""
     most = min(max_prompt_tokens, context - recipe.max_completion_tokens)
     lengths = [_tokens_of(tokenizer, row) for row in rows]
     over = sum(length > most for length in lengths)
     return Check(
-        name="prompt_budget",
-        passed=over == 0,
-        measured=f"{over} of {len(rows)} prompts are over, the longest with {max(lengths)} tokens",
-        limit=(
+        "prompt_budget",
+        over == 0,
+        f"{over} of {len(rows)} prompts are over, the longest with {max(lengths)} tokens",
+        (
             f"{most} tokens: at most {max_prompt_tokens}, and {recipe.max_completion_tokens} of a completion within "
             f"the model's {context}"
         ),
-        remedy="curate again with a lower curate.max_prompt_tokens, or lower train.max_completion_tokens",
+        "curate again with a lower curate.max_prompt_tokens, or lower train.max_completion_tokens",
     )
 
 
@@ -234,11 +194,11 @@ def check_prompts_per_task(rows: Sequence[PromptRow], limits: PreflightSection) 
     """Check that each task has enough training prompts to learn from."""
     task, fewest = min(Counter(row.task for row in rows).items(), key=lambda counted: (counted[1], counted[0]))
     return Check(
-        name="prompts_per_task",
-        passed=fewest >= limits.min_prompts_per_task,
-        measured=f"{fewest} of {task}, the fewest",
-        limit=f"at least {limits.min_prompts_per_task} of each task",
-        remedy=f"raise synthesize.counts.{task}, or set it to 0 to leave the task out",
+        "prompts_per_task",
+        fewest >= limits.min_prompts_per_task,
+        f"{fewest} of {task}, the fewest",
+        f"at least {limits.min_prompts_per_task} of each task",
+        f"raise synthesize.counts.{task}, or set it to 0 to leave the task out",
     )
 
 

@@ -69,11 +69,7 @@ class TrainingLease:
         return max(self.step, self.keeper.newest_step or 0)
 
     def retry_best_pin(self, step: int) -> None:
-        """Pin the best checkpoint in the mirror, in case the previous segment wrote it and died before pinning.
-
-        Raises:
-            InputError: The mirror cannot be read.
-        """
+        """Pin the best checkpoint in the mirror, in case the previous segment wrote it and died before pinning."""
         place = parse_name(self.mirror.pins().get(BEST, ""))
         if place is None or place[0] != step:
             written = self.local.of_step(step)
@@ -81,11 +77,7 @@ class TrainingLease:
                 self.keeper.retry_best_pin(written.folder, step)
 
     def write_segments(self) -> None:
-        """Write the machines of all segments beside the request.
-
-        Raises:
-            InputError: The mirror cannot be read, or the disk is full.
-        """
+        """Write the machines of all segments beside the request."""
         found = segments.read_segments(self.mirror.store, self.mirror.root)
         text = {"text": segments.describe(found), "stretches": [each.model_dump(mode="json") for each in found]}
         file = self.folder / SEGMENTS_FILE
@@ -101,17 +93,7 @@ class TrainingLease:
 def acquire_training(
     request: TrainRequest, folder: Path, channel: Channel, preemption: Preemption
 ) -> Iterator[TrainingLease]:
-    """Acquire the training's lease, find its newest checkpoint, and hold both until the block ends.
-
-    Args:
-        request: The training.
-        folder: Folder of the request.
-        channel: Where waiting is reported.
-        preemption: Explains the end of the block, and cancels waiting.
-
-    Raises:
-        InputError: The mirror cannot be used, or belongs to another training or base model.
-    """
+    """Acquire the training's lease, find its newest checkpoint, and hold both until the block ends."""
     config = request.config
     mirror = open_mirror(request.mirror, request.training)
     lease = Lease.acquire(
@@ -158,11 +140,7 @@ def acquire_training(
 
 
 def _clear_once(mirror: Mirror, folder: Path, token: str) -> None:
-    """Remove all checkpoints once per run: a run that is interrupted and repeated keeps those it made since.
-
-    Raises:
-        InputError: The mirror cannot be written.
-    """
+    """Remove all checkpoints once per run: a run that is interrupted and repeated keeps those it made since."""
     key = f"{mirror.root}{FRESH}{hashlib.sha256(token.encode()).hexdigest()}"
     if mirror.store.list(key):
         return
@@ -173,11 +151,7 @@ def _clear_once(mirror: Mirror, folder: Path, token: str) -> None:
 
 
 def _newest(local: LocalCheckpoints, mirror: Mirror, base: str, channel: Channel) -> LocalCheckpoint | None:
-    """Return the newest verified checkpoint, of this disk or the mirror; report those that fail.
-
-    Raises:
-        InputError: The mirror is of another base model or cannot be read, or the disk is full.
-    """
+    """Return the newest verified checkpoint, of this disk or the mirror; report those that fail."""
 
     def place_for(manifest: Manifest) -> Path:
         folder = local.folder_of(manifest)

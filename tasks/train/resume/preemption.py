@@ -30,12 +30,6 @@ class Preemption:
     """Notice that this process has to stop, and the time left."""
 
     def __init__(self, seconds: float, notice_url: str | None = None) -> None:
-        """Start without a notice.
-
-        Args:
-            seconds: Time from the notice to the exit.
-            notice_url: Where the machine's end is announced; None if only a signal does.
-        """
         self.seconds = seconds
         self._notice_url = notice_url
         self._deadline = float("inf")

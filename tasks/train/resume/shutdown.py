@@ -24,12 +24,6 @@ class GracefulShutdown:
     """
 
     def __init__(self, preemption: Preemption, channel: Channel) -> None:
-        """Start listening.
-
-        Args:
-            preemption: The notice.
-            channel: Where the reason of the exit is reported.
-        """
         self.preemption = preemption
         self._channel = channel
         self._held: TrainingLease | None = None
@@ -44,11 +38,7 @@ class GracefulShutdown:
         self._held = held
 
     def stop_if_requested(self) -> None:
-        """Shut down if there was a notice: called when a step or the training has ended.
-
-        Raises:
-            Interrupted: There was a notice.
-        """
+        """Shut down if there was a notice: called when a step or the training has ended."""
         if not self.preemption.noticed.is_set():
             return
         if not self._leaving.acquire(blocking=False):

@@ -64,13 +64,7 @@ class TrainerSnapshot:
 
 
 def write_state(folder: Path, name: str, state: Mapping[str, Any]) -> None:
-    """Write a state into a checkpoint's folder.
-
-    Args:
-        folder: The checkpoint.
-        name: Name of the part, and of its files.
-        state: JSON values and CPU tensors. Mapping keys become strings and tuples become lists.
-    """
+    """Write a state into a checkpoint's folder."""
     from safetensors.torch import save_file
 
     tensors: dict[str, Any] = {}
@@ -80,12 +74,7 @@ def write_state(folder: Path, name: str, state: Mapping[str, Any]) -> None:
 
 
 def sampled_prompts(files: Iterable[str], read: Callable[[str], bytes]) -> set[str]:
-    """Return the prompt_id of each rollout, and of each completion of a pair, until a checkpoint.
-
-    Args:
-        files: The checkpoint's files.
-        read: Reads one of them.
-    """
+    """Return the prompt_id of each rollout, and of each completion of a pair, until a checkpoint."""
     import polars as pl
 
     found: set[str] = set()

@@ -13,17 +13,12 @@ from typing import Any
 import torch
 from trl.trainer.utils import FusedCausalLMOutput
 
-from tasks.train.backend.plain_head import IGNORED_LABEL, add_plain_head, token_figures
+from tasks.train.backend.cpu import IGNORED_LABEL, add_plain_head, token_figures
 from tasks.train.grpo.packed import ANY_MASK, PackedRow, Parts, takes_packed_rows
 
 
 def add_packed_head(model: torch.nn.Module, end: int) -> None:
-    """Make a model with TRL's fused head handle `fused_lm_head=True` by a packed row; by a plain one if it takes none.
-
-    Args:
-        model: The causal language model itself, inside any adapter wrapper.
-        end: Token that ends a turn.
-    """
+    """Make a model with TRL's fused head handle `fused_lm_head=True` by a packed row, or else by a plain one."""
     if not takes_packed_rows(model):
         add_plain_head(model)
         return
@@ -64,12 +59,6 @@ def add_packed_head(model: torch.nn.Module, end: int) -> None:
 
 
 def _parts(tokens: Sequence[int], end: int, learned: int) -> Parts:
-    """Split a demonstration behind its first turn, or behind its first token if nothing before the loss ends a turn.
-
-    Args:
-        tokens: The demonstration.
-        end: Token that ends a turn.
-        learned: Place of the first token with a loss.
-    """
+    """Split a demonstration behind its first turn, or behind its first token if nothing before the loss ends a turn."""
     first = tokens.index(end) + 1 if end in tokens[:learned] else 1
     return tuple(tokens[:first]), tuple(tokens[first:])

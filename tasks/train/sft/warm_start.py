@@ -8,7 +8,6 @@ the dataset are mixed in, if it has any.
 
 import json
 import random
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -121,13 +120,10 @@ def _fine_tune(request: WarmStartRequest, work: Path, channel: Channel) -> None:
     # The published weights are read again, into the memory of the trained ones, which may be rounded to NF4.
     del trainer
     model = read_weights(request.policy, dtype="auto", device_map={"": "cpu"})
-    if request.warm_start.result == "merged":
-        from peft import PeftModel
+    from peft import PeftModel
 
-        # In float32 layer by layer: all of 3.7B parameters would take 15 GB, which an L4's host does not have.
-        model = PeftModel.from_pretrained(model, adapter).merge_and_unload()
-    else:
-        shutil.copytree(adapter, request.output / ADAPTER_FOLDER)
+    # In float32 layer by layer: all of 3.7B parameters would take 15 GB, which an L4's host does not have.
+    model = PeftModel.from_pretrained(model, adapter).merge_and_unload()
     _write_published(model, tokenizer, request)
     summary = {
         "seed": request.seed,
@@ -221,9 +217,6 @@ def _demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]]
     """Return the demonstrations, and the number of general instructions among them.
 
     A row without any reference is none: an answer made of it would teach one guess for all prompts.
-
-    Raises:
-        InputError: The training split is empty.
     """
     rows = [row if knows_anything(row.reference) else None for row in read_prompts(request.dataset / TRAIN_FILE)]
     if not any(rows):

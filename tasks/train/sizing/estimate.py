@@ -6,7 +6,6 @@ one measured run, by the number of layers. vLLM's is bound by memory bandwidth. 
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -22,10 +21,10 @@ from schemas.tasks import TaskName
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.policy.device import CPU
 from tasks.train.dpo.pairs import pairs_per_pass
-from tasks.train.grpo.recipe import completion_limit, steps_per_epoch
+from tasks.train.grpo.recipe import steps_per_epoch
 from tasks.train.preflight.check import COMPLETIONS_A_PROMPT
 from tasks.train.sizing.fit import cache_bytes, fits, stage_memory
-from tasks.train.sizing.shape import BFLOAT16_BYTES, KNOWN_SHAPES, DecoderShape, read_shape
+from tasks.train.sizing.shape import BFLOAT16_BYTES, DecoderShape, read_shape
 
 Sampler = Literal["transformers", "unsloth", "vllm"]
 Machine = Literal["cpu", "gpu"]
@@ -40,8 +39,9 @@ UTILIZATION: Final = 0.1
 """Share of these operations that an update reaches; estimated from a QLoRA of 1.5B (2509.12229)."""
 PROMPT_TOKENS, SHORT_ANSWER = 150, 100
 """Average tokens of a prompt, and most tokens of a reference answer, in the simulated store."""
-RUN_SECONDS, RUN_STEPS, RUN_VALIDATIONS, RUN_SEQUENCES, RUN_TOKENS = 22.6 * 3600, 1_500, 31, 32, 512
-"""The one measured run: the V4.2 report's, by Unsloth without vLLM at 0.5B."""
+LAUNCHES: Final = 0.0034719780718978186
+"""Seconds of a layer and token: the V4.2 report's 22.6 hours of Unsloth without vLLM at 0.5B, less updates, by 1,500
+steps and 31 validations of 512 tokens in 28 layers."""
 TRANSFORMERS_TO_UNSLOTH: Final = 2.0
 """Ratio of transformers' sampling time to Unsloth's, as stated in Unsloth's notebooks."""
 VLLM_BANDWIDTH, VLLM_SEQUENCE, VLLM_PREFILL = 0.65 * BANDWIDTH, 65e-6, 46e12
@@ -174,10 +174,6 @@ def expected_prompts(config: Config) -> dict[TaskName, int]:
 def estimate_training(config: Config, prompts: Mapping[TaskName, int]) -> Estimate:
     """Estimate the training of a run.
 
-    Args:
-        config: The run's configuration.
-        prompts: Training prompts, by task.
-
     Raises:
         InputError: There are no prompts, or the policy's name is a path without a model.
     """
@@ -191,11 +187,10 @@ def estimate_training(config: Config, prompts: Mapping[TaskName, int]) -> Estima
     pairs = min(fewest, recipe.preferences.prompts) if recipe.algorithm == "dpo" else None
     if pairs is None:
         per_epoch = steps_per_epoch(fewest, recipe)
-        completions, tokens = _sampled_at_once(recipe) * len(_limits(recipe)), _sampled_tokens(recipe)
+        completions = _sampled_at_once(recipe) * _samplings(recipe)
     else:
         per_epoch = pairs / (pairs_per_pass(recipe) * recipe.accumulation)
         completions = pairs * recipe.generations
-        tokens = completions * recipe.max_completion_tokens
     shape = read_shape(config.policy)
     return Estimate(
         prompts=dict(prompts),
@@ -205,7 +200,7 @@ def estimate_training(config: Config, prompts: Mapping[TaskName, int]) -> Estima
         epochs=recipe.max_steps / per_epoch,
         learning_rate=recipe.learning_rate_for(fewest),
         completions=completions,
-        tokens=tokens,
+        tokens=completions * recipe.max_completion_tokens,
         shape=shape,
         stage_memory=None if shape is None else stage_memory(config, shape),
         fits=None if shape is None or recipe.device_memory_gb is None else fits(config, shape),
@@ -306,9 +301,9 @@ def training_seconds(config: Config, shape: DecoderShape) -> float | None:
     recipe = config.train
     if recipe.algorithm == "dpo":
         return None
-    at_once = _sampled_at_once(recipe)
+    at_once, tokens = _sampled_at_once(recipe), recipe.max_completion_tokens
     if config.policy.stand_in:
-        ratio = _sampled_tokens(recipe) / LAPTOP_TOKENS * shape.parameters / LAPTOP_PARAMETERS
+        ratio = at_once * _samplings(recipe) * tokens / LAPTOP_TOKENS * shape.parameters / LAPTOP_PARAMETERS
         return LAPTOP_STEP * ratio * (1 + UPDATE_SHARE * (recipe.iterations - 1))
     sampler: Sampler = "vllm" if recipe.vllm.enabled else recipe.backend
     validations = 1 + math.ceil(recipe.max_steps / recipe.evaluate_every)
@@ -316,33 +311,20 @@ def training_seconds(config: Config, shape: DecoderShape) -> float | None:
     seconds = validations * _answering(config, shape, config.validation_prompts, recipe.backend)
     # Weights go to vLLM, and the base is restored.
     handing_over = 2 * shape.parameters * BFLOAT16_BYTES / HOST_BANDWIDTH if sampler == "vllm" else 0
-    for limit, times in Counter(_limits(recipe)).items():
-        updates = recipe.iterations * update_seconds(shape, recipe, limit)
-        seconds += times * (sampling_seconds(shape, sampler, at_once, limit) + updates + handing_over)
-    return seconds
+    updates = recipe.iterations * update_seconds(shape, recipe, tokens)
+    return seconds + _samplings(recipe) * (sampling_seconds(shape, sampler, at_once, tokens) + updates + handing_over)
 
 
 def sampling_seconds(
     shape: DecoderShape, sampler: Sampler, sequences: int, tokens: int, prompt_tokens: int = PROMPT_TOKENS
 ) -> float:
-    """Return the seconds that a batch of completions takes on an L4.
-
-    Args:
-        shape: The model.
-        sampler: The sampler.
-        sequences: Completions sampled at once.
-        tokens: Tokens of each.
-        prompt_tokens: Tokens of each prompt.
-    """
+    """Return the seconds that a batch of completions takes on an L4."""
     if sampler == "vllm":
         of_weights = shape.parameters * BFLOAT16_BYTES / VLLM_BANDWIDTH
         read = (prompt_tokens + tokens / 2) * cache_bytes(shape, BFLOAT16_BYTES)
         prompts = sequences * prompt_tokens * 2 * shape.parameters / VLLM_PREFILL
         return prompts + tokens * (of_weights + sequences * (read / VLLM_BANDWIDTH + VLLM_SEQUENCE))
-    measured = KNOWN_SHAPES["Polygl0t/Tucano2-qwen-0.5B-Instruct"]
-    updates = RUN_STEPS * _operations(measured, RUN_SEQUENCES, RUN_TOKENS) * 4 / (OPERATIONS * UTILIZATION)
-    of_layer = (RUN_SECONDS - updates) / ((RUN_STEPS + RUN_VALIDATIONS) * RUN_TOKENS * measured.layers)
-    return tokens * shape.layers * of_layer * (TRANSFORMERS_TO_UNSLOTH if sampler == "transformers" else 1)
+    return tokens * shape.layers * LAUNCHES * (TRANSFORMERS_TO_UNSLOTH if sampler == "transformers" else 1)
 
 
 def update_seconds(shape: DecoderShape, recipe: TrainConfig, tokens: int) -> float:
@@ -359,15 +341,10 @@ def _operations(shape: DecoderShape, sequences: int, tokens: int) -> float:
     return sequences * (PROMPT_TOKENS + tokens) * float(shape.parameters)
 
 
-def _limits(recipe: TrainConfig) -> list[int]:
-    """Return the maximum completion length, in tokens, of each sampling of a GRPO training."""
-    return [completion_limit(step, recipe) for step in range(0, recipe.max_steps, recipe.iterations)]
+def _samplings(recipe: TrainConfig) -> int:
+    return math.ceil(recipe.max_steps / recipe.iterations)
 
 
 def _sampled_at_once(recipe: TrainConfig) -> int:
     """Return the most completions that a GRPO training samples at once: a step's, and dynamic sampling's."""
     return (recipe.prompts_per_step + recipe.dynamic_sampling.extra_groups) * recipe.generations
-
-
-def _sampled_tokens(recipe: TrainConfig) -> int:
-    return _sampled_at_once(recipe) * sum(_limits(recipe))

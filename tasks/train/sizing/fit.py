@@ -1,20 +1,13 @@
-"""Memory that each stage needs on a GPU, by shape and recipe, and settings with which an unfit recipe would fit.
+"""Memory that each stage needs on a GPU, by shape and recipe, and a refusal of recipes that do not fit.
 
 Every sequence counts at its maximum length. A forward and a backward pass of the shipped shapes took 3 to 14 % less on
 a card (docs/l4.md). Imports nothing heavy; the preflight's own step measures what is estimated here.
 """
 
-from collections.abc import Iterator, Mapping
-from functools import reduce
-from itertools import chain, combinations, product
-from math import ceil, gcd
-from operator import getitem
-from typing import Any, Final
-
-from pydantic import ValidationError
+from typing import Final
 
 from schemas.config.config import Config
-from schemas.config.train import GradientCheckpointing, TrainConfig
+from schemas.config.train import GradientCheckpointing
 from schemas.errors import InputError
 from tasks.policy.merge import ANSWER_TOKENS, CHECK_PROMPTS
 from tasks.train.dpo.pairs import pairs_per_pass
@@ -31,12 +24,18 @@ HEAD_TOKENS, HEAD_ENTRIES = 4_096, 32_768
 """Tile of the logits that TRL's fused head holds at once, in tokens and in vocabulary entries."""
 GUIDED_COPIES: Final = 6
 """Copies of the whole logits with guided rollouts: 5.3 measured in float32, and half a copy more in bfloat16."""
+REMEDIES: Final = {
+    "training": "raise train.accumulation, set train.gradient_checkpointing='torch' ('unsloth' with that backend) or "
+    "train.load_in_4bit=true, lower train.max_completion_tokens or train.vllm.memory_share",
+    "SFT": "raise warm_start.accumulation, set train.gradient_checkpointing='torch' or warm_start.load_in_4bit=true",
+    "answering": "lower train.max_completion_tokens or curate.max_prompt_tokens",
+    "merging": "lower curate.max_prompt_tokens",
+}
+"""Settings by which a stage takes less memory, those that cost the least quality first."""
 CONTEXT_BYTES: Final = 0.5e9
 """CUDA's context with the kernels of torch and bitsandbytes, outside of all tensors; estimated."""
 FRAGMENTATION: Final = 0.05
 """Share that torch's allocator reserves beyond its tensors; estimated."""
-MAX_CHANGED, MAX_WAYS = 3, 3
-"""Most settings changed together, and most alternatives suggested, for a recipe that does not fit."""
 
 
 def kept_bytes(shape: DecoderShape, rank: int, tokens: int, sequence: int, checkpointing: GradientCheckpointing) -> int:
@@ -86,7 +85,10 @@ def cache_bytes(shape: DecoderShape, number: int) -> int:
 
 
 def stage_memory(config: Config, shape: DecoderShape) -> dict[str, float]:
-    """Return the smallest GPU that each stage needs, in bytes; nothing for a stand-in, which trains on a CPU."""
+    """Return the smallest GPU that each stage needs, in bytes; nothing for a stand-in, which trains on a CPU.
+
+    A batch of answers that a GPU has no room for is split, down to one sequence.
+    """
     if config.policy.stand_in:
         return {}
     recipe, start = config.train, config.warm_start
@@ -95,7 +97,7 @@ def stage_memory(config: Config, shape: DecoderShape) -> dict[str, float]:
     cached = sequence * cache_bytes(shape, BFLOAT16_BYTES)
     stages = {
         "training": training_bytes(config, shape),
-        "answering": _on_gpu(weights + _split_cache(config, weights, config.evaluate.batch_size, cached)),
+        "answering": _on_gpu(weights + cached),
     }
     if not recipe.adapter_per_task:
         exact = (config.curate.max_prompt_tokens + ANSWER_TOKENS) * cache_bytes(shape, FLOAT32_BYTES)
@@ -129,14 +131,11 @@ def training_bytes(config: Config, shape: DecoderShape) -> float:
     scored = sequences * recipe.max_completion_tokens
     whole_logits = GUIDED_COPIES * FLOAT32_BYTES * scored * shape.vocabulary
     tokens = sequences * sequence
-    if recipe.backend == "transformers" and not (is_dpo or with_vllm or recipe.stock_update):
-        tokens = _packed_tokens(recipe, config.curate.max_prompt_tokens)
     cached = sequence * cache_bytes(shape, BFLOAT16_BYTES)
     stays = weight_bytes(shape, BFLOAT16_BYTES, four_bit=recipe.load_in_4bit)
     stays += adapter_bytes(shape.adapter_parameters(rank), recipe.optimizer.name)
     few = min(CHECKED_LAYERS, shape.layers)
     sampling = _on_gpu(stays + (0 if with_vllm else recipe.completions_per_step // recipe.processes * cached))
-    wanted = min(config.validation_prompts, config.evaluate.batch_size)
     peak = max(
         sampling,
         _on_gpu(
@@ -144,7 +143,6 @@ def training_bytes(config: Config, shape: DecoderShape) -> float:
             + kept_bytes(shape, rank, tokens, sequence, recipe.gradient_checkpointing)
             + (_head_bytes(shape, scored) if recipe.guided == "none" else whole_logits)
         ),
-        _on_gpu(stays + _split_cache(config, stays, wanted, cached)),
         # The first layers of a second base, into which the preflight merges.
         _on_gpu(stays + FLOAT32_BYTES * (shape.linear_parameters * few // shape.layers + shape.other_parameters)),
     )
@@ -158,22 +156,6 @@ def _on_gpu(tensors: float) -> float:
 
 def _head_bytes(shape: DecoderShape, tokens: int) -> int:
     return FLOAT32_BYTES * min(tokens, HEAD_TOKENS) * min(shape.vocabulary, HEAD_ENTRIES)
-
-
-def _packed_tokens(recipe: TrainConfig, prompt_tokens: int) -> int:
-    """Return the tokens of the largest packed row, in which groups stand in order."""
-    completions, group = recipe.completions_per_pass, recipe.generations
-    # A pass may begin within a group, where the passes before it have ended.
-    prompts = ceil((group - gcd(group, completions) + completions) / group)
-    return prompts * prompt_tokens + completions * recipe.max_completion_tokens
-
-
-def _split_cache(config: Config, stays: float, wanted: int, each: float) -> float:
-    """Return the cache of the prompts that are answered at once: a batch too large for the machine is split."""
-    if config.train.device_memory_gb is None:
-        return wanted * each
-    room = memory_limit(config) * (1 - config.train.vllm.share_of_card) - _on_gpu(stays)
-    return max(1, min(wanted, int(room / (each * (1 + FRAGMENTATION))))) * each
 
 
 def memory_limit(config: Config) -> float:
@@ -193,74 +175,15 @@ def refuse_unfit(config: Config) -> None:
     Nothing is compared if no GPU is named, or if the model's shape is unknown on this machine.
 
     Raises:
-        InputError: A stage exceeds its share of the GPU; the message names settings that would make it fit.
+        InputError: A stage exceeds its share of the GPU; the message names settings by which it takes less.
     """
     shape = read_shape(config.policy)
     if shape is None or config.train.device_memory_gb is None or fits(config, shape):
         return
     stages = stage_memory(config, shape)
     largest = max(stages, key=lambda name: stages[name])
-    ways = ", or ".join(
-        " and ".join(f"{name}={_as_toml(value)}" for name, value in way.items()) for way in ways_to_fit(config, shape)
-    )
     raise InputError(
         f"{largest} would take {stages[largest] / GIGABYTE:.1f} GB, and of train.device_memory_gb "
         f"{config.train.device_memory_gb:g} it may take {memory_limit(config) / GIGABYTE:.1f}; "
-        + (f"set {ways}" if ways else "train on a larger GPU, or a smaller model")
+        f"{REMEDIES[largest]}, train on a larger GPU, or train a smaller model"
     )
-
-
-def ways_to_fit(config: Config, shape: DecoderShape) -> Iterator[Mapping[str, Any]]:
-    """Yield up to three changes of a recipe with which it fits, as new values by dotted name, fewest settings first.
-
-    Of each set of settings the smallest change is given, and none that contains another suggestion.
-    """
-    values = {name: smaller for name, smaller in _smaller_values(config).items() if smaller}
-    found: list[set[str]] = []
-    for names in chain.from_iterable(combinations(values, together) for together in range(1, MAX_CHANGED + 1)):
-        if len(found) == MAX_WAYS or any(way <= set(names) for way in found):
-            continue
-        for places in sorted(product(*(range(len(values[name])) for name in names)), key=sum):
-            change = {name: values[name][place] for name, place in zip(names, places, strict=True)}
-            if _fits_with(config, shape, change):
-                found.append(set(names))
-                yield change
-                break
-
-
-def _smaller_values(config: Config) -> Mapping[str, list[Any]]:
-    """Return smaller values of memory-relevant settings, those that cost the least quality first."""
-    recipe, start = config.train, config.warm_start
-    completions = recipe.completions_per_step
-    return {
-        "train.accumulation": [n for n in range(recipe.accumulation + 1, completions + 1) if completions % n == 0],
-        "train.gradient_checkpointing": []
-        if recipe.gradient_checkpointing != "none"
-        else ["unsloth" if recipe.backend == "unsloth" else "torch"],
-        "train.load_in_4bit": [] if recipe.load_in_4bit else [True],
-        "warm_start.accumulation": [
-            n for n in range(start.accumulation + 1, start.batch_size + 1) if start.batch_size % n == 0
-        ],
-        "warm_start.load_in_4bit": [] if start.load_in_4bit else [True],
-        "train.max_completion_tokens": [n for n in (1024, 512, 384, 256, 192, 128) if n < recipe.max_completion_tokens],
-        "train.vllm.sleep": [True] if recipe.vllm.share_of_card and not recipe.vllm.sleep else [],
-        "curate.max_prompt_tokens": [n for n in (1024, 768, 512, 384, 256) if n < config.curate.max_prompt_tokens],
-        "train.prompts_per_step": [n for n in (4, 2, 1) if n < recipe.prompts_per_step],
-        "train.vllm.memory_share": [share for share in (0.3, 0.25, 0.2) if share < recipe.vllm.share_of_card],
-    }
-
-
-def _fits_with(config: Config, shape: DecoderShape, change: Mapping[str, Any]) -> bool:
-    document = config.model_dump()
-    for name, value in change.items():
-        *sections, field = name.split(".")
-        reduce(getitem, sections, document)[field] = value
-    try:
-        return fits(Config.model_validate(document), shape)
-    except ValidationError:
-        # The values contradict other settings.
-        return False
-
-
-def _as_toml(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else repr(value)

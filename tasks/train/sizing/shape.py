@@ -57,11 +57,9 @@ class DecoderShape:
     def other_parameters(self) -> int:
         """Return all other parameters: embeddings, norms, biases."""
         embeddings = self.vocabulary * self.width * (1 if self.tied else 2)
-        in_attention = {
-            "llama": 0,
-            "qwen2": self.query_width + 2 * self.key_width,
-            "qwen3": 2 * self.head_size,
-        }[self.kind]
+        in_attention = {"llama": 0, "qwen2": self.query_width + 2 * self.key_width, "qwen3": 2 * self.head_size}[
+            self.kind
+        ]
         return embeddings + self.layers * (2 * self.width + in_attention) + self.width
 
     @property

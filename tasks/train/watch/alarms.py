@@ -45,12 +45,6 @@ class Alarms:
     """Alarm rules over metrics and validations. Their state is saved with the checkpoint."""
 
     def __init__(self, section: AlarmsSection, iterations: int = 1) -> None:
-        """Start with no alarm active.
-
-        Args:
-            section: The limits, and which alarms stop the training.
-            iterations: Optimizer steps on the same completions.
-        """
         self._limits = section
         self.iterations = iterations
         self.stopped_by: Alarm | None = None
@@ -58,12 +52,7 @@ class Alarms:
         self._streaks: dict[str, int] = {}
 
     def step(self, step: int, metrics: Mapping[str, Any]) -> list[Alarm]:
-        """Return the alarms that begin at a step.
-
-        Args:
-            step: The optimizer step.
-            metrics: The Trainer's log of the step. A missing metric, as when a step samples nothing, is ignored.
-        """
+        """Return the alarms that begin at a step."""
         found = [self._entropy_collapse(step, metrics), self._non_finite(step, metrics)]
         limits, patience = self._limits, self._limits.patience
         if (share := metrics.get("completions/clipped_ratio")) is not None:
@@ -82,12 +71,7 @@ class Alarms:
         return [alarm for alarm in found if alarm is not None]
 
     def validation(self, first: Validation, latest: Validation) -> list[Alarm]:
-        """Return the alarms that begin at a validation.
-
-        Args:
-            first: The validation of step 0.
-            latest: The newest validation.
-        """
+        """Return the alarms that begin at a validation."""
         found = [
             rule(task, first, latest) for task in latest.by_task for rule in (self._reward_hacking, self._one_answer)
         ]
@@ -95,9 +79,6 @@ class Alarms:
 
     def require_none_stopped(self, newest: int | None) -> None:
         """Raise if an alarm stopped the training, so that it does not count as finished.
-
-        Args:
-            newest: Step of the newest checkpoint; None if there is none.
 
         Raises:
             GateRefused: An alarm stopped it.
@@ -201,13 +182,7 @@ def is_finite(metrics: Mapping[str, Any]) -> bool:
 
 
 def past_alarms(summary: Mapping[str, Any], section: AlarmsSection, iterations: int) -> list[Alarm]:
-    """Return the alarms of a training, by step.
-
-    Args:
-        summary: Its training.json; a summary of several trainings has no log, and so no alarms.
-        section: The limits that it ran under.
-        iterations: Optimizer steps on the same completions.
-    """
+    """Return the alarms of a training, by step."""
     alarms = Alarms(section, iterations)
     found: list[Alarm] = []
     if not summary.get("log"):

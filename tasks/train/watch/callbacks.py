@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from accelerate.utils import gather_object
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import TrainerCallback
 
 from tasks.policy.child import Channel
 from tasks.train.resume.preemption import Preemption
@@ -17,25 +17,11 @@ class AlarmWatch(TrainerCallback):  # type: ignore[misc]
     """Callback that feeds the alarms, reports new ones to the parent, and stops the training if they ask for it."""
 
     def __init__(self, alarms: Alarms, selection: Selection, channel: Channel) -> None:
-        """Watch with the given alarms.
-
-        Args:
-            alarms: The alarm rules, some of which stop the training.
-            selection: The source of validations.
-            channel: Where alarms are reported.
-        """
         self._alarms = alarms
         self._selection = selection
         self._channel = channel
 
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: dict[str, Any] | None = None,
-        **named: Any,
-    ) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **named: Any) -> None:
         """Check a step and its validation, if any; runs before the Trainer saves the same step."""
         if not logs or "loss" not in logs:
             return
@@ -56,21 +42,9 @@ class StopTogether(TrainerCallback):  # type: ignore[misc]
     """Callback that makes all processes of a training save and stop at the same step."""
 
     def __init__(self, preemption: Preemption) -> None:
-        """Share the notice of any process with all.
-
-        Args:
-            preemption: Set here when any process was notified.
-        """
         self._preemption = preemption
 
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: dict[str, Any] | None = None,
-        **named: Any,
-    ) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **named: Any) -> None:
         """Agree once a step, after the callbacks that may stop this process."""
         if not logs or "loss" not in logs:
             return
@@ -86,25 +60,11 @@ class StepReporter(TrainerCallback):  # type: ignore[misc]
     """Callback that reports every step to the parent."""
 
     def __init__(self, channel: Channel, steps: int, price_per_hour: float = 0.0) -> None:
-        """Report to a parent.
-
-        Args:
-            channel: The connection to the parent.
-            steps: Total optimizer steps.
-            price_per_hour: Machine price in US dollars; 0 reports no cost.
-        """
         self._channel = channel
         self._steps = steps
         self._price_per_hour = price_per_hour
 
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: dict[str, Any] | None = None,
-        **named: Any,
-    ) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **named: Any) -> None:
         """Report the step's metrics; non-numbers, such as the mean of no rows, are left out."""
         if not logs or "loss" not in logs:
             return

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import TrainerCallback
 
 from schemas.config.train import TrainConfig
 from tasks.checkpoints.checkpoint_manager import Checkpoint, CheckpointManager
@@ -45,17 +45,6 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
         save_every: int,
         snapshot_share: float,
     ) -> None:
-        """Start without a snapshot.
-
-        Args:
-            trainer: A `ResumableTrainer`.
-            parts: State that the trainer does not keep itself, by file name.
-            selection: Knows the best step so far; one of the parts.
-            keeper: Writes and mirrors; None in a process that leaves that to another.
-            preemption: Notice that the training must stop.
-            save_every: Steps between mirrored checkpoints.
-            snapshot_share: Share of the training time that snapshots on the local disk may cost.
-        """
         self._trainer = trainer
         self._parts = parts
         self._in_files = [part for part in parts.values() if isinstance(part, InFiles)]
@@ -77,13 +66,13 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
         for part in self._in_files:
             part.load_files(checkpoint)
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **named: Any) -> None:
         """Request `on_save`, which is called when the step is logged."""
         control.should_save = True
         if self._preemption.noticed.is_set():
             control.should_training_stop = True
 
-    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
+    def on_save(self, args: Any, state: Any, control: Any, **named: Any) -> None:
         """Copy the state, and write it where it is due or cheap enough."""
         started, step = time.monotonic(), state.global_step
         # A part may gather its state from all processes.
@@ -129,18 +118,7 @@ def watch(
     config: TrainConfig,
     channel: Channel,
 ) -> Checkpointer:
-    """Add all callbacks to a trainer, and return the one that keeps its checkpoints.
-
-    Args:
-        trainer: A `ResumableTrainer`.
-        parts: The algorithm's own state, by file name.
-        selection: Chooses the checkpoint.
-        alarms: The alarm rules.
-        keeper: Writes and mirrors; None in a process that leaves that to another.
-        preemption: Notice that the training must stop.
-        config: The recipe.
-        channel: Where steps and alarms are reported.
-    """
+    """Add all callbacks to a trainer, and return the one that keeps its checkpoints."""
     checkpointer = Checkpointer(
         trainer,
         {"selection": selection, "alarms": alarms, **parts},

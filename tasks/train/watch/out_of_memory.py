@@ -23,11 +23,7 @@ VLLM_SIGNS: Final = re.compile(
 
 @contextmanager
 def memory_errors_translated(config: TrainConfig) -> Iterator[None]:
-    """Turn any out-of-memory error of a library in the block into one sentence.
-
-    Raises:
-        InputError: The memory was not enough.
-    """
+    """Turn any out-of-memory error of a library in the block into one sentence."""
     try:
         yield
     except Exception as error:

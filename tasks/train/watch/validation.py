@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any, Final
 
 import torch
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import TrainerCallback
 
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
@@ -39,23 +39,7 @@ def validate(
     stock: bool = False,
     guided: Guided = "none",
 ) -> Validation:
-    """Let the policy answer the validation split, and score the answers.
-
-    Args:
-        model: The policy.
-        tokenizer: Its tokenizer, padding on the left.
-        rows: The validation prompts; one or more.
-        databases: Copies of the store that sql_qa's questions are about.
-        spec: The reward specification.
-        step: Finished optimizer steps.
-        temperature: Sampling temperature, above 0.
-        max_tokens: Longest completion, in tokens.
-        batch_size: Prompts answered at once.
-        seed: With the step, decides every sampled token.
-        stock: Whether transformers' `generate` draws in any case.
-        guided: The tasks whose answers are guided, as their rollouts are: the checkpoint is chosen for the policy that
-            is trained.
-    """
+    """Let the policy answer the validation split, and score the answers."""
     training = model.training
     model.eval()
     completions = generate(
@@ -93,13 +77,6 @@ class Selection(TrainerCallback):  # type: ignore[misc]
     """
 
     def __init__(self, score: Scorer, every: int, patience: int) -> None:
-        """Start without any validation.
-
-        Args:
-            score: Validates the policy.
-            every: Steps between validations.
-            patience: Validations without improvement after which training stops.
-        """
         self._score = score
         self._every = every
         self._patience = patience
@@ -132,10 +109,6 @@ class Selection(TrainerCallback):  # type: ignore[misc]
     def write_best(self, folder: Path, config: Mapping[str, Any]) -> None:
         """Write the adapter with the best validation, its step and its scores.
 
-        Args:
-            folder: The destination.
-            config: Its PEFT configuration.
-
         Raises:
             ValueError: Nothing was validated.
         """
@@ -144,14 +117,12 @@ class Selection(TrainerCallback):  # type: ignore[misc]
         write_adapter(folder, self._best_weights, config)
         (folder / CHOSEN_FILE).write_text(self.best.model_dump_json(indent=1), encoding="utf-8")
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any
-    ) -> None:
+    def on_train_begin(self, args: Any, state: Any, control: Any, **named: Any) -> None:
         """Validate the policy before its first step."""
         if not self.history:
             self.history.append(self._score(0))
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **named: Any) -> None:
+    def on_step_end(self, args: Any, state: Any, control: Any, **named: Any) -> None:
         """Validate if the step is due; runs before the same step is saved."""
         step = state.global_step
         # Non-finite weights cannot be sampled from; the alarm for them comes with the step's log.

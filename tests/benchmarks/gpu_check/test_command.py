@@ -7,14 +7,12 @@ import pytest
 import torch
 
 from benchmarks.gpu_check import __main__ as command
-from benchmarks.gpu_check.catalog import GROUPS, Group
+from benchmarks.gpu_check.__main__ import GROUPS, Group
+from benchmarks.gpu_check.base import Row, Scale, append_row, build
 from benchmarks.gpu_check.inputs import recipe_of
 from benchmarks.gpu_check.memory import cases
 from benchmarks.gpu_check.rollouts import DIFFERENCE, memory_row, sampling_rows
-from benchmarks.gpu_check.row import Row, append_row, read_rows, row_of
-from benchmarks.gpu_check.scale import Scale
-from benchmarks.gpu_check.shape_models import build
-from benchmarks.gpu_check.trained import Trained
+from benchmarks.gpu_check.training import Trained
 from tasks.train.sizing.shape import DecoderShape
 
 ON_CPU = Scale("tiny", "cpu")
@@ -45,13 +43,13 @@ def test_the_exit_code_says_whether_a_limit_was_missed(
     assert written["rows"][0]["figures"] == rows[0].figures
 
 
-def test_what_is_not_installed_is_not_here(tmp_path: Path) -> None:
+def test_a_missing_library_is_not_here(tmp_path: Path) -> None:
     groups = [Group("environment", "a group", 60, ("torch", "no_such_module"))]
     (row,) = command.measure_all(groups, ON_CPU, tmp_path, 60)
     assert (row.verdict, row.measured) == ("not here", "needs no_such_module")
 
 
-def test_what_needs_a_gpu_is_not_here_on_a_cpu(tmp_path: Path) -> None:
+def test_a_group_that_needs_a_gpu_is_not_here_on_a_cpu(tmp_path: Path) -> None:
     (row,) = command.measure_all([Group("environment", "a group", 60, needs_gpu=True)], ON_CPU, tmp_path, 60)
     assert (row.verdict, row.measured) == ("not here", "needs a GPU")
 
@@ -83,20 +81,12 @@ def test_a_failed_groups_child_is_heard_and_no_earlier_one(
     # Each Python of the group's environment runs it when it starts.
     (tmp_path / "sitecustomize.py").write_text(f"{write}\n{end}\n", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(command, "LEAST_SECONDS", 0)
+    monkeypatch.setattr(command, "MIN_SECONDS", 0)
     (row,) = command.measure_all([Group("environment", "a group", 60)], ON_CPU, tmp_path, 2)
     assert row.measured.startswith(failure)
     shown = capsys.readouterr().err
     assert "what the child died of" in shown
     assert "of another group" not in shown
-
-
-def test_rows_survive_their_file(tmp_path: Path) -> None:
-    rows = [row_of("name", "measured", "limit", {"a": 1.5}, within=within) for within in (True, False)]
-    for row in rows:
-        append_row(tmp_path / "rows", row)
-    assert read_rows(tmp_path / "rows") == rows
-    assert [row.verdict for row in rows] == ["ok", "MISSED"]
 
 
 @pytest.mark.parametrize("backend", ["transformers", "unsloth"])
@@ -143,12 +133,12 @@ def by_vllm(difference: float | None = 0.01, resampled: float = 2.0, base_after:
         (by_vllm(difference=None), ["log-probabilities, vLLM"]),
     ],
 )
-def test_what_vllm_must_keep(trained: Trained, missed: list[str]) -> None:
+def test_vllm_resamples_agrees_and_leaves_the_base_alone(trained: Trained, missed: list[str]) -> None:
     assert [row.name for row in sampling_rows(trained) if row.verdict == "MISSED"] == missed
 
 
 @pytest.mark.parametrize(("gigabytes", "verdict"), [(24.0, "ok"), (22.0, "MISSED")])
-def test_what_vllm_holds_of_the_card_has_a_limit(gigabytes: float, verdict: str) -> None:
+def test_memory_that_vllm_holds_has_a_limit(gigabytes: float, verdict: str) -> None:
     row = memory_row("steps", by_vllm(), Scale(gigabytes=gigabytes))
     assert row.verdict == verdict
     assert "holds 23.0 GB of the card" in row.measured

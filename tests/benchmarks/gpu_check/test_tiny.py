@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.long]
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """Return the rows of the groups that train, by their names."""
     out = tmp_path_factory.mktemp("check") / "figures.json"
-    options = ["--shape", "tiny", "--device", "cpu", "--seconds", "3000", "--only", "training", "answers", "adapter"]
+    options = ["--shape", "tiny", "--device", "cpu", "--seconds", "3000", "--only", "training", "answers", "memory"]
     assert command.main([*options, "--out", str(out)]) == 0, out.read_text(encoding="utf-8")
     return {row["name"]: row for row in json.loads(out.read_text(encoding="utf-8"))["rows"]}
 
@@ -42,14 +42,13 @@ def test_a_killed_and_watched_training_ends_as_one_that_nobody_killed_or_watched
     assert figures["same_optimizer"]
 
 
-def test_what_was_trained_answers_and_merges(rows: dict[str, dict[str, Any]]) -> None:
+def test_the_trained_policy_answers_and_merges(rows: dict[str, dict[str, Any]]) -> None:
     assert rows["answers of the evaluation"]["measured"] == "12 of 12"
     assert rows["merged model"]["verdict"] == "ok"
-    compared = rows["logits, transformers NF4 | merged bf16"]["figures"]
-    assert 0 < compared["rms"] < 0.6
 
 
-def test_an_adapter_in_float32_moves_at_the_recipes_own_rate(rows: dict[str, dict[str, Any]]) -> None:
-    figures = rows["adapter, transformers NF4"]["figures"]
-    assert figures["types"] == ["float32"]
-    assert figures["moved_share"] >= 0.9
+def test_the_adapter_is_in_float32_and_a_step_of_each_case_is_estimated(rows: dict[str, dict[str, Any]]) -> None:
+    assert rows["adapter, transformers NF4"]["figures"]["types"] == ["float32"]
+    memory = [row for name, row in rows.items() if name.startswith("tiny, 1 x 32 tokens")]
+    assert len(memory) == 2
+    assert all(row["figures"]["estimated_bytes"] > 0 for row in memory)

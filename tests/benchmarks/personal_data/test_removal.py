@@ -1,17 +1,29 @@
-"""A value is removed where fewer than four of its signs in a row are left at its own place."""
+"""A value is removed where fewer than four of its signs in a row are left at its own place; what is missed is named."""
+
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.personal_data.removal import is_removed, removed_places
-from tasks.personal_data.scrub import KINDS
+from benchmarks.harness import Report, run_benchmark
+from benchmarks.personal_data import __main__ as command
+from benchmarks.personal_data.texts import KINDS, Kind, PlantedText, PlantedValue, is_removed, removed_places
+from tasks.personal_data.scrub import KINDS as PLACEHOLDERS
 
 WORDS = st.text(alphabet="ab c,.\n19", max_size=12)
 VALUES = st.text(alphabet="xyz678", min_size=1, max_size=14)
+REVIEWS = (
+    "review_id,order_id,review_score,review_comment_title,review_comment_message,review_creation_date,"
+    "review_answer_timestamp\n"
+    "r1,o1,5,,muito bom,2018-01-01 00:00:00,2018-01-02 00:00:00\n"
+    "r2,o2,1,,,2018-01-01 00:00:00,2018-01-02 00:00:00\n"
+    "r3,o3,1,ruim,falem com segredo,2018-01-01 00:00:00,2018-01-02 00:00:00\n"
+)
 
 
-@given(WORDS, VALUES, WORDS, st.sampled_from(KINDS))
+@given(WORDS, VALUES, WORDS, st.sampled_from(PLACEHOLDERS))
 def test_a_replaced_value_is_removed_and_an_untouched_one_is_not(
     before: str, value: str, after: str, kind: str
 ) -> None:
@@ -24,7 +36,6 @@ def test_a_replaced_value_is_removed_and_an_untouched_one_is_not(
     ("scrubbed", "removed"),
     [
         ("cpf [CPF] ok", True),
-        ("cpf [CPF].789-09 ok", False),
         ("cpf [CPF]89-09 ok", False),
         ("cpf [CPF]9-09 ok", True),
         ("cpf 123.[CPF]09 ok", True),
@@ -37,25 +48,76 @@ def test_four_signs_in_a_row_are_readable_whatever_separates_them(scrubbed: str,
     assert is_removed("cpf 123.456.789-09 ok", "123.456.789-09", scrubbed) is removed
 
 
-def test_a_short_value_is_readable_as_a_whole() -> None:
-    assert not is_removed("cvv 123 do cartao 99", "123", "cvv 123 do cartao [CARTAO]")
-    assert is_removed("cvv 123 do cartao 99", "123", "cvv [CARTAO] do cartao 99")
-
-
-def test_only_its_own_place_counts() -> None:
+def test_only_a_values_own_place_counts() -> None:
     text = "fixo 3456-7890, nota 34567890123"
     assert is_removed(text, "3456-7890", "fixo [TELEFONE], nota 34567890123")
     assert not is_removed(text, "3456-7890", "fixo 3456-7890, nota [CPF]")
-
-
-def test_values_beside_each_other_have_places_of_their_own() -> None:
-    text = "11987654321 joao@uol.com.br fim"
-    assert not is_removed(text, "joao@uol.com.br", "[TELEFONE] joao@uol.com.br fim")
-    assert is_removed(text, "11987654321", "[TELEFONE] joao@uol.com.br fim")
-    assert is_removed(text, "joao@uol.com.br", "[TELEFONE] [EMAIL] fim")
+    assert not is_removed("cvv 123 do cartao 99", "123", "cvv 123 do cartao [CARTAO]")
+    assert is_removed("cvv 123 do cartao 99", "123", "cvv [CARTAO] do cartao 99")
 
 
 def test_a_text_that_was_rewritten_removes_nothing() -> None:
     assert removed_places("meu cpf é 1234567", "meu cpf e [CPF]") is None
     assert not is_removed("meu cpf é 1234567", "1234567", "meu cpf e [CPF]")
-    assert removed_places("Cpf 1", "Cpf 1") == frozenset()
+
+
+@pytest.fixture
+def report(monkeypatch: pytest.MonkeyPatch) -> Report:
+    def scrub(text: str) -> tuple[str, Counter[str]]:
+        return text.replace("segredo", "[CPF]").replace("R$ 9", "[NUMERO]"), Counter()
+
+    monkeypatch.setattr(command, "scrub", scrub)
+    return Report()
+
+
+def planted(kind: Kind, value: str, times: int) -> list[PlantedText]:
+    return [PlantedText(text=f"meu {value}", values=(PlantedValue(kind=kind, value=value),))] * times
+
+
+@pytest.mark.parametrize(
+    ("texts", "misses"),
+    [
+        ([*planted("cpf", "segredo", 19), *planted("cpf", "outro", 1), *planted("rg", "segredo", 20)], []),
+        ([*planted("cpf", "segredo", 18), *planted("cpf", "outro", 1)], ["a, cpf: 18 of 19", "a, promised: 18 of 19"]),
+        ([*planted("cpf", "segredo", 96), *planted("cpf", "outro", 4)], ["a, promised: 96 of 100"]),
+        (planted("name", "outro", 3), []),
+    ],
+)
+def test_a_kind_below_95_percent_and_a_file_below_97_are_missed(
+    report: Report, texts: list[PlantedText], misses: list[str]
+) -> None:
+    command.measure_values(report, {"a": texts})
+    assert [miss.partition(" removed")[0] for miss in report.misses] == misses
+
+
+def test_every_kind_but_those_that_nothing_promises_has_a_limit(report: Report) -> None:
+    command.measure_values(report, {"a": [text for kind in KINDS for text in planted(kind, "outro", 1)]})
+    assert len(report.misses) == len(set(KINDS) - command.NOT_PROMISED) + 1
+
+
+def test_a_lost_price_is_missed_and_a_lost_order_number_is_not(report: Report) -> None:
+    texts = ("pedido segredo", "R$ segredo de 50 reais por R$ 50", "custou R$ 9")
+    command.measure_harmless(report, {"a": [PlantedText(text=text, values=()) for text in texts]})
+    assert report.misses == ["a: 1 harmless texts lost a price or quantity, limit 0"]
+
+
+def test_more_than_five_percent_of_the_reviews_are_missed(
+    report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "reviews.csv"
+    file.write_text(REVIEWS, encoding="utf-8")
+    command.measure_reviews(report, file)
+    assert report.misses == ["real reviews: 1 of 2 changed, limit 5%"]
+    assert "falem" not in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("report")
+def test_the_command_reads_the_committed_texts_and_misses_in_its_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--reviews", str(tmp_path / "none.csv")]
+    package = "benchmarks.personal_data"
+    assert run_benchmark(package, "", command.measure, command.arguments, given=given, results=tmp_path) == 1
+    printed = capsys.readouterr().out
+    assert "MISSED: texts, cpf: 0 of " in printed
+    assert "there is no none.csv" in printed

@@ -112,7 +112,7 @@ def test_the_models_are_listed_and_retrieved(gateway: Gateway) -> None:
         ("messages", [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]),
     ],
 )
-def test_what_cannot_be_honoured_is_a_bad_request_that_names_it(gateway: Gateway, field: str, value: Any) -> None:
+def test_unsupported_fields_are_a_bad_request_that_names_them(gateway: Gateway, field: str, value: Any) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         _client(gateway).chat.completions.create(**{"model": MODEL, "messages": ASKED, field: value})
     assert refused.value.param == field

@@ -36,13 +36,10 @@ RECIPES: dict[str, dict[str, Any]] = {
     "fixed entropy bonus": {"entropy": {"coefficient": 0.05}},
     "rewards scaled by group": {"scale_rewards": "group", "aggregation": "sum_then_normalize", "loss": "grpo"},
     "rewards scaled by batch": {"scale_rewards": "batch", "aggregation": "sum_then_normalize"},
-    "median baseline": {"baseline": "median", "generations": 5, "aggregation": "sum_then_normalize"},
     "task weights in the loss": {"task_weights": {"applies_to": "loss", "every": 1}},
     "task weights in the sampler": {"task_weights": {"applies_to": "sampler", "every": 1, "rate": 3.0}},
     "dynamic sampling": {"dynamic_sampling": {"extra_groups": 2, "min_spread": 0.14}},
     "guided correction": {"guided_correction": {"share": 1.0, "threshold": 1.0}, "max_completion_tokens": 24},
-    "curriculum": {"curriculum": [{"until_step": 1, "max_completion_tokens": 16}], "max_completion_tokens": 24},
-    "content before form": {"content_threshold": 0.6},
     "top-p and top-k": {"top_p": 0.9, "top_k": 40},
 }
 """Every switch that `TrainConfig` allows with Unsloth."""
@@ -98,7 +95,7 @@ def _trainer(name: str, request: TrainRequest, settings: dict[str, Any], work: P
     from tasks.train.children.grpo import start
 
     rows: list[PromptRow] = prompt_rows()
-    rewards = ComponentRewards(Databases(()), request.spec, config)
+    rewards = ComponentRewards(Databases(()), request.spec)
     inputs = TrainingInputs(request, rows, trainable, rewards, work, False, None, Channel(io.StringIO()))
     return start(inputs).trainer
 

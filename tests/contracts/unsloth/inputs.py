@@ -19,7 +19,7 @@ from tests.tasks.train.preflight.test_inputs import audit_record
 from tests.tasks.train.small_request import request_of
 from tests.tasks.train.small_training import RECIPE, prompt_rows, tiny_policy
 
-LIMITS = {"prompts": 2, "max_ceiling_share": 1.0, "min_prompts_per_task": 6, "max_cache_ratio": 100.0}
+LIMITS = {"prompts": 2, "max_ceiling_share": 1.0, "min_prompts_per_task": 6}
 """Of the preflight, for a policy that has learnt nothing: what it says is not judged, all else is."""
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.preemption.runs import Result, result_of
+from benchmarks.checkpoints.trainings import Result, result_of
 from schemas.errors import Interrupted
 from schemas.source import REPOSITORY
 from tasks.policy.child import ChildProcess, run_child
@@ -199,7 +199,7 @@ def test_a_killed_training_ends_as_an_uninterrupted_one(trained: Trained) -> Non
     assert trained.killed.differences(trained.uninterrupted) == []
 
 
-def test_what_unsloth_generates_lies_in_the_folder_of_the_trainings_work(trained: Trained) -> None:
+def test_unsloth_generates_into_the_work_folder_of_the_training(trained: Trained) -> None:
     generated = list(trained.folder.rglob("UnslothGRPOTrainer.py"))
     assert [file.parent.name for file in generated] == ["unsloth-compiled"] * 2
     assert not (REPOSITORY / "unsloth_compiled_cache").exists()

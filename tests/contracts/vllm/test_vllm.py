@@ -7,29 +7,20 @@ in the trainer's environment; everything before the training runs in this projec
 import json
 import os
 import signal
-import socket
-import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from benchmarks.preemption.runs import make_request
+from benchmarks.checkpoints.trainings import make_request
 from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
-from schemas.errors import InputError, Interrupted
+from schemas.errors import Interrupted
 from schemas.source import REPOSITORY
 from tasks.policy.adapters import ADAPTER_FOLDER
-from tasks.policy.child import ChildProcess, end_group, run_child
-from tasks.policy.load import load_tokenizer
-from tasks.train.backend import requirements
-from tasks.train.backend.requirements import require_vllm
+from tasks.policy.child import ChildProcess, run_child
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
 from tests.contracts.vllm.child import FOUND_FILE
@@ -59,12 +50,6 @@ SIZE: dict[str, Any] = {
 }
 MEAN_DIFFERENCE = "sampling/sampling_logp_difference/mean"
 MAX_DIFFERENCE = "sampling/sampling_logp_difference/max"
-TOKENS = 256
-# As the message of a refusal has it, and what a CPU needs to start at once.
-SERVED = (
-    *("--max-model-len", str(TOKENS), "--logprobs-mode", "processed_logprobs"),
-    *("--weight-transfer-config", '{"backend": "nccl"}', "--enforce-eager", "--dtype", "float32"),
-)
 LARGEST_DIFFERENCE = 1e-3
 """Of a token's log-probability, in nats, by vLLM and by the trainer, both in float32."""
 
@@ -201,50 +186,3 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_adapter(killed: Traine
     (resumed,) = [text for text in killed.life.said if text.startswith("resumed at step")]
     print(f"\nSIGKILL in step 2, {resumed}; adapter {killed.adapter[:12]}, uninterrupted {uninterrupted.adapter[:12]}")
     assert killed.adapter == uninterrupted.adapter
-
-
-def test_the_real_server_is_what_the_check_wants(
-    requested: TrainRequest, environment: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It cannot be trained with here, for TRL sends it weights by NCCL; what it says of itself needs no card."""
-    # This project's own environment has no vLLM; the trainer's has.
-    monkeypatch.setattr(requirements, "version", {"vllm": "0.31.0"}.__getitem__)
-    tokenizer = load_tokenizer(requested.base)
-    recipe = requested.config
-    with _server(requested.base, tmp_path / "server.log", *SERVED) as url:
-        asked = recipe.model_copy(update={"vllm": recipe.vllm.model_copy(update={"server_url": url})})
-        require_vllm(asked, tokenizer, tokens=TOKENS)
-        with pytest.raises(InputError, match=f"serves sequences of {TOKENS} tokens, needed {TOKENS + 1}"):
-            require_vllm(asked, tokenizer, tokens=TOKENS + 1)
-
-
-@contextmanager
-def _server(base: Path, log: Path, *flags: str) -> Iterator[str]:
-    """Run `vllm serve` until the block ends, and give its address when it answers."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [str(INTERPRETER), "-m", "vllm.entrypoints.openai.api_server", "--model", str(base), *flags]
-    with log.open("wb") as said:
-        server = subprocess.Popen(
-            [*command, "--host", "127.0.0.1", "--port", str(port)],
-            stdout=said,
-            stderr=said,
-            env={**os.environ, "VLLM_SERVER_DEV_MODE": "1"},
-            start_new_session=True,
-        )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        while not _answers(url):
-            assert server.poll() is None, log.read_text(encoding="utf-8")[-4000:]
-            time.sleep(1)
-        yield url
-    finally:
-        end_group(server, 30)
-
-
-def _answers(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/health", trust_env=False).status_code == httpx.codes.OK
-    except httpx.TransportError:
-        return False

@@ -33,13 +33,6 @@ def _answers(ended: Ended) -> list[dict[str, Any]]:
     return answers
 
 
-def test_without_a_champion_the_sentence_says_what_can_be_asked(shop: Promotable) -> None:
-    ended = _ask(shop, "sentiment", REVIEW)
-    assert ended.returncode == 2
-    assert "no version of tucano2-commerce is `champion` yet" in ended.text
-    assert "--version 2" in ended.text
-
-
 def test_a_version_and_its_base_answer_each_with_its_own_weights(shop: Promotable) -> None:
     asked = ("extraction", REVIEW, "--any", "--json", "--version")
     first, second = (_answers(_ask(shop, *asked, number)) for number in ("1", "2"))
@@ -106,36 +99,9 @@ def test_what_cannot_be_asked_is_refused(shop: Promotable, arguments: tuple[str,
     assert len(ended.text.strip().splitlines()) == 1
 
 
-def test_a_damaged_version_does_not_answer(shop: Promotable) -> None:
-    from tests.flows.promotable import store_of
-
-    (weights,) = store_of(shop.root).path(shop.base.sha256).glob("*.safetensors")
-    whole = weights.read_bytes()
-    try:
-        weights.chmod(0o644)
-        weights.write_bytes(whole[:-1])
-        ended = _ask(shop, "sentiment", REVIEW, "--version", "1")
-    finally:
-        weights.write_bytes(whole)
-    assert ended.returncode == 2
-    assert "version 1 of tucano2-commerce is lost or damaged" in ended.text
-
-
 def test_a_review_is_read_from_a_pipe(shop: Promotable, monkeypatch: pytest.MonkeyPatch) -> None:
     from io import StringIO
 
     monkeypatch.setattr("sys.stdin", StringIO(f"{REVIEW}\n"))
     (answer,) = _answers(_ask(shop, "sentiment", "--version", "1", "--json"))
     assert answer["prompt"].endswith(f"Avaliação: {REVIEW}")
-
-
-def test_each_input_is_asked_for_on_a_terminal(shop: Promotable, monkeypatch: pytest.MonkeyPatch) -> None:
-    from io import StringIO
-
-    typed = StringIO("jan/2025\nEstado | Receita\nSP | R$ 10\n\n")
-    monkeypatch.setattr(typed, "isatty", lambda: True)
-    monkeypatch.setattr("sys.stdin", typed)
-    ended = _ask(shop, "insights", "--version", "1", "--json")
-    (answer,) = _answers(ended)
-    assert answer["prompt"].splitlines()[1:] == ["Período: jan/2025", "Estado | Receita", "SP | R$ 10"]
-    assert "The period, such as" in ended.text

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.flows.command import Ended, in_this_process
-from tests.tasks.audit.alterations.bugs import SENTIMENT
+from tests.tasks.audit.alterations.bugs import FURTHER
 
 
 def attack(*arguments: str | Path) -> Ended:
@@ -21,7 +21,7 @@ def attack(*arguments: str | Path) -> Ended:
 
 def test_finds_are_printed_written_and_the_same_again(tmp_path: Path) -> None:
     arguments = ("--task", "sentiment", "--evaluations", "2000", "--json", "--out", tmp_path)
-    hole = next(bug for bug in SENTIMENT if bug.name == "sentiment: neighbours are right")
+    hole = next(bug for bug in FURTHER if bug.name == "sentiment: neighbours are right")
     with hole.planted():
         ended, again = (attack(*arguments) for _ in range(2))
 
@@ -38,20 +38,6 @@ def test_finds_are_printed_written_and_the_same_again(tmp_path: Path) -> None:
         assert f"{find['reward']:.2f} of {find['good']:.2f}, truth {find['truth']:.2f}, by " in said
         assert "".join(find["example"][2][:60].split()) in "".join(said.split())
     assert max(map(len, re.findall(r"(?m)^[┃┏┡│└].*$", ended.text))) <= 100
-
-
-@pytest.mark.parametrize(
-    ("more", "sentence"),
-    [
-        (("--task", "pushes"), "there is no task 'pushes'; use one of: extraction"),
-        (("--rollouts", "none.jsonl"), "rollouts none.jsonl cannot be read"),
-        (("--task", "push", "--evaluations", "1", "--out", __file__), "cannot be written (File exists); give"),
-    ],
-)
-def test_bad_usage_is_one_sentence(more: tuple[str, ...], sentence: str) -> None:
-    ended = attack(*more)
-    assert ended.returncode == 2
-    assert sentence in ended.text
 
 
 @pytest.mark.integration

@@ -1,20 +1,15 @@
 """`tucano checkpoints` as a person uses it: exit codes, sentences, tables, and what is left in the mirror."""
 
-import hashlib
 import json
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
-from http import HTTPStatus
 from pathlib import Path
 
 import pytest
 
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.lease import Lease, LeaseLost
-from tasks.checkpoints.local import LocalCheckpoints, read_sealed, verify_sealed
+from tasks.checkpoints.local import LocalCheckpoints, verify_sealed
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.segments import begin, end
 from tests.flows.command import Ended, in_this_process
@@ -91,29 +86,6 @@ def test_list_shows_checkpoints_newest_first_with_pins_and_history(mirror: Path)
     assert max(map(len, tucano("list", mirror).stdout.splitlines())) <= 100
 
 
-def test_list_shows_the_reward_where_a_checkpoint_was_validated(tmp_path: Path) -> None:
-    mirror = tmp_path / "mirror"
-    local = LocalCheckpoints(tmp_path / "local", "grpo", BASE)
-    measured: dict[int, dict[str, float]] = {10: {}, 20: {"loss": float("inf")}, 30: {"reward": 0.51249}}
-    for step, metrics in measured.items():
-        opened(mirror).publish(local.write(step, 1, metrics, lambda folder: (folder / "adapter").touch()))
-        ended = tucano("list", mirror, "--json")
-        assert ("reward" in ended.stderr) == (step == 30)
-    assert " 0.512 " in ended.text
-    (training,) = json.loads(ended.stdout)["trainings"]
-    assert [row["metrics"] for row in training["checkpoints"]] == [{"reward": 0.51249}, {"loss": "Infinity"}, {}]
-
-
-def test_list_names_who_works_on_a_training_now(mirror: Path) -> None:
-    lease = Lease.acquire(opened(mirror).store, opened(mirror).root, seconds=A_WEEK)
-    ended = tucano("list", mirror, "--json")
-    (training,) = json.loads(ended.stdout)["trainings"]
-    assert training["lease"]["machine"] == lease.owner.machine
-    assert f"lease: process {lease.owner.process} on {lease.owner.machine}" in ended.text
-    lease.release()
-    assert "lease: " not in tucano("list", mirror).text
-
-
 def test_without_a_mirror_that_of_the_profile_is_read(mirror: Path, tmp_path: Path) -> None:
     ended = tucano("list", "--state", tmp_path)
     assert ended.returncode == 0, ended.text
@@ -122,26 +94,6 @@ def test_without_a_mirror_that_of_the_profile_is_read(mirror: Path, tmp_path: Pa
     assert tucano("verify", "--set", f"state.mirror={mirror}").text.count(" whole ") == 3
     assert tucano("pull", "--state", tmp_path, "--out", tmp_path / "pulled", "--pin", "best").returncode == 0
     refuses(tucano("list", "--state", tmp_path / "none"), f"there is no folder {tmp_path / 'none' / 'mirror'}")
-
-
-@pytest.mark.parametrize("command", ["list", "verify", "prune"])
-def test_an_empty_mirror_says_so(tmp_path: Path, command: str) -> None:
-    ended = tucano(command, tmp_path, "--json")
-    assert ended.returncode == 0
-    assert "is empty" in ended.text
-    assert not json.loads(ended.stdout)["trainings"]
-
-
-def test_a_checkpoint_is_not_pulled_from_an_empty_mirror(tmp_path: Path) -> None:
-    (tmp_path / "mirror").mkdir()
-    refuses(tucano("pull", tmp_path / "mirror", "--out", tmp_path / "pulled"), "there is no checkpoint to pull")
-
-
-def test_verify_says_whole_of_each_and_ends_with_0(mirror: Path) -> None:
-    ended = tucano("verify", mirror, "--json")
-    assert ended.returncode == 0, ended.text
-    assert ended.stderr.count("whole") == 3
-    assert json.loads(ended.stdout)["whole"]
 
 
 def test_verify_tells_what_is_wrong_and_ends_with_3(mirror: Path) -> None:
@@ -160,17 +112,6 @@ def test_verify_tells_what_is_wrong_and_ends_with_3(mirror: Path) -> None:
     assert tucano("verify", mirror, "--step", "30").returncode == 0
 
 
-def test_a_damaged_manifest_is_not_whole_either(mirror: Path) -> None:
-    path = next((mirror / "grpo" / "manifests").glob("00000020-*"))
-    path.chmod(0o644)
-    path.write_bytes(path.read_bytes().replace(b'"step":20', b'"step":21'))
-    ended = tucano("verify", mirror, "--json")
-    assert ended.returncode == 3
-    rows = json.loads(ended.stdout)["trainings"]["grpo"]
-    assert [(row["step"], row["problem"] is None) for row in rows] == [(30, True), (20, False), (10, True)]
-    assert tucano("list", mirror).returncode == 0
-
-
 def test_pull_writes_the_newest_whole_checkpoint_and_says_which(mirror: Path, tmp_path: Path) -> None:
     spoil(mirror, 30)
     ended = tucano("pull", mirror, "--out", tmp_path / "pulled", "--json")
@@ -178,17 +119,6 @@ def test_pull_writes_the_newest_whole_checkpoint_and_says_which(mirror: Path, tm
     assert json.loads(ended.stdout)["step"] == 20
     assert "pulled step 20 of grpo" in ended.text
     assert verify_sealed(tmp_path / "pulled").step == 20
-
-
-@pytest.mark.parametrize(("choice", "step"), [(("--step", "20"), 20), (("--pin", "best"), 10), ((), 30)])
-def test_pull_takes_the_checkpoint_that_is_asked_for(
-    mirror: Path, tmp_path: Path, choice: tuple[str, ...], step: int
-) -> None:
-    (tmp_path / "pulled").mkdir()
-    assert tucano("pull", mirror, "--out", tmp_path / "pulled", *choice).returncode == 0
-    manifest = verify_sealed(tmp_path / "pulled")
-    assert manifest.step == step
-    assert {path.name for path in (tmp_path / "pulled").iterdir()} == {*manifest.files, "manifest.json"}
 
 
 @pytest.mark.parametrize(
@@ -214,21 +144,6 @@ def test_pull_of_a_damaged_checkpoint_is_refused_and_leaves_nothing(mirror: Path
     assert not list(tmp_path.glob(".*"))
 
 
-def test_pull_replaces_no_folder_with_something_in_it(mirror: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").touch()
-    refuses(tucano("pull", mirror, "--out", tmp_path), "is no empty folder")
-    assert (tmp_path / "mine.txt").exists()
-
-
-def test_pull_asks_for_the_training_where_there_are_several(mirror: Path, tmp_path: Path) -> None:
-    opened(mirror, "grpo-push").publish(checkpoint(tmp_path / "other", 5, training="grpo-push"))
-    out = tmp_path / "pulled"
-    refuses(tucano("pull", mirror, "--out", out), "choose one by --training: grpo, grpo-push")
-    refuses(tucano("pull", mirror, "--out", out, "--training", "gr"), "is how 2 trainings begin")
-    assert tucano("pull", mirror, "--out", out, "--training", "grpo-p").returncode == 0
-    assert read_sealed(out).training == "grpo-push"
-
-
 def test_what_was_pulled_can_be_pushed_to_another_mirror(mirror: Path, tmp_path: Path) -> None:
     assert tucano("pull", mirror, "--out", tmp_path / "pulled").returncode == 0
     other = tmp_path / "other"
@@ -244,36 +159,12 @@ def test_what_was_pulled_can_be_pushed_to_another_mirror(mirror: Path, tmp_path:
     assert json.loads(again.stdout)["bytes_sent"] == 0
 
 
-def test_push_refuses_another_base_model(mirror: Path, tmp_path: Path) -> None:
-    before = objects(mirror)
-    folder = checkpoint(tmp_path / "other", 40, base="c" * 64)
-    refuses(tucano("push", folder, mirror), "another base model (bbbbbbbbbbbb, here cccccccccccc)")
-    new = objects(mirror) - before
-    assert before <= objects(mirror)
-    assert {path.relative_to(mirror).parts[1] for path in new} == {"lease"}
-
-
-def test_push_refuses_what_the_training_left_behind(mirror: Path, tmp_path: Path) -> None:
-    begin(opened(mirror).store, opened(mirror).root, 2, 30)
-    folder = checkpoint(tmp_path / "other", 40, fencing=1)
-    refuses(tucano("push", folder, mirror), "went on without this checkpoint of step 40, which is of no use there")
-    assert [manifest.step for manifest in opened(mirror).manifests()] == [30, 20, 10]
-
-
 def test_push_refuses_while_a_worker_holds_the_training_and_leaves_it_alone(mirror: Path, tmp_path: Path) -> None:
     lease = Lease.acquire(opened(mirror).store, opened(mirror).root, seconds=A_WEEK)
     refuses(tucano("push", checkpoint(tmp_path, 40), mirror), lease.owner.machine)
     lease.require_held()
     lease.release()
     assert tucano("push", checkpoint(tmp_path, 40), mirror).returncode == 0
-
-
-def test_push_refuses_a_folder_that_is_no_whole_checkpoint(mirror: Path, tmp_path: Path) -> None:
-    refuses(tucano("push", tmp_path / "nowhere", mirror), "nowhere")
-    folder = checkpoint(tmp_path, 40)
-    (folder / "tokenizer.json").write_text("altered", encoding="utf-8")
-    refuses(tucano("push", folder, mirror), "tokenizer.json")
-    assert [manifest.step for manifest in opened(mirror).manifests()] == [30, 20, 10]
 
 
 def test_prune_keeps_the_newest_and_the_pinned_and_says_what_it_removed(mirror: Path) -> None:
@@ -283,54 +174,6 @@ def test_prune_keeps_the_newest_and_the_pinned_and_says_what_it_removed(mirror: 
     assert removed == {"training": "grpo", "checkpoints": 1, "blobs": 2, "bytes": 18_012}
     assert [manifest.step for manifest in opened(mirror).manifests()] == [30, 10]
     assert tucano("verify", mirror).returncode == 0
-
-
-def test_prune_leaves_young_bytes_and_all_that_it_keeps(mirror: Path) -> None:
-    before = objects(mirror)
-    ended = tucano("prune", mirror, "--json")
-    assert json.loads(ended.stdout)["trainings"][0]["bytes"] == 0
-    assert objects(mirror) == before
-
-
-def test_prune_takes_no_young_bytes_from_under_a_worker(mirror: Path) -> None:
-    lease = Lease.acquire(opened(mirror).store, opened(mirror).root, seconds=A_WEEK)
-    before = objects(mirror)
-    refuses(tucano("prune", mirror, "--keep", "1", "--grace-hours", "0"), lease.owner.machine)
-    assert objects(mirror) == before
-    assert tucano("prune", mirror, "--keep", "1").returncode == 0
-    lease.release()
-
-
-def test_prune_waits_for_no_worker_that_fell_silent(mirror: Path) -> None:
-    Lease.acquire(opened(mirror).store, opened(mirror).root, seconds=1e-6)
-    # An hour ago by the store's clock: this machine's may be set back in the meantime.
-    beats = [path for path in mirror.rglob("*") if path.is_file() and "lease" in str(path.relative_to(mirror))]
-    assert beats
-    for path in beats:
-        os.utime(path, (path.stat().st_atime - 3600, path.stat().st_mtime - 3600))
-    assert tucano("prune", mirror, "--keep", "1", "--grace-hours", "0").returncode == 0
-    assert [manifest.step for manifest in opened(mirror).manifests()] == [30, 10]
-
-
-@pytest.mark.parametrize("command", ["list", "verify", "prune"])
-@pytest.mark.parametrize(
-    ("address", "sentence"),
-    [("nowhere/mirror", "nowhere/mirror; give one"), ("s3://bucket/mirror", "neither a folder nor gs://")],
-)
-def test_a_mirror_that_is_not_there_is_named(command: str, address: str, sentence: str) -> None:
-    refuses(tucano(command, address), sentence)
-
-
-@pytest.mark.parametrize("command", [("list",), ("verify",), ("prune", "--keep", "1", "--grace-hours", "0")])
-def test_a_manifest_of_a_newer_version_is_named_and_nothing_is_deleted(mirror: Path, command: tuple[str, ...]) -> None:
-    manifests = mirror / "grpo" / "manifests"
-    body = b'{"version":3,"of":"another form"}'
-    digest = hashlib.sha256(body).hexdigest().encode()
-    (manifests / "00000040-00000001.json").write_bytes(b'{"manifest":' + body + b',"sha256":"' + digest + b'"}')
-    before = objects(mirror)
-    name, *more = command
-    refuses(tucano(name, mirror, *more), "newer version")
-    assert objects(mirror) == before
 
 
 def test_a_push_that_loses_the_training_leaves_no_checkpoint(
@@ -366,36 +209,3 @@ def test_a_bucket_is_a_mirror_as_a_folder_is(bucket: StorageServer, mirror: Path
     blob = verify_sealed(folder).files["adapter.safetensors"].sha256
     bucket.damage(f"laptop/grpo/blobs/sha256/{blob}", random.Random(0))
     assert tucano("verify", address).returncode == 3
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("command", ["list", "verify", "prune"])
-def test_a_bucket_that_cannot_be_used_is_named_and_no_checkpoint_is_called_damaged(
-    bucket: StorageServer, tmp_path: Path, command: str
-) -> None:
-    assert tucano("push", checkpoint(tmp_path, 30), f"gs://{bucket.bucket}").returncode == 0
-    keys = bucket.keys()
-    refuses(tucano(command, "gs://nowhere/laptop"), "there is no bucket nowhere")
-    bucket.refusal = HTTPStatus.FORBIDDEN
-    refuses(tucano(command, f"gs://{bucket.bucket}"), "there is no permission to use the bucket")
-    assert bucket.keys() == keys
-
-
-def test_ctrl_c_in_a_verification_changes_nothing_and_ends_with_4(
-    mirror: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Mirror, "verify", interrupted)
-    ended = tucano("verify", mirror)
-    assert ended.returncode == 4
-    assert "nothing was changed" in ended.text
-
-
-def test_the_help_lists_the_five_commands_without_loading_what_is_heavy() -> None:
-    assert all(name in tucano("--help").stdout for name in ("list", "verify", "pull", "push", "prune"))
-    heavy = "{'google', 'torch', 'prefect', 'mlflow', 'polars'}"
-    code = f"import sys; import flows.cli.checkpoints; print({heavy} & set(sys.modules))"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ended.stdout.strip() == "set()"

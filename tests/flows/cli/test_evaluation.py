@@ -86,18 +86,6 @@ def test_an_evaluations_files_get_its_figures_verdicts_and_reasons(
     assert ended.returncode == (0 if report["gate"]["verdict"] == "promote" else 3), ended.text
 
 
-def test_one_line_says_what_was_examined(tmp_path: Path) -> None:
-    ended, _ = compared(evaluated(tmp_path, **SCENARIOS["all that is examined"]))
-    (line,) = (each for each in ended.text.splitlines() if each.startswith("examined"))
-    assert line.endswith("floors, baselines, variety, general instructions, champion and rungs")
-
-
-def test_the_settings_that_are_said_are_those_that_were_used(tmp_path: Path) -> None:
-    ended, found = compared(evaluated(tmp_path, **SCENARIOS["held for a constant"]), "--margin", "0.2")
-    assert "compared by seed 99, margin 0.2, 1000 resamples (margin as given)" in ended.stderr.splitlines()[0]
-    assert (found["margin"], found["tasks"]["sentiment"]["verdict"]) == (0.2, "no better")
-
-
 def test_what_is_not_examined_is_said_of_copies_and_of_other_files_of_an_evaluation(tmp_path: Path) -> None:
     folder = evaluated(tmp_path, **SCENARIOS["held for the champion"])
     other, _ = compared(folder, files=("base", "champion"))
@@ -105,15 +93,3 @@ def test_what_is_not_examined_is_said_of_copies_and_of_other_files_of_an_evaluat
     copies, found = compared(Path(shutil.copytree(folder, tmp_path / "copies")))
     assert "not examined, for the files are of no evaluation's artifact: floors, baselines" in copies.stderr
     assert found["claims"] == {}
-
-
-def test_an_evaluation_of_another_version_is_told_and_the_scores_are_compared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = evaluated(tmp_path, **SCENARIOS["promoted"])
-    monkeypatch.setattr("tasks.evaluate.decision.read_report", lambda _: {"claims": {}})
-    ended, found = compared(folder)
-    assert ended.returncode == 0
-    assert "warning: " in ended.text
-    assert "is of another version of this program" in ended.text
-    assert found["gate"]["verdict"] == "promote"

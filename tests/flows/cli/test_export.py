@@ -1,22 +1,14 @@
 """`tucano export`: a version as files for other programs; what cannot be exported is refused, and leaves nothing."""
 
 import json
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flows.cli.champion import exported_parts
 from schemas.errors import GateRefused
 from tests.flows.command import Ended, in_this_process
-from tests.flows.promotable import Promotable, commit, make_promotable, store_of
-from tests.small_base import save_base
+from tests.flows.promotable import Promotable, make_promotable
 
 pytestmark = pytest.mark.integration
 MODEL = "tucano2-commerce"
@@ -44,13 +36,6 @@ def _document(ended: Ended) -> dict[str, Any]:
 
 def _names(folder: Path) -> set[str]:
     return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
-
-
-def wait_until(holds: Callable[[], bool], *, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_a_version_is_exported_as_gguf_with_a_modelfile_for_each(shop: Promotable, tmp_path: Path) -> None:
@@ -81,40 +66,6 @@ def test_an_adapter_is_found_by_peft_with_its_base(shop: Promotable, tmp_path: P
     model = AutoPeftModelForCausalLM.from_pretrained(tmp_path / "out")
     assert model.peft_config["default"].base_model_name_or_path == str(tmp_path / "out" / "base")
     assert "published.json" not in _names(tmp_path / "out" / "base")
-
-
-def test_an_adapter_of_a_hubs_model_names_it_with_its_commit(shop: Promotable, tmp_path: Path) -> None:
-    def published(folder: Path) -> None:
-        save_base(folder)
-        origin = {"name": "Polygl0t/Tucano2", "revision": None, "commit": "c0ffee"}
-        (folder / "published.json").write_text(json.dumps(origin), encoding="utf-8")
-
-    world = replace(shop, root=tmp_path / "state", base=commit(tmp_path / "state", "base", published))
-    world = replace(world, dataset=make_promotable(world.root).dataset)
-    world.register(world.policy(1), world.evaluation("promote"), "promote", MODEL)
-    _document(_export(world, "1", "--format", "peft", "--out", tmp_path / "out", "--json"))
-    named = json.loads((tmp_path / "out" / "adapter_config.json").read_text(encoding="utf-8"))
-    assert (named["base_model_name_or_path"], named["revision"]) == ("Polygl0t/Tucano2", "c0ffee")
-    assert not (tmp_path / "out" / "base").exists()
-
-
-def test_an_interrupted_export_leaves_nothing(shop: Promotable, tmp_path: Path) -> None:
-    command = ["export", "1", "--format", "gguf", "--out", str(tmp_path / "out"), "--set", f"state.root={shop.root}"]
-    with subprocess.Popen([sys.executable, "-m", "flows", *command], stderr=subprocess.PIPE, text=True) as running:
-        wait_until(lambda: next(tmp_path.glob(".out-*/*.gguf"), None) is not None, seconds=120)
-        running.send_signal(signal.SIGTERM)
-        _, said = running.communicate(timeout=120)
-    assert running.returncode == 4
-    assert said.splitlines()[-1].startswith(f"tucano: interrupted, and nothing is in {tmp_path / 'out'}; run the same")
-    assert list(tmp_path.iterdir()) == []
-    assert list(shop.root.glob("work/export*")) == []
-
-
-def test_an_adapter_without_prompts_of_its_task_is_refused(shop: Promotable, tmp_path: Path) -> None:
-    ended = _export(shop, "2", "--format", "peft", "--out", tmp_path / "out")
-    assert ended.returncode == 2
-    assert "has no test prompt of churn, so its adapter is unproven" in ended.text
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_differs_is_refused_with_exit_code_3_and_nothing_is_left(
@@ -152,42 +103,3 @@ def test_what_cannot_be_exported_is_refused(
     assert ended.returncode == 2
     assert said in ended.text
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_with_files_is_not_overwritten(shop: Promotable, tmp_path: Path) -> None:
-    (tmp_path / "mine").touch()
-    ended = _export(shop, "1", "--format", "gguf", "--out", tmp_path)
-    assert ended.returncode == 2
-    assert f"{tmp_path} exists and is no empty folder" in ended.text
-    assert [file.name for file in tmp_path.iterdir()] == ["mine"]
-
-
-def test_a_damaged_version_is_not_exported(shop: Promotable, tmp_path: Path) -> None:
-    (weights,) = store_of(shop.root).path(shop.base.sha256).glob("*.safetensors")
-    whole = weights.read_bytes()
-    try:
-        weights.chmod(0o644)
-        weights.write_bytes(whole[:-1])
-        ended = _export(shop, "1", "--format", "peft", "--out", tmp_path / "out")
-    finally:
-        weights.write_bytes(whole)
-    assert ended.returncode == 2
-    assert "version 1 of tucano2-commerce is lost or damaged" in ended.text
-
-
-def test_a_gguf_without_a_modelfile_is_used_by_llama_cpp() -> None:
-    file: dict[str, Any] = {
-        "read_by": "a reader",
-        "bytes": 8_123_456_789,
-        "reward_lost": None,
-        "name": "shop-1-F16.gguf",
-    }
-    for modelfile, use in (
-        ("Modelfile-F16", "ollama create shop -f out/Modelfile-F16"),
-        (None, "llama-server --jinja -m"),
-    ):
-        files = [file | {"modelfile": modelfile}]
-        document = {"model": "shop", "version": "1", "format": "gguf", "files": files}
-        parts = list(exported_parts(document, Path("out")))
-        assert str(parts[-1]).startswith(f"use it: {use}")
-        assert ("no Modelfile: " in str(parts[-2])) == (modelfile is None)

@@ -4,9 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
-from flows.runtime.session import LOCK_FILE
 from schemas.config.profiles import load_config
 from tasks.lineage.erase.find import AskedKind, reached
 from tasks.lineage.erase.plan import Journal, planned
@@ -41,7 +39,7 @@ def test_a_dry_run_reports_the_plan_and_changes_nothing(world: World) -> None:
     document = json.loads(ended.stdout)
     assert (document["prompts"], document["artifacts"], document["learned"]) == (2, 3, 4)
     assert document["versions"] == [f"{MODEL}/1"]
-    assert "the ID is a customer_unique_id" in ended.text
+    assert document["kinds"] == ["customer_unique_id"]
     assert "--apply needs --remove-only" in ended.text
     assert "nothing was changed" in ended.text
     assert sorted(world.root.rglob("*")) == before
@@ -68,20 +66,13 @@ def test_one_that_was_interrupted_is_shown_with_what_is_done_and_left(world: Wor
     assert sorted(root.rglob("*")) == before
     journal.end()
     assert ended.returncode == 0, ended.text
-    assert "was begun, and has not come to its end" in ended.text
-    assert "done: logs, models; left: mark, remove, decide" in ended.text
+    assert "was begun, and has not ended" in ended.text
+    assert json.loads(ended.stdout)["done"] == ["logs", "models"]
     assert json.loads(ended.stdout)["kind"] == kind
     assert json.loads(ended.stdout)["left"] == ["mark", "remove", "decide"]
     assert "another configuration" not in ended.text
     assert "another configuration" in reset.text
     assert "another person's forgetting was interrupted" in other.text
-
-
-def test_a_person_of_the_test_split_takes_no_model(world: World) -> None:
-    ended = tucano(world.root.parent, BIA, "--json")
-    assert ended.returncode == 0, ended.text
-    assert "no model learned from them" in ended.text
-    assert (json.loads(ended.stdout)["learned"], json.loads(ended.stdout)["versions"]) == (0, [])
 
 
 @pytest.mark.parametrize(
@@ -92,10 +83,6 @@ def test_an_unknown_id_is_reported(world: World, identifier: str, remedy: str) -
     ended = tucano(world.root.parent, identifier)
     refuses(ended, 2, f"has '{identifier}' as customer_unique_id")
     refuses(ended, 2, remedy)
-
-
-def test_a_state_folder_without_artifacts_knows_nobody(tmp_path: Path) -> None:
-    refuses(tucano(tmp_path, ANA), 2, "has no artifacts, so nobody is known there")
 
 
 @pytest.mark.parametrize(
@@ -116,30 +103,6 @@ def test_versions_are_not_removed_with_nothing_in_their_place_unless_asked(world
     refuses(tucano(world.root.parent, ANA, "--apply"), 2, f"{MODEL}/1 learned from these rows")
     assert sorted(world.root.rglob("*")) == before
     assert not (world.root.parent / "forgetting").exists()
-
-
-def test_a_running_gateway_is_refused_before_anything_is_begun(world: World) -> None:
-    root = world.root.parent
-    (root / "logs").mkdir(exist_ok=True)
-    with FileLock(root / "logs" / ".lock"):
-        refuses(tucano(root, ANA, "--apply", "--remove-only"), 2, "a gateway writes to the logs")
-    assert not (root / "forgetting").exists()
-
-
-def test_feedback_that_cannot_be_read_is_refused_before_anything_is_begun(world: World) -> None:
-    root = world.root.parent
-    feedback = root / "logs" / "feedback" / "2026-11-27.jsonl"
-    feedback.mkdir(parents=True)
-    try:
-        refuses(tucano(root, ANA, "--apply", "--remove-only"), 2, "2026-11-27.jsonl cannot be read")
-    finally:
-        feedback.rmdir()
-    assert not (root / "forgetting").exists()
-
-
-def test_during_a_training_it_is_refused(world: World) -> None:
-    with FileLock(world.root.parent / LOCK_FILE):
-        refuses(tucano(world.root.parent, ANA, "--apply"), 2, "another tucano is at work in the state folder")
 
 
 def test_a_forgotten_id_is_unknown_and_the_reports_are_named(world: World) -> None:

@@ -41,12 +41,11 @@ def test_drift_ends_with_3_and_leaves_a_report_without_the_answers(
         "report.md",
         "drift.json",
         "daily.parquet",
-        "figures",
     }
     assert "push" in ended.text
     # A verdict on a challenger is no exit code.
     assert [trial["verdict"] for trial in document["trials"]] == ["may grow"]
-    assert "may grow: tucano2-commerce/2, 200 answers since" in ended.text
+    assert "tucano2-commerce/2, 200 answers since" in ended.text
     assert "Ratings from 1 to 5, on average: push 2.00 of 200 answers." in ended.text
     assert f"report: {report / 'report.html'}" in ended.text
 

@@ -24,13 +24,6 @@ def test_what_was_filled_is_there_at_the_end(tmp_path: Path, name: str) -> None:
     assert [path for path in everything(tmp_path) if "." in path] == []
 
 
-def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    with new_folder(tmp_path / "out") as draft:
-        (draft / "file").touch()
-    assert everything(tmp_path) == ["out", "out/file"]
-
-
 @pytest.mark.parametrize("failure", [InputError, OSError, SystemExit])
 @pytest.mark.parametrize("name", ["out", "some/where/out"])
 def test_a_failure_leaves_nothing(tmp_path: Path, name: str, failure: type[BaseException]) -> None:
@@ -61,15 +54,6 @@ def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no empty folder"), new_folder(tmp_path / name):
             pytest.fail("the block must not run")
     assert everything(tmp_path) == ["file", "out", "out/mine"]
-
-
-def test_a_path_through_a_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with (
-        pytest.raises(InputError, match=r"file/out cannot be written \(Not a directory\)"),
-        new_folder(tmp_path / "file" / "out"),
-    ):
-        pytest.fail("the block must not run")
 
 
 def test_what_a_killed_command_left_is_removed_and_nothing_else(tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli import phrases
-from tasks.phrases import openers
 from tests.chat_server import Reply, says, serve
 from tests.flows.command import in_a_process, in_this_process
 
@@ -53,14 +51,3 @@ def test_an_endpoint_that_fails_and_an_unknown_group_are_one_sentence_and_leave_
     assert "no group 'cozinhas'" in unknown.stderr
     assert len(server.requests) == 1
     assert not sheet.exists()
-
-
-@pytest.mark.slow
-def test_the_profiles_base_is_asked_where_no_endpoint_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openers, "MOST_REQUESTS", 1)
-    monkeypatch.setattr(phrases, "MAX_TOKENS", 40)
-    ended = in_this_process("phrases", "propose", "cozinha", "--output", tmp_path / "sheet.csv")
-    # The stand-in has learned nothing but the forms of the six tasks.
-    assert ended.returncode == 2
-    assert "no opener of cozinha is proposed" in ended.text
-    assert "were dropped" in ended.text

@@ -112,15 +112,6 @@ def test_a_registered_version_is_promoted_and_a_held_one_by_force_and_that_is_ta
     assert shop.aliases == {"champion": "2", "previous": "1"}
 
 
-def test_a_rollback_without_a_version_before_is_refused(shop: Shop) -> None:
-    nobody = shop.tucano("--rollback")
-    assert (nobody.returncode, "no version of tucano2-commerce is `champion`" in last(nobody)) == (2, True)
-    move(shop, "1")
-    alone = shop.tucano("--rollback")
-    assert (alone.returncode, "no other policy before it is known" in last(alone)) == (2, True)
-    assert shop.aliases == {"champion": "1"}
-
-
 @pytest.mark.parametrize(
     ("arguments", "reported"),
     [
@@ -139,21 +130,6 @@ def test_what_cannot_be_asked_for_is_one_sentence(shop: Shop, arguments: list[st
     assert (ended.returncode, ended.stdout) == (2, "")
     assert reported in last(ended)
     assert shop.aliases == {}
-
-
-def test_a_folder_without_artifacts_is_named_and_left_alone(tmp_path: Path) -> None:
-    ended = in_this_process("promote", "1", "--set", f"state.root={tmp_path / 'nothing'}")
-    assert ended.returncode == 2
-    assert "has no artifacts, so nothing is registered there" in last(ended)
-    assert not (tmp_path / "nothing").exists()
-
-
-def test_a_folder_whose_registry_is_gone_is_reported(shop: Shop, tmp_path: Path) -> None:
-    shutil.copytree(shop.world.root / "artifacts", tmp_path / "state" / "artifacts")
-    for arguments in (["1"], ["--rollback"]):
-        ended = in_this_process("promote", *arguments, "--set", f"state.root={tmp_path / 'state'}")
-        assert ended.returncode == 2
-        assert "no version of tucano2-commerce is" in last(ended)
 
 
 @pytest.mark.parametrize("part", ["evaluation", "policy", "base", "dataset"])
@@ -180,17 +156,3 @@ def test_a_version_whose_parts_are_lost_or_altered_is_not_promoted(shop: Shop, p
     assert f"the {part} of version 1 is lost or damaged: " in last(ended)
     assert "make it again with `tucano retrain`" in last(ended)
     assert shop.aliases == {}
-
-
-def test_a_rollback_to_a_policy_that_is_lost_is_refused(shop: Shop) -> None:
-    move(shop, "1")
-    move(shop, "2")
-    version = shop.world.registry.version("tucano2-commerce", "1")
-    home = store_of(shop.world.root).path(version.policy).parent
-    home.rename(home.with_name("aside"))
-    try:
-        ended = shop.tucano("--rollback")
-    finally:
-        home.with_name("aside").rename(home)
-    assert (ended.returncode, "the policy of version 1 is lost or damaged" in last(ended)) == (2, True)
-    assert shop.aliases == {"champion": "2", "previous": "1"}

@@ -143,8 +143,6 @@ def test_references_are_asked_field_by_field_and_may_be_written(tmp_path: Path) 
         (("label", "absent.csv", "--rater", "ana"), "absent.csv"),
         (("label", "SHEET", "--rater", "ana", "--task", "churn"), "has no completion of churn; it has push"),
         (("references", "absent", "--rater", "ana"), "no dataset absent is in"),
-        (("publish", "SHEET", "--mlflow", "http://host"), "tucano audit label SHEET.csv --rater PSEUDONYM"),
-        (("collect", "SHEET"), "tucano audit label SHEET.csv --rater PSEUDONYM"),
     ],
 )
 def test_a_mistake_is_one_sentence(sheet: Path, arguments: tuple[str, ...], sentence: str) -> None:

@@ -1,8 +1,6 @@
 """`tucano show`: a prompt with its answers and rollouts, a step's rollouts, and one sentence where there is nothing."""
 
 import json
-import shutil
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -97,26 +95,11 @@ def test_a_steps_rollouts_are_shown_by_task_and_from_worst_to_best(state: Path) 
     assert rollouts[0]["components"] == {"style": 0.0}
 
 
-def test_of_many_rollouts_the_worst_and_the_best_are_printed_and_equal_ones_once(tmp_path: Path) -> None:
-    store = ArtifactStore(tmp_path / "artifacts")
-    dataset = commit(store, "dataset", {"data/train.parquet": prompt_table([TRAINED])})
-    logged = pl.DataFrame([rollout(TRAINED, 1, f"Tênis {number // 4}", number // 4 / 10) for number in range(40)])
-    commit(store, "policy", {"rollouts/step-000001-000020.parquet": logged}, {"dataset": dataset})
-    worst, best = show(tmp_path, "1").stdout.split("Best")
-    assert [number for number in range(10) if worst.count(f"Tênis {number}") == 1] == [0, 1, 2]
-    assert [number for number in range(10) if best.count(f"Tênis {number}") == 1] == [7, 8, 9]
-
-
 def test_a_text_is_scrubbed_and_cannot_write_on_the_terminal(state: Path) -> None:
     ended = show(state, "2", "--json")
     assert "91234" not in ended.text
     assert "\x1b" not in ended.text
     assert "[TELEFONE] ␛[2J \\u202e [bold]já[/bold] (cut off at the token limit)" in words(ended)
-
-
-def test_a_task_and_the_worst_alone_may_be_asked_for(state: Path) -> None:
-    shown = show(state, "2", "--task", "push", "--worst").stdout
-    assert ("AAAA" in shown, "Best" in shown, "Passo 2: Tênis 0" in shown) == (False, False, True)
 
 
 def test_a_trained_prompt_is_shown_over_time(state: Path) -> None:
@@ -135,12 +118,6 @@ def test_a_tested_prompt_is_shown_with_each_models_answer_and_equal_ones_once(st
     assert [(each["model"], each["reward"]) for each in answers] == [("base", 0.25), ("tuned", 0.75), ("sft", None)]
 
 
-def test_a_training_that_was_not_evaluated_is_shown_too(tmp_path: Path) -> None:
-    make_policy(ArtifactStore(tmp_path / "artifacts"))
-    assert "Step 1: 2 rollouts" in show(tmp_path, "1").text
-    assert "no model answered it" in show(tmp_path, TESTED.prompt_id).text
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -156,25 +133,3 @@ def test_what_is_not_there_is_one_sentence(state: Path, arguments: tuple[str, ..
     assert ended.returncode == 2
     assert sentence in ended.text
     assert ended.stdout == ""
-
-
-@pytest.mark.parametrize(("kind", "asked"), [("policy", "1"), ("dataset", TESTED.prompt_id)])
-def test_a_damaged_table_is_one_sentence(tmp_path: Path, kind: str, asked: str) -> None:
-    make_policy(ArtifactStore(tmp_path / "artifacts"))
-    for table in (tmp_path / "artifacts" / kind).rglob("*.parquet"):
-        table.chmod(0o600)
-        table.write_bytes(b"PAR1")
-    ended = show(tmp_path, asked)
-    assert ended.returncode == 2
-    assert "a table of the newest training is lost or damaged; `tucano lineage REF --verify` names" in ended.text
-
-
-def test_a_lost_dataset_is_one_sentence(tmp_path: Path) -> None:
-    make_policy(ArtifactStore(tmp_path / "artifacts"))
-    shutil.rmtree(tmp_path / "artifacts" / "dataset")
-    assert "is not here; make it with `tucano retrain`\n" in show(tmp_path, "1").text
-
-
-def test_a_state_without_a_training_says_what_to_run(tmp_path: Path) -> None:
-    commit(ArtifactStore(tmp_path / "artifacts"), "plan", {"plan.json": json.dumps(asdict(TRAINED))})
-    assert "nothing was trained in this state folder yet; run `tucano retrain` first\n" in show(tmp_path, "1").text

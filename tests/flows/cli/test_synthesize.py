@@ -1,10 +1,6 @@
 """`tucano synthesize`: a store and prompts by itself; a mistake is one sentence, exit code 2, and nothing on disk."""
 
-import csv
 import json
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -59,26 +55,11 @@ def test_the_summary_is_one_document_on_stdout(made: Path) -> None:
     assert summary["seconds"] > 0
 
 
-def test_a_minority_is_reported_once_in_the_terminal(made: Path) -> None:
-    assert (made / "said").read_text().count("warning: fewer than 500 prompts of extraction (24)") == 1
-
-
 def test_the_same_command_gives_the_same_bytes(made: Path, tmp_path: Path) -> None:
     tucano(*COUNT, "--out", str(tmp_path / "out"))
     files = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 5
     assert all((tmp_path / file).read_bytes() == (made / file).read_bytes() for file in files)
-
-
-def test_neither_prefect_nor_torch_is_loaded(tmp_path: Path) -> None:
-    program = (
-        "import sys; from flows.cli.tucano import app;"
-        f"arguments = ['synthesize', '--count', '5', '--orders', '60', '--out', {str(tmp_path / 'out')!r}];"
-        "app(arguments, standalone_mode=False);"
-        "print([name for name in ('prefect', 'torch', 'mlflow', 'httpx') if name in sys.modules])"
-    )
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ended.stdout.endswith("\n[]\n")
 
 
 @pytest.mark.parametrize(
@@ -90,20 +71,12 @@ def test_neither_prefect_nor_torch_is_loaded(tmp_path: Path) -> None:
         (["--count", "9", "--orders", "3"], "orders: must be greater than or equal to 50"),
         (["--count", "9", "--set", "train.max_steps=1"], "another section"),
         (["--count", "9", "--set", "synthesize.paraphrase.url=sk-1"], "paraphrase.url: must be an http"),
-        (["--count", "5", "--set", "synthesize.counts={extraction=2000}"], "use --count and --mix"),
-        (["--count", "5", "--set", " synthesize.orders=77"], "use --orders"),
         (["--count", "99999999999"], "counts asks for 99999999999 prompts; 10,000,000 is the most"),
         (["--count", "9", "--orders", "99999999999"], "orders: must be less than or equal to 10000000"),
     ],
 )
 def test_a_wrong_option_is_named(tmp_path: Path, arguments: list[str], sentence: str) -> None:
     assert sentence in refused(tmp_path, *arguments)
-
-
-def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "mine").touch()
-    assert "no empty folder" in refused(tmp_path, *COUNT)
 
 
 def test_a_missing_key_is_named_and_a_dead_endpoint_too(tmp_path: Path) -> None:
@@ -118,60 +91,6 @@ def test_a_missing_key_is_named_and_a_dead_endpoint_too(tmp_path: Path) -> None:
     assert "could not be reached" in refused(tmp_path, *COUNT, *endpoint, *elsewhere)
     key = ["--set", "synthesize.paraphrase.key_variable=NO_SUCH_KEY_OF_A_SHOP"]
     assert "variable NO_SUCH_KEY_OF_A_SHOP" in refused(tmp_path, *COUNT, *endpoint, *key, *elsewhere)
-
-
-@pytest.mark.parametrize(
-    ("name", "column", "row", "value", "words"),
-    [
-        ("olist_orders_dataset.csv", "order_status", 5, "entregue", "column order_status, row 7: 'entregue'"),
-        ("olist_order_items_dataset.csv", "price", 9, "-1.5", "column price, row 11: '-1.5'"),
-        (
-            "olist_order_items_dataset.csv",
-            "order_id",
-            2,
-            "nowhere",
-            "column order_id, row 4: 'nowhere' is in no row of",
-        ),
-        ("olist_order_payments_dataset.csv", "payment_value", 0, "caro", "column payment_value, row 2: 'caro'"),
-    ],
-)
-def test_a_broken_table_is_named_by_file_column_and_row(
-    made: Path, tmp_path: Path, name: str, column: str, row: int, value: str, words: str
-) -> None:
-    folder = shutil.copytree(made / "out" / "store", tmp_path / "olist")
-    with (folder / name).open(encoding="utf-8", newline="") as file:
-        header, *rows = csv.reader(file)
-    rows[row][header.index(column)] = value
-    with (folder / name).open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([header, *rows])
-    said = refused(tmp_path, "--count", "20", "--source", "olist", "--olist-dir", str(folder))
-    assert f"{folder / name}: {words}" in said
-
-
-def test_a_folder_in_a_tables_place_and_a_blank_row_are_named(made: Path, tmp_path: Path) -> None:
-    olist = ("--count", "20", "--source", "olist", "--olist-dir")
-    folder = shutil.copytree(made / "out" / "store", tmp_path / "olist")
-    sellers = folder / "olist_sellers_dataset.csv"
-    text = sellers.read_text(encoding="utf-8")
-    sellers.write_text(f"{text}\n", encoding="utf-8")
-    assert f"row {text.count(chr(10)) + 1} is blank" in refused(tmp_path, *olist, str(folder))
-    sellers.unlink()
-    sellers.mkdir()
-    assert "olist_sellers_dataset.csv is a folder and not a CSV file" in refused(tmp_path, *olist, str(folder))
-
-
-def test_olist_knows_no_churn_and_says_who_does(made: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(made / "out" / "store", tmp_path / "olist")
-    (folder / "customer_hazards.csv").unlink()
-    said = refused(tmp_path, "--count", "9", "--mix", "churn=1", "--source", "olist", "--olist-dir", str(folder))
-    assert "no prompt for churn" in said
-    assert "use a simulated store" in said
-
-
-def test_a_file_in_the_state_folders_place_is_named(tmp_path: Path) -> None:
-    (tmp_path / "state").touch()
-    endpoint = ["--set", "synthesize.paraphrase.url=http://127.0.0.1:9/v1", "--set", "synthesize.paraphrase.model=t"]
-    assert "answers.sqlite3 cannot be made" in refused(tmp_path, *COUNT, *endpoint)
 
 
 @needs_sample

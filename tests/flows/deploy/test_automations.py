@@ -1,70 +1,16 @@
-"""Automations name deployments and notification blocks, and what Prefect would pass over is refused."""
+"""Automations of the repository act on the events that they are for, and say what people need to know."""
 
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
-from prefect.server.events.actions import SendNotification
 from prefect.server.events.schemas.automations import EventTrigger
 from prefect.server.events.schemas.events import ReceivedEvent
-from prefect.server.schemas.responses import FlowRunResponse
-from prefect.server.utilities.user_templates import render_user_template_sync
-from prefect.settings import PREFECT_UI_URL, temporary_settings
 
-from flows.deploy.automations import wanted_automation
 from flows.deploy.files import read_declared
-from schemas.errors import InputError
 from schemas.source import REPOSITORY
 
 SHIPPED = {str(each["name"]): (path, each) for path, each in read_declared(REPOSITORY).automations}
-DEPLOYMENTS = {"retrain/retrain"}
-
-
-def changed(name: str, **trigger: Any) -> tuple[Path, dict[str, Any]]:
-    path, automation = SHIPPED[name]
-    return path, {**automation, "trigger": {**automation["trigger"], **trigger}}
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_automations_are_understood_and_keep_their_names(name: str) -> None:
-    path, automation = SHIPPED[name]
-    thing, warnings = wanted_automation(path, automation, DEPLOYMENTS, {"tucano": uuid4()})
-    assert warnings == []
-    assert thing.document["trigger"]["posture"] == automation["trigger"]["posture"]
-    action = automation["actions"][0]
-    assert {key: thing.document["actions"][1][key] for key in action} == action
-
-
-def test_without_its_notification_block_an_automation_does_nothing_and_that_is_reported() -> None:
-    path, automation = SHIPPED["gate-refused"]
-    thing, warnings = wanted_automation(path, automation, DEPLOYMENTS, {"another": uuid4()})
-    assert thing.document["actions"] == {1: {"type": "do-nothing"}}
-    assert len(warnings) == 1
-    assert "gate-refused notifies nobody: the server has no notification block tucano" in warnings[0]
-
-
-def test_a_deployment_that_nobody_makes_is_refused() -> None:
-    path, automation = SHIPPED["model-drifted"]
-    with pytest.raises(
-        InputError, match=r"drift\.yaml, automation model-drifted: neither .* deployment retrain/retrain"
-    ):
-        wanted_automation(path, automation, {"retrain/audit"}, {})
-
-
-@pytest.mark.parametrize(
-    ("trigger", "reported"),
-    [
-        ({"treshold": 1}, r"Prefect knows no trigger\.treshold"),
-        ({"posture": "Reactiv"}, "posture"),
-        ({"posture": "Proactive", "within": 5}, "greater than or equal to 10 seconds"),
-    ],
-)
-def test_a_slip_that_prefect_would_pass_over_or_trip_on_is_one_sentence(trigger: dict[str, Any], reported: str) -> None:
-    path, automation = changed("retrain-crashed", **trigger)
-    with pytest.raises(InputError, match=rf"rescheduling\.yaml, automation retrain-crashed: .*{reported}"):
-        wanted_automation(path, automation, DEPLOYMENTS, {})
 
 
 def ended(flow: str, error: str, state: str = "Failed") -> ReceivedEvent:
@@ -118,19 +64,6 @@ def test_a_refusal_is_reported_once_wherever_it_was_said(events: list[ReceivedEv
     trigger = EventTrigger.model_validate(automation["trigger"])
     assert trigger.immediate
     assert [trigger.covers(event) for event in events] == [True, *[False] * (len(events) - 1)]
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        ended("monitor", "GateRefused: not of a retraining"),
-        ended("training", "InputError: this worker would not train what is asked for"),
-        ended("retrain", "GateRefused: not yet", state="AwaitingRetry"),
-    ],
-    ids=["another flow", "another error", "another state"],
-)
-def test_other_failures_notify_nobody(event: ReceivedEvent) -> None:
-    assert not EventTrigger.model_validate(SHIPPED["gate-refused"][1]["trigger"]).covers(event)
 
 
 HELD = ReceivedEvent.model_validate(
@@ -190,30 +123,3 @@ def test_people_are_notified_at_once_of_a_model_that_is_held_and_of_a_sheet_that
     trigger = EventTrigger.model_validate(SHIPPED[name][1]["trigger"])
     assert trigger.immediate
     assert trigger.covers(event) is reported
-
-
-@pytest.mark.parametrize(
-    ("name", "event", "words"),
-    [
-        ("promotion-held", HELD, ["tucano2-commerce version 7 is held back", "sql_qa: worse by 0.08"]),
-        ("service-alarm", LATE, ["the service has an alarm", "silence: no answer since 2026-03-09"]),
-        (
-            "scores-awaited",
-            suspended("Suspended", "retrain"),
-            ["retrain-2026-06-06-seed42 waits for", "artifact audit-sheet"],
-        ),
-    ],
-    ids=["held", "alarm", "awaited"],
-)
-def test_a_notification_says_what_and_why_and_where_people_see_it(
-    name: str, event: ReceivedEvent, words: list[str]
-) -> None:
-    # As the server does: with the run that the event is of, or came from.
-    run = FlowRunResponse(id=uuid4(), flow_id=uuid4(), name="retrain-2026-06-06-seed42", labels={})
-    action = SHIPPED[name][1]["actions"][0]
-    notification = SendNotification(block_document_id=uuid4(), subject=action["subject"], body=action["body"])
-    with temporary_settings({PREFECT_UI_URL: "http://localhost:4200"}):
-        context = {"event": event, "flow_run": run}
-        text = "\n".join(render_user_template_sync(each, context) for each in (notification.subject, notification.body))
-    assert [word for word in words if word not in text] == []
-    assert text.endswith(f" http://localhost:4200/runs/flow-run/{run.id}")

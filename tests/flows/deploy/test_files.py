@@ -17,37 +17,6 @@ def folder(tmp_path: Path) -> Path:
     return copied(tmp_path / "checkout")
 
 
-def test_the_repository_deploys_what_a_team_leaves_running() -> None:
-    declared = read_declared(REPOSITORY)
-    deployments = {deployment.name: deployment for deployment in declared.deployments}
-    assert list(deployments) == ["retrain", "train", "inference", "evaluate", "audit", "monitor", "prune"]
-    assert {name for name, each in deployments.items() if each.schedules} == {"retrain", "monitor", "prune"}
-    assert {each.timezone for one in deployments.values() for each in one.schedules} == {"America/Sao_Paulo"}
-    assert {name for name, each in deployments.items() if "retrain" in each.tags} == {
-        "retrain",
-        "train",
-        "inference",
-        "evaluate",
-        "audit",
-    }
-    assert {name for name, each in deployments.items() if each.work_pool.name == "l4-spot"} == {"train", "inference"}
-    for each in deployments.values():
-        assert each.work_pool.job_variables == {
-            "command": "prefect flow-run execute",
-            "env": {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30", "PYTHONSAFEPATH": "1"},
-        }
-    assert [pool.name for pool in declared.pools] == ["cpu", "l4-spot"]
-    assert {automation["name"] for _, automation in declared.automations} == {
-        "retrain-lost",
-        "retrain-crashed",
-        "gate-refused",
-        "service-alarm",
-        "promotion-held",
-        "scores-awaited",
-        "model-drifted",
-    }
-
-
 def test_prefects_own_command_reads_the_deployments_in_the_same_sense() -> None:
     theirs = PrefectYamlModel.model_validate(yaml.safe_load((REPOSITORY / DEPLOYMENTS_FILE).read_text()))
     ours = read_declared(REPOSITORY).deployments
@@ -69,7 +38,7 @@ def test_prefects_own_command_reads_the_deployments_in_the_same_sense() -> None:
             DEPLOYMENTS_FILE,
             "    concurrency_limit: 1",
             "  concurrency_limit: 1",
-            r"prefect\.yaml, line \d+, is no YAML",
+            r"prefect\.yaml is no YAML: .*line \d+",
         ),
         (
             DEPLOYMENTS_FILE,
@@ -85,7 +54,6 @@ def test_prefects_own_command_reads_the_deployments_in_the_same_sense() -> None:
         (POOLS_FILE, "name: l4-spot", "name: cpu", r"work_pools\.yaml says cpu twice"),
         (POOLS_FILE, "type: process", "type: vertex-ai", "type 'vertex-ai' needs a base_job_template"),
         (AUTOMATIONS_FOLDER / "drift.yaml", "model-drifted", "gate-refused", "says gate-refused twice"),
-        (AUTOMATIONS_FOLDER / "drift.yaml", "automations:", "automation:", "automations is missing"),
     ],
 )
 def test_a_slip_is_one_sentence_with_its_file(folder: Path, file: Path, old: str, new: str, reported: str) -> None:

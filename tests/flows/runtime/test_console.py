@@ -44,18 +44,6 @@ def test_captured_lines_are_printed_with_the_block_unless_they_are_dropped(capsy
     assert capsys.readouterr().err.split() == ["kept"]
 
 
-def test_quiet_leaves_results_and_no_progress(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(console, "_quiet", False)
-    console.be_quiet()
-    console.say("under way")
-    with console.stage_progress("curate") as report:
-        report(1, 2, "rows")
-    console.show("a result")
-    assert capsys.readouterr().err.split("\n") == ["a result", ""]
-
-
 def test_quiet_leaves_warnings_those_of_a_captured_block_too(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,32 +61,6 @@ def test_quiet_leaves_warnings_those_of_a_captured_block_too(
         "warning: the mirror cannot be read",
         "curate: warning: it has one task",
     ]
-
-
-def test_work_under_two_seconds_prints_no_progress(clock: Clock, said: list[str]) -> None:
-    with console.stage_progress("curate") as report:
-        for done in range(10):
-            clock.now += 0.1
-            report(done, 10, "rows")
-    assert said == []
-
-
-def test_the_estimate_leaves_out_what_came_before_the_first_unit(clock: Clock, said: list[str]) -> None:
-    with console.stage_progress("train") as report:
-        report(0, 40, "loading")
-        clock.now += 60
-        report(1, 40, "reward 0.1")
-        clock.now += 30
-        report(11, 40, "reward 0.2")
-    assert said == ["train: 1/40 reward 0.1", "train: 11/40 reward 0.2, about 87 s to go"]
-
-
-def test_lines_come_no_more_often_than_every_ten_seconds(clock: Clock, said: list[str]) -> None:
-    with console.stage_progress("train") as report:
-        for step in range(100):
-            clock.now += 1
-            report(step, 100, "")
-    assert len(said) == 10
 
 
 def test_the_estimate_of_a_second_kind_of_unit_leaves_out_the_first(clock: Clock, said: list[str]) -> None:
@@ -139,7 +101,7 @@ def test_each_of_two_stages_at_once_has_its_bar_until_it_ends(monkeypatch: pytes
         wait_for("models")
 
 
-@pytest.mark.parametrize(("columns", "widest"), [("", 100), ("80", 80), ("nonsense", 100)])
+@pytest.mark.parametrize(("columns", "widest"), [("80", 80), ("nonsense", 100)])
 def test_a_sentence_is_wrapped_between_words_and_no_path_is_broken(
     columns: str, widest: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,20 +115,6 @@ def test_a_sentence_is_wrapped_between_words_and_no_path_is_broken(
     assert max(map(len, sentence)) <= widest
     assert all(line.startswith("  ") for line in sentence)
     assert " ".join(" ".join(sentence).split()) == " ".join(["one word after another"] * 10)
-
-
-def test_a_word_that_is_longer_than_a_line_keeps_its_indent(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """At the first column a model's text could pass for a line of ours."""
-    monkeypatch.setenv("COLUMNS", "40")
-    console.show(f"  {'x' * 60}")
-    assert capsys.readouterr().err == f"  {'x' * 60}\n"
-
-
-def test_a_text_between_colons_is_no_emoji(capsys: pytest.CaptureFixture[str]) -> None:
-    console.show("read-only mount /data:x:ro")
-    assert "/data:x:ro" in capsys.readouterr().err
 
 
 def test_a_command_is_not_broken(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

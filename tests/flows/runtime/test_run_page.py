@@ -8,14 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from flows.runtime import run_page as module
-from flows.runtime.run_page import (
-    PAGES_VARIABLE,
-    RunPage,
-    linked_to_mlflow,
-    mlflow_page,
-    profile_tag,
-    run_page,
-)
+from flows.runtime.run_page import PAGES_VARIABLE, RunPage, linked_to_mlflow, mlflow_page, profile_tag
 from flows.runtime.session import OWN_SERVER_VARIABLE, Pages
 from schemas.artifact import ArtifactRecord
 from schemas.config.profiles import load_config
@@ -76,22 +69,6 @@ def test_a_count_that_begins_again_is_shown_again(shown: Shown) -> None:
     assert [percent for _, percent, _ in shown] == [100.0, 7.5]
 
 
-def test_an_unrecorded_run_shows_nothing(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "is_recorded", lambda: False)
-    page = RunPage()
-    page.show(0.0, "starting")
-    page.progress("train", 1, 1, "")
-    page.log("no server")
-    assert shown == []
-
-
-def test_stages_report_to_the_chains_page_and_the_next_run_has_another() -> None:
-    with run_page() as chain, run_page() as of_a_stage:
-        assert of_a_stage is chain
-    with run_page() as next_run:
-        assert next_run is not chain
-
-
 @pytest.mark.parametrize("profile", ["l4", "infra/profiles/l4.toml", str(Path("/somebody/l4.toml"))])
 def test_a_profile_is_tagged_by_its_name_and_nobodys_path(profile: str) -> None:
     assert profile_tag(profile) == "profile:l4"
@@ -101,7 +78,6 @@ def test_a_profile_is_tagged_by_its_name_and_nobodys_path(profile: str) -> None:
     ("prefect", "pages", "mlflow", "link"),
     [
         (LOCAL, "", None, f"/mlflow/#/runs/{'f' * 32}"),
-        (LOCAL, "", "sqlite:////elsewhere/mlflow.db", f"/mlflow/#/runs/{'f' * 32}"),
         # Somebody else's Prefect server on this machine has no such path.
         (FOREIGN, "", None, None),
         (LOCAL, "", "http://mlflow:5000/", f"http://mlflow:5000/#/runs/{'f' * 32}"),
@@ -111,8 +87,6 @@ def test_a_profile_is_tagged_by_its_name_and_nobodys_path(profile: str) -> None:
             "http://mlflow:5000",
             f"http://seen.by.people/#/runs/{'f' * 32}",
         ),
-        ("http://prefect:4200/api", "", None, None),
-        ("", "", None, None),
     ],
 )
 def test_a_link_leads_to_where_the_run_is_served(

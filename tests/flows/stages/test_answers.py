@@ -2,7 +2,6 @@
 
 import io
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,16 +11,17 @@ from uuid import uuid4
 import pytest
 
 from flows.runtime.stores import open_recorder, open_store
-from flows.stages import stage_child
-from flows.stages.answers import Answering, answer, answer_rival, try_rivals
+from flows.stages import answers, child_pool, stage_child
+from flows.stages.answers import Answering, Rungs, answer, answer_rival, answer_rungs, rung_makers, try_rivals
+from flows.stages.child_pool import ChildPool, do_all
 from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.evaluate import RivalConfig
 from schemas.config.profiles import load_config
-from schemas.errors import Interrupted
+from schemas.errors import Interrupted, TucanoError
 from tasks.evaluate.answers.answer import AnswerRequest, main
-from tasks.evaluate.answers.files import FINISHED_FILE, GENERAL_FOLDER, ROLLOUTS_FILE
+from tasks.evaluate.answers.files import FINISHED_FILE, ROLLOUTS_FILE
 from tasks.policy.child import Channel
 from tasks.policy.endpoint import EndpointError
 from tests.chat_server import in_turn, says, serve
@@ -59,10 +59,13 @@ class _Children:
     batches_left: int | None = None
     found: list[int] = field(default_factory=list)
     """Batches that each child found finished."""
+    fails: Exception | None = None
 
     def run(self, module: str, request: AnswerRequest, folder: Path, **_: Any) -> None:
         assert module == "tasks.evaluate.answers.answer"
         self.requests.append(request)
+        if self.fails:
+            raise self.fails
         folder.mkdir(parents=True, exist_ok=True)
         finished = request.work / FINISHED_FILE
         self.found.append(finished.read_bytes().count(b"\n") if finished.exists() else 0)
@@ -133,7 +136,8 @@ def _result(config: Config, kind: ArtifactKind, fill: Any) -> StageResult:
 @pytest.fixture
 def children(monkeypatch: pytest.MonkeyPatch) -> _Children:
     children = _Children()
-    monkeypatch.setattr(stage_child, "run_child", children.run)
+    for module in (stage_child, child_pool):
+        monkeypatch.setattr(module, "run_child", children.run)
     return children
 
 
@@ -166,8 +170,8 @@ def left_behind(root: Path) -> Sequence[Path]:
 
 def test_a_model_answers_a_test_split_once_with_one_decoding(world: World, children: _Children) -> None:
     base, tuned = (
-        Answering("base", world.base, None, load_in_4bit=False),
-        Answering("tuned", world.base, world.policy, load_in_4bit=False),
+        Answering("base", world.base, None),
+        Answering("tuned", world.base, world.policy),
     )
     first = ask(world, who=base)
     assert first.record.kind == "answers"
@@ -196,38 +200,13 @@ def test_a_model_answers_a_test_split_once_with_one_decoding(world: World, child
     assert is_drawn(None, "train.max_completion_tokens=17")
     assert is_drawn(None, "seed=7")
     assert is_drawn(who=tuned)
-    assert is_drawn(who=Answering("base", world.base, None, load_in_4bit=True))
     # Who is the champion was a challenger once.
-    assert not is_drawn(who=Answering("champion", world.base, world.policy, load_in_4bit=False))
+    assert not is_drawn(who=Answering("champion", world.base, world.policy))
     assert left_behind(world.root) == []
 
 
-def test_a_merged_policy_answers_alone_and_is_known_by_its_policy(world: World, children: _Children) -> None:
-    store = open_store(world.config())
-    source = store.path(world.base.sha256)
-
-    def fill(folder: Path) -> None:
-        shutil.copytree(source, folder, dirs_exist_ok=True)
-        (folder / "merge.json").write_text("{}", encoding="utf-8")
-
-    merged = _result(world.config(), "merged", fill).record
-    served = ask(world, who=Answering("tuned", world.base, world.policy, merged))
-    assert served.record.inputs == {
-        "merged": merged.sha256,
-        "policy": world.policy.sha256,
-        "dataset": world.dataset.record.sha256,
-        "plan": world.plan.record.sha256,
-    }
-    alone = children.requests[-1]
-    assert (alone.base, alone.policy) == (store.path(merged.sha256), None)
-    beside = ask(world, who=Answering("tuned-nf4", world.base, world.policy, load_in_4bit=True))
-    assert not beside.reused
-    assert children.requests[-1].policy == store.path(world.policy.sha256)
-    assert children.requests[-1].load_in_4bit
-
-
 def test_an_interrupted_drawing_goes_on_and_another_decoding_does_not(world: World, children: _Children) -> None:
-    base = Answering("base", world.base, None, load_in_4bit=False)
+    base = Answering("base", world.base, None)
     warm = ("seed=11", "evaluate.temperature=0.9")
     whole = rollouts(ask(world, *warm, who=base))
     children.batches_left = 2
@@ -290,14 +269,47 @@ def test_a_rival_proves_before_training_that_it_answers_until_its_answers_are_th
         assert len(server.requests) == asked + 2
 
 
-def test_answers_to_general_instructions_are_drawn_where_they_are_asked_and_leave_the_others_as_they_are(
-    world: World, children: _Children
+def climb(world: World, *rungs: str, seed: int, pool: ChildPool | None = None) -> Rungs:
+    from prefect import flow
+
+    names = ", ".join(f'"{rung}"' for rung in rungs)
+    config = world.config(f"evaluate.rungs=[{names}]", f"seed={seed}")
+
+    @flow(name="climbs", validate_parameters=False)
+    def climbs() -> Rungs:
+        with open_recorder(config).pipeline("climbs", {}) as run:
+            session = Session(config, run, pool=pool)
+            base = session.result(world.base)
+            made = do_all(pool, rung_makers(session, world.dataset, base))
+            return answer_rungs(session, world.dataset, world.plan, base, made)
+
+    return climbs()
+
+
+@pytest.mark.parametrize("pool", [None, ChildPool(2)], ids=["alone", "pooled"])
+def test_a_rung_that_fails_is_left_out_with_its_reason_and_the_others_answer(
+    world: World,
+    children: _Children,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    pool: ChildPool | None,
 ) -> None:
-    alone = ask(world, who=Answering("base", world.base, None))
-    both = ask(world, who=Answering("base", world.base, None, general=True))
-    assert children.requests[-1].general
-    assert not both.reused
-    assert rollouts(both) == rollouts(alone)
-    assert (both.path / GENERAL_FOLDER / ROLLOUTS_FILE).exists()
-    assert ask(world, who=Answering("champion", world.base, None, general=True)).reused
-    assert not left_behind(world.root)
+    def fail(*_: Any, **__: Any) -> None:
+        raise TucanoError(f"unexpected ValueError; the traceback is in {world.root}/work/sft/warm_start.log")
+
+    monkeypatch.setattr(answers, "tuned_on_references", fail)
+    found = climb(world, "sft", "base-guided", seed=13 if pool else 3, pool=pool)
+    assert {rung: each.record.stage for rung, each in found.answered.items()} == {"base-guided": "answer-base-guided"}
+    (asked,) = children.requests
+    assert (asked.policy, asked.general) == (None, False)
+    assert asked.grammars
+    assert found.left_out == {
+        "sft": "unexpected ValueError; the traceback is in the state folder/work/sft/warm_start.log"
+    }
+    assert "the evaluation continues without sft" in capsys.readouterr().err
+
+
+def test_an_interruption_leaves_nothing_out_but_ends_the_evaluation(world: World, children: _Children) -> None:
+    children.fails = Interrupted("killed")
+    with pytest.raises(Interrupted):
+        climb(world, "base-guided", seed=6, pool=ChildPool(2))

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from prefect import task
+from prefect import flow, task
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterParentFlowRunId
 from pydantic import BaseModel
 
 from flows.stages.child_pool import ChildPool, pool_of
@@ -118,6 +120,26 @@ def test_finished_nested_work_is_kept_though_another_failed() -> None:
     assert produce("good", return_state=True).name == "Cached"
 
 
+def test_a_flow_of_mapped_work_is_a_part_of_the_run_that_maps() -> None:
+    @flow(name="part")
+    def part(name: str) -> str:
+        return name
+
+    @flow(name="whole")
+    def whole() -> dict[str, str]:
+        return ChildPool(2).map({name: partial(part, name) for name in ("one", "two")})
+
+    state = whole(return_state=True)
+    assert state.result() == {"one": "one", "two": "two"}
+    run = state.state_details.flow_run_id
+    assert run is not None
+    with get_client(sync_client=True) as client:
+        parts = client.read_flow_runs(
+            flow_run_filter=FlowRunFilter(parent_flow_run_id=FlowRunFilterParentFlowRunId(any_=[run]))
+        )
+    assert [each.state_name for each in parts] == ["Completed", "Completed"]
+
+
 def test_nobody_else_works_on_the_stage_of_a_key() -> None:
     pool, other_is_done, at_work = ChildPool(3), threading.Event(), threading.Lock()
 
@@ -135,14 +157,6 @@ def test_nobody_else_works_on_the_stage_of_a_key() -> None:
 
     pool.map({"one": same, "other": other, "two": same})
     assert other_is_done.is_set()
-
-
-def test_a_child_that_may_not_begin_says_what_ended_the_others(tmp_path: Path) -> None:
-    pool = ChildPool(2)
-    for name in ("sft", "train"):
-        with pytest.raises(Interrupted, match="example_child was killed by SIGKILL"):
-            pool.run_child(MODULE, Request(do="killed"), tmp_path / name, interpreter=None, progress=silent)
-    assert not (tmp_path / "train" / "pid").exists()
 
 
 @pytest.mark.parametrize(("at_once", "threads"), [(1, "2"), (2, "1")])

@@ -151,33 +151,21 @@ def report(stages: dict[str, StageResult]) -> Any:
     return json.loads((stages["evaluate"].path / "report.json").read_text(encoding="utf-8"))
 
 
-def test_the_merged_policy_is_compared_with_the_base_as_published_and_nf4_is_shown(
-    world: World, children: Children
-) -> None:
+def test_the_merged_policy_is_compared_with_the_base_as_served(world: World, children: Children) -> None:
     policy = world.policy("quantized")
     stages = world.evaluate(policy, "train.load_in_4bit=true")
-    assert list(stages) == ["plan", "merge-tuned", "answer-base", "answer-tuned", "answer-tuned-nf4", "evaluate"]
+    assert list(stages) == ["plan", "merge-tuned", "answer-base", "answer-tuned", "evaluate"]
     base, merged = world.base.path, stages["merge-tuned"].path
     assert [(each.base, each.policy, each.load_in_4bit) for each in children.answered] == [
         (base, None, False),
         (merged, None, False),
-        (base, policy.path, True),
     ]
     found = report(stages)
     assert found["known_to_base"] == KNOWN
     assert found["overall"]["mean_difference"] > 0
-    assert found["others"]["tuned-nf4"]["overall"]["mean_difference"] == 0
     assert stages["evaluate"].record.inputs["merge-tuned"] == stages["merge-tuned"].record.sha256
     text = (stages["evaluate"].path / "report.md").read_text(encoding="utf-8")
     assert "not quantized" in text
-    assert "## Against tuned-nf4 (decides nothing)" in text
-
-
-def test_nothing_answers_in_nf4_that_was_not_trained_so(world: World, children: Children) -> None:
-    stages = world.evaluate(world.policy("whole"), "train.load_in_4bit=false")
-    assert [each.load_in_4bit for each in children.answered] == [False] * len(children.answered)
-    assert "answer-tuned-nf4" not in stages
-    assert report(stages)["others"] == {}
 
 
 def test_the_model_before_its_warm_start_answers_too_and_decides_nothing(world: World, children: Children) -> None:
@@ -198,7 +186,7 @@ def test_adapters_of_their_own_answer_beside_the_base_that_serves_them(world: Wo
     policy = world.policy("of tasks", "adapters/sentiment")
     stages = world.evaluate(policy, "train.load_in_4bit=true", "train.adapter_per_task=true")
     asked = [(each.policy, each.load_in_4bit) for each in children.answered if each.policy is not None]
-    assert asked == [(policy.path, False), (policy.path, True)]
+    assert asked == [(policy.path, False)]
     assert not [name for name in stages if name.startswith("merge")]
 
 
@@ -240,13 +228,3 @@ def test_another_language_makes_the_report_again_and_no_answer(world: World, chi
     assert "trained on the same words: 7 (sentiment 2, sql_qa 5)." in texts[0]
     assert "com as mesmas palavras: 7 (sentiment 2, sql_qa 5)." in texts[1]
     assert world.evaluate(policy, "train.load_in_4bit=false", 'report.language="pt"')["evaluate"].reused
-
-
-def test_a_model_unknown_to_the_engine_is_in_the_report(world: World, children: Children) -> None:
-    unknown = children.unknown_to_engine = "model_type: strange (StrangeForCausalLM)"
-    stages = world.evaluate(world.policy("strange", unknown_to_engine=unknown), "warm_start.steps=0", "seed=9")
-    assert report(stages)["unknown_to_engine"] == {unknown: ["rollouts", "base", "tuned", "tuned-nf4"]}
-    sentence = f"does not know this model ({unknown}), so that"
-    page = (stages["evaluate"].path / "report.html").read_text(encoding="utf-8")
-    assert page.count(sentence) == 1
-    assert "rollouts, base, tuned, tuned-nf4." in page

@@ -1,7 +1,6 @@
-"""The champion that a challenger is compared with, trainings as the browser shows them, and answers for traces."""
+"""The champion that a challenger is compared with, trainings as the browser shows them."""
 
 import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +10,12 @@ from typing import Any, cast
 import pytest
 
 from flows.runtime.stores import open_recorder, open_registry, open_store
-from flows.stages.evaluated import MOST_A_TASK, champion_for, logged_training, traced_answers
+from flows.stages.evaluate import champion_for, logged_training
 from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
-from tasks.evaluate.completions.rows import ShownAnswers, as_document
-from tests.tasks.curate.prompt_rows import prompt_row
-from tests.tasks.evaluate.completions.logged import scored
-from tests.tasks.evaluate.completions.test_rows import document
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 
@@ -95,14 +90,6 @@ def test_a_challenger_that_was_held_before_there_was_a_champion_is_compared_with
     assert champion.policy.sha256 == later.sha256
 
 
-def test_the_champion_needs_nothing_of_the_one_before_it_but_what_is_there(shop: Shop) -> None:
-    first, second = shop.policy("first"), shop.policy("second")
-    shop.judge(first, None)
-    shop.judge(second, first)
-    shutil.rmtree(open_store(shop.config).path(first.sha256).parent)
-    assert champion_for(shop.session, second) is None
-
-
 def test_a_champion_whose_artifact_is_damaged_is_named_with_the_way_out(shop: Shop) -> None:
     first, second = shop.policy("first"), shop.policy("second")
     shop.judge(first, None)
@@ -139,33 +126,3 @@ def test_alarms_follow_the_limits_that_the_training_ran_under(tmp_path: Path, pa
     assert [alarm.step for alarm in found.alarms] == steps
     assert [log.name for log in found.logs] == ["step-000001-000020.parquet", "step-000021-000040.parquet"]
     assert found.validation == {0: {"push": 0.5}, 2: {"push": 0.75}}
-
-
-def test_trainings_of_one_task_each_count_as_one(tmp_path: Path) -> None:
-    for task, zero_variance in (("push", 1.0), ("churn", 0.0)):
-        write_training(tmp_path / "tasks" / task, zero_variance)
-    (tmp_path / "training.json").write_text(json.dumps({"validation": VALIDATION}), encoding="utf-8")
-    found = logged_training(7, result(tmp_path, patience=1))
-    assert [log.parents[1].name for log in found.logs] == ["churn", "churn", "push", "push"]
-    assert [(alarm.step, alarm.name) for alarm in found.alarms] == [(1, "zero_variance")]
-
-
-def test_both_models_answers_to_the_first_prompts_of_each_task_are_taken() -> None:
-    rows = [prompt_row("sentiment", f"Avaliação {number}") for number in range(MOST_A_TASK + 3)]
-    models = {
-        name: ShownAnswers([scored(row, f"{name} {row.prompt}", 0.25) for row in rows], [1.0] * len(rows))
-        for name in ("base", "tuned", "sft")
-    }
-    found = list(traced_answers(as_document([], [], models, lambda texts: [(text, None) for text in texts])))
-    first = sorted(row.prompt_id for row in rows)[:MOST_A_TASK]
-    assert [(each.prompt_id, each.model) for each in found] == [
-        (prompt, name) for prompt in first for name in ("base", "tuned")
-    ]
-    assert found[0].completion == f"base {found[0].prompt}"
-    assert found[0].scores == {"reward": 0.25, "reward.polarity": 0.25, "ground truth": 1.0}
-    assert '"polarity": "positive"' in (found[0].reference or "")
-
-
-def test_an_unknown_truth_is_no_score(tmp_path: Path) -> None:
-    base = [each for each in traced_answers(document(tmp_path, [])) if each.model == "base"]
-    assert sorted("ground truth" in each.scores for each in base) == [False, True]

@@ -157,8 +157,7 @@ def test_the_sheets_that_people_score_are_without_them_and_keep_the_scores_of_ot
     assert order not in read_store(files.store).orders["order_id"]
 
 
-@pytest.mark.parametrize("setting", ["monitor.logs", "synthesize.logs"])
-@pytest.mark.parametrize("place", ["old/served", "old/served/b.jsonl", "logs"])
+@pytest.mark.parametrize(("setting", "place"), [("monitor.logs", "old/served/b.jsonl"), ("synthesize.logs", "logs")])
 def test_logs_elsewhere_in_the_state_folder_are_searched_once(logged: Config, setting: str, place: str) -> None:
     root = logged.state.root
     (root / "old" / "served").mkdir(parents=True)
@@ -179,7 +178,7 @@ def test_an_unreadable_log_keeps_the_lines_of_the_others(logged: Config) -> None
         require_logs(logged)
 
 
-@pytest.mark.parametrize("name", ["scores/grounded-1/sheet.csv", "references.jsonl", "absent.jsonl"])
+@pytest.mark.parametrize("name", ["scores/grounded-1/sheet.csv", "absent.jsonl"])
 def test_an_unreadable_sheet_or_file_of_references_keeps_the_lines_of_logs(logged: Config, name: str) -> None:
     file = logged.state.root / name
     if not name.startswith("absent"):

@@ -1,18 +1,11 @@
 """The promote flow: who becomes the champion, when that is cached, taken back, lost or killed between."""
 
 import io
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import pytest
 
 from flows.runtime.session import EXPERIMENT, mlflow_store
@@ -23,17 +16,14 @@ from schemas.artifact import ArtifactRecord
 from schemas.config.config import StateConfig
 from schemas.errors import GateRefused, Interrupted
 from schemas.tasks import TASK_NAMES
-from tasks.evaluate.compare import read_report
-from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.registry import Registry
+from tasks.lineage.mlflow.registry import PolicyVersion, Registry
 from tasks.policy.child import Channel
 from tasks.policy.merge_child import MergeRequest, main
 from tasks.serve import package
 from tasks.serve.package import PackageRequest
 from tests.flows.prefect_state import prefect_state
-from tests.flows.promotable import REPORTED, WHY_HELD, Promotable, make_promotable, store_of
-from tests.house import free_port
+from tests.flows.promotable import WHY_HELD, Promotable, make_promotable, store_of
 
 pytestmark = pytest.mark.integration
 
@@ -181,41 +171,6 @@ def test_the_champion_is_a_model_that_mlflow_loads_and_asks_with_the_evaluated_d
     assert len(version.description) <= 5_000
 
 
-def test_mlflow_serves_the_champion(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
-    model.promote(policy, world.evaluation("promote"))
-    address, _ = mlflow_store(StateConfig(root=world.root))
-    port = free_port()
-    asked = ["--model-uri", f"models:/{model.name}@champion", "--port", str(port), "--env-manager", "local"]
-    # As in an activated environment: MLflow looks for its server there.
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    with subprocess.Popen(
-        ["mlflow", "models", "serve", *asked],
-        env={**os.environ, "PATH": path, "MLFLOW_TRACKING_URI": address, "MLFLOW_DISABLE_TELEMETRY": "true"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as server:
-        try:
-            question = {"messages": [{"role": "user", "content": "o pedido chegou"}], "max_tokens": 4}
-            answered = _answered(f"http://127.0.0.1:{port}/invocations", question, server)
-        finally:
-            os.killpg(server.pid, signal.SIGKILL)
-    assert answered["object"] == "chat.completion"
-    assert answered["usage"]["completion_tokens"] <= 4
-
-
-def _answered(address: str, question: dict[str, Any], server: "subprocess.Popen[bytes]") -> dict[str, Any]:
-    """Ask until the server listens."""
-    while server.poll() is None:
-        with suppress(httpx.ConnectError):
-            answer = httpx.post(address, json=question, timeout=60)
-            assert answer.status_code == 200, answer.text
-            (found,) = answer.json()
-            return dict(found)
-        time.sleep(0.2)
-    raise AssertionError(server.stderr.read().decode() if server.stderr else "no server")
-
-
 def test_a_held_version_is_registered_and_described_and_no_alias_moves(
     world: Promotable, model: Model, children: Children
 ) -> None:
@@ -234,117 +189,47 @@ def test_a_held_version_is_registered_and_described_and_no_alias_moves(
     assert "This version is held" in held.description
 
 
-def test_run_again_it_is_skipped_and_nothing_moves(world: Promotable, model: Model, children: Children) -> None:
-    policy, newer, evaluation = world.policy(12), world.policy(13), world.evaluation("promote")
-    model.promote(policy, evaluation)
-    model.promote(newer, evaluation)
-    before = world.registry.holder(model.name, "champion")
-    assert model.promote(newer, evaluation).reused
-    assert world.registry.holder(model.name, "champion") == before
-    assert model.aliases == {"champion": "2", "previous": "1"}
-    assert children.runs == 2
+def known(version: int, policy: str, promoted: str | None = None, rolled_back: str | None = None) -> PolicyVersion:
+    return PolicyVersion(
+        version=str(version),
+        policy=policy,
+        evaluation="e",
+        verdict="promote",
+        base_model=None,
+        load_in_4bit=False,
+        forced=None,
+        promoted_at=promoted,
+        rolled_back_at=rolled_back,
+    )
 
 
-def test_a_rollback_is_not_undone_by_the_run_that_promoted_but_by_a_person(
-    world: Promotable,
-    model: Model,
-    policy: ArtifactRecord,
-    newer: ArtifactRecord,
-    capsys: pytest.CaptureFixture[str],
+FIRST, SECOND = known(1, "a", promoted="2026-01"), known(2, "b", promoted="2026-02")
+TAKEN_BACK = known(2, "b", rolled_back="2026-03")
+
+
+@pytest.mark.parametrize(
+    ("version", "champion", "others", "why"),
+    [
+        (known(3, "c"), SECOND, [FIRST], None),
+        (FIRST, None, [], None),
+        # Evaluated again, the champion takes its own place; an older version of it does not.
+        (known(3, "b"), SECOND, [FIRST], None),
+        (SECOND, known(3, "b", promoted="2026-04"), [FIRST], "is `champion` already, as version 3"),
+        (TAKEN_BACK, FIRST, [], "was rolled back at 2026-03"),
+        (known(3, "b"), FIRST, [TAKEN_BACK], "was rolled back at 2026-03"),
+        (TAKEN_BACK, None, [FIRST], "was rolled back at 2026-03"),
+        (FIRST, SECOND, [], "was `champion` already, and version 2 came after it"),
+        (known(3, "a"), SECOND, [FIRST], "was `champion` already, and version 2 came after it"),
+        # Also where nobody holds the alias since.
+        (known(3, "a"), None, [FIRST, SECOND], "was `champion` already, and version 2 came after it"),
+    ],
+)
+def test_the_gates_word_moves_the_alias_once_for_each_policy(
+    version: PolicyVersion, champion: PolicyVersion | None, others: list[PolicyVersion], why: str | None
 ) -> None:
-    evaluation = world.evaluation("promote")
-    model.promote(policy, evaluation)
-    model.promote(newer, evaluation)
-    model.roll_back()
-    for fresh in (False, True):
-        model.promote(newer, evaluation, fresh=fresh)
-        assert model.aliases == {"champion": "1"}
-        assert "was rolled back at" in capsys.readouterr().err
-    model.client.delete_registered_model_alias(model.name, "champion")
-    model.promote(newer, evaluation)
-    assert model.aliases == {}
-    model.promote(policy, evaluation, by_hand=True)
-    model.promote(newer, evaluation, by_hand=True)
-    assert model.aliases == {"champion": "2", "previous": "1"}
-
-
-def test_a_rollback_is_not_undone_by_a_new_evaluation_of_the_same_policy_but_by_a_person(
-    world: Promotable,
-    model: Model,
-    policy: ArtifactRecord,
-    newer: ArtifactRecord,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    first, again, later = (world.evaluation("promote", note) for note in ("first", "again", "later"))
-    model.promote(policy, first)
-    model.promote(newer, first)
-    model.roll_back()
-    capsys.readouterr()
-    model.promote(newer, again)
-    assert model.aliases == {"champion": "1"}
-    reported = capsys.readouterr().err
-    assert "is of a policy that was rolled back at" in reported
-    assert "promote it again with `tucano promote 3`" in reported
-    model.promote(newer, again, by_hand=True)
-    assert model.aliases == {"champion": "3", "previous": "1"}
-    # It is no more a policy that was rolled back.
-    model.promote(newer, later)
-    assert model.aliases == {"champion": "4", "previous": "1"}
-
-
-def test_a_superseded_policy_does_not_come_back_by_a_new_evaluation(
-    world: Promotable,
-    model: Model,
-    policy: ArtifactRecord,
-    newer: ArtifactRecord,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    first, again = (world.evaluation("promote", note) for note in ("first", "again"))
-    model.promote(policy, first)
-    model.promote(newer, first)
-    capsys.readouterr()
-    model.promote(policy, again)
-    assert model.aliases == {"champion": "2", "previous": "1"}
-    assert "is of a policy that was `champion` already, and version 2 came after it" in capsys.readouterr().err
-    model.client.delete_registered_model_alias(model.name, "champion")
-    model.promote(policy, again)
-    assert model.aliases == {"previous": "1"}
-    model.promote(newer, again)
-    assert model.aliases == {"champion": "4", "previous": "1"}
-
-
-def test_the_champion_evaluated_again_takes_its_own_place_and_a_rollback_still_goes_to_another_policy(
-    world: Promotable,
-    model: Model,
-    policy: ArtifactRecord,
-    newer: ArtifactRecord,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    first, again = (world.evaluation("promote", note) for note in ("first", "again"))
-    model.promote(policy, first)
-    model.promote(newer, first)
-    capsys.readouterr()
-    model.promote(newer, again)
-    assert model.aliases == {"champion": "3", "previous": "1"}
-    assert "is now `champion`, in place of version 2 of the same policy" in capsys.readouterr().err
-    model.promote(newer, first)
-    assert model.aliases == {"champion": "3", "previous": "1"}
-    assert "is of the policy that is `champion` already, as version 3" in capsys.readouterr().err
-    model.roll_back()
-    for evaluation in (first, again):
-        model.promote(newer, evaluation)
-        assert model.aliases == {"champion": "1"}
-
-
-@pytest.mark.parametrize("fresh", [False, True])
-def test_a_newer_champion_is_not_replaced_by_the_run_that_made_the_older_one(
-    world: Promotable, model: Model, policy: ArtifactRecord, newer: ArtifactRecord, fresh: bool
-) -> None:
-    evaluation = world.evaluation("promote")
-    model.promote(policy, evaluation)
-    model.promote(newer, evaluation)
-    model.promote(policy, evaluation, fresh=fresh)
-    assert model.aliases == {"champion": "2", "previous": "1"}
+    versions = [*others, version, *([champion] if champion else [])]
+    found = flow._why_not(version, champion, versions, "champion")
+    assert (found is None) if why is None else why in str(found)
 
 
 def test_a_decision_is_carried_out_again_if_nobody_holds_the_alias(
@@ -357,16 +242,13 @@ def test_a_decision_is_carried_out_again_if_nobody_holds_the_alias(
     assert model.aliases == {"champion": "1"}
 
 
-@pytest.mark.parametrize(("verdict", "aliases"), [("promote", {"champion": "1"}), ("hold", {})])
-def test_a_registry_that_was_emptied_is_filled_again(
-    world: Promotable, model: Model, policy: ArtifactRecord, verdict: str, aliases: dict[str, str]
-) -> None:
-    evaluation = world.evaluation(verdict)
+def test_a_registry_that_was_emptied_is_filled_again(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
+    evaluation = world.evaluation("promote")
     model.promote(policy, evaluation)
     model.client.delete_registered_model(model.name)
     assert not model.promote(policy, evaluation).reused
     assert world.registry.version(model.name, None).evaluation == evaluation.sha256
-    assert model.aliases == aliases
+    assert model.aliases == {"champion": "1"}
 
 
 def test_a_kill_before_the_alias_moves_leaves_the_champion_and_the_same_command_finishes(
@@ -387,16 +269,13 @@ def test_a_kill_before_the_alias_moves_leaves_the_champion_and_the_same_command_
     assert children.runs == 2
 
 
-@pytest.mark.parametrize(
-    ("seed", "error"), [(16, Interrupted("killed")), (17, GateRefused("it answers with other words"))]
-)
 def test_a_model_that_was_not_merged_is_no_champion(
-    world: Promotable, model: Model, policy: ArtifactRecord, children: Children, seed: int, error: Exception
+    world: Promotable, model: Model, policy: ArtifactRecord, children: Children
 ) -> None:
-    newer, evaluation = world.policy(seed), world.evaluation("promote")
+    newer, evaluation = world.policy(17), world.evaluation("promote")
     model.promote(policy, evaluation)
-    children.error = error
-    with pytest.raises(type(error)):
+    children.error = GateRefused("it answers with other words")
+    with pytest.raises(GateRefused):
         model.promote(newer, evaluation)
     assert model.aliases == {"champion": "1"}
     children.error = None
@@ -440,18 +319,3 @@ def test_adapters_of_their_own_are_not_merged(world: Promotable, model: Model, c
     assert children.runs == 0
     assert flow.read_decision(result.path)["merged"] is None
     assert "Serve the base" in (result.path / "README.md").read_text(encoding="utf-8")
-
-
-def test_the_evaluations_own_report_is_in_the_card(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
-    result = model.promote(policy, world.evaluation("hold"))
-    assert f"## Evaluation\n\n{REPORTED}\n" in (result.path / "README.md").read_text(encoding="utf-8")
-
-
-def test_a_version_has_the_reports_numbers(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
-    evaluation = world.evaluation("hold")
-    model.promote(policy, evaluation)
-    version = model.client.get_model_version(model.name, "1")
-    logged = model.client.get_logged_model(version.source.removeprefix("models:/"))
-    found = {metric.key: metric.value for metric in logged.metrics}
-    assert found == metrics_of_report(read_report(store_of(world.root).path(evaluation.sha256)))
-    assert found["push.p_harm"] == 0.9996

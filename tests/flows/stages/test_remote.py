@@ -28,7 +28,7 @@ Request = Callable[[str], UUID]
 
 
 @flow
-def work(config: dict[str, Any], given: dict[str, Any]) -> None:
+def work(config: dict[str, Any], request: dict[str, Any]) -> None:
     """Do nothing."""
 
 
@@ -52,7 +52,7 @@ def request_run(prefect_server: str, config: Config, monkeypatch: pytest.MonkeyP
     def request(name: str) -> UUID:
         asked = TrainingRequest(stage="train", artifacts={}, key=name * 64, pipeline_run="0" * 32)
         with pytest.raises(Interrupted):
-            run_deployment_of(config, f"{work.name}/nowhere", asked, "given")
+            run_deployment_of(config, f"{work.name}/nowhere", asked)
         return waited_for[-1]
 
     with temporary_settings({PREFECT_API_URL: prefect_server}), get_client(sync_client=True) as client:
@@ -87,15 +87,6 @@ def test_a_crashed_run_is_attached_to_while_it_may_be_brought_back(
     assert request_run("b") == run
     monkeypatch.setattr(remote, "TIME_TO_COME_BACK", timedelta(0))
     assert request_run("b") != run
-
-
-def test_other_work_that_ends_moves_nobody_to_another_run(request_run: Request) -> None:
-    first, other = request_run("c"), request_run("d")
-    assert first != other
-    end(other, Failed())
-    assert request_run("c") == first
-    end(first, Failed())
-    assert request_run("c") not in {first, other}
 
 
 @pytest.mark.parametrize("deleted", [0, 1])

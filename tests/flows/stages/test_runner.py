@@ -15,7 +15,7 @@ from prefect.serializers import JSONSerializer
 
 from flows.runtime.stores import open_store
 from flows.stages import runner
-from flows.stages.runner import Session, Stage, WorkDue, begin_work, only_reuse, run_stage
+from flows.stages.runner import Session, Stage, WorkDue, only_reuse, run_stage
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
@@ -83,12 +83,6 @@ def test_a_stage_that_is_not_there_or_damaged_is_work(stage: Stage, config: Conf
         run_stage(stage, Session(config))
 
 
-def test_to_make_it_again_is_work(stage: Stage, config: Config, storage: Path) -> None:
-    finish(stage, config, storage)
-    with only_reuse(), pytest.raises(WorkDue):
-        run_stage(stage, Session(config, fresh="again"))
-
-
 def test_a_stage_for_which_the_disk_has_no_room_does_not_begin(
     stage: Stage, config: Config, storage: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,12 +113,6 @@ def test_an_artifact_made_while_mlflows_store_is_held_is_not_made_twice(
     made = run_stage(replace(stage, work=work), Session(config))
     again = run_stage(replace(stage, work=held), Session(config))
     assert (again.record.sha256, again.reused) == (made.record.sha256, True)
-
-
-def test_work_is_refused_only_inside_the_block() -> None:
-    with only_reuse(), pytest.raises(WorkDue):
-        begin_work("train")
-    begin_work("train")
 
 
 STAGES = ("plan", "draw", "weigh")

@@ -58,9 +58,9 @@ class Team:
         main(file, Channel(io.StringIO()))
         return DEVICE
 
-    def run_deployment(self, config: Config, deployment: str, request: ChildRequest, parameter: str) -> None:
+    def run_deployment(self, config: Config, deployment: str, request: ChildRequest) -> None:
         """Run the deployment's flow with what it is given, as JSON, as a worker would."""
-        assert (request.what, deployment, parameter) == ("inference", "inference/inference", "child")
+        assert (request.what, deployment) == ("inference", "inference/inference")
         child = ChildRequest.model_validate_json(request.model_dump_json())
         self.requests.append(child)
         state = config.state.model_copy(update={"root": config.state.root / REMOTE_FOLDER})
@@ -72,7 +72,7 @@ class Team:
 
     @property
     def tuned(self) -> Answering:
-        return Answering("tuned", self.world.base, self.world.policy, load_in_4bit=False)
+        return Answering("tuned", self.world.base, self.world.policy)
 
 
 @pytest.fixture
@@ -114,26 +114,6 @@ def test_an_earlier_inference_is_fetched_and_not_repeated_but_for_a_fresh_run(te
     assert (again.reused, again.record.sha256, team.ran) == (False, first.record.sha256, 1)
     team.ask("seed=22", fresh=True)
     assert team.ran == 2
-
-
-@pytest.mark.parametrize(("lost", "seed"), [("a file", 31), ("the record", 32), ("the note", 33)])
-def test_an_incomplete_result_in_the_shared_store_is_requested_again(team: Team, lost: str, seed: int) -> None:
-    first = team.ask(f"seed={seed}")
-    home = {
-        "a file": team.place / "blobs" / "sha256" / first.record.files[ROLLOUTS_FILE],
-        "the record": team.place / "records" / f"{first.record.sha256}.json",
-        "the note": next((team.place / "notes").glob("*.json")),
-    }[lost]
-    home.unlink()
-    home.write_text("{", encoding="utf-8")
-    damaged = open_store(team.world.config()).path(first.record.sha256) / ROLLOUTS_FILE
-    damaged.chmod(0o644)
-    damaged.write_text("altered", encoding="utf-8")
-    again = team.ask(f"seed={seed}")
-    assert again.record.files[ROLLOUTS_FILE] == first.record.files[ROLLOUTS_FILE]
-    assert len(team.requests) == 2
-    # What the other machine still has it leaves once more.
-    assert team.ran == (2 if lost == "the note" else 1)
 
 
 def test_a_worker_with_other_code_refuses(team: Team) -> None:

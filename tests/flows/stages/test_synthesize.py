@@ -6,18 +6,10 @@ import time
 from pathlib import Path
 
 from flows.stages.runner import Session
-from flows.stages.synthesize import (
-    SECONDS_KEPT,
-    _figures,
-    _key_inputs,
-    release_served_prompts,
-    served_prompts,
-)
+from flows.stages.synthesize import SECONDS_KEPT, _key_inputs, release_served_prompts, served_prompts
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.profiles import load_config
 from schemas.tables.prompts import read_prompts
-from schemas.tables.prompts_summary import ParaphraseCounts
-from tests.summaries import PROMPTS_SUMMARY
 from tests.tasks.monitor.logged import PUSH_PROMPT, answer, write_log
 
 ENDPOINT = {"url": "http://127.0.0.1:8000/v1", "model": "tucano"}
@@ -55,17 +47,6 @@ def test_the_prompts_of_logs_decide_and_the_folder_of_the_logs_does_not(tmp_path
     assert one == same != decides(table, logs=tmp_path / "logs")
 
 
-def test_the_page_tells_counts_paraphrases_and_warnings(tmp_path: Path) -> None:
-    paraphrases = ParaphraseCounts(made={"push": 2}, dropped={}, refused_answers={}, failure=None)
-    PROMPTS_SUMMARY.model_copy(update={"paraphrases": paraphrases}).write(tmp_path)
-    assert _figures(tmp_path) == {
-        "prompts push": 3,
-        "prompts churn": 0,
-        "paraphrases push": 2,
-        "warning 1": "fewer than 500 prompts of push (3)",
-    }
-
-
 def config_of(root: Path, *settings: str) -> Config:
     return load_config("local", [f"state.root={root / 'state'}", f"synthesize.logs={root / 'logs'}", *settings])
 
@@ -81,15 +62,6 @@ def found(config: Config, *, fresh: bool = False) -> int:
     table = served_prompts(Session(config, fresh="again" if fresh else None))
     assert table is not None
     return len(read_prompts(table))
-
-
-def test_without_logs_there_is_no_table(tmp_path: Path) -> None:
-    assert served_prompts(Session(load_config("local", [f"state.root={tmp_path}"]))) is None
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_before_anything_was_served_there_is_nothing_to_learn_and_no_error(tmp_path: Path) -> None:
-    assert found(config_of(tmp_path)) == 0
 
 
 def test_a_resumed_run_learns_from_what_it_began_with(tmp_path: Path) -> None:

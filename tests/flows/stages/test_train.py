@@ -12,12 +12,10 @@ from flows.stages.train import (
     NOT_IN_KEY,
     STAGE,
     _remove_all_but_checkpoints,
-    _shares,
     best_seed,
     key_inputs,
     same_checkpoints,
     stage_name,
-    training_seeds,
 )
 from schemas.artifact import ArtifactRecord
 from schemas.config.profiles import load_config
@@ -27,28 +25,23 @@ from schemas.config.train import TrainConfig
 @pytest.mark.parametrize(
     "override",
     [
-        "train.interpreter=/elsewhere/python",
         "train.seeds=[42,123]",
         "workers.concurrent_children=3",
-        "train.save_every=3",
         "train.keep_checkpoints=9",
-        "train.preemption.seconds=9",
         "train.preemption.snapshot_share=0.5",
-        "train.price_per_hour=0.8",
         "train.alarms.patience=50",
         "train.preflight.min_prompts_per_task=1",
         "seed=7",
     ],
 )
-def testkey_inputs_nothing_makes_no_new_policy(override: str) -> None:
+def test_settings_that_decide_nothing_make_no_new_policy(override: str) -> None:
     assert key_inputs(load_config("local", [override]), 42) == key_inputs(load_config("local"), 42)
 
 
 @pytest.mark.parametrize(
-    "override",
-    ["train.max_steps=41", "train.adapter_per_task=true", "train.guided=none", "evaluate.temperature=0.2"],
+    "override", ["train.max_steps=41", "train.adapter_per_task=true", "train.guided=none", "evaluate.temperature=0.2"]
 )
-def testkey_inputs_something_makes_a_new_one(override: str) -> None:
+def test_settings_that_decide_something_make_a_new_one(override: str) -> None:
     assert key_inputs(load_config("local", [override]), 42) != key_inputs(load_config("local"), 42)
     assert key_inputs(load_config("local"), 42) != key_inputs(load_config("local"), 43)
 
@@ -89,11 +82,6 @@ def test_a_seed_has_the_same_key_alone_as_among_others() -> None:
     assert (alone.name, among.name) == ("train", "train-seed42")
     assert among.key == alone.key == stage_key(STAGE, ("schemas",), "config", {})
     assert _stage(among.name, None).key != among.key
-
-
-def test_a_policy_is_trained_with_each_seed_and_with_the_runs_own_where_none_is_named() -> None:
-    assert training_seeds(load_config("local", ["seed=5"])) == (5,)
-    assert training_seeds(load_config("local", ["seed=5", "train.seeds=[42,123]"])) == (42, 123)
 
 
 def _policy(folder: Path, rewards: dict[int, float], chosen: int) -> StageResult:
@@ -140,12 +128,3 @@ def test_files_of_an_earlier_process_are_removed_but_for_its_checkpoints(tmp_pat
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [checkpoint]
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoints"]
     _remove_all_but_checkpoints(tmp_path / "absent")
-
-
-def test_trainings_share_one_progress_in_which_each_counts_the_same() -> None:
-    seen: list[tuple[int, int, str]] = []
-    shares = _shares(lambda *report: seen.append(report), ["push", "churn"], 40)
-    shares["push"](10, 40, "reward 0.1")
-    shares["churn"](1, 2, "reward 0.2")
-    shares["push"](40, 40, "reward 0.3")
-    assert seen == [(10, 80, "push: reward 0.1"), (30, 80, "churn: reward 0.2"), (60, 80, "push: reward 0.3")]

@@ -74,31 +74,6 @@ def _page(run: Any, seconds: float, **named: Any) -> TrainingPage:
     return TrainingPage(run, "train-seed5", TrainingArtifact(), seconds_between_writes=seconds, **named)
 
 
-def test_all_that_came_since_the_last_write_is_written_at_once_and_the_rest_at_the_end() -> None:
-    run = Recording()
-    with _page(run, NEVER) as page:
-        for step in range(1, 4):
-            page.metrics(step, {"loss": step / 2})
-        assert run.writes == []
-    assert run.writes == [[(1, {"loss": 0.5}), (2, {"loss": 1.0}), (3, {"loss": 1.5})]]
-
-
-def test_metrics_are_written_while_it_trains() -> None:
-    run = Recording()
-    with _page(run, SOON) as page:
-        page.metrics(1, {"loss": 0.5})
-        assert run.tried.wait(10)
-    assert run.steps == [1]
-
-
-def test_a_training_that_fails_keeps_its_metrics() -> None:
-    run = Recording()
-    with pytest.raises(InputError, match="out of memory"), _page(run, NEVER) as page:
-        page.metrics(1, {"loss": 0.5})
-        raise InputError("out of memory")
-    assert run.steps == [1]
-
-
 @pytest.mark.integration
 def test_the_child_does_not_wait_for_a_parent_whose_mlflow_is_slow(tmp_path: Path) -> None:
     """100 steps of 5 kB are eight times what the pipe holds: a parent that wrote before it read on would take 20 s."""
@@ -107,21 +82,6 @@ def test_the_child_does_not_wait_for_a_parent_whose_mlflow_is_slow(tmp_path: Pat
         run_child(MODULE, Request(do="steps"), tmp_path, interpreter=None, progress=silent, metrics=page.metrics)
     assert run.steps == list(range(100))
     assert float((tmp_path / "seconds").read_text(encoding="utf-8")) < 5.0
-
-
-def test_several_children_may_report_at_once() -> None:
-    def report(steps: range) -> None:
-        for step in steps:
-            page.metrics(step, {})
-
-    run = Recording()
-    with _page(run, SOON) as page:
-        threads = [threading.Thread(target=report, args=(range(first, first + 200),)) for first in (0, 200, 400)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert sorted(run.steps) == list(range(600))
 
 
 def test_metrics_that_mlflow_did_not_take_are_kept_in_order_and_said_once(said: list[str]) -> None:

@@ -58,26 +58,11 @@ body = { chat_template_kwargs = { enable_thinking = true }, reasoning_effort = "
         ),
     ],
 )
-def test_what_a_rival_may_not_be_is_said_in_a_sentence(tables: list[str], said: str) -> None:
+def test_an_invalid_rival_is_refused_in_a_sentence(tables: list[str], said: str) -> None:
     with pytest.raises(InputError) as caught:
         rivals(*tables)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_the_old_key_is_refused_with_its_new_form() -> None:
-    with pytest.raises(InputError) as caught:
-        load_config("local", ["evaluate.rival.url=http://127.0.0.1:9/v1", "evaluate.rival.model=m"])
-    assert str(caught.value) == (
-        "profile 'local': evaluate: rival is the list rivals now; write [[evaluate.rivals]] with a name of its own "
-        "above the same fields"
-    )
-
-
-def test_a_key_in_the_wrong_place_is_not_repeated() -> None:
-    with pytest.raises(InputError) as caught:
-        rivals(f'name = "large", key_variable = "sk-very-secret", {ENDPOINT}')
-    assert "sk-very" not in str(caught.value)
 
 
 def test_a_floor_that_is_given_replaces_its_task_alone_and_an_unknown_metric_is_named() -> None:

@@ -57,6 +57,11 @@ def test_a_wrong_name_is_one_sentence_with_the_nearest(tmp_path: Path, old: str,
     assert words in read(tmp_path, MAP.replace(old, new, 1))
 
 
+def test_a_map_of_an_older_version_names_the_command_that_writes_one(tmp_path: Path) -> None:
+    for older in (MAP.replace("table =", "kind =", 1), f"version = 1\n{MAP}"):
+        assert read(tmp_path, older).endswith("correct it, or write the map again with `tucano init FILES`")
+
+
 def test_a_table_comes_from_one_file(tmp_path: Path) -> None:
     assert "table orders is there 2 times" in read(tmp_path, MAP + MAP[MAP.index("[[tables]]") :])
 

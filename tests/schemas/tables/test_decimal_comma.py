@@ -57,7 +57,7 @@ def test_one_number_tells_how_the_others_are_written(
         (("12 5",), "row 2 is no number"),
     ],
 )
-def test_what_reads_in_two_ways_or_none_is_refused_by_row(texts: tuple[str, ...], fault: str) -> None:
+def test_ambiguous_numbers_are_refused_by_row(texts: tuple[str, ...], fault: str) -> None:
     with pytest.raises(InputError, match=rf"\Aloja\.csv: column 3: {re.escape(fault)}"):
         read(*texts)
 

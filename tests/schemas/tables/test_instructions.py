@@ -18,12 +18,6 @@ def _read(line: Any) -> Instruction:
     return Instruction.model_validate_json(json.dumps(line), strict=True)
 
 
-@pytest.mark.parametrize("system", [{}, {"system": None}, {"system": ""}])
-def test_a_system_prompt_may_be_left_out(system: dict[str, Any]) -> None:
-    found = _read({**system, "prompt": "Quem é você?", "completion": "Sou um modelo.", "source": "x", "id": 7})
-    assert found.model_dump() == {"system": "", "prompt": "Quem é você?", "completion": "Sou um modelo."}
-
-
 def test_the_chat_form_is_the_same_instruction() -> None:
     plain = {"prompt": "Quem é você?", "completion": "Sou um modelo."}
     assert _read({"messages": [QUESTION, ANSWER], "id": 7}) == _read(plain)
@@ -38,17 +32,11 @@ def test_the_chat_form_is_the_same_instruction() -> None:
     [
         ({"messages": [QUESTION, ANSWER, QUESTION, ANSWER]}, "messages must be one user turn and one assistant turn"),
         ({"messages": [ANSWER, QUESTION]}, "messages must be one user turn and one assistant turn"),
-        ({"messages": [SYSTEM, QUESTION]}, "messages must be one user turn and one assistant turn"),
         ({"messages": ["Quem é você?", "Sou um modelo."]}, "messages must be one user turn and one assistant turn"),
         ({"messages": [{"role": ["user"]}, ANSWER]}, "messages must be one user turn and one assistant turn"),
-        ({"messages": "Quem é você?"}, "messages must be one user turn and one assistant turn"),
-        ({"messages": [{"role": "user"}, ANSWER]}, "prompt: Input should be a valid string"),
         ({"prompt": "Quem é você?"}, "completion is missing"),
         ({"prompt": " \n", "completion": "Sou um modelo."}, "prompt: String should match"),
-        ({"prompt": "Quem é você?", "completion": ""}, "completion: String should match"),
         ({"prompt": "Quem é você?", "completion": ["Sou um modelo."]}, "completion: Input should be a valid string"),
-        ({"system": 3, "prompt": "Quem é você?", "completion": "Sou um modelo."}, "system: Input should be a valid"),
-        (["Quem é você?"], "Input should be an object"),
     ],
 )
 def test_a_line_that_is_no_instruction_is_refused_without_its_words(line: Any, said: str) -> None:

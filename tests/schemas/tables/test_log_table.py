@@ -53,53 +53,23 @@ def test_times_of_every_zone_are_in_utc(tmp_path: Path) -> None:
     assert "host" not in table.columns
 
 
-def test_a_reference_may_hold_more_than_is_asked_for(tmp_path: Path) -> None:
-    reference = {"product": None, "offer": None, "x": nested(99)}
-    table = read_production_logs(write(tmp_path / "log.jsonl", line(1, reference=reference)))
-    assert read_production_logs(parquet(tmp_path / "log.parquet", table)).equals(table)
-
-
-def test_a_prompt_may_be_asked_again(tmp_path: Path) -> None:
-    lines = [line(1), line(2, prompt_id="p1", prompt="Crie um push 1")]
-    assert read_production_logs(write(tmp_path / "log.jsonl", *lines)).height == 2
-
-
 @pytest.mark.parametrize(
     ("values", "words"),
     [
         ({"time": "2026-01-31T23:59:59"}, "line 2: time"),
         ({"time": "0001-01-01T00:00:00+14:00"}, "line 2: time: must be a time that UTC has too"),
-        ({"time": "9999-12-31T23:59:59-12:00"}, "line 2: time: must be a time that UTC has too"),
         ({"time": "0001-01-01T00:00:00Z"}, "line 2: time: must not be before 1970"),
         ({"reference": {"product": None, "offer": None, "n": float("nan")}}, "line 2: reference of push: a number"),
         ({"reference": {"product": None, "offer": None, "n": 10**400}}, "line 2: reference of push: a number"),
-        ({"latency_ms": "812"}, "line 2: latency_ms"),
         ({"task": "poesia"}, "line 2: task"),
-        ({"cost": float("nan")}, "line 2: cost"),
         ({"cost": 1e308}, "line 2: cost: Input should be less than or equal to 1000000"),
-        ({"latency_ms": 1e308}, "line 2: latency_ms: Input should be less than or equal to 1000000000"),
         ({"reference": {"product": None, "offer": None, "x": nested(100)}}, "line 2: reference of push: nested more"),
-        ({"reference": {"product": None, "offer": None, "x": nested(400)}}, "line 2: Invalid JSON: recursion limit"),
         ({"reference": {"product": "vaso"}}, "line 2: reference of push: offer is missing"),
         ({"prompt_id": "p1"}, "row 2: not true: one prompt for each prompt id"),
     ],
 )
 def test_the_line_that_is_faulty_is_named(tmp_path: Path, values: dict[str, Any], words: str) -> None:
     assert words in message(write(tmp_path / "log.jsonl", line(1), line(2, **values), line(3)))
-
-
-@pytest.mark.parametrize("name", ["time", "task", "prompt", "completion", "latency_ms"])
-def test_a_field_that_a_days_figures_need_is_missed(tmp_path: Path, name: str) -> None:
-    faulty = line(2)
-    del faulty[name]
-    assert f"line 2: {name} is missing" in message(write(tmp_path / "log.jsonl", line(1), faulty))
-
-
-def test_what_nobody_logged_is_unknown(tmp_path: Path) -> None:
-    few = {name: value for name, value in line().items() if name not in {"request_id", "prompt_id", "model_version"}}
-    table = read_production_logs(write(tmp_path / "log.jsonl", few, {**few, "prompt": "Crie outro"}))
-    for name in ("request_id", "prompt_id", "model_version", "cost", "reference"):
-        assert table[name].to_list() == [None, None]
 
 
 def parquet(path: Path, table: pl.DataFrame) -> Path:
@@ -125,12 +95,9 @@ def test_a_parquet_file_holds_the_same_as_json_lines(tmp_path: Path) -> None:
     ("change", "words"),
     [
         (pl.col("time").dt.replace_time_zone(None), "write times with their zone"),
-        (pl.lit("x").alias("latency_ms"), "column latency_ms fails dtype"),
-        (pl.lit(float("nan")).alias("latency_ms"), "latency_ms fails in_range"),
-        (pl.lit(float("nan")).alias("cost"), "cost fails in_range"),
-        (pl.lit(1e308).alias("cost"), "cost fails in_range"),
+        (pl.lit("x").alias("latency_ms"), "row 1: latency_ms: Input should be a valid number"),
+        (pl.lit(float("nan")).alias("cost"), "row 1: cost: Input should be"),
         (pl.lit("{").alias("reference"), "row 1: reference is no JSON"),
-        (pl.lit("[1]").alias("reference"), "row 1: reference of push"),
         (pl.lit('{"product": null, "offer": null, "n": NaN}').alias("reference"), "row 1: reference is no JSON"),
         (pl.lit("[" * 100_000).alias("reference"), "row 1: reference is no JSON"),
         *(
@@ -140,22 +107,13 @@ def test_a_parquet_file_holds_the_same_as_json_lines(tmp_path: Path) -> None:
             )
             for depth in (100, 300, 900)
         ),
-        (pl.col("time").dt.offset_by("20000y"), "column time holds years before 1970 or after 9999"),
         (pl.col("time").dt.offset_by("-1000y"), "column time holds years before 1970 or after 9999"),
-        (pl.lit(None, pl.String).alias("completion"), "completion is empty"),
+        (pl.lit(None, pl.String).alias("completion"), "row 1: completion: Input should be"),
     ],
 )
 def test_a_faulty_parquet_file_is_reported_as_lines_are(tmp_path: Path, change: pl.Expr, words: str) -> None:
     table = read_production_logs(write(tmp_path / "log.jsonl", line(1), line(2)))
     assert words in message(parquet(tmp_path / "log.parquet", table.with_columns(change)))
-
-
-def test_a_parquet_file_without_a_column_or_a_row_is_reported(tmp_path: Path) -> None:
-    table = read_production_logs(write(tmp_path / "log.jsonl", line(1)))
-    assert "lacks the column latency_ms" in message(parquet(tmp_path / "log.parquet", table.drop("latency_ms")))
-    assert "is empty" in message(parquet(tmp_path / "log.parquet", table.clear()))
-    (tmp_path / "log.parquet").write_bytes(b"PAR1 but no more")
-    assert "cannot be read as parquet" in message(tmp_path / "log.parquet")
 
 
 def test_no_message_repeats_what_a_shopper_wrote(tmp_path: Path) -> None:
@@ -174,12 +132,3 @@ def test_the_first_bytes_of_a_log_are_read_as_far_as_they_go(tmp_path: Path) -> 
     size = len(path.read_bytes().splitlines(keepends=True)[0])
     with pytest.raises(InputError, match=f"^production log {path}: line 1: task"):
         read_production_logs(broken, size)
-
-
-def test_files_that_are_no_log_are_reported(tmp_path: Path) -> None:
-    assert "cannot be read" in message(tmp_path / "absent.jsonl")
-    (tmp_path / "empty.jsonl").write_bytes(b"")
-    assert "is empty" in message(tmp_path / "empty.jsonl")
-    path = write(tmp_path / "log.jsonl", line(1, completion="promoção"), line(2))
-    path.write_bytes(path.read_bytes().replace("ç".encode(), "ç".encode("latin-1")))
-    assert "line 1: byte" in message(path)

@@ -6,9 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from schemas.references import check_reference
 from schemas.tables.prompt_checks import MOST_NESTED, ids_that_fit, reference_fits, references_that_fit
 from schemas.tables.prompts import COLUMNS, canonical_json, content_id
 from schemas.tasks import TASK_NAMES
@@ -60,41 +58,11 @@ def test_an_id_of_a_text_that_is_not_canonical_does_not_hold() -> None:
     assert ids_that_fit(table_of((identity, "sql_qa", "s", "p", spaced))).to_list() == [False]
 
 
-@given(st.sampled_from(TASK_NAMES), REFERENCES)
-def test_references_fit_exactly_where_the_documents_say_so(task: Any, reference: dict[str, Any]) -> None:
-    try:
-        check_reference(task, reference)
-        fits = True
-    except ValidationError:
-        fits = False
-    texts = canonical_json(reference), json.dumps(reference)
-    assert references_that_fit(table_of(*((None, task, None, None, text) for text in texts))).to_list() == [fits] * 2
-
-
 @pytest.mark.parametrize("text", [None, "", "{", "[]", '{"sql":"a"} x', '{"sql":"a\nb"}', '{"sql":"\\ud800"}', "1e999"])
-def test_what_is_no_object_fits_no_task_and_has_no_id(text: str | None) -> None:
+def test_a_text_that_is_no_object_fits_no_task_and_has_no_id(text: str | None) -> None:
     table = table_of(*(("0" * 64, task, "s", "p", text) for task in (*TASK_NAMES, "poetry", None)))
     assert not references_that_fit(table).any()
     assert not ids_that_fit(table).any()
-
-
-@pytest.mark.parametrize("part", range(5))
-def test_a_null_is_never_an_error(part: int) -> None:
-    row: list[str | None] = ["0" * 64, "sql_qa", "s", "p", '{"sql":"SELECT 1"}']
-    row[part] = None
-    assert references_that_fit(table_of(tuple(row))).to_list() == [part != 4]
-    assert ids_that_fit(table_of(tuple(row))).to_list() == [False]
-
-
-def test_each_row_is_judged_by_itself() -> None:
-    texts = ['{"sql":"a"}', "{", '{"sql": "a"}', '{"sql":null}', '{"sql":1}', '{"sql":"a"}']
-    table = table_of(*((None, "sql_qa", "s", "p", text) for text in texts))
-    assert references_that_fit(table).to_list() == [True, False, True, True, False, True]
-
-
-def test_no_rows_are_no_verdicts() -> None:
-    assert references_that_fit(table_of()).is_empty()
-    assert ids_that_fit(table_of()).is_empty()
 
 
 @pytest.mark.parametrize(("levels", "fits"), [(MOST_NESTED - 1, True), (MOST_NESTED, False), (700, False)])

@@ -3,16 +3,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from schemas.errors import InputError
 from schemas.tables.parquet import ROWS_PER_GROUP
 from schemas.tables.prompts import (
     PromptRow,
-    canonical_json,
     content_id,
     open_prompt_table,
     read_prompt_table,
@@ -20,12 +16,6 @@ from schemas.tables.prompts import (
     scan_prompt_table,
 )
 from tests.prompt_tables import damage, prompt_table, write_prompts
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
 
 
 def row(prompt: str = "Quantos pedidos?", **reference: Any) -> PromptRow:
@@ -52,16 +42,6 @@ def test_rows_written_one_by_one_are_the_same_table(tmp_path: Path, count: int) 
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
-def test_few_rows_are_in_memory_at_once(tmp_path: Path) -> None:
-    with open_prompt_table(tmp_path / "prompts.parquet") as table:
-        sizes = []
-        for number in range(2 * ROWS_PER_GROUP + 5):
-            table.add(row(str(number)))
-            sizes.append((tmp_path / "prompts.parquet").stat().st_size)
-    assert sizes[ROWS_PER_GROUP + 5] > 0
-    assert pq.ParquetFile(tmp_path / "prompts.parquet").num_row_groups == 3
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's device that is always full")
 def test_a_full_disk_is_an_error_of_the_system_row_by_row_too() -> None:
     with pytest.raises(OSError, match="No space left"), open_prompt_table(Path("/dev/full")) as table:
@@ -69,33 +49,11 @@ def test_a_full_disk_is_an_error_of_the_system_row_by_row_too() -> None:
             table.add(row(str(number)))
 
 
-@given(st.dictionaries(st.text(), JSON, min_size=2, max_size=4))
-def test_the_identity_does_not_depend_on_the_order_of_keys(reference: dict[str, Any]) -> None:
-    reversed_keys = dict(reversed(reference.items()))
-    assert content_id("push", "s", "p", reference) == content_id("push", "s", "p", reversed_keys)
-
-
 @pytest.mark.parametrize("part", range(4))
 def test_the_identity_depends_on_every_part(part: int) -> None:
     contents: list[list[Any]] = [["push", "s", "p", {"offer": 1}], ["push", "s", "p", {"offer": 1}]]
     contents[1][part] = {"offer": 2} if part == 3 else "another"
     assert content_id(*contents[0]) != content_id(*contents[1])
-
-
-def test_canonical_json_refuses_what_is_no_number() -> None:
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        canonical_json({"price": float("nan")})
-
-
-def test_a_missing_file_names_the_command_that_makes_it(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="tucano synthesize"):
-        read_prompts(tmp_path / "prompts.parquet")
-
-
-def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
-    (tmp_path / "prompts.parquet").write_text("prompt_id,task\n")
-    with pytest.raises(InputError, match=r"prompts\.parquet cannot be read as parquet"):
-        read_prompts(tmp_path / "prompts.parquet")
 
 
 def test_a_file_whose_rows_are_damaged_is_named(tmp_path: Path) -> None:

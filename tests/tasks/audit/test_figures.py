@@ -11,8 +11,7 @@ from schemas.config.config import AuditConfig
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.audit import figures
-from tasks.audit.disagreements import ScoredCompletion
-from tasks.audit.sheet import ScoredItem
+from tasks.audit.sheet import ScoredCompletion, ScoredItem
 from tasks.audit.statistics import measure
 
 CONFIG = AuditConfig(min_rho=0.81, min_rho_low=0.62)
@@ -72,41 +71,6 @@ def test_every_completion_has_a_point_among_those_of_its_stratum() -> None:
         assert words in svg
 
 
-def test_points_of_equal_score_and_reward_do_not_hide_each_other() -> None:
-    svg = drawn([judged(5 * number, "random", 0.5) for number in range(9)])
-    places = re.findall(r'<use xlink:href="#\w+" x="([\d.]+)" y="([\d.]+)"', svg)
-    assert len({x for x, _ in places[:9]}) == 9
-    assert len({y for _, y in places[:9]}) == 1
-
-
-def test_thresholds_are_those_of_the_configuration() -> None:
-    svg = drawn([judged(number, "random", number / 10) for number in range(10)])
-    assert "rho from 0.81" in svg
-    assert "lower end from 0.62" in svg
-
-
-def test_what_has_no_rho_is_said_in_words() -> None:
-    svg = drawn([judged(number, "written", 0.5) for number in range(10)])
-    assert "unknown: too few, or constant" in svg
-
-
-def test_history_has_a_panel_for_each_task_that_was_audited() -> None:
-    audits = [(3, record(push=0.5)), (4, record(push=None, churn=0.9)), (5, record(push=-0.9, churn=0.8))]
-    svg = figures.history(audits, CONFIG)
-    assert ">push<" in svg
-    assert ">churn<" in svg
-    assert ">sentiment<" not in svg
-    for number in (3, 4, 5):
-        assert f">{number}<" in svg
-
-
 def test_same_numbers_same_bytes() -> None:
     rows = [judged(number, "random", number / 10) for number in range(10)]
     assert drawn(rows) == drawn(rows)
-    assert figures.history([(1, record(push=0.5))], CONFIG) == figures.history([(1, record(push=0.5))], CONFIG)
-
-
-def test_figure_has_no_date_and_no_address_but_the_names_of_formats() -> None:
-    svg = drawn([judged(number, "random", number / 10) for number in range(10)])
-    assert set(re.findall(r"https?://[^\"<]+", svg)) == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
-    assert svg.startswith('<svg role="img" aria-label="reward against score')

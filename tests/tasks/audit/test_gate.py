@@ -6,7 +6,7 @@ import pytest
 
 from schemas.config.config import AuditConfig
 from schemas.documents import RaterKind
-from tasks.audit.gate import AuditVerdict, Objection, Probe, TaskAudit, decide, judge
+from tasks.audit.gate import AuditVerdict, Probe, TaskAudit, decide, judge
 from tasks.audit.statistics import Agreement, Correlation
 
 CONFIG = AuditConfig(require_human=False)
@@ -45,19 +45,6 @@ def checks(
     agreement: Agreement = GOOD, probes: Mapping[str, Probe] = PASSED, config: AuditConfig = CONFIG
 ) -> list[str]:
     return [objection.check for objection in audit(agreement, probes, config).objections]
-
-
-def test_passes_what_agrees_and_names_the_lowest_rho() -> None:
-    tasks = {"push": audit(), "churn": judge("churn", found(rho=0.75), PASSED, CONFIG), "insights": audit()}
-    gate = decide(tasks, [], ["rubric"], CONFIG)  # type: ignore[arg-type]
-    assert gate.passed
-    assert gate.objections == ()
-    assert audit().verdict == "agrees"
-    assert gate.reasons == (
-        "every task's rho is at least 0.7 and its lower bound at least 0.5",
-        "the lowest is churn's, 0.75",
-        "every probe is scored as it must be",
-    )
 
 
 ALONE: list[tuple[Agreement, dict[str, Probe], str, AuditVerdict, str]] = [
@@ -199,22 +186,6 @@ def test_thresholds_are_those_of_the_configuration(changes: dict[str, Any], agre
     assert len(checks(agreement, config=CONFIG.model_copy(update=changes))) == 1
 
 
-def test_a_laxer_configuration_lets_more_pass() -> None:
-    lax = CONFIG.model_copy(update={"max_worst_in_top_quartile": 2, "min_rho": 0.1, "min_rho_low": -1.0})
-    assert checks(found(worst_in_top_quartile=2, rho=0.1, bca=(-0.2, 0.4)), config=lax) == []
-
-
-def test_too_few_scores_are_a_no_however_well_they_agree() -> None:
-    perfect = found(n=12, rho=1.0, bonett_wright=(1.0, 1.0), bca=None)
-    assert audit(perfect).verdict == "too few scores"
-    assert not decide({"push": audit(perfect)}, [], ["human"], CONFIG).passed
-
-
-def test_a_random_half_that_says_otherwise_keeps_nothing_shut() -> None:
-    assert checks(found(random_half=Correlation(20, 0.1, (-0.3, 0.5), None))) == []
-    assert checks(found(random_half=Correlation(0, None, None, None))) == []
-
-
 def test_the_gravest_finding_is_the_verdict() -> None:
     agreement, probes = found(n=39, rho=0.6, bca=(0.4, 0.8), alpha=0.2, overlap=20), FAILED
     verdicts = [audit(agreement, probes).verdict]
@@ -228,30 +199,6 @@ def test_the_gravest_finding_is_the_verdict() -> None:
     agreement = replace(agreement, overall=replace(agreement.overall, bca=(0.6, 0.9)))
     verdicts.append(audit(agreement).verdict)
     assert verdicts == ["rubric broken", "probe failed", "too few scores", "disagrees", "uncertain", "agrees"]
-
-
-def test_every_objection_is_said() -> None:
-    everything = found(
-        n=10,
-        rho=0.2,
-        bca=(-0.1, 0.5),
-        alpha=0.1,
-        overlap=20,
-        worst_in_top_quartile=1,
-        best_without_reward=2,
-        constant_groups=10,
-    )
-    failed = {name: Probe(False, "no") for name in PASSED}
-    expected = [
-        *("scores", "alpha", "rho", "rho_low", "worst_in_top_quartile", "best_without_reward", "constant_groups"),
-        *("probe:empty", "probe:refusal"),
-    ]
-    assert checks(everything, failed) == expected
-    tasks = {"push": audit(everything, failed), "churn": judge("churn", everything, failed, CONFIG)}
-    gate = decide(tasks, ["insights"], ["rubric", "model"], AuditConfig(require_human=True))  # type: ignore[arg-type]
-    assert [objection.check for objection in gate.objections] == [*expected, *expected, "unscored", "human"]
-    assert len(gate.reasons) == len(gate.objections)
-    assert {objection.task for objection in gate.objections} == {"push", "churn", "insights", None}
 
 
 def test_refuses_a_task_that_nobody_scored() -> None:
@@ -277,17 +224,6 @@ def test_people_can_be_demanded(kinds: list[RaterKind], refusal: str | None) -> 
     assert decide({"push": audit()}, [], kinds, CONFIG).passed
 
 
-def test_an_objection_is_written_with_its_task() -> None:
-    assert str(Objection("rho", "rho is low", "push")) == "push: rho is low"
-    assert str(Objection("human", "nobody is human")) == "nobody is human"
-
-
-def test_rewards_that_run_backwards_within_a_prompt_are_refused() -> None:
-    assert checks(found(within_prompt_rho=-0.01)) == ["within_prompt"]
-    assert checks(found(within_prompt_rho=0.0)) == []
-    assert checks(found(within_prompt_rho=None)) == []
-
-
 def test_a_reward_that_is_no_number_is_refused() -> None:
     assert checks(found(no_numbers=1)) == ["no_numbers"]
 
@@ -296,9 +232,3 @@ def test_nothing_scored_is_no_permission() -> None:
     gate = decide({}, [], [], CONFIG)
     assert not gate.passed
     assert gate.reasons == ("no completion is scored at all",)
-
-
-def test_what_was_not_measured_is_said() -> None:
-    gate = decide({"push": audit(found(prompt_groups=0))}, [], ["rubric"], CONFIG)
-    assert gate.passed
-    assert "push: no prompt has several completions" in gate.reasons[-1]

@@ -1,7 +1,5 @@
 """What a rater scores is in the sheet at once and nothing else is changed, and what comes next is never a surprise."""
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,9 +11,8 @@ from hypothesis import strategies as st
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES
-from tasks.audit.labelling import Labelling, RaterView
-from tasks.audit.rubrics import general_rubric, task_rubric
-from tasks.audit.sheet import Row, as_row, read_rows, read_scored_sheet, write_rows
+from tasks.audit.labelling import Labelling, RaterView, general_rubric, task_rubric
+from tasks.audit.sheet import Row, as_row, read_rows, write_rows
 
 ROLLOUTS = tuple(
     Rollout(prompt_id=f"{task}-{prompt}", task=task, prompt=f"pedido {prompt}", completion=f"{task} {prompt}.{answer}")
@@ -64,31 +61,6 @@ def test_the_first_score_fills_the_blank_row_and_changes_nothing_else(sheet: Pat
     Labelling(sheet, "ana").score(4)
     filled: Row = {**before[0], "human_score": "4", "rater": "ana", "rater_kind": "human", "notes": ""}
     assert read_rows(sheet) == (filled, *before[1:])
-
-
-def test_another_raters_score_stands_right_behind(sheet: Path) -> None:
-    Labelling(sheet, "ana").score(4)
-    Labelling(sheet, "bia").score(2)
-    Labelling(sheet, "caio").score(1)
-    assert [(row["completion"], row["rater"], row["human_score"]) for row in read_rows(sheet)[:4]] == [
-        (COMPLETIONS[0], "ana", "4"),
-        (COMPLETIONS[0], "bia", "2"),
-        (COMPLETIONS[0], "caio", "1"),
-        (COMPLETIONS[1], "", ""),
-    ]
-
-
-def test_what_was_scored_is_a_sheet_that_the_audit_reads(sheet: Path) -> None:
-    score_all(Labelling(sheet, "ana"), 4)
-    score_all(Labelling(sheet, "bia"), 5)
-    read = read_scored_sheet(sheet, ROLLOUTS, ("ana", "bia"))
-    assert [item.scores for item in read.items] == [{"ana": 4, "bia": 5}] * len(ROLLOUTS)
-    assert read.rater_kinds == {"ana": "human", "bia": "human"}
-
-
-def test_completions_come_in_the_sheets_order(sheet: Path) -> None:
-    edit(sheet, lambda rows: rows.reverse())
-    assert score_all(Labelling(sheet, "ana")) == COMPLETIONS[::-1]
 
 
 def test_who_starts_again_goes_on(sheet: Path) -> None:
@@ -153,23 +125,6 @@ def test_undo_leads_back_the_way_that_was_gone(acts: Sequence[str]) -> None:
             assert (labelling.current, labelling.left, sheet.read_bytes()) == path[-1]
 
 
-def test_an_undone_first_score_leaves_the_second_raters(sheet: Path) -> None:
-    ana, bia = Labelling(sheet, "ana"), Labelling(sheet, "bia")
-    ana.score(1)
-    bia.score(2)
-    ana.undo()
-    assert scores(sheet) == [(COMPLETIONS[0], "bia", "2")]
-    bia.undo()
-    assert read_rows(sheet) == read_rows(new_sheet(sheet.parent))
-
-
-def test_a_note_is_kept_with_its_score(sheet: Path) -> None:
-    labelling = Labelling(sheet, "ana")
-    labelling.score(2, "=não é só “preço”, né; 1,5")
-    assert read_rows(sheet)[0]["notes"] == "=não é só “preço”, né; 1,5"
-    assert labelling.note == ""
-
-
 def test_a_note_comes_back_with_undo_and_may_be_taken_back(sheet: Path) -> None:
     labelling = Labelling(sheet, "ana", TASK_NAMES[0])
     labelling.score(4, "difícil")
@@ -177,17 +132,6 @@ def test_a_note_comes_back_with_undo_and_may_be_taken_back(sheet: Path) -> None:
     assert (labelling.note, read_rows(sheet)[0]["notes"]) == ("difícil", "")
     labelling.score(4, "")
     assert read_rows(sheet)[0]["notes"] == ""
-
-
-def test_a_note_that_stands_in_the_raters_unscored_row_is_not_lost(sheet: Path) -> None:
-    edit(sheet, lambda rows: rows[0].update(rater="ana", notes="já vi"))
-    labelling = Labelling(sheet, "ana")
-    assert labelling.note == "já vi"
-    labelling.score(2)
-    assert read_rows(sheet)[0]["notes"] == "já vi"
-    assert len(read_rows(sheet)) == len(ROLLOUTS)
-    labelling.undo()
-    assert labelling.note == "já vi"
 
 
 def test_what_a_spreadsheet_changed_meanwhile_stays(sheet: Path) -> None:
@@ -205,41 +149,6 @@ def test_what_the_rater_scored_elsewhere_meanwhile_is_not_asked_again(sheet: Pat
     edit(sheet, lambda rows: rows[1].update(human_score="5", rater="ana", rater_kind="human"))
     labelling.score(1)
     assert now(labelling) == COMPLETIONS[2]
-
-
-def test_two_raters_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
-    sheet = tmp_path / "sheet.csv"
-    many = [
-        Rollout(prompt_id=str(number), task="push", prompt="p", completion=f"resposta {number}") for number in range(60)
-    ]
-    write_rows(sheet, [as_row(rollout, "random") for rollout in many])
-    code = (
-        "import sys; from pathlib import Path; from tasks.audit.labelling import Labelling\n"
-        "labelling = Labelling(Path(sys.argv[1]), sys.argv[2]); print('ready', flush=True); input()\n"
-        "given = 0\nwhile labelling.current: labelling.score(4); given += 1\n"
-        "print(given)"
-    )
-    raters = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(sheet), rater], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for rater in ("ana", "bia", "caio")
-    ]
-    for process in raters:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in raters:
-        assert process.stdin is not None
-        process.stdin.write("\n")
-        process.stdin.flush()
-    # A score that was overwritten would have to be given again.
-    assert [process.communicate()[0] for process in raters] == ["60\n"] * 3
-    assert [process.returncode for process in raters] == [0, 0, 0]
-    rows = read_rows(sheet)
-    assert [row["completion"] for row in rows] == [rollout.completion for rollout in many for _ in range(3)]
-    assert all(
-        {row["rater"] for row in rows[place : place + 3]} == {"ana", "bia", "caio"} for place in range(0, 180, 3)
-    )
 
 
 def test_a_rater_is_shown_nothing_that_could_sway(sheet: Path) -> None:
@@ -260,22 +169,12 @@ def test_a_name_or_an_address_is_refused_and_not_repeated(sheet: Path, rater: st
     assert not rater or rater not in str(refused.value).replace("a pseudonym", "")
 
 
-@pytest.mark.parametrize("rater", ["a", "r1", "rater-1", "7", "a" * 31])
-def test_a_pseudonym_is_taken(sheet: Path, rater: str) -> None:
-    assert Labelling(sheet, rater).total == len(ROLLOUTS)
-
-
 @pytest.mark.parametrize("kind", ["rubric", "model"])
 def test_the_pseudonym_of_no_person_is_refused(sheet: Path, kind: str) -> None:
     edit(sheet, lambda rows: rows[3].update(human_score="1", rater="robo", rater_kind=kind))
     with pytest.raises(InputError, match=f"rater robo is a {kind} there.*another pseudonym"):
         Labelling(sheet, "robo")
     assert Labelling(sheet, "ana").total == len(ROLLOUTS)
-
-
-def test_a_task_that_the_sheet_has_not_is_named(sheet: Path) -> None:
-    with pytest.raises(InputError, match="has no completion of churn; it has extraction, sql_qa"):
-        Labelling(sheet, "ana", "churn")
 
 
 def test_a_sheet_that_vanished_is_named_and_nothing_is_forgotten(sheet: Path) -> None:

@@ -9,7 +9,7 @@ from schemas.documents import Rollout, SheetItem
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
 from schemas.progress import silent
-from tasks.audit.new_sheet import make_sheet
+from tasks.audit.sampling import make_sheet
 from tasks.audit.sheet import MOST_CHARACTERS, is_scored, match_rollouts, read_rows
 from tasks.audit.stage import shipped_files
 
@@ -52,8 +52,3 @@ def test_completions_that_no_cell_holds_are_counted(tmp_path: Path) -> None:
         make_sheet(
             written(tmp_path / "long.jsonl", [long]), "grounded", AUDIT_FOLDER, 10, 1, tmp_path / "2.csv", silent
         )
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"sheet .*absent/sheet\.csv cannot be written"):
-        make_sheet(SHIPPED.rollouts, "grounded", SHIPPED.store, 20, 1, tmp_path / "absent" / "sheet.csv", silent)

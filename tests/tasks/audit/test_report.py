@@ -14,10 +14,9 @@ from schemas.audit_record import AuditedTask, AuditRecord
 from schemas.config.config import AuditConfig
 from schemas.documents import RaterKind, Rollout, ScoredRollout
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.audit.disagreements import ScoredCompletion, worst_disagreements
 from tasks.audit.gate import AuditGate, Objection, Probe, TaskAudit, decide, judge
-from tasks.audit.report import AUDITS_SHOWN, WORST_SHOWN, PastAudit, render, write_page
-from tasks.audit.sheet import ScoredItem
+from tasks.audit.report import PastAudit, render, write_page
+from tasks.audit.sheet import ScoredCompletion, ScoredItem
 from tasks.audit.statistics import measure
 
 pytestmark = pytest.mark.slow
@@ -228,23 +227,6 @@ def test_signs_that_nobody_sees_are_spelled_out(tmp_path: Path, sign: str, shown
     assert f"a{shown}b" in page
 
 
-def test_signs_that_nobody_sees_are_spelled_out_wherever_they_come_from() -> None:
-    sign = "\u202e"
-    text = f"a{sign}"
-    rows = [
-        judged(0, {text: 1}, 0.9, prompt=text, completion=text, note=text, prompt_id=text, stratum=text),
-        judged(1, 5, 0.1),
-    ]
-    page = audited(rows, {text: Probe(False, text)}, {text: "human"}).page([past_audit(1, sign)])
-    assert sign not in page
-    assert page.count(r"\u202e") >= 9
-
-
-def test_lines_and_emoji_stay_as_they_are() -> None:
-    family = "Olá!\n👩\u200d👩\u200d👧 Promoção"
-    assert family in audited([judged(0, 1, 0.9, completion=family), judged(1, 5, 0.1)]).page()
-
-
 def test_page_shows_the_numbers_of_the_audit() -> None:
     of = audited([*agreeing("push"), *agreeing("churn", 24)])
     page = Page(of.page())
@@ -303,103 +285,6 @@ def test_verdict_and_reasons_are_reported() -> None:
     assert "<li>push: rho is low</li>" in page
 
 
-def test_many_reasons_are_all_there() -> None:
-    reasons = tuple(f"reason {number}." for number in range(40))
-    page = replace(audited(agreeing()), gate=AuditGate((Objection("rho", "low"),), reasons)).page()
-    assert "and 28 more reasons" in page
-    assert all(f"<li>{reason}</li>" in page for reason in reasons)
-
-
-@pytest.mark.parametrize(
-    ("raters", "warning"),
-    [
-        ({"regra": "rubric"}, "No person scored this sheet"),
-        ({"modelo": "model", "regra": "rubric"}, "No person scored this sheet"),
-        ({"ana": "human", "regra": "rubric"}, "Not only people scored this sheet"),
-        ({"ana": "human"}, None),
-    ],
-)
-def test_page_says_plainly_who_scored(raters: Mapping[str, RaterKind], warning: str | None) -> None:
-    page = audited(agreeing(), raters=raters).page()
-    reported = [text for text in ("No person scored this sheet", "Not only people scored this sheet") if text in page]
-    assert reported == ([warning] if warning else [])
-
-
-def test_what_is_unknown_is_said() -> None:
-    rows = [judged(number, number % 5 + 1, 0.5, stratum="written") for number in range(10)]
-    page = Page(audited(rows).page())
-    assert page.row("push", "disagrees", "10")[3:7] == ["unknown"] * 4
-    # Where nothing was drawn by the project there is nothing to set apart: neither columns nor a legend.
-    assert "drawn at random" not in page.text
-    assert "chosen otherwise" not in page.text
-    assert "10 completions" in page.text
-    mixed = Page(audited([*rows, *agreeing("churn")]).page())
-    assert mixed.row("push", "disagrees", "10")[5:7] == ["–", "–"]
-    assert "No completion was drawn at random" in mixed.text
-
-
-def test_one_completion_makes_a_page() -> None:
-    page = Page(audited([judged(0, 3, 0.5)]).page())
-    assert page.row("push", "too few scores", "1")[3:5] == ["unknown", "unknown"]
-    assert "both put every completion in the same place" in page.text
-
-
-def test_failed_probes_stand_open_and_passed_ones_are_folded() -> None:
-    probes = {
-        "empty": Probe(True, "at most 0.0"),
-        "prompt_echo": Probe(False, "at most 0.4"),
-        "refusal": Probe(True, "at most 0.1"),
-    }
-    page = audited(agreeing(), probes).page()
-    failed, passed = page.index("at most 0.4</td>"), page.index("at most 0.0</td>")
-    assert page.index("1 of 3 probes failed") < failed < page.index("2 of 3 probes passed") < passed
-    assert page.rindex("<details>", 0, passed) > failed
-    assert "1 of 1 probes passed" in audited(agreeing()).page()
-
-
-def test_the_twenty_worst_are_shown_in_order_with_their_texts() -> None:
-    rows = [judged(number, number % 5 + 1, number * 7 % 31 / 31) for number in range(31)]
-    rows += [judged(number, number % 5 + 1, number * 11 % 17 / 17, "churn") for number in range(17)]
-    worst = worst_disagreements(rows, len(rows))
-    page = audited(rows).page()
-    shown = page[page.index("The 20 worst disagreements") : page.index("<h2>History</h2>")]
-    assert WORST_SHOWN == 20 < len(worst)
-    cases = re.split(r'<div class="case" id="worst-\d+">', shown)[1:]
-    assert len(cases) == WORST_SHOWN
-    for case, text in zip(worst[:WORST_SHOWN], cases, strict=True):
-        assert case.judged.rollout.prompt in text
-        assert case.judged.rollout.completion in text
-        direction = "high" if case.places > 0 else "low"
-        assert f"reward {case.judged.rollout.reward:.3f}: the reward stands too {direction} by" in text
-    assert sorted((case.share for case in worst[:WORST_SHOWN]), reverse=True) == [case.share for case in worst[:20]]
-
-
-def test_a_task_names_its_own_worst_and_leads_to_those_among_the_twenty() -> None:
-    rows = [judged(number, 5 - number // 5, number / 25) for number in range(25)] + agreeing("churn", 12)
-    page = audited(rows).page()
-    section = page[page.index("<h2>churn</h2>") : page.index("The 20 worst disagreements")]
-    worst = worst_disagreements([row for row in rows if row.rollout.task == "churn"], 3)
-    assert len(worst) == 3
-    assert all(case.judged.rollout.completion in section for case in worst)
-    assert '<a href="#worst-1">No. 1 of all</a>' in page[page.index("<h2>push</h2>") : page.index("<h2>churn</h2>")]
-
-
-def test_a_disagreement_shows_scores_notes_and_components() -> None:
-    rows = [*agreeing(), judged(90, {"ana": 1, "bia": 2}, 0.97, note="não é um push")]
-    page = Page(audited(rows, raters={"ana": "human", "bia": "human"}).page())
-    for text in ("score 1.5, reward 0.970", "scores: 1 (ana), 2 (bia)", "não é um push", "good length 0.97"):
-        assert text in page.text
-
-
-def test_long_texts_are_cut_and_the_cut_is_said() -> None:
-    rows = [*agreeing(), judged(90, 1, 0.97, completion="a" * 5_000, prompt="b" * 901, note="c" * 1_000)]
-    page = audited(rows).page()
-    assert "a" * 900 in page
-    assert "a" * 901 not in page
-    for rest in (4_100, 1, 100):
-        assert f"and {rest} more characters" in page
-
-
 def test_history_shows_earlier_audits_beside_this_one_the_newest_first() -> None:
     of = audited(agreeing())
     page = Page(of.page([past_audit(3, "3"), past_audit(9, "9", None, None), past_audit(1, "1")]))
@@ -413,27 +298,8 @@ def test_history_shows_earlier_audits_beside_this_one_the_newest_first() -> None
         ["1", "refused", "2025-01-01 12:30:00 UTC", "v4.2 111111111111", "human, model", "0.61 from 0.43"],
     ]
     assert "No earlier audit" not in page.text
-    assert 'aria-label="rho of each task over the audits"' in of.page([past_audit(1, "1")])
-
-
-def test_first_audit_has_no_history() -> None:
-    page = audited(agreeing()).page()
-    assert "No earlier audit." in page
-    assert "rho of each task over the audits" not in page
-
-
-def test_long_history_is_cut_and_the_cut_is_said() -> None:
-    page = Page(audited(agreeing()).page([past_audit(day, "1") for day in range(1, 26)]))
-    numbers = [row[0] for row in page.rows if len(row) == 6 and row[0].isdigit()]
-    assert numbers == [str(number) for number in range(26, 26 - AUDITS_SHOWN, -1)]
-    assert "and 6 older audits" in page.text
 
 
 def test_same_audit_same_bytes() -> None:
     past = [past_audit(1, "1"), past_audit(2, "2")]
     assert audited(agreeing()).page(past) == audited(agreeing()).page(past[::-1])
-
-
-def test_five_hundred_completions_make_a_page_that_a_browser_opens() -> None:
-    rows = [row for task in TASK_NAMES for row in agreeing(task, 84)]
-    assert len(audited(rows).page().encode()) < 1_000_000

@@ -2,7 +2,6 @@ import random
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import groupby
 from statistics import fmean
 
 import pytest
@@ -71,35 +70,6 @@ def test_same_seed_same_rows() -> None:
     }
 
 
-def test_order_of_the_rollouts_counts_for_nothing() -> None:
-    rollouts = pool(30, 8) + pool(30, 8, task="churn")
-    shuffled = random.Random(1).sample(rollouts, len(rollouts))
-    assert sample(shuffled, 40, 0) == sample(rollouts, 40, 0)
-
-
-def test_other_tasks_change_nothing_of_a_task() -> None:
-    push, churn = pool(30, 8), pool(20, 6, task="churn")
-    both = sample([*churn, *push], 40, 0)
-    assert both.rows == sample(push, 40, 0).rows + sample(churn, 40, 0).rows
-    assert list(both.drawn.items()) == [("push", 40), ("churn", 40)]
-
-
-def test_random_half_draws_every_prompt_and_every_completion_alike() -> None:
-    rollouts = pool(20, 8)
-    prompts: Counter[str] = Counter()
-    completions: Counter[str] = Counter()
-    for seed in SEEDS:
-        drawn = in_stratum(sample(rollouts, 32, seed).rows, AT_RANDOM)
-        prompts.update({row["prompt_id"] for row in drawn})
-        completions.update(row["completion"] for row in drawn)
-    # Four of twenty prompts at each of 300 times: 60 each, with a standard deviation of 6.9; half of that of each
-    # completion: 30, with one of 5.2.
-    assert len(prompts) == 20
-    assert 30 < min(prompts.values()) <= max(prompts.values()) < 90
-    assert len(completions) == 160
-    assert 8 < min(completions.values()) <= max(completions.values()) < 52
-
-
 def test_random_half_knows_nothing_of_the_reward() -> None:
     rollouts = pool(20, 8, lambda place: place**3)
     drawn = [
@@ -115,12 +85,6 @@ def test_random_half_has_several_completions_of_a_prompt() -> None:
     for seed in range(20):
         drawn = in_stratum(sample(pool(30, 8), 40, seed).rows, AT_RANDOM)
         assert set(Counter(row["prompt_id"] for row in drawn).values()) == {4}
-
-
-def test_a_task_with_few_prompts_gives_more_of_each() -> None:
-    drawn = in_stratum(sample(pool(3, 8), 40, 0).rows, AT_RANDOM)
-    assert sorted(Counter(row["prompt_id"] for row in drawn).values()) == [4, 8, 8]
-    assert len(sample(pool(3, 8), 40, 0).rows) == 24
 
 
 @pytest.mark.parametrize(
@@ -149,16 +113,6 @@ def test_zeros_maxima_and_each_decile_are_on_the_sheet(reward: Callable[[float],
         assert max(rollout.reward for rollout in on_sheet) == levels[-1]
 
 
-def test_what_is_rare_in_the_reward_is_drawn_more_often_than_at_random() -> None:
-    # One rollout in forty has any reward at all.
-    rollouts = pool(60, 8, lambda place: max(0.0, (place - 0.975) / 0.025))
-    rewarded = [
-        sum(rollout.reward > 0 for rollout in of_rows(in_stratum(sample(rollouts, 40, seed).rows, BY_REWARD), rollouts))
-        for seed in range(20)
-    ]
-    assert min(rewarded) >= 5
-
-
 def test_the_sheet_does_not_tell_the_reward() -> None:
     rollouts = pool(30, 8, lambda place: 0.123 + place / 2)
     rewards = {f"{rollout.reward}" for rollout in rollouts} | {f"{rollout.reward:.3f}" for rollout in rollouts}
@@ -177,29 +131,6 @@ def test_the_sheet_does_not_tell_the_reward() -> None:
     assert first == pytest.approx(second, abs=0.05)
 
 
-def test_the_strata_are_mixed_on_the_sheet() -> None:
-    firsts = {sample(pool(30, 8), 40, seed).rows[0]["stratum"] for seed in range(30)}
-    assert firsts == {AT_RANDOM, BY_REWARD}
-
-
-def test_prompts_and_their_completions_are_shuffled() -> None:
-    prompts, within = set(), set()
-    for seed in range(10):
-        rows = sample(pool(10, 4), 40, seed).rows
-        prompts.add(tuple(dict.fromkeys(row["prompt_id"] for row in rows)))
-        within.add(tuple(row["audit_id"] for row in rows if row["prompt_id"] == "p0"))
-    assert len(prompts) > 5
-    assert len(within) > 3
-
-
-def test_completions_of_a_prompt_stand_together() -> None:
-    for seed in range(20):
-        rows = sample(pool(12, 8) + pool(12, 8, task="churn"), 40, seed).rows
-        prompts = [(row["task"], row["prompt_id"]) for row in rows]
-        assert len([key for key, _ in groupby(prompts)]) == len(set(prompts))
-        assert [key for key, _ in groupby(row["task"] for row in rows)] == ["push", "churn"]
-
-
 def test_the_same_completion_counts_once() -> None:
     rollouts = pool(10, 4)
     again = [*rollouts, *rollouts[:20]]
@@ -213,10 +144,6 @@ def test_what_a_spreadsheet_makes_alike_counts_once() -> None:
     assert sample(rollouts, 40, 0).drawn == {"push": 2}
 
 
-def test_the_same_words_to_another_prompt_are_another_completion() -> None:
-    assert sample([scored("p", "Oi", 0.1), scored("q", "Oi", 0.1)], 40, 0).drawn == {"push": 2}
-
-
 def test_what_no_cell_holds_is_counted() -> None:
     longest = scored("p0", "a" * MOST_CHARACTERS, 0.1)
     too_long = scored("p0", "a" * (MOST_CHARACTERS + 1), 0.1)
@@ -225,10 +152,6 @@ def test_what_no_cell_holds_is_counted() -> None:
     assert (found.too_long, found.drawn) == (2, {"push": 1})
     nothing = sample([too_long], 40, 0)
     assert (nothing.rows, nothing.drawn, nothing.too_long) == ((), {}, 1)
-
-
-def test_nothing_comes_of_nothing() -> None:
-    assert sample([], 40, 0).rows == ()
 
 
 def test_tasks_without_two_completions_of_a_prompt_are_named() -> None:

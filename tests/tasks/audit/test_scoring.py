@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.tables.delimited import Dialect
-from tasks.audit.scoring import Rows, change_rows, row_of, with_score, without_score
+from tasks.audit.scoring import Rows, change_rows, with_score, without_score
 from tasks.audit.sheet import Row, as_row, read_rows, read_with_dialect, write_rows
 
 SCORE_COLUMNS = ("human_score", "rater", "rater_kind", "notes")
@@ -79,21 +79,6 @@ def test_a_score_that_is_taken_out_leaves_the_sheet_as_it_was(given_before: list
     assert without_score(with_score(rows, SECOND, "new", "human", 1, "nota"), SECOND, "new") == rows
 
 
-def test_the_last_row_of_a_completion_stays_and_is_blank() -> None:
-    one = with_score(BLANK, FIRST, "ana", "human", 4, "quase")
-    both = with_score(one, FIRST, "bia", "human", 2, "")
-    assert scores(without_score(both, FIRST, "ana"))[:2] == [("c0", "2", "bia", "human", ""), ("c1", "", "", "", "")]
-    assert without_score(without_score(both, FIRST, "ana"), FIRST, "bia") == BLANK
-    assert without_score(both, FIRST, "caio") == both
-
-
-def test_finds_a_raters_row() -> None:
-    rows = with_score(BLANK, FIRST, "ana", "human", 4, "quase")
-    assert row_of(rows, FIRST, "ana") == rows[0]
-    assert row_of(rows, FIRST, "bia") is None
-    assert row_of(rows, SECOND, "ana") is None
-
-
 @pytest.fixture
 def sheet(tmp_path: Path) -> Path:
     path = tmp_path / "sheet.csv"
@@ -142,12 +127,6 @@ def test_a_change_that_fails_leaves_the_sheet_and_its_lock_as_they_were(sheet: P
     assert sheet.read_bytes() == before
     change_rows(sheet, lambda rows: with_score(rows, FIRST, "ana", "human", 3, ""))
     assert [path.name for path in sheet.parent.iterdir() if not path.name.startswith(".")] == ["sheet.csv"]
-
-
-def test_a_sheet_that_is_not_there_is_named_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"there is no sheet .*none\.csv"):
-        change_rows(tmp_path / "none.csv", lambda rows: rows)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_is_named(sheet: Path, monkeypatch: pytest.MonkeyPatch) -> None:

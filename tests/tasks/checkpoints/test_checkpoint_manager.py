@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from tasks.checkpoints.checkpoint_manager import KEPT_LOCALLY, Checkpoint, CheckpointManager
+from tasks.checkpoints.checkpoint_manager import KEPT_LOCALLY, Checkpoint, CheckpointManager, LatestJobWorker
 from tasks.checkpoints.lease import Lease, LeaseLost
 from tasks.checkpoints.local import LocalCheckpoints
 from tasks.checkpoints.mirror import Mirror
@@ -101,13 +103,6 @@ def test_a_kept_checkpoint_is_on_the_disk_and_in_the_mirror(kept: Kept) -> None:
     assert kept.mirror.manifests()[0].fencing == kept.lease.fencing
 
 
-def test_a_local_checkpoint_is_on_the_disk_alone(kept: Kept) -> None:
-    kept.keep(3, mirrored=False)
-    assert kept.keeper.flush(LONG)
-    assert (kept.on_disk(), kept.mirrored()) == ([3], [])
-    assert (kept.keeper.newest_step, kept.keeper.mirrored_step) == (3, None)
-
-
 def test_of_those_that_wait_for_a_slow_mirror_the_newest_is_sent(kept: Kept) -> None:
     kept.keep_slowly(1)
     for step in (2, 3, 4):
@@ -127,16 +122,6 @@ def test_the_best_is_not_displaced_by_a_newer_one_and_is_pinned(kept: Kept) -> N
     assert kept.keeper.flush(LONG)
     assert kept.mirrored() == [1, 2, 4]
     assert kept.mirror.pins() == {"best": "00000002-00000001"}
-
-
-def test_a_better_one_takes_the_place_of_the_best_that_waits(kept: Kept) -> None:
-    kept.keep_slowly(1)
-    for step in (2, 3):
-        kept.keep(step, best=True)
-    kept.store.gate.set()
-    assert kept.keeper.flush(LONG)
-    assert kept.mirrored() == [1, 3]
-    assert kept.mirror.pins() == {"best": "00000003-00000001"}
 
 
 def test_the_disk_has_the_newest_and_what_is_on_its_way_to_the_mirror(kept: Kept) -> None:
@@ -174,22 +159,6 @@ def test_a_local_checkpoint_never_displaces_one_that_is_to_be_mirrored(kept: Kep
     assert kept.on_disk() == [2, 4]
 
 
-def test_the_mirror_keeps_the_newest_and_the_best(tmp_path: Path) -> None:
-    kept = Kept(tmp_path, keep_last=2)
-    for step in range(1, 6):
-        kept.keep(step, best=step == 2)
-        assert kept.keeper.flush(LONG)
-    assert kept.mirrored() == [2, 4, 5]
-
-
-def test_flushing_ends_with_its_time_and_tells_that_something_is_left(kept: Kept) -> None:
-    kept.keep_slowly(1)
-    assert not kept.keeper.flush(0.01)
-    assert not kept.keeper.flush(0.0)
-    kept.store.gate.set()
-    assert kept.keeper.flush(LONG)
-
-
 def test_a_mirror_that_fails_is_reported_and_the_next_is_tried_again(kept: Kept) -> None:
     kept.store.wrong = InputError("the store does not answer")
     kept.keep(1)
@@ -201,6 +170,18 @@ def test_a_mirror_that_fails_is_reported_and_the_next_is_tried_again(kept: Kept)
     assert kept.keeper.flush(LONG)
     assert kept.mirrored() == [2]
     assert len(kept.troubles) == 1
+
+
+def test_a_best_that_could_not_be_mirrored_is_sent_and_pinned_with_the_next(kept: Kept) -> None:
+    kept.store.wrong = InputError("the store does not answer")
+    kept.keep(1, best=True)
+    with pytest.raises(InputError, match="the store does not answer"):
+        kept.keeper.flush(LONG)
+    kept.store.wrong = None
+    kept.keep(2)
+    assert kept.keeper.flush(LONG)
+    assert kept.mirrored() == [1, 2]
+    assert kept.mirror.pins() == {"best": "00000001-00000001"}
 
 
 def test_a_checkpoint_that_cannot_be_written_ends_it_with_the_next(kept: Kept) -> None:
@@ -249,7 +230,18 @@ def test_the_newest_mirrored_is_pinned_by_name(kept: Kept) -> None:
     assert kept.mirror.pins() == {"final": "00000002-00000001"}
 
 
-def test_closing_leaves_an_upload_behind_where_there_is_no_time(kept: Kept) -> None:
-    kept.keep_slowly(1)
-    kept.keeper.close(0.01)
-    assert kept.mirrored() == []
+@settings(deadline=None, max_examples=30)
+@given(jobs=st.lists(st.tuples(st.sampled_from(["newest", "best"]), st.integers(0, 99)), max_size=20))
+def test_the_last_of_every_kind_is_done_and_none_twice_and_each_kind_in_order(jobs: list[tuple[str, int]]) -> None:
+    done: list[tuple[int, str, int]] = []
+    background = LatestJobWorker[tuple[int, str, int]]("test", done.append)
+    for number, (kind, value) in enumerate(jobs):
+        background.submit((number, kind, value), kind)
+    assert background.wait(LONG)
+    background.close()
+    assert len(set(done)) == len(done)
+    for kind in ("newest", "best"):
+        asked = [(number, *job) for number, job in enumerate(jobs) if job[0] == kind]
+        found = [job for job in done if job[1] == kind]
+        assert found == sorted(found)
+        assert found[-1:] == asked[-1:]

@@ -1,11 +1,9 @@
 """A bucket when the service fails, refuses, or keeps another time than this machine."""
 
-import errno
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,7 +14,7 @@ import pytest
 from schemas.errors import InputError
 from tasks.checkpoints import gcs_store
 from tasks.checkpoints.gcs_store import GcsStore
-from tasks.checkpoints.object_store import ObjectMissing, StoredObject, create, store_time
+from tasks.checkpoints.object_store import ObjectMissing, StoredObject, create
 from tests.storage_server import FaultKind, Faults, StorageServer
 
 pytestmark = pytest.mark.integration
@@ -31,8 +29,11 @@ def store(service: StorageServer, monkeypatch: pytest.MonkeyPatch) -> GcsStore:
     return GcsStore(service.bucket, service.client())
 
 
-@pytest.mark.parametrize("kind", ["429", "503", "reset-before", "half", "delay"])
-@pytest.mark.parametrize("content", [b"small", LARGE], ids=["small", "large"])
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [("429", b"small"), ("503", LARGE), ("reset-before", b"small"), ("half", LARGE), ("delay", b"small")],
+    ids=["429", "503", "reset", "half", "delay"],
+)
 def test_a_failed_request_is_sent_again(
     service: StorageServer, store: GcsStore, kind: FaultKind, content: bytes, tmp_path: Path
 ) -> None:
@@ -54,17 +55,7 @@ def test_a_failed_request_is_sent_again(
     assert service.keys() == []
 
 
-def test_a_part_that_breaks_is_sent_again_and_not_the_whole(
-    service: StorageServer, store: GcsStore, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_bytes(LARGE)
-    service.faults = Faults(rate=1, kinds=("half",), limit=1, methods=("PUT",))
-    assert store.put_new("a", tmp_path / "file") is not None
-    assert store.read("a") == LARGE
-    assert len(LARGE) + (3 << 20) < service.bytes_received < len(LARGE) + (9 << 20)
-
-
-@pytest.mark.parametrize("content", [b"small", LARGE], ids=["small", "large"])
+@pytest.mark.parametrize("content", [b"small"], ids=["small"])
 def test_a_writer_whose_answer_is_lost_knows_its_own_object(
     service: StorageServer, store: GcsStore, content: bytes
 ) -> None:
@@ -74,15 +65,6 @@ def test_a_writer_whose_answer_is_lost_knows_its_own_object(
     service.faults = Faults(rate=1, kinds=("reset-after",), limit=1)
     assert not create(store, "lease/1", b"another's")
     assert store.read("lease/1") == content
-
-
-def test_of_eight_writers_whose_answers_are_lost_one_wins(service: StorageServer, store: GcsStore) -> None:
-    service.faults = Faults(seed=1, rate=0.5, kinds=("reset-after", "reset-before"))
-    with ThreadPoolExecutor(8) as pool:
-        created = list(pool.map(lambda number: create(store, "lease/1", f"writer {number}".encode()), range(8)))
-    service.faults = Faults()
-    assert created.count(True) == 1
-    assert store.read("lease/1") == f"writer {created.index(True)}".encode()
 
 
 def test_a_deletion_whose_answer_is_lost_deletes_nothing_newer(service: StorageServer, store: GcsStore) -> None:
@@ -100,21 +82,6 @@ def test_nothing_is_asked_of_the_service_but_what_the_store_is_asked(service: St
     for _ in range(20):
         GcsStore(service.bucket, service.client()).list("")
     assert service.faults.injected == {"delay": 20}
-
-
-def test_the_stores_clock_counts_and_not_this_machines(service: StorageServer, store: GcsStore) -> None:
-    service.clock_ahead = timedelta(hours=1)
-    assert abs(store_time(store, "") - datetime.now(UTC) - timedelta(hours=1)) < timedelta(minutes=10)
-    early, late = store.put_new("a", b"x"), store.put_new("b", b"x")
-    assert early is not None
-    assert late is not None
-    assert early.created_at < late.created_at < store_time(store, "")
-
-
-def test_the_time_is_reported_though_the_answer_is_lost(service: StorageServer, store: GcsStore) -> None:
-    service.faults = Faults(rate=1, kinds=("reset-after",), limit=1)
-    assert abs(store_time(store, "t/") - datetime.now(UTC)) < timedelta(minutes=10)
-    assert service.keys() == []
 
 
 def _calls(store: GcsStore, folder: Path) -> list[Callable[[], object]]:
@@ -137,25 +104,18 @@ def _calls(store: GcsStore, folder: Path) -> list[Callable[[], object]]:
         (HTTPStatus.UNAUTHORIZED, r"^the Google credentials for the bucket checkpoints are refused; run `gcloud"),
         (HTTPStatus.SERVICE_UNAVAILABLE, r"^the bucket checkpoints could not be reached within 0.1 .*HTTP status 503"),
         (HTTPStatus.TOO_MANY_REQUESTS, r"^the bucket checkpoints could not be reached .*HTTP status 429.*quota"),
+        (HTTPStatus.FORBIDDEN, r"^the quota for the bucket checkpoints is used up; raise it"),
         (HTTPStatus.GONE, r"^the bucket checkpoints refused a request \(HTTP status 410\)"),
     ],
 )
 def test_a_refusal_is_one_sentence(service: StorageServer, tmp_path: Path, refusal: HTTPStatus, said: str) -> None:
     store = GcsStore(service.bucket, service.client(), seconds_to_retry=0.1)
-    service.refusal = refusal
+    service.refusal, service.refusal_text = refusal, "over quota" if "quota for" in said else ""
     for call in _calls(store, tmp_path):
         with pytest.raises(InputError, match=said):
             call()
     assert not (tmp_path / "back").exists()
     assert service.keys() == []
-
-
-def test_a_used_up_quota_is_reported(service: StorageServer, tmp_path: Path) -> None:
-    store = GcsStore(service.bucket, service.client())
-    service.refusal, service.refusal_text = HTTPStatus.FORBIDDEN, "The project exceeded its storage quota"
-    for call in _calls(store, tmp_path):
-        with pytest.raises(InputError, match=r"^the quota for the bucket checkpoints is used up; raise it"):
-            call()
 
 
 def test_a_bucket_that_does_not_exist_is_reported(service: StorageServer, tmp_path: Path) -> None:
@@ -168,22 +128,6 @@ def test_a_bucket_that_does_not_exist_is_reported(service: StorageServer, tmp_pa
         with pytest.raises(ObjectMissing, match="the bucket nowhere has no object a"):
             call()
     assert delete() is False
-
-
-def test_a_service_that_is_not_there_is_reported(tmp_path: Path) -> None:
-    from google.auth.credentials import AnonymousCredentials
-    from google.cloud.storage import Client
-
-    client = Client(
-        project="test",
-        credentials=AnonymousCredentials(),
-        client_options={"api_endpoint": "http://127.0.0.1:9"},  # discard: nothing listens
-    )
-    store = GcsStore("checkpoints", client, seconds_to_retry=0.1)
-    for call in _calls(store, tmp_path):
-        with pytest.raises(InputError, match=r"^the bucket checkpoints could not be reached within 0.1 seconds"):
-            call()
-    assert not (tmp_path / "back").exists()
 
 
 PAGE = b"<!doctype html><title>Sign in to this network</title>"
@@ -262,14 +206,3 @@ def test_an_altered_upload_is_no_object(
     with pytest.raises(InputError, match="bucket checkpoints"):
         store.put_new("a", tmp_path / "file")
     assert service.keys() == []
-
-
-@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs Linux's device that is always full")
-def test_a_disk_that_is_full_on_the_way_back_is_reported_and_leaves_no_file(
-    service: StorageServer, store: GcsStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.put_new("a", LARGE)
-    (tmp_path / "back").symlink_to("/dev/full")
-    with pytest.raises(InputError, match=f"back cannot be written \\({os.strerror(errno.ENOSPC)}\\); free space"):
-        store.download("a", tmp_path / "back")
-    assert not (tmp_path / "back").is_symlink()

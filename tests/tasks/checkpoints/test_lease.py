@@ -32,14 +32,6 @@ def unreachable() -> None:
     raise InputError("the store cannot be reached")
 
 
-def test_the_first_lease_has_number_one_and_each_next_one_more(store: ObjectStore) -> None:
-    for fencing in (1, 2, 3):
-        lease = acquire(store)
-        assert lease.fencing == fencing
-        lease.require_held()
-        lease.release()
-
-
 def test_a_live_holder_is_waited_for_by_name_and_for_a_time_that_ends(store: ObjectStore) -> None:
     acquire(store, seconds=1000)
     with pytest.raises(Busy) as busy:
@@ -61,14 +53,6 @@ def test_the_holder_of_a_lease_is_reported_until_it_is_given_back(store: ObjectS
     assert holder(store, ROOT) is None
     successor = acquire(store, seconds=5)
     assert holder(store, ROOT) == Holder(successor.owner, 5, store.list(f"{LEASES}00000002/")[0].created_at)
-
-
-def test_a_process_that_is_gone_holds_nothing() -> None:
-    store = MemoryStore()
-    code = "from tasks.checkpoints.machine import this_process; print(this_process().model_dump_json())"
-    gone = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    store.put_new(f"{LEASES}00000001/00000000.json", f'{{"owner":{gone},"seconds":1000}}'.encode())
-    assert holder(store, ROOT) is None
 
 
 def test_a_waiting_process_goes_on_as_soon_as_the_lease_is_given_back(store: ObjectStore) -> None:
@@ -101,26 +85,6 @@ def test_a_lease_expires_by_the_clock_of_the_store_alone(wrong_by: timedelta) ->
         first.require_held()
 
 
-def test_a_lease_that_nobody_renews_is_waited_out(store: ObjectStore) -> None:
-    acquire(store, seconds=0.3)
-    waits: list[float] = []
-    lease = Lease.acquire(store, ROOT, seconds=60, waiting=lambda _, left: waits.append(left))
-    assert lease.fencing == 2
-    assert waits == sorted(waits, reverse=True)
-    assert all(0 <= left <= 0.3 for left in waits)
-
-
-def test_a_beat_makes_the_lease_young_again() -> None:
-    store = SteeredStore()
-    lease = acquire(store, seconds=60)
-    for _ in range(5):
-        store.now += timedelta(seconds=50)
-        lease._beat()
-        with pytest.raises(Busy):
-            acquire(store)
-    lease.require_held()
-
-
 def test_a_zombie_learns_who_took_over_and_touches_nothing_of_its_successor() -> None:
     store = SteeredStore()
     zombie = acquire(store, seconds=60)
@@ -141,18 +105,6 @@ def test_a_zombie_learns_who_took_over_and_touches_nothing_of_its_successor() ->
     successor.require_held()
 
 
-def test_the_heartbeat_notices_a_successor() -> None:
-    store = SteeredStore()
-    lease = acquire(store, seconds=0.3)
-    store.now += timedelta(seconds=1)
-    acquire(store)
-    lease.start()
-    assert lease.lost.wait()
-    with pytest.raises(LeaseLost, match=f"taken over by {machine_name()}"):
-        lease.require_held()
-    lease.release()
-
-
 def test_the_heartbeat_renews_the_lease_until_it_is_released(store: ObjectStore) -> None:
     lease = acquire(store, seconds=0.3)
     lease.start()
@@ -161,14 +113,6 @@ def test_the_heartbeat_renews_the_lease_until_it_is_released(store: ObjectStore)
     assert heartbeats() == 0
     assert not lease.lost.is_set()
     assert acquire(store).fencing == 2
-
-
-def test_releasing_does_not_wait_for_the_next_beat_and_leaves_no_thread() -> None:
-    lease = acquire(MemoryStore(), seconds=1e6)
-    lease.start()
-    assert heartbeats() == 1
-    lease.release()
-    assert heartbeats() == 0
 
 
 def test_releasing_again_changes_nothing_and_never_gives_back_a_successors_lease(store: ObjectStore) -> None:
@@ -182,26 +126,6 @@ def test_releasing_again_changes_nothing_and_never_gives_back_a_successors_lease
     second.require_held()
     with pytest.raises(Busy):
         acquire(store)
-
-
-def test_a_store_that_fails_for_a_while_loses_no_lease() -> None:
-    store = SteeredStore()
-    lease = acquire(store, seconds=6)
-    lease._renewed -= 2  # the first beat is due
-    failures: list[None] = []
-
-    def fail_twice() -> None:
-        if len(failures) < 2:
-            failures.append(None)
-            unreachable()
-
-    store.before = fail_twice
-    lease.start()
-    until(lambda: len(store.objects) == 2)
-    assert len(failures) == 2
-    assert not lease.lost.is_set()
-    lease.require_held()
-    lease.release()
 
 
 def test_a_store_that_stays_away_for_longer_than_the_lease_lives_loses_nothing_that_nobody_took(
@@ -238,16 +162,6 @@ def test_a_heartbeat_that_ends_by_something_unforeseen_loses_the_lease(monkeypat
         lease.require_held()
 
 
-def test_a_release_that_cannot_reach_the_store_warns_and_lets_the_lease_run_out(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    store = SteeredStore()
-    lease = acquire(store)
-    store.before = unreachable
-    lease.release()
-    assert "runs out in 60 s" in caplog.text
-
-
 def test_a_process_too_busy_to_beat_in_time_keeps_the_lease_that_nobody_took() -> None:
     store = MemoryStore()
     lease = acquire(store, seconds=0.2)
@@ -271,11 +185,7 @@ def test_remains_of_many_leases_and_beats_stay_small(store: ObjectStore) -> None
     assert len(store.list(ROOT)) == len(store.list(LEASES))
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"\xff\x00", b"[]", b'{"owner": "somebody"}', b'{"seconds": 60}'],
-    ids=["empty", "bytes", "list", "foreign", "half"],
-)
+@pytest.mark.parametrize("content", [b"", b'{"seconds": 60}'], ids=["empty", "half"])
 def test_a_damaged_lease_stops_with_one_sentence_and_is_not_deleted(store: ObjectStore, content: bytes) -> None:
     store.put_new(f"{LEASES}00000007/00000000.json", content)
     before = store.list(LEASES)
@@ -297,11 +207,8 @@ def test_one_damaged_beat_is_no_damaged_lease(store: ObjectStore) -> None:
         acquire(store)
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "0-before-all-leases.txt"])
-def test_something_else_among_the_leases_stops_with_one_sentence_and_is_not_deleted(
-    store: ObjectStore, name: str
-) -> None:
-    lease = acquire(store)
+def test_something_else_among_the_leases_stops_with_one_sentence_and_is_not_deleted(store: ObjectStore) -> None:
+    lease, name = acquire(store), "0-before-all-leases.txt"
     store.put_new(f"{LEASES}{name}", b"mine")
     with pytest.raises(InputError, match=rf"lease/{name} is no lease"):
         acquire(store)
@@ -309,14 +216,6 @@ def test_something_else_among_the_leases_stops_with_one_sentence_and_is_not_dele
     lease.require_held()
     lease.release()
     assert store.read(f"{LEASES}{name}") == b"mine"
-
-
-def test_a_holder_whose_lease_was_removed_by_hand_stops(store: ObjectStore) -> None:
-    lease = acquire(store)
-    for stored in store.list(LEASES):
-        store.delete(stored)
-    with pytest.raises(LeaseLost, match="removed"):
-        lease.require_held()
 
 
 CHILD = """

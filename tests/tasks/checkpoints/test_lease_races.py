@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 
 from tasks.checkpoints.folder_store import FolderStore
 from tasks.checkpoints.lease import Lease, LeaseLost
-from tasks.checkpoints.object_store import ObjectStore
-from tests.tasks.checkpoints.conftest import MemoryStore
 from tests.tasks.checkpoints.steered_store import LEASES, ROOT, Busy, SteeredStore, TornStore, acquire
 
 
-@pytest.mark.parametrize("kind", ["memory", "folder"])
-def test_of_threads_that_race_one_at_a_time_holds_the_lease(kind: str, tmp_path: Path) -> None:
-    store: ObjectStore = MemoryStore() if kind == "memory" else FolderStore(tmp_path)
+def test_of_threads_that_race_one_at_a_time_holds_the_lease(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
     barrier = threading.Barrier(6)
     holding = threading.Semaphore(1)
     fencings: list[int] = []
@@ -46,34 +43,6 @@ def test_of_threads_that_race_one_at_a_time_holds_the_lease(kind: str, tmp_path:
     assert fencings == list(range(1, 25))
 
 
-def pass_on(store: ObjectStore, times: int) -> None:
-    for _ in range(times):
-        acquire(store).release()
-
-
-@pytest.mark.parametrize("request_number", range(8))
-def test_a_beat_in_time_counts_whenever_it_comes_while_another_process_looks(request_number: int) -> None:
-    store = SteeredStore()
-    holder = acquire(store, seconds=10)
-    store.now += timedelta(seconds=9)
-
-    def beat_and_pass_time() -> None:
-        holder._beat()
-        store.now += timedelta(seconds=5)
-
-    store.interrupt(request_number, beat_and_pass_time)
-    with pytest.raises(Busy):
-        acquire(store)
-    holder.require_held()
-
-
-@pytest.mark.parametrize("request_number", range(4))
-def test_a_slow_contender_never_gets_a_number_that_has_come_and_gone(request_number: int) -> None:
-    store = SteeredStore()
-    store.interrupt(request_number, lambda: pass_on(store, 3))
-    assert acquire(store).fencing == 4
-
-
 @pytest.mark.parametrize("beats", range(5))
 def test_no_number_is_given_twice_where_a_listing_misses_what_changes_meanwhile(beats: int) -> None:
     store = TornStore()
@@ -94,18 +63,6 @@ def test_no_number_is_given_twice_where_a_listing_misses_what_changes_meanwhile(
     else:
         with suppress(Busy):
             assert acquire(store).fencing == 2
-
-
-def test_a_slow_contender_is_superseded_also_where_its_listing_misses_what_changes_meanwhile() -> None:
-    store = TornStore()
-
-    def overtake() -> None:
-        pass_on(store, 3)
-        store.seen = 1
-        store.during_listing = lambda: pass_on(store, 1)
-
-    store.interrupt(3, overtake)
-    assert acquire(store).fencing == 5
 
 
 @dataclass(frozen=True)

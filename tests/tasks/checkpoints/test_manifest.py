@@ -1,6 +1,5 @@
 import hashlib
 import json
-import math
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,11 +36,6 @@ def test_it_is_read_as_it_was_written(step: int, fencing: int, metrics: dict[str
     written = manifest(step=step, fencing=fencing, metrics=metrics, training=training)
     assert Manifest.from_bytes(written.to_bytes()) == written
     assert parse_name(written.name) == (step, fencing)
-
-
-def test_a_metric_that_is_no_number_survives() -> None:
-    read = Manifest.from_bytes(manifest(metrics={"loss": math.nan}).to_bytes())
-    assert math.isnan(read.metrics["loss"])
 
 
 @given(data=st.data())

@@ -1,4 +1,3 @@
-import errno
 import os
 import shutil
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from schemas.errors import InputError
 from tasks.checkpoints import segments
 from tasks.checkpoints.local import verify_sealed
 from tasks.checkpoints.manifest import MANIFEST_FILE
-from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
+from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import ObjectStore
 from tests.tasks.checkpoints.checkpoint_folders import (  # noqa: F401
     BASE,
@@ -58,13 +57,6 @@ class Recording:
             return method(*arguments)
 
         return call
-
-
-def test_an_empty_mirror_has_no_checkpoint(store: ObjectStore) -> None:
-    mirror = Mirror(store, "", "train-1")
-    assert mirror.newest() is None
-    assert mirror.manifests() == []
-    assert mirror.pins() == {}
 
 
 @pytest.mark.parametrize("prefix", ["", "team/models/"])
@@ -113,15 +105,6 @@ def test_only_bytes_that_changed_are_sent(memory: MemoryStore) -> None:
     assert store.sent == mirror.bytes_sent
 
 
-def test_publishing_the_same_again_sends_and_changes_nothing(mirror: Mirror, memory: MemoryStore) -> None:
-    first = publish(mirror, 10, OLD)
-    before = memory.list("")
-    store = Recording(memory)
-    assert publish(Mirror(store, "", "train-1"), 10, OLD) == first
-    assert memory.list("") == before
-    assert store.sent == 0
-
-
 def test_the_manifest_is_written_last_and_after_the_proof(memory: MemoryStore) -> None:
     store = Recording(memory)
     Mirror(store, "", "train-1").publish(
@@ -167,27 +150,6 @@ def test_a_death_at_any_call_of_a_publication_leaves_the_old_or_the_new_checkpoi
     assert found == [10] * (len(found) - 2) + [20 if after else 10, 20]
 
 
-def test_an_upload_that_broke_off_goes_on_and_after_long_begins_again(memory: MemoryStore) -> None:
-    def broken_off() -> None:
-        raise DyingError
-
-    with pytest.raises(DyingError):
-        Mirror(memory, "", "train-1").publish(sealed_folder(10, OLD), before_manifest=broken_off)
-    first = memory.clock()
-    memory.objects.pop(keys(memory, "train-1/blobs/")[0])
-    store = Recording(memory)
-    publish(Mirror(store, "", "train-1"), 10, OLD)
-    assert 0 < store.sent < sum(map(len, OLD.values()))
-
-    memory.objects.pop("train-1/manifests/00000010-00000001.json")
-    # A pruning may take bytes of this age that no manifest names.
-    memory.clock = lambda: first + timedelta(hours=2)
-    store = Recording(memory)
-    publish(Mirror(store, "", "train-1"), 10, OLD)
-    assert store.sent == sum(map(len, OLD.values()))
-    assert [key for name, key in store.calls if name == "put_new"][-1].startswith("train-1/manifests/")
-
-
 def test_another_checkpoint_of_the_same_name_is_refused(mirror: Mirror, memory: MemoryStore) -> None:
     publish(mirror, 10, OLD)
     before = memory.list("")
@@ -203,18 +165,6 @@ def test_another_checkpoint_that_takes_the_name_meanwhile_is_refused(mirror: Mir
     with pytest.raises(InputError, match="another checkpoint 00000010-00000001"):
         mirror.publish(sealed_folder(10, OLD), before_manifest=lambda: print(publish(other, 10, NEW)))
     assert restored(mirror, mirror.newest()) == NEW
-
-
-def test_the_same_blob_put_by_another_process_meanwhile_is_used(memory: MemoryStore) -> None:
-    class Racing(MemoryStore):
-        def put_new(self, key: str, content: Path | bytes) -> Any:
-            super().put_new(key, content)
-            return super().put_new(key, content)
-
-    store = Racing()
-    mirror = Mirror(store, "", "train-1")
-    publish(mirror, 10, OLD)
-    assert restored(mirror, mirror.newest()) == OLD
 
 
 def test_a_file_that_was_changed_after_sealing_is_not_published(store: ObjectStore, tmp_path: Path) -> None:
@@ -239,39 +189,6 @@ def test_a_foreign_folder_is_not_published(mirror: Mirror, tmp_path: Path) -> No
     assert mirror.manifests() == []
 
 
-def test_a_checkpoint_that_a_later_segment_did_without_is_neither_listed_nor_newest(
-    mirror: Mirror, memory: MemoryStore
-) -> None:
-    segments.begin(memory, mirror.root, 1, 0)
-    for step in (140, 150):
-        publish(mirror, step, {"state": str(step).encode()})
-    segments.begin(memory, mirror.root, 2, 140)
-    assert [manifest.name for manifest in mirror.manifests()] == ["00000140-00000001"]
-    for step in (145, 150):
-        publish(mirror, step, {"state": str(step).encode(), "again": b""}, fencing=2)
-    assert [manifest.name for manifest in mirror.manifests()] == [
-        "00000150-00000002",
-        "00000145-00000002",
-        "00000140-00000001",
-    ]
-
-
-def test_a_pin_moves(mirror: Mirror) -> None:
-    first, second = (publish(mirror, step, {"state": str(step).encode()}) for step in (10, 20))
-    mirror.pin("best", first)
-    mirror.pin("best", second)
-    mirror.pin("best", second)
-    mirror.pin("final", second)
-    assert mirror.pins() == {"best": second.name, "final": second.name}
-
-
-def test_a_pin_whose_move_broke_off_is_where_it_was_moved_to(mirror: Mirror, memory: MemoryStore) -> None:
-    first, second = (publish(mirror, step, {"state": str(step).encode()}) for step in (10, 20))
-    mirror.pin("best", second)
-    memory.put_new(f"train-1/pins/best/{first.name}", b"")
-    assert mirror.pins() == {"best": first.name}
-
-
 def test_a_checkpoint_that_is_not_mirrored_is_not_pinned(mirror: Mirror) -> None:
     first, second = (publish(mirror, step, {"state": str(step).encode()}) for step in (10, 20))
     mirror.pin("best", second)
@@ -292,43 +209,12 @@ def test_a_restored_folder_is_sealed_and_synced(
     assert {path.name for path in synced} >= {"weights.bin", "tokenizer.json", MANIFEST_FILE, "new"}
 
 
-def test_a_restored_folder_is_whole_or_not_there(mirror: Mirror, memory: MemoryStore, tmp_path: Path) -> None:
-    manifest = publish(mirror, 10, OLD)
-    memory.objects[blob_key(manifest, "tokenizer.json")] = b"THE SAME"
-    with pytest.raises(CheckpointDamaged, match=r"tokenizer\.json was altered"):
-        mirror.restore(manifest, tmp_path / "checkpoint")
-    assert list(tmp_path.iterdir()) == []
-    publish(mirror, 10, OLD)
-    assert restored(mirror, manifest) == OLD
-
-
 def test_a_folder_that_is_there_already_is_left_alone(mirror: Mirror, tmp_path: Path) -> None:
     manifest = publish(mirror, 10, OLD)
     (tmp_path / "mine").write_text("a file")
     with pytest.raises(InputError, match="mine is there already"):
         mirror.restore(manifest, tmp_path / "mine")
     assert (tmp_path / "mine").read_text() == "a file"
-
-
-def test_a_folder_that_cannot_be_written_is_reported(mirror: Mirror, tmp_path: Path) -> None:
-    manifest = publish(mirror, 10, OLD)
-    (tmp_path / "work").write_text("a file where the folder should be")
-    with pytest.raises(InputError, match="cannot be restored to"):
-        mirror.restore(manifest, tmp_path / "work" / "checkpoint")
-
-
-def test_a_full_disk_while_restoring_is_reported(
-    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    manifest = publish(mirror, 10, OLD)
-
-    def full(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match=r"\(No space left on device\); free space"):
-        mirror.restore(manifest, tmp_path / "checkpoint")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_clearing_leaves_leases_segments_and_other_trainings(store: ObjectStore) -> None:

@@ -1,9 +1,5 @@
 """A mirror with damage in it, and one that is not this training's to use."""
 
-import errno
-import logging
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,22 +80,6 @@ def test_a_blob_whose_listing_tells_the_damage_is_mended_by_the_next_publication
     assert restored(mirror, first) == OLD
 
 
-def test_why_a_checkpoint_is_passed_over_is_said(
-    mirror: Mirror, memory: MemoryStore, caplog: pytest.LogCaptureFixture
-) -> None:
-    publish(mirror, 10, OLD)
-    memory.objects[blob_key(publish(mirror, 20, NEW), "state.json")] = b"{}"
-    memory.objects.pop(blob_key(publish(mirror, 30, {**NEW, "state.json": b"30"}), "state.json"))
-    publish(mirror, 40, {**NEW, "state.json": b"40"})
-    memory.objects["train-1/manifests/00000040-00000001.json"] = b"{}"
-    with caplog.at_level(logging.WARNING):
-        assert newest_step(mirror) == 10
-    of_40, of_30, of_20 = (record.getMessage() for record in caplog.records)
-    assert "manifests/00000040-00000001.json was altered or is of an older version; passing it over" in of_40
-    assert "checkpoint 00000030-00000001 lacks state.json; trying the checkpoint before" in of_30
-    assert "checkpoint 00000020-00000001, state.json was altered; trying the checkpoint before" in of_20
-
-
 def test_a_mirror_that_cannot_be_read_is_no_damaged_checkpoint(memory: MemoryStore) -> None:
     class Unreachable(MemoryStore):
         def read(self, key: str) -> bytes:
@@ -152,22 +132,6 @@ def test_the_newest_that_verifies_is_restored_and_each_one_passed_over_is_report
     assert mirror.restore_newest(unwanted, newer_than=(30, 1)) is None
 
 
-def test_checkpoints_older_than_the_callers_are_not_read(mirror: Mirror) -> None:
-    publish(mirror, 10, OLD)
-    assert mirror.restore_newest(unwanted, base="c" * 64, newer_than=(10, 1)) is None
-    assert mirror.restore_newest(unwanted, newer_than=(10, 2)) is None
-    with pytest.raises(AssertionError, match="00000010-00000001 is restored"):
-        mirror.restore_newest(unwanted, newer_than=(9, 7))
-
-
-def test_a_disk_that_refuses_is_no_reason_to_take_an_older_checkpoint(mirror: Mirror, tmp_path: Path) -> None:
-    for step, files in ((10, OLD), (20, NEW)):
-        publish(mirror, step, files)
-    (tmp_path / "taken").mkdir()
-    with pytest.raises(InputError, match="taken is there already"):
-        mirror.restore_newest(lambda _: tmp_path / "taken")
-
-
 def test_a_damaged_manifest_is_inspected_like_the_others_of_its_branch(mirror: Mirror, memory: MemoryStore) -> None:
     for step in (10, 20, 30):
         publish(mirror, step, OLD)
@@ -180,38 +144,6 @@ def test_a_damaged_manifest_is_inspected_like_the_others_of_its_branch(mirror: M
     assert damaged == {
         (20, 1): "the manifest train-1/manifests/00000020-00000001.json was altered or is of an older version"
     }
-
-
-def test_a_verification_holds_no_file_in_memory(memory: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    mirror = Mirror(memory, "", "train-1")
-    manifest = publish(mirror, 10, OLD)
-    read = memory.read
-
-    def read_small(key: str) -> bytes:
-        assert "/blobs/" not in key
-        return read(key)
-
-    monkeypatch.setattr(memory, "download", lambda key, path: path.write_bytes(read(key)))
-    monkeypatch.setattr(memory, "read", read_small)
-    mirror.verify(manifest)
-
-
-def test_a_verification_leaves_nothing_on_the_disk_and_says_where_that_is_full(
-    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    manifest = publish(mirror, 10, OLD)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    mirror.verify(manifest)
-    assert list(tmp_path.iterdir()) == []
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "mkdir", full)
-    with pytest.raises(
-        InputError, match=r"the folder of temporary files cannot be written \(No space left on device\); free space"
-    ):
-        mirror.verify(manifest)
 
 
 def refusals(mirror: Mirror) -> list[Callable[[], object]]:

@@ -1,4 +1,3 @@
-import re
 from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import get_args
@@ -28,20 +27,8 @@ def segment(from_step: int, to_step: int | None, machine: str, ended: Ended | No
 def test_each_segment_names_its_machine_and_why_it_ended() -> None:
     text = describe([segment(0, 140, "A", "preempted"), segment(140, 300, "B", "finished")])
     assert text == "0-140 on A, preempted; 141-300 on B"
-
-
-def test_a_segment_under_way_has_no_last_step_and_one_without_a_step_says_so() -> None:
     text = describe([segment(0, 0, "A", "failed"), segment(0, 5, "A", "vanished"), segment(5, None, "B", None)])
     assert text == "no step on A, failed; 0-5 on A, vanished; 6- on B"
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(STEPS, st.integers(1, 1000), st.sampled_from("ABC"), st.sampled_from(REASONS))))
-def test_steps_machine_and_reason_can_be_read_back_from_the_words(parts: list[tuple[int, int, str, Ended]]) -> None:
-    text = describe([segment(first, first + count, machine, ended) for first, count, machine, ended in parts])
-    found = [re.fullmatch(r"(\d+)-(\d+) on (\w)(?:, (\w+))?", part) for part in text.split("; ")] if text else []
-    back = [(int(m[1]), int(m[2]), m[3], m[4] or "finished") for m in found if m]
-    assert back == [(first + (first > 0), first + count, machine, ended) for first, count, machine, ended in parts]
 
 
 @settings(deadline=None)
@@ -65,13 +52,6 @@ def test_segments_are_read_in_order_and_a_silent_one_vanished_if_another_resumed
         silent = (None, None) if successor is None else (noted[successor][0], "vanished")
         assert one.from_step == from_step
         assert (one.to_step, one.ended) == (ending or silent)
-
-
-def test_a_segment_began_by_the_clock_of_the_store(store: ObjectStore) -> None:
-    begin(store, ROOT, 1, 0)
-    (one,) = read_segments(store, ROOT)
-    assert one.began_at == store.list(ROOT)[0].created_at
-    assert one.began_at.tzinfo is not None
 
 
 def test_of_two_ends_the_first_one_stands(store: ObjectStore) -> None:
@@ -104,22 +84,3 @@ def test_a_lost_or_damaged_beginning_is_left_out_and_nothing_is_deleted(store: O
     assert describe(read_segments(store, ROOT)) == f"0-20 on {machine_name()}, vanished; 21- on {machine_name()}"
     assert begun(store, ROOT) == {1: 0, 4: 20}
     assert store.list("") == before
-
-
-def test_a_lost_beginning_is_warned_of(store: ObjectStore, caplog: pytest.LogCaptureFixture) -> None:
-    begin(store, ROOT, 1, 0)
-    store.put_new(f"{ROOT}stretches/00000001-end.json", b"")
-    store.put_new(f"{ROOT}stretches/00000002-begin.json", b"")
-    read_segments(store, ROOT)
-    of_begin, of_end = (record.getMessage() for record in caplog.records)
-    assert of_begin.endswith(
-        "00000002-begin.json is lost or damaged; its segment is not shown, and checkpoints that it discarded are taken "
-        "for the training's again"
-    )
-    assert of_end.endswith("00000001-end.json is lost or damaged; its segment is shown without it")
-
-
-def test_a_training_without_segments_has_nothing_to_describe(store: ObjectStore) -> None:
-    assert read_segments(store, ROOT) == []
-    assert begun(store, ROOT) == {}
-    assert describe([]) == ""

@@ -12,7 +12,7 @@ from schemas.source import REPOSITORY, source_files
 from schemas.store.mapped_tables import NEEDED_BY_TASK
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.alterations.run import run_alterations
-from tasks.audit.rubrics import task_rubric
+from tasks.audit.labelling import task_rubric
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases

@@ -1,6 +1,5 @@
 import random
 from collections import Counter
-from itertools import islice
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,21 +28,3 @@ def test_every_item_comes_once_before_any_comes_again() -> None:
     for turn in range(3):
         assert {item for item, _ in made[30 * turn : 30 * turn + 30]} == set(items)
     assert Counter(prompt[0] for _, prompt in made[:30]) == {"a": 10, "b": 10, "c": 10}
-
-
-def test_the_seed_decides() -> None:
-    items = [str(number) for number in range(30)]
-    assert prompts(items, ["a", "b"], 10) == prompts(items, ["a", "b"], 10) != prompts(items, ["a", "b"], 10, seed=2)
-
-
-def test_items_are_read_as_they_are_wanted() -> None:
-    read = list[int]()
-
-    class Lazy(list[int]):
-        def __getitem__(self, place: int) -> int:  # type: ignore[override]
-            read.append(place)
-            return place
-
-    made = distinct_prompts(Lazy(range(1_000)), ["a"], lambda item, word: f"{word}{item}", random.Random(1), 1_000)
-    assert len(list(islice(made, 3))) == 3
-    assert len(read) == 3

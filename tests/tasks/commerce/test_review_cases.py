@@ -19,11 +19,6 @@ def test_of_a_real_review_the_rating_alone_is_known(real_store: Store) -> None:
         assert case.known == {"sentiment": sentiment_of(case.rating), "sentiment_score": case.rating}
 
 
-def test_a_review_without_causes_in_a_simulated_store_is_as_a_real_one(store: Store, real_store: Store) -> None:
-    some = replace(store, review_causes=store.review_causes.head(0) if store.review_causes is not None else None)
-    assert list(review_cases(some)) == list(review_cases(real_store))
-
-
 def test_reviews_without_words_are_left_out_and_titles_are_read(store: Store) -> None:
     cases = {case.review_id: case for case in review_cases(store)}
     assert "review0" not in cases
@@ -45,10 +40,3 @@ def test_a_review_of_several_orders_counts_once(real_store: Store) -> None:
 
 def test_people_are_known_by_their_unique_id(store: Store) -> None:
     assert {case.review_id: case.customer_id for case in review_cases(store)}["review41"] == "person1"
-
-
-def test_cases_are_a_sequence(store: Store) -> None:
-    cases = review_cases(store)
-    assert cases[-1] == list(cases)[-1]
-    with pytest.raises(IndexError):
-        cases[len(cases)]

@@ -54,13 +54,6 @@ def test_each_rollout_is_written_with_its_score_and_all_that_it_had(tmp_path: Pa
     assert figures["metrics"]["accuracy"] == 0.5
 
 
-def test_scored_rollouts_can_be_scored_again(tmp_path: Path) -> None:
-    output, again = tmp_path / "scored.jsonl", tmp_path / "again.jsonl"
-    score_file(write(tmp_path, SENTIMENT), "grounded", None, output, silent, metrics=False)
-    score_file(output, "grounded", None, again, silent, metrics=False)
-    assert again.read_bytes() == output.read_bytes()
-
-
 def test_sql_is_executed_on_the_store(tmp_path: Path) -> None:
     summary = score_file(write(tmp_path, SQL), "grounded", STORE, None, silent, metrics=True)
     assert summary["tasks"]["sql_qa"]["metrics"] == {"execution_accuracy": 1.0}
@@ -106,11 +99,6 @@ def test_a_bad_line_is_named_and_nothing_is_written(tmp_path: Path, line: bytes,
         score_file(path, "grounded", None, output, silent, metrics=False)
     assert sentence in str(refused.value)
     assert [file.name for file in tmp_path.iterdir()] == ["rollouts.jsonl"]
-
-
-def test_an_empty_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is empty"):
-        score_file(write(tmp_path), "grounded", None, None, silent, metrics=False)
 
 
 def test_a_number_beyond_64_bits_is_kept(tmp_path: Path) -> None:

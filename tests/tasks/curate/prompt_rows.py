@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.curate.fingerprint import fingerprint, words_of
-from tasks.curate.minhash import bands
-from tasks.curate.words import Words
+from tasks.curate.words import Words, bands
 from tests.prompt_tables import prompt_table
 
 THRESHOLD = 0.7

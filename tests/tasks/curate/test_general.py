@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from schemas.config.general import GeneralConfig
 from schemas.config.policy import PolicyConfig
-from schemas.errors import InputError
-from schemas.tables.instructions import COLUMNS
-from tasks.curate.general import GeneralCounts, take_general, write_general
+from schemas.tables.dataset_summary import GeneralSummary
+from tasks.curate.general import take_general, write_general
 from tasks.policy.length import PromptLengths
 
 LENGTHS = PromptLengths.of(PolicyConfig(stand_in=True))
@@ -29,7 +28,7 @@ def _config(file: Path, lines: Sequence[dict[str, str]], share: float = 0.25) ->
 
 def _take(
     file: Path, lines: Sequence[dict[str, str]], training_rows: int = 60, seed: int = 1, **changes: Any
-) -> tuple[pl.DataFrame, GeneralCounts]:
+) -> tuple[pl.DataFrame, GeneralSummary]:
     options = {"lengths": LENGTHS, "most_tokens": 100, "held_out": [], **changes}
     return take_general(_config(file, lines), training_rows, seed, **options)
 
@@ -37,20 +36,6 @@ def _take(
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "general.jsonl"
-
-
-def test_the_share_is_that_of_all_training_rows(file: Path) -> None:
-    table, counts = _take(file, MANY)
-    assert dict(table.schema) == COLUMNS
-    assert table.height / (table.height + 60) == 0.25
-    assert table.n_unique("prompt") == table.height
-    assert (counts.read, counts.drawn, counts.too_long, counts.copies, counts.scrubbed.total()) == (60, 20, 0, 0, 0)
-    assert all(row["completion"] == f"Um a {row['prompt'][10:-1]}." for row in table.to_dicts())
-
-
-def test_the_seed_decides_which(file: Path) -> None:
-    assert _take(file, MANY, seed=1)[0].equals(_take(file, MANY, seed=1)[0])
-    assert set(_take(file, MANY, seed=1)[0]["prompt"]) != set(_take(file, MANY, seed=2)[0]["prompt"])
 
 
 @given(shuffle=st.randoms(use_true_random=False), copied=st.lists(st.integers(0, 59), max_size=30))
@@ -73,13 +58,6 @@ def test_a_new_line_displaces_one_at_most(file: Path) -> None:
     assert len(set(before["prompt"]) - set(after["prompt"])) <= 1
 
 
-def test_a_larger_dataset_keeps_what_it_had(file: Path) -> None:
-    small, _ = _take(file, MANY, training_rows=30)
-    large, _ = _take(file, MANY, training_rows=90)
-    assert large.head(small.height).equals(small)
-    assert large.height == 30
-
-
 def test_prompts_over_the_budget_are_left_out_and_long_answers_are_not(file: Path) -> None:
     long = [{**line, "prompt": line["prompt"] + " Por favor." * 60} for line in MANY[:25]]
     answers = [{**line, "completion": line["completion"] * 90} for line in MANY[25:]]
@@ -96,29 +74,8 @@ def test_personal_data_is_replaced_before_copies_are_reported(file: Path) -> Non
     table, counts = _take(file, people, training_rows=3)
     assert table.height == 1
     assert counts.copies == 1
-    assert counts.scrubbed.total() == 2
+    assert sum(counts.scrubbed.values()) == 2
     assert "exemplo.com" not in str(table.rows())
-
-
-def test_too_few_repeat_in_their_order(file: Path) -> None:
-    table, counts = _take(file, MANY[:20] * 2, training_rows=135)
-    assert table.height / (table.height + 135) == 0.25
-    assert table["prompt"].to_list() == table["prompt"].to_list()[:20] * 2 + table["prompt"].to_list()[:5]
-    assert table.n_unique("prompt") == counts.drawn == 20
-
-
-def test_the_smallest_share_is_one_row(file: Path) -> None:
-    assert _take(file, MANY, training_rows=1)[0].height == 1
-
-
-def test_a_file_of_which_none_can_be_used_is_refused(file: Path) -> None:
-    with pytest.raises(InputError, match=r"no instruction of .*general\.jsonl can be used; bring others"):
-        _take(file, MANY, most_tokens=1)
-
-
-def test_a_line_that_is_no_instruction_is_named(file: Path) -> None:
-    with pytest.raises(InputError, match=r"general instructions .* line 61: completion is missing"):
-        _take(file, [*MANY, {"prompt": "Conte."}])
 
 
 def test_equal_files_give_equal_bytes_and_a_summary(tmp_path: Path, file: Path) -> None:
@@ -134,7 +91,7 @@ def test_equal_files_give_equal_bytes_and_a_summary(tmp_path: Path, file: Path) 
     assert written[0] == written[1]
 
 
-def test_what_is_asked_in_validation_or_test_is_left_out(file: Path) -> None:
+def test_prompts_of_validation_and_test_are_left_out(file: Path) -> None:
     table, counts = _take(file, MANY, training_rows=150, held_out=[" conte ate 7 ", " a 30 "])
     assert counts.held_out == 2
     assert not {"Conte até 7.", "Conte até 30."} & set(table["prompt"])

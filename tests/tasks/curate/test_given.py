@@ -76,7 +76,7 @@ def test_unknown_values_are_completed_in_validation_and_test_alone(dataset: Path
 
 
 @pytest.mark.parametrize("fields", [{"sentiment": "negative"}, {"sentiment": None, "churn_risk": None}])
-def test_what_is_known_already_or_to_nobody_counts_for_nothing(dataset: Path, fields: dict[str, Any]) -> None:
+def test_known_and_unknown_values_count_for_nothing(dataset: Path, fields: dict[str, Any]) -> None:
     before = split_file(dataset, "validation").read_bytes()
     completed = complete_splits(dataset, read_references(given(dataset, (PARTLY, "extraction", {"fields": fields}))))
     assert split_file(dataset, "validation").read_bytes() == before

@@ -8,9 +8,9 @@ import pytest
 from schemas.errors import InputError
 from schemas.tables.prompts import content_id, read_prompts
 from tasks.commerce.registry import TASKS
-from tasks.curate.incoming import IncomingPrompts, open_prompts
-from tests.prompt_tables import damage, write_prompts
-from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
+from tasks.curate.incoming import open_prompts
+from tests.prompt_tables import write_prompts
+from tests.tasks.curate.prompt_rows import prompt_row
 
 LINE = {"task": "churn", "prompt": "Vai voltar?", "reference": {"churn": True}, "customer_id": "c1"}
 
@@ -18,11 +18,6 @@ LINE = {"task": "churn", "prompt": "Vai voltar?", "reference": {"churn": True}, 
 def lines(path: Path, *documents: object) -> Path:
     path.write_text("\n".join(json.dumps(document) for document in documents), encoding="utf-8")
     return path
-
-
-def test_a_folder_and_its_table_are_the_same(tmp_path: Path) -> None:
-    table = write_prompts(independent_rows(push=3), tmp_path / "prompts.parquet")
-    assert open_prompts(tmp_path, tmp_path) == open_prompts(table, tmp_path) == IncomingPrompts(table, 3)
 
 
 def test_json_lines_become_a_table_with_ids_and_system_texts(tmp_path: Path) -> None:
@@ -62,6 +57,11 @@ def test_lines_that_give_a_key_twice_are_known_by_their_rows(tmp_path: Path) -> 
             "line 2: byte .* is not UTF-8",
         ),
         (b'{"task": "churn", "prompt": "a", "reference": {"churn": NaN}}', "line 1: reference"),
+        (
+            b'{"task": "churn", "prompt": "a", "reference": {"x": [1e999]}}',
+            "reference: must be JSON with finite",
+        ),
+        (json.dumps({**LINE, "source": "Loja de Ana"}).encode(), "line 1: source: String should match"),
     ],
 )
 def test_lines_that_are_no_prompts_are_named(content: bytes, sentence: str, tmp_path: Path) -> None:
@@ -79,13 +79,7 @@ def test_one_id_for_two_prompts_is_refused_with_its_rows(tmp_path: Path) -> None
     assert open_prompts(twice, tmp_path).rows == 3
 
 
-def test_a_table_whose_rows_are_damaged_is_named(tmp_path: Path) -> None:
-    path = damage(write_prompts(independent_rows(push=500), tmp_path / "prompts.parquet"))
-    with pytest.raises(InputError, match=r"prompts\.parquet cannot be read as parquet"):
-        open_prompts(path, tmp_path)
-
-
-def test_what_is_no_table_of_prompts_is_named(tmp_path: Path) -> None:
+def test_an_invalid_prompt_table_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"prompts\.parquet does not exist"):
         open_prompts(tmp_path, tmp_path)
     (tmp_path / "prompts.parquet").write_bytes(b"PAR1 nothing")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from schemas.tables.prompts import PromptRow
 from tasks.curate.kinship import SOURCES, with_kin
-from tests.tasks.curate.prompt_rows import independent_rows, indexed, prompt_row
+from tests.tasks.curate.prompt_rows import indexed, prompt_row
 
 
 def kin(*rows: PromptRow) -> list[set[int]]:
@@ -35,27 +35,11 @@ def test_sharing_is_transitive_and_goes_through_others() -> None:
     assert kin(*rows) == [{0, 1, 2}, {3}]
 
 
-def test_questions_about_the_store_with_the_same_answer_are_kin() -> None:
-    sql = {"sql": "SELECT COUNT(*) FROM orders"}
-    rows = [prompt_row("sql_qa", text, sql) for text in ("Quantos pedidos há?", "Diga o número de pedidos.")]
-    assert kin(*rows, prompt_row("sql_qa", "Outra")) == [{0, 1}, {2}]
-
-
-def test_a_label_is_nothing_to_share() -> None:
-    assert kin(*independent_rows(churn=3, sentiment=2)) == [{0}, {1}, {2}, {3}, {4}]
-
-
 def test_paraphrases_stay_together_where_their_prompt_is_gone() -> None:
     parent = prompt_row("churn", "pergunta")
     one, two = (paraphrase_of(parent, text) for text in ("um", "dois"))
     assert kin(one, two) == [{0, 1}]
     assert kin(paraphrase_of(one, "um de um"), parent, one, two) == [{0, 1, 2, 3}]
-
-
-def test_a_paraphrase_joins_what_its_prompt_shares_with_others() -> None:
-    parent, other = prompt_row("push", "pergunta", customer_id="c1"), prompt_row("churn", "outra", customer_id="c1")
-    child = replace(prompt_row("push", "um"), parent_id=parent.prompt_id)
-    assert kin(other, child, parent) == [{0, 1, 2}]
 
 
 @st.composite
@@ -124,28 +108,7 @@ def test_products_and_offers_are_held_out_of_themselves_and_tested_beside_known_
     assert all(5 <= count <= 25 for count in of_both)
 
 
-@settings(deadline=None, max_examples=25)
-@given(st.integers(1, 25), st.integers(1, 25), st.randoms(), st.integers(0, 9))
-def test_more_campaigns_never_release_what_was_held_out(
-    products: int, offers: int, generator: random.Random, seed: int
-) -> None:
-    rows = campaigns(products, offers)
-    some = generator.sample(rows, generator.randint(1, len(rows)))
-    before, after = (with_kin(indexed(each)[0], seed, 0.3).filter("held_out") for each in (some, rows))
-    assert set(before["prompt_id"]) <= set(after["prompt_id"])
-
-
 def test_of_few_offers_none_is_held_out_of_itself() -> None:
     index = with_kin(indexed(campaigns(30, 2))[0], 1, 0.25)
     _, offers = parts(index.filter(~pl.col("held_out")))
     assert offers == {"o0", "o1"}
-
-
-def test_the_share_held_out_is_the_share_of_sources() -> None:
-    index = with_kin(indexed(list(independent_rows(churn=4000)))[0], 7, 0.2)
-    share = index["held_out"].mean()
-    assert isinstance(share, float)
-    assert abs(share - 0.2) < 0.03
-    other = with_kin(indexed(list(independent_rows(churn=4000)))[0], 8, 0.2)
-    assert index.select("held_out").equals(other.select("held_out")) is False
-    assert pl.concat([index, other])["draw"].is_between(0, 1, closed="left").all()

@@ -3,14 +3,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from schemas.tables.prompts import PromptRow, canonical_json
 from tasks.curate import near_duplicates as module
-from tasks.curate.minhash import rows_per_band
+from tasks.curate.likeness import count_known
 from tasks.curate.near_duplicates import near_duplicates
-from tasks.curate.reference_values import contradict, count_known
 from tests.tasks.curate.prompt_rows import indexed, prompt_row
 
 REVIEW = (
@@ -43,29 +40,7 @@ def test_one_word_replaced_added_or_left_out_is_found(other: str) -> None:
     assert pairs(asked(other), asked(REVIEW)) == [(0, 1)]
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        REVIEW.replace("antes do prazo", "depois do combinado"),
-        REVIEW.replace("produto chegou", "presente veio"),
-        REVIEW + " mesmo assim",
-    ],
-)
-def test_two_words_make_another_prompt(other: str) -> None:
-    assert pairs(asked(REVIEW), asked(other)) == []
-
-
-def test_a_number_is_a_fact_and_no_word_like_others() -> None:
-    text = "Quantos pedidos de {} dias houve em cada uma das categorias da loja no mês passado"
-    assert pairs(*(prompt_row("churn", text.format(days)) for days in ("30", "31"))) == []
-
-
-def test_another_known_answer_is_another_question() -> None:
-    text = "Consulte a base e diga quantos pedidos vieram de clientes de {} no ano que passou"
-    assert pairs(*(prompt_row("sql_qa", text.format(state)) for state in ("MG", "SP"))) == []
-
-
-def test_what_a_reference_does_not_know_contradicts_nothing() -> None:
+def test_unknown_values_contradict_nothing() -> None:
     other = REVIEW.replace("prazo", "dia")
     assert pairs(asked(REVIEW), asked(other, rating=5, fields=None)) == [(0, 1)]
     assert pairs(asked(REVIEW), asked(other, rating=4, fields=None)) == []
@@ -96,37 +71,6 @@ REFERENCES: tuple[dict[str, Any], ...] = (
     {"rating": None, "fields": None},
 )
 """Two complete references of an extraction, and what less may be known."""
-NEAR_TEXTS = tuple(REVIEW.replace("prazo", word) for word in ("prazo", "dia", "2", "tempo"))
-NOTHING_KNOWN: dict[str, dict[str, Any]] = {
-    "extraction": {"rating": None, "fields": None},
-    "churn": {"churn": None},
-}
-
-
-@settings(max_examples=30)
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(NEAR_TEXTS),
-            st.one_of(
-                st.tuples(st.just("extraction"), st.sampled_from(REFERENCES)),
-                st.tuples(st.just("churn"), st.sampled_from([{"churn": True}, {"churn": False}, {"churn": None}])),
-            ),
-        ),
-        min_size=2,
-        unique_by=lambda drawn: (drawn[0], drawn[1][0]),
-    )
-)
-def test_the_reference_excludes_only_pairs_that_contradict(drawn: list[tuple[str, tuple[Any, dict[str, Any]]]]) -> None:
-    """Complete references, incomplete ones, and one of each: pairs are those of unknown references that agree."""
-    rows = [prompt_row(task, text, reference) for text, (task, reference) in drawn]
-    without = [prompt_row(task, text, NOTHING_KNOWN[task]) for text, (task, _) in drawn]
-    agreeing = [
-        (one, other)
-        for one, other in pairs(*without)
-        if not contradict(canonical_json(rows[one].reference), canonical_json(rows[other].reference))
-    ]
-    assert pairs(*rows) == agreeing
 
 
 def test_a_complete_reference_is_compared_with_an_incomplete_one() -> None:
@@ -135,11 +79,6 @@ def test_a_complete_reference_is_compared_with_an_incomplete_one() -> None:
     whole, other = asked(REVIEW, **COMPLETE), REVIEW.replace("prazo", "dia")
     near = [bool(pairs(whole, asked(other, **reference))) for reference in REFERENCES]
     assert near == [True, False, True, False, False, True]
-
-
-def test_another_task_is_another_question() -> None:
-    other = prompt_row("sentiment", REVIEW.replace("prazo", "dia"))
-    assert pairs(asked(REVIEW), other) == []
 
 
 def test_paraphrases_of_one_prompt_are_no_duplicates() -> None:
@@ -156,7 +95,7 @@ LONG = "o produto chegou bem antes do prazo e veio bem embalado"
 
 
 @pytest.mark.parametrize("source", ["review_id", "order_id", "customer_id"])
-def test_what_different_people_said_needs_a_line_of_its_own_to_be_alike(source: str) -> None:
+def test_texts_of_different_people_need_a_longer_line_to_be_alike(source: str) -> None:
     def said(text: str, who: str | None) -> PromptRow:
         return prompt_row("extraction", FORM.format(text), KNOWN, **{source: who})
 
@@ -167,7 +106,7 @@ def test_what_different_people_said_needs_a_line_of_its_own_to_be_alike(source: 
     assert pairs(said(f"{SHORT} mesmo", "a"), said(SHORT, "b")) == []
 
 
-def test_what_is_found_is_what_comparing_all_pairs_finds() -> None:
+def test_the_search_finds_the_pairs_of_a_full_comparison() -> None:
     generator = random.Random(5)
     vocabulary = [
         "o",
@@ -205,26 +144,9 @@ def test_what_is_found_is_what_comparing_all_pairs_finds() -> None:
     assert len(found) >= 0.97 * len(true)
 
 
-def test_short_texts_before_a_long_instruction_are_no_crowd() -> None:
-    tail = (
-        "avalie o que o cliente disse e responda só com um objeto como está escrito na instrução que você recebeu antes"
-    )
-    generator = random.Random(2)
-    words = ["".join(generator.choices("abcdefghij", k=6)) for _ in range(9000)]
-    rows = [asked(f"{' '.join(words[3 * number : 3 * number + 3])} {tail}") for number in range(3000)]
-    assert pairs(*rows) == []
-
-
 def test_a_crowd_of_near_duplicates_is_no_quadratic_work(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [asked(f"{REVIEW} {''.join(random.Random(number).choices('abcdefghij', k=8))}") for number in range(600)]
     monkeypatch.setattr(module, "MOST_NEIGHBOURS", 40)
     found = pairs(*rows)
     assert len(found) < 600 * 200
     assert {row for pair in found for row in pair} == set(range(600))
-
-
-@pytest.mark.parametrize(("threshold", "rows"), [(0.5, 3), (0.7, 6), (0.9, 14)])
-def test_a_higher_threshold_makes_longer_bands(threshold: float, rows: int) -> None:
-    found = rows_per_band(threshold)
-    assert found == rows
-    assert 1 - (1 - threshold**found) ** (126 // found) >= 0.9

@@ -54,11 +54,6 @@ def test_a_review_is_the_same_under_any_instruction_and_task(one: str, other: st
     assert pairs(first, second) == ([(0, 1)] if same else [])
 
 
-def test_a_prompt_without_a_review_quotes_none() -> None:
-    assert pairs("Quantos pedidos há?", "Quantos pedidos há?") == []
-    assert reviews_of("Quantos pedidos há?", "Leia.\nAvaliação: bom").rows.tolist() == [1]
-
-
 def test_every_prompt_on_a_review_of_a_store_shows_it() -> None:
     store = simulate_store(60, random.Random(1))
     for task in ("extraction", "sentiment"):

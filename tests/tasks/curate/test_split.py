@@ -2,17 +2,15 @@ import re
 from collections import Counter
 
 import polars as pl
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.config.config import CurateConfig
 from schemas.errors import InputError
 from schemas.tables.prompts import PromptRow
-from schemas.tasks import TASK_NAMES
 from tasks.curate.kinship import with_kin
 from tasks.curate.split import assign
-from tests.tasks.curate.prompt_rows import independent_rows, indexed, prompt_row
+from tests.tasks.curate.prompt_rows import indexed
 from tests.tasks.curate.test_kinship import tangled_rows
 
 
@@ -58,39 +56,6 @@ def test_an_old_test_row_never_becomes_a_training_row(rows: list[PromptRow], par
     assert not tested & set(new.filter(split="train")["prompt_id"])
 
 
-def test_each_task_may_have_its_own_sizes() -> None:
-    test = dict.fromkeys(TASK_NAMES, 5) | {"extraction": 9}
-    table = split(list(independent_rows(extraction=60, churn=60)), config(test_per_task=test))
-    assert sizes(table, "test") == {"extraction": 9, "churn": 5}
-    assert sizes(table, "validation") == {"extraction": 2, "churn": 2}
-
-
-def test_test_prompts_come_from_as_many_customers_as_there_are() -> None:
-    rows = [
-        prompt_row("extraction", f"{who} {number}", customer_id=f"c{who}") for who in range(40) for number in range(6)
-    ]
-    table = split(rows, config())
-    assert table.filter(split="test")["customer_id"].n_unique() == 3
-    few = [
-        prompt_row("extraction", f"{who} {number}", customer_id=f"c{who}") for who in range(8) for number in range(6)
-    ]
-    table = split(few, config(held_out_share=0.4), seed=1)
-    assert sizes(table, "test") == {"extraction": 3}
-
-
-def test_the_order_of_rows_decides_nothing() -> None:
-    rows = list(independent_rows(extraction=80, push=50, churn=40))
-    one, other = (split(some, config()).sort("prompt_id") for some in (rows, rows[::-1]))
-    assert one["split"].equals(other["split"])
-
-
-@pytest.mark.parametrize("rows", [8, 3])
-def test_too_few_rows_are_named_with_their_counts(rows: int) -> None:
-    everything = [*independent_rows(push=100, churn=rows)]
-    with pytest.raises(InputError, match=rf"churn \(needs 5, \d of {rows} are held out, of \d customers"):
-        split(everything, config())
-
-
 @settings(deadline=None)
 @given(tangled_rows(), st.integers(0, 5))
 def test_the_sizes_that_a_refusal_names_are_curated_without_one(rows: list[PromptRow], seed: int) -> None:
@@ -106,14 +71,3 @@ def test_the_sizes_that_a_refusal_names_are_curated_without_one(rows: list[Promp
     table = split(rows, config(**named), seed)
     assert sizes(table, "test") == dict.fromkeys(set(table["task"]), named["test_per_task"])
     assert sizes(table, "validation") == dict.fromkeys(set(table["task"]), named["validation_per_task"])
-
-
-def test_a_task_of_which_nothing_is_left_to_train_on_is_named() -> None:
-    rows = [prompt_row("push", f"p{number}", {"product": "livro", "offer": "10%"}) for number in range(30)]
-    rows += independent_rows(churn=100)
-    refused = 0
-    for seed in range(8):
-        with pytest.raises(InputError, match="push"):
-            split(rows, config(), seed)
-        refused += 1
-    assert refused == 8

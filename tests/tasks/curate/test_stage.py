@@ -8,18 +8,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from datasets import load_dataset
 
 from schemas.config.config import CurateConfig
 from schemas.config.policy import PolicyConfig
-from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.tables.dataset_summary import DatasetSummary
-from schemas.tables.prompts import COLUMNS, PromptRow, read_prompts
+from schemas.tables.prompts import PromptRow, read_prompts
 from tasks.curate import stage
-from tasks.curate.known_prompts import words_hashes, write_known
 from tasks.curate.processes import in_processes
-from tasks.policy.stand_in import KNOWN_FILE
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import independent_rows, prompt_row
 
@@ -35,7 +31,6 @@ SETTINGS: Mapping[str, Any] = {
 POLICY = PolicyConfig(stand_in=True)
 LONG = "x1" * 100
 CPF = "529.982.247-25"
-REVIEW = "Classifique a avaliação: o produto chegou antes do prazo e veio bem"
 
 
 def curate(
@@ -103,17 +98,10 @@ def test_the_summary_and_the_card_tell_what_the_files_hold(tmp_path: Path) -> No
         assert f"| {name} | {hashlib.sha256((dataset / name).read_bytes()).hexdigest()} |" in card
 
 
-def test_hugging_face_loads_the_folder(tmp_path: Path) -> None:
-    dataset, summary = curate(tmp_path, independent_rows(push=60))
-    loaded = load_dataset(str(dataset), cache_dir=str(tmp_path / "cache"))
-    assert {split: len(rows) for split, rows in loaded.items()} == summary.rows
-    assert loaded["test"].column_names == list(COLUMNS)
-
-
 def test_same_bytes_however_many_workers_and_however_large_their_shards(tmp_path: Path) -> None:
-    rows = [*independent_rows(push=1500, churn=1000), prompt_row("push", LONG), prompt_row("churn", f"CPF {CPF}")]
+    rows = [*independent_rows(push=700, churn=500), prompt_row("push", LONG), prompt_row("churn", f"CPF {CPF}")]
     one, _ = curate(tmp_path, rows, "one")
-    for name, workers, shard_rows in (("again", 1, 1000), ("four", 4, 1000), ("large", 1, 20_000)):
+    for name, workers, shard_rows in (("two", 2, 1000), ("large", 1, 20_000)):
         other, _ = curate(tmp_path, rows, name, workers, shard_rows=shard_rows)
         assert contents(one) == contents(other)
 
@@ -154,61 +142,6 @@ def test_paraphrases_follow_a_prompt_that_scrubbing_renamed(tmp_path: Path) -> N
     assert summary.scrubbed["CPF"] == 60
 
 
-def test_the_better_known_of_near_duplicates_is_kept(tmp_path: Path) -> None:
-    poor = prompt_row("extraction", REVIEW, {"rating": 5, "fields": None}, customer_id="c1")
-    rich = prompt_row("extraction", REVIEW.replace("prazo", "dia"), customer_id="c1")
-    dataset, _ = curate(tmp_path, [poor, *(prompt_row("extraction", f"Boa {number}") for number in range(60)), rich])
-    quarantine = pl.read_parquet(dataset / "quarantine.parquet").filter(reason="near-duplicate")
-    assert quarantine["prompt_id"].to_list() == [poor.prompt_id]
-    assert quarantine["detail"].to_list() == [f"but for a word the same as {rich.prompt_id}"]
-
-
-def test_an_old_test_row_is_not_trained_on_when_rows_are_added(tmp_path: Path) -> None:
-    rows = list(independent_rows(push=400))
-    old = {row.prompt_id for row in splits_of(curate(tmp_path, rows[:100], "old")[0])["test"]}
-    new = {row.prompt_id for row in splits_of(curate(tmp_path, rows, "new")[0])["train"]}
-    assert old
-    assert not old & new
-
-
-def test_a_tested_text_is_not_trained_on_under_another_customer(tmp_path: Path) -> None:
-    rows = [prompt_row("extraction", f"Boa {number}", {"rating": 5, "fields": None}) for number in range(100)]
-    old = {row.prompt for row in splits_of(curate(tmp_path, rows, "old")[0])["test"]}
-    richer = [prompt_row("extraction", f"BOA, {number}!", customer_id=f"c{number}") for number in range(100)]
-    new, summary = curate(tmp_path, [*rows, *richer, *independent_rows(extraction=100)], "new")
-    numbers = {row.prompt.strip("!").split()[-1] for row in splits_of(new)["train"] if row.prompt.startswith("B")}
-    assert len(numbers) > 20
-    assert not {prompt.split()[-1] for prompt in old} & numbers
-    assert summary.reasons["leakage"]["extraction"] > 0
-
-
-def test_a_row_in_the_wrong_columns_is_counted_as_of_no_task(tmp_path: Path) -> None:
-    shifted = replace(prompt_row("churn", "certa"), task="Maria | mora na rua 7")  # type: ignore[arg-type]
-    dataset, summary = curate(tmp_path, [*independent_rows(churn=60), shifted])
-    assert summary.reasons["schema"] == {"unknown": 1}
-    assert "Maria" not in (dataset / "README.md").read_text()
-
-
-def test_many_sources_are_reported_in_few_lines(tmp_path: Path) -> None:
-    rows = [replace(row, source=f"loja-{number % 40}") for number, row in enumerate(independent_rows(churn=200))]
-    dataset, summary = curate(tmp_path, rows)
-    assert len(summary.sources) == 21
-    assert sum(summary.sources.values()) == 200 - summary.quarantined
-    assert "| others |" in (dataset / "README.md").read_text()
-
-
-def test_no_id_is_left_of_a_parent_with_personal_data(tmp_path: Path) -> None:
-    broken = replace(prompt_row("churn", f"quebrada: {CPF}"), source="LOJA X")
-    parents = [prompt_row("churn", f"cliente {number}: {CPF}") for number in range(4)]
-    children = [
-        replace(prompt_row("churn", f"{LONG} {number}"), parent_id=row.prompt_id) for number, row in enumerate(parents)
-    ]
-    orphan = replace(prompt_row("churn", "filha"), parent_id=broken.prompt_id)
-    dataset, _ = curate(tmp_path, [*independent_rows(churn=60), broken, *parents, *children, orphan])
-    tables = [pl.read_parquet(path).write_csv() for path in dataset.rglob("*.parquet")]
-    assert not any(row.prompt_id in table for row in (broken, *parents) for table in tables)
-
-
 @pytest.mark.parametrize(
     "note",
     [
@@ -234,20 +167,6 @@ def test_no_form_of_json_hides_personal_data(note: str, tmp_path: Path) -> None:
     assert "52998224725" not in re.sub(r"\D", "", text)
 
 
-def test_a_smaller_budget_releases_nobody(tmp_path: Path) -> None:
-    links = [
-        prompt_row("churn", f"{LONG} {number}", customer_id=f"a{number}", order_id=f"b{number}") for number in range(60)
-    ]
-    one = [prompt_row("churn", f"um {number}", customer_id=f"a{number}") for number in range(60)]
-    two = [prompt_row("churn", f"dois {number}", order_id=f"b{number}") for number in range(60)]
-    rows = [*links, *one, *two, *independent_rows(churn=60)]
-    old, _ = curate(tmp_path, rows, "old", max_prompt_tokens=500)
-    new, summary = curate(tmp_path, rows, "new")
-    assert summary.reasons["too long"] == {"churn": 60}
-    tested = {row.prompt_id for row in splits_of(old)["test"]}
-    assert not tested & {row.prompt_id for row in splits_of(new)["train"]}
-
-
 def test_the_paraphrase_of_a_dropped_copy_is_not_trained_on_where_the_copy_is_tested(tmp_path: Path) -> None:
     asked = [prompt_row("churn", f"pergunta {number}", customer_id=f"x{number}") for number in range(60)]
     copies = [prompt_row("churn", f"PERGUNTA {number}!", customer_id=f"y{number}") for number in range(60)]
@@ -260,38 +179,6 @@ def test_the_paraphrase_of_a_dropped_copy_is_not_trained_on_where_the_copy_is_te
     trained = {row.prompt.split()[-1] for row in splits_of(dataset)["train"] if row.parent_id}
     assert trained
     assert not splits["test"] & trained
-
-
-def test_a_task_with_too_few_rows_is_named_with_its_counts(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"churn \(needs 5, \d of 6 are held out"):
-        curate(tmp_path, [*independent_rows(push=60, churn=6)])
-
-
-def test_everything_quarantined_names_counts_and_first_rows(tmp_path: Path) -> None:
-    rows = [prompt_row("push", f"{number} {LONG}") for number in range(9)]
-    with pytest.raises(
-        InputError,
-        match=r"not one of 9 prompts can be used \(too long 9\): row 1: \d+ tokens, 150 allowed; row 2",
-    ):
-        curate(tmp_path, rows)
-
-
-def test_general_instructions_are_a_configuration_of_their_own(tmp_path: Path) -> None:
-    lines = [json.dumps({"prompt": f"Explique {number}", "completion": f"Pois é, {CPF}"}) for number in range(60)]
-    (tmp_path / "general.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    general = {"path": tmp_path / "general.jsonl", "share": 0.2, "name": "Instruções", "licence": "CC BY 4.0"}
-    dataset, summary = curate(tmp_path, independent_rows(push=100), general=general)
-    wanted = round(0.25 * summary.train)
-    assert summary.general is not None
-    assert summary.general.rows == wanted
-    card = (dataset / "README.md").read_text()
-    assert "CC BY 4.0" in card
-    assert f"Of 60 general instructions {wanted} were drawn. 0 were too long" in card
-    assert f"`[CPF]` {wanted}" in card
-    loaded = load_dataset(str(dataset), "general", cache_dir=str(tmp_path / "cache"))
-    assert len(loaded["train"]) == wanted
-    assert set(loaded["train"]["completion"]) == {"Pois é, [CPF]"}
-    assert len(load_dataset(str(dataset), cache_dir=str(tmp_path / "cache"))["train"]) == summary.train
 
 
 def test_a_prompt_that_the_base_knows_tests_nothing_and_may_be_trained_on(tmp_path: Path) -> None:
@@ -309,42 +196,3 @@ def test_a_prompt_that_the_base_knows_tests_nothing_and_may_be_trained_on(tmp_pa
     assert {split: len(kept) for split, kept in others.items()} == {split: len(kept) for split, kept in splits.items()}
     assert others["train"] == splits["train"]
     assert "| known to base | 2 | push 2 |" in (after / "README.md").read_text(encoding="utf-8")
-
-
-def test_the_stand_ins_own_prompts_are_known_without_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [*independent_rows(push=60)]
-    before, _ = curate(tmp_path, rows, "before")
-    tested = [row.prompt for row in splits_of(before)["test"]]
-    write_known(words_hashes(tested), tmp_path / KNOWN_FILE)
-    monkeypatch.setattr(stage, "shipped", lambda: tmp_path)
-    _, summary = curate(tmp_path, rows, "after")
-    assert summary.reasons["known to base"] == {"push": 3}
-
-
-def test_people_give_references_and_the_split_stays_the_same(tmp_path: Path) -> None:
-    unknown = {"polarity": None, "score": None}
-    rows = [prompt_row("sentiment", f"avaliação {number}: chegou {number} vezes", unknown) for number in range(60)]
-    before, summary = curate(tmp_path, rows, "before")
-    assert summary.without_reference["sentiment"]["test"] == 3
-    tested = splits_of(before)["test"]
-    given = tmp_path / "references.jsonl"
-    lines = [
-        {"prompt_id": row.prompt_id, "task": "sentiment", "reference": {"score": 2}, "rater": "ana"} for row in tested
-    ]
-    given.write_text("".join(json.dumps({**line}) + "\n" for line in [*lines[:2], {**lines[2], "prompt_id": "0" * 64}]))
-    after, summary = curate(tmp_path, rows, "after", references=given)
-    assert [(row.prompt_id, row.reference["score"]) for row in splits_of(after)["test"]] == [
-        (row.prompt_id, score) for row, score in zip(tested, (2, 2, None), strict=True)
-    ]
-    assert summary.without_reference["sentiment"]["test"] == 1
-    assert summary.references_by_people == {"sentiment": {"validation": 0, "test": 2}}
-    assert summary.references_left_out == 1
-    assert "curate.references names 1 prompts" in summary.warnings[-1]
-    card = (after / "README.md").read_text(encoding="utf-8")
-    assert "## References given by people" in card
-    assert "| sentiment | 0 | 2 |" in card
-    assert {file for file, content in contents(after).items() if contents(before)[file] != content} == {
-        "data/test.parquet",
-        "summary.json",
-        "README.md",
-    }

@@ -35,23 +35,9 @@ def test_numbers_keep_their_punctuation(text: str, number: str) -> None:
     assert words_in(text)[-1] == number
 
 
-@pytest.mark.parametrize(("one", "other"), [("foi 😍", "foi 😡"), ("valor > 100", "valor < 100")])
-def test_symbols_are_words(one: str, other: str) -> None:
-    assert words_in(one) != words_in(other)
-
-
 def test_a_prompt_without_words_is_its_own_word() -> None:
     assert words_in("!!!") == ["!!!"]
     assert words_in("???") == ["???"]
-
-
-@pytest.mark.parametrize(
-    "text", ["Nota: 5\nEntrega: no prazo\n\nAvaliação: bom", "Nota: 5\r\nEntrega: no prazo\r\nAvaliação: bom"]
-)
-def test_lines_are_known_and_make_no_difference(text: str) -> None:
-    marked = with_words(pl.DataFrame({"prompt": [text]}))
-    assert words_in(text) == words_in(text.replace("\n", " "))
-    assert Words.of(marked).line_sizes.tolist() == [2, 2, 3, 3, 3, 2, 2]
 
 
 LINES = st.lists(st.text("ab 1é,", max_size=8), min_size=1, max_size=4).map("\n".join)

@@ -10,9 +10,8 @@ from tasks.evaluate.answers.cost import Serving
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged
 from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.decision import Match, RungStanding
-from tasks.evaluate.gain import shares_of_gain
 from tasks.evaluate.gate import decide
-from tasks.evaluate.judge.insights import JudgeReport
+from tasks.evaluate.judge import JudgeReport
 from tasks.evaluate.report.background import Background, LearningCurve, Looks, OtherModel
 from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
 
@@ -93,7 +92,7 @@ def undecided(*, seeds: Sequence[int] = (0,)) -> Comparison:
 
 
 def laddered() -> tuple[Comparison, Background]:
-    """Return a comparison beside rungs that have a third and a half of its gain, with the shares that follow."""
+    """Return a comparison beside rungs that have a third and a half of its gain."""
     base, tuned = (
         paired(gain, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS, truth=truth)
         for gain, truth in ((0, 0.25), (0.3, 0.75))
@@ -103,9 +102,7 @@ def laddered() -> tuple[Comparison, Background]:
         for name, gain in (("base-guided", 0.1), ("sft", 0.15))
         for pairs in [paired(gain, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS, truth=0.5)]
     ]
-    found = against(base, tuned)
-    gains = shares_of_gain(found, rungs, resamples=1_000, seed=0)
-    return found, Background(ladder=rungs, gains=gains)
+    return against(base, tuned), Background(ladder=rungs)
 
 
 def against(before: Sequence[PairedScore], after: Sequence[PairedScore]) -> Comparison:
@@ -163,6 +160,6 @@ def background(text: str = HOSTILE) -> Background:
         ],
         known_to_base={"push": 3, "churn": 1},
         rollouts_unknown_to_engine="model_type: llama",
-        judge=JudgeReport(text, 40, 22, 8, 10, 6, 1, 25, 0.72, 0.52, 0.86, "human"),
+        judge=JudgeReport(text, 40, 22, 8, 10, 6, 1),
         looks=Looks(1, "2026-11-20T10:00:00+00:00", "2026-11-20T10:05:00+00:00", None),
     )

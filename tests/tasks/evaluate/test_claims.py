@@ -7,9 +7,6 @@ from tasks.evaluate.claims import (
     AgainstBaseline,
     Floor,
     TaskClaim,
-    judged,
-    judged_overall,
-    not_learned,
     unlearned_tasks,
 )
 from tests.tasks.evaluate.test_gate import BETTER, NON_INFERIOR, UNDECIDED
@@ -52,11 +49,6 @@ def test_a_gain_that_a_constant_text_has_too_names_the_text() -> None:
     assert claim.note("sentiment", BETTER) is None
 
 
-def test_a_baseline_is_beaten_by_test_and_interval_together() -> None:
-    assert not replace(BEATEN, scores=replace(BETTER, ci_low=-0.001)).beaten
-    assert not replace(BEATEN, scores=replace(BETTER, p_signflip=0.06)).beaten
-
-
 @pytest.mark.parametrize(
     ("base", "tuned", "verdict"),
     [(0.5, 0.5, "not learned"), (0.7, 0.5, "below floor"), (0.5, 0.7, "better"), (0.6, 0.6, "better")],
@@ -67,15 +59,6 @@ def test_floors_are_of_ground_truth_whatever_the_score(base: float, tuned: float
     assert claim.learned == (verdict != "not learned")
 
 
-def test_one_floor_of_two_is_not_enough() -> None:
-    floors = (Floor("names_product", 0.6, 0.0, 0.9), Floor("names_offer", 0.6, 0.7, 0.1))
-    assert not replace(GOOD, floors=floors).learned
-    useless = replace(GOOD, floors=floors, baselines={"constant": STANDING})
-    (sentence,) = not_learned({"push": useless})
-    assert "names offer 0.100, floor 0.60" in sentence
-    assert f"`constant` ({TEXT}) scores 0.754 where tuned scores 0.708" in sentence
-
-
 def test_one_text_for_every_prompt_is_a_collapse_unless_the_base_does_the_same_and_nothing_is_claimed() -> None:
     alike = replace(GOOD, variety=0.12)
     assert alike.verdict(BETTER) == alike.verdict(NON_INFERIOR) == "collapsed"
@@ -83,14 +66,6 @@ def test_one_text_for_every_prompt_is_a_collapse_unless_the_base_does_the_same_a
     both = replace(alike, base_variety=0.1)
     assert both.verdict(NON_INFERIOR) == "non-inferior"
     assert both.verdict(BETTER) == "collapsed"
-
-
-def test_overall_is_not_better_where_no_task_is() -> None:
-    tasks = judged({"push": BETTER}, {"push": replace(GOOD, variety=0.1)})
-    assert judged_overall(BETTER, tasks).verdict == "no better"
-    nothing = judged({"push": BETTER}, {"push": replace(GOOD, floors=(Floor("auc", 0.6, 0.5, 0.5),))})
-    assert judged_overall(BETTER, nothing).verdict == "not learned"
-    assert judged_overall(BETTER, judged({"push": BETTER}, {"push": GOOD})).verdict == "better"
 
 
 @pytest.mark.parametrize(

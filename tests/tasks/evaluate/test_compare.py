@@ -9,7 +9,7 @@ import pytest
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.evaluate.compare import Comparison, EdgeShares, compare, write_report
+from tasks.evaluate.compare import Comparison, compare, write_report
 from tasks.evaluate.stats.statistics import PairedStats
 
 
@@ -50,12 +50,6 @@ def test_a_clear_gain_is_promoted() -> None:
     assert comparison.overall.n_prompts == 60
 
 
-def test_a_damaged_challenger_is_held() -> None:
-    comparison = run(TUNED, BASE)
-    assert comparison.gate.verdict == "hold"
-    assert comparison.overall.verdict == "worse"
-
-
 def test_samples_and_seeds_are_averaged_by_prompt_and_add_no_prompts() -> None:
     base = scores("push", [0.2, 0.4])
     base_twice = base + scores("push", [0.4, 0.0], sample=1)
@@ -85,12 +79,6 @@ def test_numbers_depend_on_the_seed_but_not_on_the_order_or_on_other_tasks() -> 
     assert run(BASE, TUNED, seed=1).overall.ci_low != comparison.overall.ci_low
     alone = run(scores("push", noisy(0.5, 2)), scores("push", noisy(0.52, 4))).tasks["push"]
     assert alone.ci_low == comparison.tasks["push"].ci_low
-
-
-def test_overall_is_one_test_and_is_not_corrected() -> None:
-    comparison = run(BASE, TUNED)
-    assert comparison.overall.p_holm == comparison.overall.p_signflip
-    assert comparison.tasks["push"].p_holm >= comparison.tasks["push"].p_signflip
 
 
 def test_report_has_exactly_the_fields_of_the_design(tmp_path: Path) -> None:
@@ -148,25 +136,6 @@ def test_refuses_settings_that_make_no_comparison(settings: dict[str, Any], sent
         compare(BASE, TUNED, **{"margin": 0.05, "resamples": 1_000, "seed": 0, **settings})
 
 
-def test_the_report_says_what_the_numbers_rest_on() -> None:
-    base = scores("push", noisy(0.4, 1)) + scores("churn", noisy(0.4, 2))
-    tuned = [
-        row
-        for seed in (1, 2)
-        for row in scores("push", noisy(0.5, seed + 2), seed=seed) + scores("churn", noisy(0.6, seed + 4), seed=seed)
-    ]
-    comparison = run(base, tuned)
-    report = json.loads(json.dumps(comparison.report()))
-    assert report["margin"] == 0.05
-    assert report["ground_truth"] is None
-    assert list(report["seeds"]) == ["overall", "push", "churn"]
-    assert report["seeds"]["overall"] == pytest.approx({str(k): v for k, v in comparison.seed_differences.items()})
-    of_seed_2 = [prompt.by_seed[1][1] - prompt.base for prompt in comparison.prompts if prompt.task == "churn"]
-    assert report["seeds"]["churn"]["2"] == pytest.approx(sum(of_seed_2) / 30)
-    assert list(report["variance"]) == list(report["edges"]) == ["overall", "push", "churn"]
-    assert list(report["variance"]["push"]) == ["prompt", "seed", "interaction", "sample", "base_sample"]
-
-
 def test_ground_truth_has_the_same_statistics_and_a_say_in_the_gate() -> None:
     right = [1.0] * 30
     base = scores("extraction", noisy(0.4, 1), truth=right) + scores("push", noisy(0.5, 2))
@@ -185,14 +154,6 @@ def test_ground_truth_has_the_same_statistics_and_a_say_in_the_gate() -> None:
     assert comparison.overall == unknown.overall
 
 
-def test_answers_at_the_ends_of_the_scale_are_counted() -> None:
-    base = scores("push", [0.0, 1e-12, 0.5, 1.0]) + scores("churn", [0.5, 0.5])
-    tuned = scores("push", [0.0, 1 - 1e-12, 1.0, 1.0]) + scores("churn", [0.5, 1.0])
-    edges = run(base, tuned).edges
-    assert edges["push"] == EdgeShares(base_floor=0.5, base_ceiling=0.25, tuned_floor=0.25, tuned_ceiling=0.75)
-    assert edges["overall"].tuned_ceiling == pytest.approx(4 / 6)
-
-
 def test_variance_of_samples_is_apart_from_that_of_prompts() -> None:
     source = random.Random(0)
     shifts = [source.gauss(0.1, 0.02) for _ in range(200)]
@@ -205,13 +166,3 @@ def test_variance_of_samples_is_apart_from_that_of_prompts() -> None:
     found = run(base, tuned).variance["push"]
     assert found.sample == pytest.approx(0.05**2, rel=0.2)
     assert found.prompt == pytest.approx(0.02**2, rel=0.5)
-
-
-def test_prompts_may_have_been_sampled_unequally_often() -> None:
-    base = scores("push", noisy(0.4, 1)) + scores("push", noisy(0.4, 2)[:25], sample=1)
-    tuned = scores("push", noisy(0.6, 3)) + scores("push", noisy(0.6, 4)[:25], sample=1)
-    comparison = run(base, tuned)
-    assert comparison.prompts[0].base == pytest.approx((base[0].score + base[30].score) / 2)
-    found = comparison.variance["push"]
-    assert found.sample + found.base_sample == pytest.approx(2 * 0.05**2, rel=0.5)
-    assert "NaN" not in json.dumps(comparison.report())

@@ -95,20 +95,6 @@ def test_nothing_is_promoted_where_a_rung_is_required_and_none_was_evaluated() -
     assert decide("report").verdict == "promote"
 
 
-def test_objections_stay_beside_those_of_a_rung() -> None:
-    alone, both = (decide("require", *rungs, tuned=BASE - 0.1) for rungs in ((), (rung(TUNED + 0.01),)))
-    assert both.verdict == "hold"
-    assert both.reasons[:-1] == alone.reasons
-
-
-@pytest.mark.parametrize("wanted", ["report", "require"])
-def test_no_rung_is_named_where_no_task_is_learned(wanted: OverRungs) -> None:
-    gate = decide(wanted, rung(0.3), learned=False)
-    assert gate.verdict == "hold"
-    assert gate.reasons[0].startswith("no task is learned")
-    assert "base-guided" not in "".join(gate.reasons)
-
-
 def test_a_seed_and_a_champion_are_examined_over_the_tasks_that_count() -> None:
     conditions = GateConditions({"push": TaskClaim()}, 0, alone=match(BASE, TUNED), champion=match(TUNED, BASE))
     gate = conditions.decide(match(BASE, TUNED), 0.05, against).gate
@@ -138,11 +124,3 @@ def test_a_task_that_is_not_tested_holds_whatever_was_decided() -> None:
         "sentiment is not tested: none of its 40 test prompts has a reference",
         "3 of 40 test prompts of push have no reference and count for nothing",
     )
-
-
-def test_some_prompts_without_a_reference_are_named_and_decide_nothing() -> None:
-    gate = hold_where_untested(PROMOTED, {"push": MissingReferences(3, 40)})
-    assert gate.verdict == "promote"
-    assert gate.reasons[0] == "better"
-    assert "3 of 40" in gate.reasons[1]
-    assert hold_where_untested(PROMOTED, {}) == PROMOTED

@@ -7,11 +7,9 @@ import pytest
 from schemas.config.config import AUDIT_FOLDER
 from schemas.documents import Rollout
 from schemas.store.files import read_store
-from schemas.tables.rollout_tables import read_rollouts
-from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.registry import TASKS
+from schemas.tasks import TaskName
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
+from tasks.evaluate.ground_truth import metrics_apart, truth_of
 from tests.tasks.curate.prompt_rows import prompt_row
 
 
@@ -35,20 +33,6 @@ def test_an_answer_that_keeps_all_but_one_constraint_is_not_right(databases: Dat
     reference = {"product": "Fone X", "offer": "20% de desconto"}
     kept, in_words = (rollout(text, reference, "push") for text in ("{produto} com {oferta}.", "Fone X com 20%."))
     assert (truth_of(kept, databases), truth_of(in_words, databases)) == (1.0, 0.0)
-
-
-def test_every_metric_that_one_answer_can_be_right_in_exists(databases: Databases) -> None:
-    rollouts = read_rollouts(AUDIT_FOLDER / "rollouts.jsonl")
-    metrics = metrics_of(rollouts, databases)
-    assert list(metrics) == list(TASK_NAMES)
-    for name, task in TASKS.items():
-        assert set(task.answer_metrics) <= set(metrics[name])
-
-
-def test_the_mean_of_single_answers_is_the_metric_of_all_where_it_is_a_share(databases: Databases) -> None:
-    rollouts = [each for each in read_rollouts(AUDIT_FOLDER / "rollouts.jsonl") if each.task == "sentiment"]
-    truths = [truth for each in rollouts if (truth := truth_of(each, databases)) is not None]
-    assert sum(truths) / len(truths) == pytest.approx(metrics_of(rollouts, databases)["sentiment"]["accuracy"])
 
 
 def test_pushes_of_what_was_never_trained_on_are_told_apart(databases: Databases) -> None:

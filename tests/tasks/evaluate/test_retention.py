@@ -1,9 +1,6 @@
 """General instructions: planted models that lost instructions are held, and others are not."""
 
-import random
 from collections.abc import Callable, Sequence
-
-import pytest
 
 from schemas.config.evaluate import EvaluateConfig, General
 from schemas.documents import Rollout
@@ -31,16 +28,6 @@ def outcome(base: Follows, tuned: Follows, mode: General = "require") -> General
     return measure_general(config, answered(base), answered(tuned), seed=3)
 
 
-def share_of(share: float, seed: int) -> Follows:
-    """Follow a random share of the instructions."""
-    chosen = set(random.Random(seed).sample(range(len(ALL)), round(share * len(ALL))))
-    return lambda number, _: number in chosen
-
-
-def able_but_of(able: Follows, kept: set[int]) -> Follows:
-    return lambda number, each: able(number, each) and number in kept
-
-
 def half(number: int, _: GeneralInstruction) -> bool:
     return number % 2 == 0
 
@@ -55,14 +42,6 @@ def test_a_model_that_lost_them_is_held_in_either_mode() -> None:
         assert gate.reasons[0].startswith("general instructions: tuned follows 23 of 180 where base follows 90")
         assert "for harm" in gate.reasons[0]
         assert lost.decide(HELD).reasons == (*HELD.reasons, *gate.reasons)
-
-
-@pytest.mark.parametrize("mode", ["report", "require"])
-def test_a_model_that_kept_them_is_promoted_and_the_reasons_say_so(mode: General) -> None:
-    gate = outcome(half, lambda number, _: number % 2 == 0 or number == 1, mode).decide(PROMOTED)
-    assert gate.verdict == "promote"
-    assert "tuned follows 91 of 180 where base follows 90" in gate.reasons[-1]
-    assert "is excluded" in gate.reasons[-1]
 
 
 def test_a_loss_not_excluded_holds_only_where_that_is_required() -> None:
@@ -81,45 +60,9 @@ def test_a_loss_not_excluded_holds_only_where_that_is_required() -> None:
     assert "cannot be excluded" in said.reasons[-1]
 
 
-def test_a_shown_loss_within_the_margin_is_no_objection() -> None:
-    found = outcome(half, lambda number, _: number % 2 == 0 and number > 10)
-    assert found.stats.p_harm < 0.05
-    assert found.objection is None
-
-
 def test_a_base_that_follows_next_to_none_is_not_measurable_and_no_objection() -> None:
     found = outcome(lambda number, _: number % 10 == 0, lambda *_: False)
     assert not found.measurable
     gate = found.decide(PROMOTED)
     assert gate.verdict == "promote"
     assert "not measurable" in gate.reasons[-1]
-
-
-def test_equally_good_models_are_told_apart_from_damaged_ones() -> None:
-    """Of 60 % of the instructions 20 models keep some 19 of 20, and 20 others two thirds."""
-    able = share_of(0.6, 0)
-    verdicts = []
-    for kept in (0.95, 0.65):
-        held = 0
-        for seed in range(20):
-            generator = random.Random(seed)
-            kept_ones = {number for number in range(len(ALL)) if generator.random() < kept}
-            tuned = outcome(able, able_but_of(able, kept_ones))
-            held += tuned.objection is not None
-        verdicts.append(held)
-    assert verdicts[0] <= 1
-    assert verdicts[1] == 20
-
-
-def test_kinds_are_counted_by_model() -> None:
-    found = outcome(lambda *_: True, lambda _, each: each.kind != "accents")
-    lost = {kind: each for kind, each in found.kinds.items() if each.tuned < each.prompts}
-    assert list(lost) == ["accents"]
-    assert all(each.base == each.prompts for each in found.kinds.values())
-    assert sum(each.prompts for each in found.kinds.values()) == len(ALL)
-    assert found.report()["kinds"]["accents"]["tuned"] == 0
-
-
-def test_every_adapter_answers_some() -> None:
-    assert {row.task for row in ROWS} == {"push", "churn"}
-    assert [row.prompt_id for row in ROWS] == [each.id for each in ALL]

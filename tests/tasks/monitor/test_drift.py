@@ -1,6 +1,5 @@
 """Drift: found where it is, dated, distinguished from luck, from better days and from another mix of tasks."""
 
-import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -11,8 +10,8 @@ from scipy.stats import binom
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.detector import Promise, evidence_against
-from tasks.monitor.drift import ALL, MEASURES_BESIDE, Compared, Drift, DriftSeries, below_floor, find_drift
-from tasks.monitor.series import Baseline, RewardCounts, count_rewards
+from tasks.monitor.drift import MEASURES_BESIDE, Compared, Drift, DriftSeries, below_floor, find_drift
+from tasks.monitor.series import ALL, Baseline, RewardCounts, count_rewards
 from tests.tasks.monitor.reward_days import baseline, counts, day, scored
 
 CONFIG = MonitorConfig()
@@ -64,24 +63,6 @@ def test_a_loss_within_the_tolerance_is_no_drift() -> None:
     assert not found({task: [0.585] * 30 for task in TASKS}).found
 
 
-def test_luck_of_a_small_evaluation_is_no_drift() -> None:
-    # A standard error of .07, as of 17 prompts; of 240 prompts the same days are drift.
-    short = {task: [0.5] * 30 for task in TASKS}
-    assert not found(short, error=0.07, prompts=17).found
-    assert found(short).found
-
-
-def test_a_fall_is_found_in_spite_of_a_small_evaluation_once_production_has_kept_the_promise() -> None:
-    drift = found({task: [0.6] * 14 + [0.5] * 4 for task in TASKS}, error=0.07, prompts=17, answers=360)
-    alarm = series(drift, ALL).alarm
-    assert alarm is not None
-    assert day(14) <= alarm <= day(16)
-
-
-def test_better_days_than_promised_do_not_make_the_promise_itself_a_fall() -> None:
-    assert not found({task: [0.7] * 10 + [0.6] * 10 for task in TASKS}).found
-
-
 def test_another_mix_of_tasks_is_no_drift() -> None:
     baselines = {"extraction": baseline("extraction", 0.7), "push": baseline("push", 0.45)}
     easy = scored({"extraction": [0.7] * 5, "push": [0.45] * 5}, answers=120)
@@ -93,15 +74,6 @@ def test_another_mix_of_tasks_is_no_drift() -> None:
     )
     assert series(drift, ALL).mean[-1] == pytest.approx(0.45, abs=0.001)
     assert not drift.found
-
-
-def test_fewer_false_alarms_take_more_evidence() -> None:
-    means = counts({"push": [0.6, 0.55, 0.55]})
-    often, seldom = (
-        find_drift(means, {"push": baseline("push")}, MonitorConfig(days_between_false_alarms=days)).series[0]
-        for days in (100, 10_000)
-    )
-    assert often.evidence[-1] == pytest.approx(100 * seldom.evidence[-1], rel=0.01)
 
 
 @pytest.mark.parametrize("tasks", range(1, 7))
@@ -137,11 +109,6 @@ def test_the_evidence_of_a_measure_does_not_depend_on_what_else_was_measured() -
     for number, measure in enumerate(MEASURES_BESIDE, start=1):
         alone = find_drift(rewards, promised, CONFIG, beside={measure: compared}).series
         assert alone == (every[0], every[number])
-
-
-def test_a_single_task_is_one_series() -> None:
-    drift = found({"push": [0.6, 0.6]})
-    assert [each.name for each in drift.series] == ["push"]
 
 
 def pushes(*rewards: Sequence[float]) -> RewardCounts:
@@ -195,35 +162,9 @@ def test_days_below_the_floor_by_luck_are_as_rare_as_stated(tasks: int) -> None:
     assert by_luck == pytest.approx(1 / 50, rel=0.2)
 
 
-def test_a_task_that_is_a_little_above_the_floor_is_no_alarm_in_three_years() -> None:
-    days = np.random.default_rng(4).binomial(1, 0.52, (1000, 150)).astype(float).tolist()
-    assert below_floor(pushes(*days), {"push": baseline("push", 0.55, 0.01)}, CONFIG) == ()
-
-
 def test_a_task_that_the_evaluation_says_nothing_of_has_the_floor_alone() -> None:
     drift = find_drift(counts({"push": [0.6], "churn": [0.42]}, 2000), {"push": baseline("push")}, CONFIG)
     assert drift.without_baseline == ("churn",)
     assert [each.name for each in drift.series] == ["push"]
     assert [each.task for each in drift.floor] == ["churn"]
     assert drift.reasons() == [f"churn: mean reward 0.420 of 2,000 answers on {day(0)} is below the floor 0.5"]
-
-
-def test_days_on_which_a_task_was_not_asked_are_not_among_its_days() -> None:
-    drift = found({"push": [0.6, None, 0.6], "sql_qa": [0.6, 0.6, None]})
-    assert series(drift, "push").days == (day(0), day(2))
-    assert series(drift, ALL).days == (day(0), day(1), day(2))
-
-
-def test_the_document_is_json_and_says_all() -> None:
-    drift = found({**KEPT, "push": [0.6] * 4 + [0.42] * 6})
-    document = json.loads(json.dumps(drift.document(), allow_nan=False))
-    assert document["found"] is True
-    assert document["reasons"] == drift.reasons()
-    assert document["days_between_false_alarms"] == 3650
-    assert [each["name"] for each in document["series"]] == [ALL, *TASKS]
-    assert document["series"][0]["days"][0] == "2026-11-01"
-
-
-def test_evidence_of_months_is_still_a_number() -> None:
-    drift = find_drift(pushes(*[[0.0] * 1000] * 35), {"push": baseline("push")}, CONFIG)
-    json.dumps(drift.document(), allow_nan=False)

@@ -6,7 +6,6 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import orjson
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -15,22 +14,17 @@ from hypothesis import strategies as st
 from flows.stages.monitor import scrubbed_texts as scrub
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from schemas.tables.feedback import FeedbackCounts, with_feedback
+from schemas.tables.feedback import with_feedback
 from schemas.tables.log_file import LogFile, LogFiles, log_files, require_rows
 from schemas.tables.log_table import read_production_logs
 from tasks.monitor.logs import (
-    EARLIER,
     HALF_WRITTEN,
-    MAX_NAMES,
-    OF_OTHERS,
     TOO_OLD,
     TWICE,
     Logs,
     read_logs,
-    scrubbed,
     scrubbed_references,
 )
-from tasks.monitor.measures import ratings_of
 from tests.tasks.monitor.logged import NOW, answer, write_log
 
 CHAMPION = ("tucano2-commerce/3", "tucano2-commerce@champion")
@@ -51,17 +45,6 @@ def message(*files: Path) -> str:
     return str(caught.value)
 
 
-def test_a_folder_is_all_its_logs(tmp_path: Path) -> None:
-    write_log(tmp_path / "b.jsonl", [answer(), answer(days_ago=1)])
-    read_production_logs(tmp_path / "b.jsonl").write_parquet(tmp_path / "a.parquet")
-    (tmp_path / "notes.txt").write_text("no log", encoding="utf-8")
-    found = log_files(tmp_path)
-    assert [file.path.name for file in found.files] == ["a.parquet", "b.jsonl"]
-    logs = look(found)
-    assert (logs.files, logs.rows, logs.table.height) == (2, 4, 4)
-    assert logs.table["time"].is_sorted()
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [("absent.jsonl", "do not exist"), (".", "holds no .jsonl"), ("empty.jsonl", "empty.jsonl is empty")],
@@ -71,11 +54,6 @@ def test_missing_logs_are_reported(tmp_path: Path, name: str, words: str) -> Non
         (tmp_path / name).touch()
     with pytest.raises(InputError, match=words):
         require_rows(log_files(tmp_path / name))
-
-
-def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"neither \.jsonl nor \.parquet"):
-        log_files(write_log(tmp_path / "log.csv", [answer()]))
 
 
 def test_midnight_is_the_shops(tmp_path: Path) -> None:
@@ -117,34 +95,6 @@ def test_only_the_last_days_are_looked_at(tmp_path: Path) -> None:
     assert logs.left_out == {TOO_OLD: 3}
 
 
-def test_only_the_named_champions_answers_count(tmp_path: Path) -> None:
-    lines = [answer(model_version=name) for name in ("tucano2-commerce/3", "tucano2-commerce/2")] + [answer()]
-    assert read(write_log(tmp_path / "log.jsonl", lines)).left_out == {OF_OTHERS: 2}
-    unnamed = read(write_log(tmp_path / "log.jsonl", lines[1:]))
-    assert unnamed.table["model_version"].to_list() == [None]
-    assert unnamed.left_out == {OF_OTHERS: 1}
-
-
-def test_answers_from_before_the_promotion_are_not_the_champions(tmp_path: Path) -> None:
-    # The alias named another model then.
-    names = (None, "tucano2-commerce@champion", "tucano2-commerce/3")
-    lines = [answer(days_ago=days, model_version=name) for days in range(6) for name in names]
-    path = write_log(tmp_path / "log.jsonl", lines)
-    logs = read(path, promoted_at=NOW - timedelta(days=2))
-    assert logs.left_out == {EARLIER: 9, OF_OTHERS: 3}
-    assert logs.table["time"].min() == NOW - timedelta(days=2)
-    assert read(path, promoted_at=NOW).left_out[EARLIER] == 15
-    assert not read(path, promoted_at=NOW + timedelta(hours=1)).table.height
-
-
-def test_the_commonest_models_are_named_and_the_rest_counted(tmp_path: Path) -> None:
-    lines = [answer(model_version=f"m{number:02}") for number in range(30)] + [answer(model_version="m29"), answer()]
-    logs = read(write_log(tmp_path / "log.jsonl", lines))
-    assert len(logs.models) == MAX_NAMES
-    assert next(iter(logs.models.items())) == ("m29", 2)
-    assert sum(logs.models.values()) + logs.models_beside == 32
-
-
 def test_files_that_somebody_still_writes_stop_nothing(tmp_path: Path) -> None:
     live = write_log(tmp_path / "live.jsonl", [answer(), answer(days_ago=1)])
     whole = live.read_bytes()
@@ -161,22 +111,6 @@ def test_files_that_somebody_still_writes_stop_nothing(tmp_path: Path) -> None:
     assert look(log_files(tmp_path)).table.height == 2
     # Given by itself, a file is read to its end.
     assert look(log_files(live)).table.height == 3
-
-
-def test_a_long_half_written_line_is_held_back_too(tmp_path: Path) -> None:
-    live = write_log(tmp_path / "live.jsonl", [answer()])
-    live.write_bytes(live.read_bytes() + b'{"prompt": "' + b"a" * 200_000)
-    assert look(log_files(tmp_path)).left_out == {HALF_WRITTEN: 1}
-    live.write_bytes(b'{"prompt": "')
-    with pytest.raises(InputError, match=r"all 1 files .* are empty"):
-        require_rows(log_files(tmp_path))
-
-
-def test_a_folder_of_empty_files_is_refused(tmp_path: Path) -> None:
-    for name in ("a.jsonl", "b.parquet"):
-        (tmp_path / name).touch()
-    with pytest.raises(InputError, match=r"all 2 files of the folder of logs .* are empty"):
-        require_rows(log_files(tmp_path))
 
 
 def test_rows_appended_meanwhile_do_not_count_and_changed_ones_are_refused(tmp_path: Path) -> None:
@@ -229,42 +163,6 @@ def test_escaped_personal_data_is_found_in_values_and_keys(written: str, kind: s
     assert found == {"note": [f"de [{kind}]"], f"chave [{kind}]": {"a": None}}
 
 
-@pytest.mark.parametrize("number", [52998224725, 52998224725.0])
-def test_a_number_that_is_a_persons_becomes_a_text(number: float) -> None:
-    assert cleaned({"product": "vaso", "n": number, "rating": 5}) == {"product": "vaso", "n": "[CPF]", "rating": 5}
-
-
-def test_a_key_that_is_there_twice_hides_nothing() -> None:
-    text = '{"product": "' + CPF + '", "product": "vaso", "offer": null}'
-    assert scrubbed_references(pl.Series([text]), scrub).to_list() == ['{"product":"vaso","offer":null}']
-
-
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers(-999, 999) | st.sampled_from([0.5, 2.25, 3.0]) | st.text(max_size=4),
-        lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=3), parts, max_size=3),
-        max_leaves=8,
-    )
-)
-def test_a_document_without_personal_data_stays_what_it_is(document: object) -> None:
-    (clean,) = scrubbed_references(pl.Series([orjson.dumps(document).decode()]), lambda texts: texts)
-    assert orjson.loads(clean) == document
-
-
-def test_every_answer_gets_its_own_clean_texts() -> None:
-    table = pl.DataFrame(
-        {
-            "prompt": [f"de {CPF}", "a", f"de {CPF}"],
-            "completion": ["b", f"para {CPF}", "c"],
-            "reference": [None, json.dumps({"x": CPF}), json.dumps({"x": "y"})],
-        }
-    )
-    clean = scrubbed(table, scrub)
-    assert clean["prompt"].to_list() == ["de [CPF]", "a", "de [CPF]"]
-    assert clean["completion"].to_list() == ["b", "para [CPF]", "c"]
-    assert clean["reference"].to_list() == [None, '{"x":"[CPF]"}', '{"x":"y"}']
-
-
 ONE, OTHER, THIRD = (f"push-{digit * 32}" for digit in "123")
 
 
@@ -291,29 +189,11 @@ def known(logs: Logs) -> list[tuple[Any, Any]]:
     return [(json.loads(reference)["product"] if reference else None, rating) for reference, rating in rows]
 
 
-def test_each_answer_gets_what_became_known_of_it_and_no_other(tmp_path: Path) -> None:
-    answers = [answer(request_id=ONE, days_ago=2), answer(request_id=OTHER, days_ago=1, rating=2), answer()]
-    logs = joined(tmp_path, answers, [said(ONE, reference=of("vaso")), said(ONE, rating=5)])
-    assert known(logs) == [("vaso", 5), (None, 2), (None, None)]
-    assert logs.feedback == FeedbackCounts(lines=2, references=1, ratings=1, unknown=0)
-
-
 def test_the_newest_line_counts_of_references_and_of_ratings_each(tmp_path: Path) -> None:
     # Later in time, whichever file it is in; of one time, whichever line comes last.
     first = [said(ONE, 30, reference=of("new")), said(ONE, 30, rating=4), said(ONE, 30, rating=3)]
     logs = joined(tmp_path, [answer(request_id=ONE)], first, [said(ONE, 20, reference=of("old"), rating=1)])
     assert known(logs) == [("new", 3)]
-
-
-def test_a_reference_that_the_log_has_stays_since_people_chose_what_to_correct(tmp_path: Path) -> None:
-    answers = [
-        answer(request_id=ONE, days_ago=1, reference=of("logged"), rating=1),
-        answer(request_id=OTHER, rating=1),
-    ]
-    logs = joined(tmp_path, answers, [said(each, reference=of("corrected"), rating=5) for each in (ONE, OTHER)])
-    assert known(logs) == [("logged", 5), ("corrected", 5)]
-    assert logs.table["known_before"].to_list() == [True, False]
-    assert logs.feedback == FeedbackCounts(lines=2, references=1, ratings=2, unknown=0)
 
 
 def test_elsewhere_a_correction_takes_the_place_of_the_logs_reference() -> None:
@@ -325,36 +205,6 @@ def test_elsewhere_a_correction_takes_the_place_of_the_logs_reference() -> None:
     assert counts.references == 1
 
 
-def test_requests_that_the_logs_do_not_have_are_counted_and_those_of_other_days_are_not_unknown(tmp_path: Path) -> None:
-    answers = [answer(request_id=ONE, days_ago=9), answer(), answer(request_id=THIRD, task="sentiment")]
-    logs = joined(tmp_path, answers, [said(each, rating=1) for each in (ONE, OTHER, OTHER, THIRD)], days=2)
-    # The third names a push, and is none.
-    assert logs.feedback == FeedbackCounts(lines=4, references=0, ratings=1, unknown=2)
-    assert logs.table["rating"].count() == 0
-
-
-def test_a_faulty_line_and_one_that_is_yet_to_come_are_refused_with_file_and_line(tmp_path: Path) -> None:
-    answers = [answer(request_id=ONE)]
-    with pytest.raises(InputError, match=r"feedback .*0\.jsonl.*line 2: .*neither reference nor rating"):
-        joined(tmp_path, answers, [said(ONE, rating=1), said(ONE)])
-    with pytest.raises(InputError, match=r"feedback .*0\.jsonl: line 2 is of 2026-03-11 09:00 UTC, which is yet"):
-        joined(tmp_path, answers, [said(ONE, rating=1), said(ONE, rating=1) | {"time": "2026-03-11T09:00:00Z"}])
-
-
-def test_the_digests_tell_feedback_from_logs_and_change_with_it(tmp_path: Path) -> None:
-    joined(tmp_path, [answer(request_id=ONE)], [said(ONE, rating=1)])
-    before = log_files(tmp_path).digests()
-    assert before.keys() == {"2026-03-10.jsonl", "feedback/0.jsonl"}
-    file = tmp_path / "feedback" / "0.jsonl"
-    # A line without an end is left to the next run, and an empty or hidden file is none.
-    file.write_bytes(file.read_bytes() + b'{"request_id": "pu')
-    (tmp_path / "feedback" / "1.jsonl").touch()
-    (tmp_path / "feedback" / ".2.jsonl").write_text("{}\n", encoding="utf-8")
-    assert log_files(tmp_path).digests() == before
-    write_log(file, [said(ONE, rating=2)])
-    assert log_files(tmp_path).digests() != before
-
-
 def test_feedback_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
     joined(tmp_path, [answer(request_id=ONE)], [said(ONE, rating=1)])
     found = log_files(tmp_path)
@@ -364,7 +214,11 @@ def test_feedback_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> No
         read_logs(found, digests, MonitorConfig(), CHAMPION, None, NOW)
 
 
-def test_ratings_are_shown_by_task_where_there_are_any() -> None:
-    rows = [("push", 5), ("push", 2), ("push", None), ("churn", None), ("sentiment", 1)]
-    answers = pl.DataFrame(rows, schema={"task": pl.String, "rating": pl.Int64}, orient="row")
-    assert ratings_of(answers) == {"push": {"mean": 3.5, "answers": 2}, "sentiment": {"mean": 1.0, "answers": 1}}
+@pytest.mark.parametrize("number", [52998224725, 52998224725.0])
+def test_a_number_that_is_a_persons_becomes_a_text(number: float) -> None:
+    assert cleaned({"product": "vaso", "n": number, "rating": 5}) == {"product": "vaso", "n": "[CPF]", "rating": 5}
+
+
+def test_a_key_that_is_there_twice_hides_nothing() -> None:
+    text = '{"product": "' + CPF + '", "product": "vaso", "offer": null}'
+    assert scrubbed_references(pl.Series([text]), scrub).to_list() == ['{"product":"vaso","offer":null}']

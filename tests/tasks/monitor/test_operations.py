@@ -40,12 +40,6 @@ def test_late_answers_are_an_alarm_where_they_are_more_than_luck() -> None:
     assert kinds(3, 30) == []
 
 
-def test_a_day_of_few_answers_is_not_looked_at_and_one_that_is_over_neither() -> None:
-    assert kinds(20, 20) == []
-    assert kinds(0) == []
-    assert kinds(200, last=-1) == []
-
-
 def test_a_slow_task_is_named_though_all_together_are_fast() -> None:
     rows = [(day(0), "push", 100.0, None)] * 3000 + [(day(0), "insights", 60_000.0, None)] * 60
     schema = {"day": pl.Date, "task": pl.String, "latency_ms": pl.Float64, "cost": pl.Float64}
@@ -84,12 +78,6 @@ def test_a_cost_above_the_limit_by_rounding_or_by_one_dear_answer_is_no_alarm() 
     assert of_days([(0, 100.0, [0.09, 0.13] * 15)], MonitorConfig()) == ["cost"]
 
 
-@pytest.mark.parametrize(("later", "alarms"), [(3, ["latency", "cost"]), (4, [])])
-def test_a_day_long_before_the_newest_is_how_the_service_was(later: int, alarms: list[str]) -> None:
-    days = [(0, 60_000.0, [0.2] * 30), (later, 100.0, [0.01] * 5)]
-    assert of_days(days, MonitorConfig()) == alarms
-
-
 def test_silence_is_an_alarm_after_its_hours() -> None:
     config = MonitorConfig(silence_hours=6)
     assert silence_alarm(NOW - timedelta(hours=6), NOW, config) is None
@@ -123,22 +111,6 @@ def daily(folder: Path, means: list[float]) -> list[int]:
 def test_sixty_runs_over_one_drop_that_stays_send_one_event(tmp_path: Path, low: float) -> None:
     # Of .1 the floor is alarmed too, and by another day each time.
     assert len(daily(tmp_path, [0.6] * 34 + [low] * 60)) == 1
-
-
-def test_a_drop_that_comes_back_after_its_alarm_has_ended_is_reported_again(tmp_path: Path) -> None:
-    first, second = daily(tmp_path, [0.6] * 34 + [0.5] * 3 + [0.6] * 37 + [0.5] * 3)
-    assert first < 3
-    assert second >= 40
-
-
-def test_another_champion_or_evaluation_has_alarms_of_its_own(tmp_path: Path) -> None:
-    sent_by(tmp_path).keep(["push", "churn"])
-    assert sent_by(tmp_path).new(["push", "churn", "all"]) == ["all"]
-    assert sent_by(tmp_path, champion="m/2").new(["push"]) == ["push"]
-    assert sent_by(tmp_path, evaluation="f" * 64).new(["push"]) == ["push"]
-    # Nor do they end its alarms.
-    assert sent_by(tmp_path).new(["push"]) == []
-    assert sent_by(tmp_path).new(["churn"]) == ["churn"]
 
 
 def test_an_alarm_not_looked_for_is_not_over(tmp_path: Path) -> None:

@@ -11,26 +11,22 @@ import pytest
 
 from schemas.documents import Rollout
 from schemas.store.files import read_store
-from schemas.tasks import SPEC_NAMES, TASK_NAMES
+from schemas.tasks import TASK_NAMES
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.commerce.text.text_form import refuses
 from tasks.monitor.scoring import (
     KEY,
-    PROMPT_IS_UNREAD,
-    REFERENCE_IS_UNREAD,
     KnownParts,
     Rewards,
     baselines_of,
     champion_answers,
     is_answer,
-    kept_where,
     known_parts,
     score_piece,
     scored,
     with_parts,
     without_broken_queries,
-    without_untold,
 )
 
 AUDIT = Path(__file__).parents[3] / "data" / "audit"
@@ -89,22 +85,6 @@ def test_an_answer_that_is_there_often_is_scored_once(answers: pl.DataFrame) -> 
     assert found["reward"].to_list() == scored(few, rewards(few), here)["reward"].to_list() * 20
 
 
-@pytest.mark.parametrize("spec", SPEC_NAMES)
-def test_a_task_whose_prompt_is_unread_is_worth_the_same_after_any_prompt(answers: pl.DataFrame, spec: Any) -> None:
-    unread = answers.filter(pl.col("task").is_in(list(PROMPT_IS_UNREAD[spec])))
-    for reference in (pl.col("reference"), pl.lit(None, pl.String)):
-        rows = unread.with_columns(reference.alias("reference")).select(KEY)
-        other = rows.with_columns(("Nota: 1\n" + pl.col("prompt").str.reverse()).alias("prompt"))
-        assert score_piece(spec, STORE, rows.rows()) == score_piece(spec, STORE, other.rows())
-
-
-def test_those_tasks_are_worth_the_same_without_a_reference_that_are_said_to_be(answers: pl.DataFrame) -> None:
-    without = answers.with_columns(pl.lit(None, pl.String).alias("reference"))
-    found = [score_piece("grounded", STORE, each.select(KEY).rows()) for each in (answers, without)]
-    changed = {task for task, one, other in zip(answers["task"], *found, strict=True) if one.reward != other.reward}
-    assert set(answers["task"]) - changed == REFERENCE_IS_UNREAD["grounded"]
-
-
 @pytest.mark.parametrize(
     ("task", "completion", "valid"),
     [
@@ -123,13 +103,6 @@ def test_the_form_is_right_or_wrong_or_none_is_asked_for(task: Any, completion: 
     assert with_none.valid is valid
 
 
-def test_a_query_that_runs_is_valid_also_where_its_result_is_wrong() -> None:
-    reference = json.dumps({"sql": "SELECT COUNT(*) FROM reviews WHERE review_score = 1"})
-    (wrong,) = score_piece("grounded", STORE, [("sql_qa", "?", "SELECT COUNT(*) FROM orders", reference)])
-    assert wrong.valid
-    assert wrong.reward < 0.5
-
-
 def test_reference_queries_that_do_not_run_are_taken_out_and_counted() -> None:
     queries = ["SELECT 1 FROM nowhere", "SELECT COUNT(*) FROM orders", None, "SELECT 1 FROM nowhere"]
     references = [json.dumps({"sql": query}) for query in queries]
@@ -143,17 +116,6 @@ def test_reference_queries_that_do_not_run_are_taken_out_and_counted() -> None:
         == without_broken_queries(table, "grounded", None, here)[1]
         == 0
     )
-
-
-def test_without_a_store_queries_are_left_out_and_counted(answers: pl.DataFrame) -> None:
-    kept, lost = kept_where(answers, "grounded", None)
-    (count,) = lost.values()
-    assert kept.height + count == answers.height
-    assert "sql_qa" not in set(kept["task"])
-    assert scored(kept, rewards(answers, None), here)["reward"].null_count() == 0
-    assert kept_where(answers, "grounded", STORE)[1] == {}
-    # v4.2 runs nothing.
-    assert kept_where(answers, "v4.2", None)[1] == {}
 
 
 def test_answers_to_one_prompt_count_as_one() -> None:
@@ -184,14 +146,6 @@ PROMPT = "Crie um push.\nProduto: vaso de cer창mica\nOferta: 20% de desconto\nP�
 )
 def test_no_answer_is_found_in_three_languages_and_behind_what_nobody_sees(text: str) -> None:
     assert not is_answer("push", PROMPT, text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["N찾o perca: vaso de cer창mica com 20% de desconto!", "Vaso de cer창mica com 20% de desconto", "N찾o.", "Sim"],
-)
-def test_a_text_that_says_something_is_an_answer_however_short(text: str) -> None:
-    assert is_answer("push", PROMPT, text)
 
 
 @pytest.mark.parametrize(
@@ -240,14 +194,6 @@ def test_values_decide_whether_json_is_an_answer(fields: dict[str, object], answ
     assert not refuses(json.dumps(fields, ensure_ascii=False)) or not answered
 
 
-@pytest.mark.parametrize(
-    ("query", "answered"),
-    [("SELECT 'n찾o sei'", False), ("SELECT NULL", False), ("SELECT COUNT(*) FROM orders", True)],
-)
-def test_a_query_reads_a_table(query: str, answered: bool) -> None:
-    assert is_answer("sql_qa", "Quantos pedidos?", query) is answered
-
-
 def test_a_hostile_text_raises_nothing() -> None:
     # The last character is 18 in its normal form.
     for text in ("{" * 50_000, '{"a": ' * 9_000, "n찾o " * 50_000, "\u200b" * 90_000, "\ufdfa" * 90_000):
@@ -285,24 +231,6 @@ def test_null_empty_and_unasked_parts_are_not_known(task: Any, reference: Any, k
     assert known_parts(table((task, reference))) == {task: KnownParts(frozenset(known), frozenset(known))}
 
 
-def test_each_knows_what_all_know_and_some_what_any_does() -> None:
-    found = known_parts(
-        table(
-            ("extraction", {"rating": 5, "fields": {"sentiment": "positive", "delivery_issue": True}}),
-            ("extraction", {"rating": 1, "fields": {"sentiment": "negative"}}),
-            ("push", {"product": "vaso", "offer": None}),
-            ("push", None),
-        )
-    )
-    assert found == {
-        "extraction": KnownParts(
-            frozenset({"rating", "fields.sentiment"}),
-            frozenset({"rating", "fields.sentiment", "fields.delivery_issue"}),
-        ),
-        "push": KnownParts(frozenset(), frozenset({"product"})),
-    }
-
-
 def test_parts_that_not_all_know_are_removed_and_nothing_else() -> None:
     fields = {"sentiment": "positive", "delivery_issue": True}
     answers = table(
@@ -320,22 +248,3 @@ def test_parts_that_not_all_know_are_removed_and_nothing_else() -> None:
         "note": {"rating": 1},
     }
     assert cut["reference"][2:].to_list() == [None, None]
-
-
-SAID = ("push", {"product": "vaso", "offer": None})
-
-
-@pytest.mark.parametrize(
-    ("tested", "logged", "left"),
-    [
-        ([SAID, ("push", None)], [SAID, SAID], [SAID]),
-        # Where the logs are compared by form anyway, and where the test split knows nothing, every answer counts.
-        ([SAID, ("push", None)], [SAID, ("push", None)], [SAID, ("push", None)]),
-        ([("push", None)], [SAID], [("push", None)]),
-        ([SAID, ("push", None)], [SAID, ("churn", None)], [SAID]),
-    ],
-)
-def test_a_test_prompt_without_a_reference_takes_none_from_logs_that_know_all(
-    tested: Any, logged: Any, left: Any
-) -> None:
-    assert without_untold(table(*tested), table(*logged)).equals(table(*left))

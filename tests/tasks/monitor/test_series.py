@@ -33,18 +33,6 @@ def test_a_few_equal_rewards_are_not_taken_for_certainty() -> None:
     assert standard_error(*sums(np.ones(5000))) < 0.001
 
 
-def test_of_no_answer_nothing_is_known() -> None:
-    nothing = np.zeros(1)
-    assert standard_error(nothing, nothing, nothing) == np.inf
-
-
-@settings(deadline=None, max_examples=60)
-@given(REWARDS)
-def test_with_many_answers_it_is_the_usual_standard_error(rewards: Numbers) -> None:
-    many = np.tile(np.concatenate([rewards, [0.2, 0.8]]), 2_000)
-    assert standard_error(*sums(many)) == pytest.approx(many.std(ddof=1) / np.sqrt(len(many)), rel=0.02)
-
-
 @pytest.mark.parametrize("size", [5, 10, 30, 100])
 @pytest.mark.parametrize("mean", [0.02, 0.1, 0.5, 0.9, 0.98])
 def test_skewed_rewards_keep_their_mean_in_the_interval_in_94_percent_of_all_days(size: int, mean: float) -> None:
@@ -80,19 +68,3 @@ def test_every_answer_is_counted_once_and_no_reward_is_taken_for_a_lower_one(
             over = counted.total[number, place] - rewards.sum()
             assert -1e-5 * len(rewards) <= over <= 0.001 * len(rewards)
     assert counted.answers.sum() == len(rows)
-
-
-@settings(deadline=None, max_examples=40)
-@given(ROWS)
-def test_of_one_task_only_the_days_remain_on_which_it_answered(rows: list[tuple[str, int, float]]) -> None:
-    scored = table([*rows, ("push", 2, 0.5)])
-    push = count_rewards(scored, ("churn", "push")).of([1])
-    assert push.tasks == ("push",)
-    assert list(push.days) == sorted(set(scored.filter(task="push")["day"]))
-    assert (push.answers > 0).all()
-
-
-def test_rewards_of_whole_thousandths_are_counted_as_they_are() -> None:
-    counted = count_rewards(table([("push", 0, 0.55), ("push", 0, 0.3), ("push", 0, 0.1 + 0.2)]), ("push",))
-    assert counted.rewards.tolist() == [0.3, 0.55]
-    assert counted.counts[0, 0].tolist() == [2, 1]

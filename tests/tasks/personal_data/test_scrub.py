@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.personal_data.removal import is_removed
-from benchmarks.personal_data.texts import read_texts
+from benchmarks.personal_data.texts import is_removed, read_texts
 from tasks.commerce.registry import TASKS
 from tasks.personal_data.scrub import Kind, may_hold_personal_data, names_a_person, scrub
 

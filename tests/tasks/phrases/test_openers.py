@@ -8,8 +8,6 @@ from schemas.errors import InputError
 from tasks.commerce.push.phrases import read_phrases
 from tasks.phrases.openers import KNOWN, MOST_REQUESTS, fault_of, propose
 
-GOOD = ("Cheirinho de bolo.", "Panela no fogo!", "Hora do guarda-roupa?")
-
 
 def saying(*answers: str) -> tuple[Callable[[str, str, int], str], list[str]]:
     """Return a model that gives these answers, and the last for ever, with what it was asked."""
@@ -20,11 +18,6 @@ def saying(*answers: str) -> tuple[Callable[[str, str, int], str], list[str]]:
         return answers[min(number, len(answers) - 1)]
 
     return ask, asked
-
-
-@pytest.mark.parametrize("text", GOOD)
-def test_an_opener_of_words_and_a_final_sign_has_no_fault(text: str) -> None:
-    assert fault_of(text) is None
 
 
 @pytest.mark.parametrize(
@@ -59,12 +52,6 @@ def test_good_lines_of_a_list_are_kept_once_and_the_others_are_counted() -> None
     assert dropped[KNOWN] == 1 + 3 * (MOST_REQUESTS - 1)
     assert dropped.total() == 4 * MOST_REQUESTS - 2
     assert all(each in asked[0] for each in ("cozinha", "panelas", *read_phrases().grupos["cozinha"].aberturas))
-
-
-def test_no_more_is_asked_for_once_there_is_enough() -> None:
-    ask, asked = saying("\n".join(GOOD))
-    assert propose("geral", 2, ask)[0] == list(GOOD[:2])
-    assert len(asked) == 1
 
 
 def test_a_group_that_is_not_there_is_refused_before_a_model_is_asked() -> None:

@@ -13,9 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
-from schemas.progress import silent
 from tasks.policy import child
-from tasks.policy.child import ask_to_end, expect_children, run_child
+from tasks.policy.child import expect_children, run_child
 
 pytestmark = pytest.mark.integration
 
@@ -66,10 +65,6 @@ def test_progress_metrics_and_alarms_arrive_and_prints_go_to_the_log(tmp_path: P
     assert "a library's chatter" in (tmp_path / "example_child.log").read_text(encoding="utf-8")
 
 
-def test_what_nobody_wants_to_hear_does_not_disturb(tmp_path: Path) -> None:
-    assert _run("work", tmp_path) == [(1, 2, "half"), (2, 2, "whole")]
-
-
 @pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize(
     ("do", "kind", "said"),
@@ -89,18 +84,6 @@ def test_a_failure_keeps_its_sentence_and_its_kind(do: str, kind: type[TucanoErr
 
 
 @pytest.mark.usefixtures("either_way")
-def test_the_traceback_of_a_bug_is_in_the_log(tmp_path: Path) -> None:
-    with pytest.raises(TucanoError):
-        _run("bug", tmp_path)
-    assert "ZeroDivisionError" in (tmp_path / "example_child.log").read_text(encoding="utf-8")
-
-
-def test_an_interpreter_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere/python cannot be started"):
-        run_child(MODULE, Request(do="work"), tmp_path, interpreter=Path("nowhere/python"), progress=silent)
-
-
-@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize(("named", "expected"), [(None, "2"), ("1", "1")])
 def test_the_bits_of_the_weights_are_not_the_number_of_cores(
     named: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -113,27 +96,11 @@ def test_the_bits_of_the_weights_are_not_the_number_of_cores(
     assert _run("environment OMP_NUM_THREADS MKL_NUM_THREADS", tmp_path) == [(0, 1, f"{expected} {expected}")]
 
 
-@pytest.mark.usefixtures("either_way")
-def test_a_child_among_others_computes_with_fewer_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two children with two threads each on two cores wait for each other: each took five times as long."""
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    before = _servers()
-    assert [_run("threads", tmp_path, threads=threads) for threads in (1, 2)] == [[(0, 1, "1")], [(0, 1, "2")]]
-    # Another number of threads is no reason to load the libraries again.
-    assert len(_servers() - before) <= 1
-
-
-def test_a_child_reports_to_its_parent_alone(tmp_path: Path) -> None:
-    expected = [(0, 1, "TRUE 1")]
-    assert _run("environment DISABLE_MLFLOW_INTEGRATION HF_HUB_DISABLE_TELEMETRY", tmp_path) == expected
-
-
 @pytest.mark.parametrize(
     ("visible", "expected"),
     [(None, "0"), ("0,1", "0"), ("3,1", "3"), ("GPU-5ebe9f43,GPU-ac33420d", "GPU-5ebe9f43"), ("", "")],
 )
-def test_of_two_gpus_a_child_sees_the_first_that_is_visible(
+def test_a_child_sees_the_first_visible_gpu(
     visible: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With two in sight, transformers' Trainer wraps the model in DataParallel, which TRL refuses with a traceback."""
@@ -141,11 +108,6 @@ def test_of_two_gpus_a_child_sees_the_first_that_is_visible(
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     assert _run("environment CUDA_VISIBLE_DEVICES", tmp_path) == [(0, 1, expected)]
-
-
-def test_no_library_of_a_child_reports_to_a_hub(tmp_path: Path) -> None:
-    """TRL does at each trainer's start, unless it is asked not to."""
-    assert _run("environment HF_HUB_DISABLE_TELEMETRY", tmp_path) == [(0, 1, "1")]
 
 
 @pytest.mark.usefixtures("either_way")
@@ -222,36 +184,6 @@ def test_a_killed_fork_server_is_replaced(tmp_path: Path, monkeypatch: pytest.Mo
     assert _started_since(before)
 
 
-def test_variables_that_the_owner_adds_meanwhile_start_no_second_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The libraries of the curate stage set some where they are imported; another value is another environment."""
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
-    before = _servers()
-    expect_children()
-    expected = _started_since(before)
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    expect_children()
-    assert _servers() - before == expected
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4")
-    expect_children()
-    assert _started_since(before | expected)
-
-
-def test_what_loads_for_expected_children_ends_with_its_owner() -> None:
-    """A command that is refused or interrupted would leave a process that takes a core for seconds."""
-    program = (
-        "import atexit\n"
-        "loading = []\n"
-        # The first to be registered is the last to be called.
-        "atexit.register(lambda: print(int(loading[0].wait(60))))\n"
-        "import psutil\n"
-        "from tasks.policy.child import expect_children\n"
-        "expect_children()\n"
-        "loading += psutil.Process().children()\n"
-    )
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout
-    assert int(ended) == -signal.SIGKILL
-
-
 def _servers() -> set[int]:
     own = psutil.Process().children()
     return {process.pid for process in own if is_alive(process.pid) and "tasks.policy.fork_server" in process.cmdline()}
@@ -274,13 +206,3 @@ def is_alive(pid: int) -> bool:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
-
-
-def test_a_child_that_another_thread_has_seen_end_is_asked_no_more() -> None:
-    """While that thread waits, `poll` does not know; the group is gone, and asking it raised once in some runs."""
-    with subprocess.Popen([sys.executable, "-c", ""], start_new_session=True) as child:
-        child.wait()
-        child.returncode = None
-        child.poll = lambda: None  # type: ignore[method-assign]
-        ask_to_end(child)
-        child.returncode = 0

@@ -1,11 +1,9 @@
 """The continuous engine: rows that come and go, each drawn as if it were alone."""
 
 import random
-import resource
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ from hypothesis import strategies as st
 
 from schemas.errors import InputError
 from tasks.commerce.registry import TASKS
-from tasks.policy.continuous import ContinuousEngine, DrawnRow, RowCache, TurnCache
+from tasks.policy.continuous import ContinuousEngine, DrawnRow
 from tasks.policy.engine import Engine
 from tasks.policy.generate import Completion, as_messages, generate, read_completion
 from tasks.policy.guidance import GuidedLogits, Sampled, grammars_of, keys_of
@@ -164,17 +162,6 @@ class _Question:
         return DrawnRow(prompt, Sampled(keys_of([prompt], self.seed), temperature=self.temperature, guide=guide), 60)
 
 
-def test_a_first_turn_is_computed_once_and_the_rest_of_a_prompt_once(
-    policy: Any, prompts: list[tuple[int, ...]]
-) -> None:
-    engine = ContinuousEngine(policy, rows=ROWS, longest=60, ends={END})
-    computed: list[int] = []
-    engine.model.model.layers[0].register_forward_hook(lambda _, given, __: computed.append(given[0].shape[1]))
-    for prompt in (prompts[0], prompts[3], prompts[1], prompts[0]):
-        engine.join(_row(prompt))
-    assert computed == [4, 1, 6, 6, 3, 1]
-
-
 def test_a_row_beyond_the_most_or_longer_than_the_longest_is_refused(
     engine: ContinuousEngine, prompts: list[tuple[int, ...]]
 ) -> None:
@@ -215,47 +202,3 @@ def _failing_after(count: int, choice: Any) -> Any:
         return chosen
 
     return fail
-
-
-CONFIG = SimpleNamespace(num_key_value_heads=2, head_dim=8, num_hidden_layers=2)
-
-
-def test_of_turns_the_one_not_asked_for_the_longest_goes() -> None:
-    turns = TurnCache(most=10)
-    first, second, third = ((number,) * 4 for number in range(3))
-    for turn in (first, second):
-        turns.keep(turn, [])
-    assert turns.get(first) == []
-    turns.keep(third, [])
-    assert [turns.get(turn) for turn in (first, second, third)] == [[], None, []]
-    turns.keep((7,) * 11, [])
-    assert [turns.get(turn) for turn in (first, third, (7,) * 11)] == [None] * 3
-
-
-def test_the_last_row_takes_the_place_of_one_that_leaves_with_all_that_is_its_own() -> None:
-    cache = RowCache(CONFIG, rows=3, longest=6)
-    for number in range(1, 4):
-        cache.begin(None)
-        new = torch.full((1, 2, number, 8), float(number))
-        for layer in range(2):
-            cache.update(new, -new, layer)
-        cache.length += number
-        cache.join()
-    cache.leave(0)
-    assert cache.lengths == [3, 2]
-    assert cache.begin_step().tolist() == [3, 2]
-    asked = torch.zeros(2, 4, 8)
-    # Without a preference the mean is of all that a row keeps, and of its new token.
-    means = cache.attend(1, asked, torch.zeros(2, 2, 8), torch.zeros(2, 2, 8), 1.0)
-    assert torch.allclose(means[0], torch.tensor(-3 * 3 / 4))
-    assert torch.allclose(means[1], torch.tensor(-2 * 2 / 3))
-    assert cache.lengths == [4, 3]
-
-
-def test_what_is_reserved_takes_memory_when_it_is_written() -> None:
-    """4 GB are reserved; a resident allocation of them would end the tests' machine."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    cache = RowCache(CONFIG, rows=64, longest=250_000)
-    cache.begin(None)
-    cache.update(torch.ones(1, 2, 5, 8), torch.ones(1, 2, 5, 8), 0)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000

@@ -57,19 +57,6 @@ def test_a_neutral_text_is_no_longer_and_stays_as_it_is(text: str) -> None:
     assert len(neutral.encode("utf-8", "surrogatepass")) <= len(text.encode("utf-8", "surrogatepass"))
 
 
-@pytest.mark.parametrize("token", SPECIAL)
-def test_a_token_can_still_be_read(token: str) -> None:
-    name = token.strip("<>[]|\uff5c")
-    for typed in (
-        token,
-        token.upper(),
-        token.replace(name, f" {name} "),
-        token.replace(name, name[:1] + "\u200b" + name[1:]),
-    ):
-        assert name.casefold() in without_control_tokens(f"Ótimo {typed} recomendo").casefold()
-        assert special_tokens(f"Ótimo {typed} recomendo") == TEMPLATE_ONLY
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -84,21 +84,6 @@ def test_a_busy_endpoint_is_asked_again_when_it_wants(slept: list[float]) -> Non
     assert slept == [17.0]
 
 
-@pytest.mark.parametrize("wish", ["999999999", "Wed, 01 Jan 2250 00:00:00 GMT"])
-def test_no_wish_makes_it_wait_for_long(slept: list[float], wish: str) -> None:
-    with serve(in_turn([chat_server.Reply(b"", 429, {"Retry-After": wish}), GOOD])) as server:
-        ask(server.url)
-    assert slept == [60.0]
-
-
-@pytest.mark.parametrize("wish", ["soon", "-5", "", "1e9", "Wed, 01 Jan 1990 00:00:00 GMT", "9" * 400])
-def test_a_wish_that_is_none_is_passed_over(slept: list[float], wish: str) -> None:
-    with serve(in_turn([chat_server.Reply(b"", 503, {"Retry-After": wish}), GOOD])) as server:
-        assert ask(server.url) == "Redija a notificação."
-    assert len(slept) == 1
-    assert slept[0] < 1
-
-
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
@@ -125,7 +110,7 @@ def test_a_wish_that_is_none_is_passed_over(slept: list[float], wish: str) -> No
         pytest.param(chat_server.Reply(GOOD.body, seconds=5), "did not answer within 0.2 s", id="slow"),
     ],
 )
-def test_what_stays_wrong_is_one_sentence_after_a_few_attempts(reply: chat_server.Reply, said: str) -> None:
+def test_a_lasting_fault_is_one_sentence_after_a_few_attempts(reply: chat_server.Reply, said: str) -> None:
     with serve(in_turn([reply])) as server, pytest.raises(EndpointError) as caught:
         ask(server.url, timeout_seconds=0.2)
     message = str(caught.value)
@@ -135,14 +120,6 @@ def test_what_stays_wrong_is_one_sentence_after_a_few_attempts(reply: chat_serve
     assert "\n" not in message
     assert len(message) < 400
     assert len(server.requests) == 3
-
-
-@pytest.mark.parametrize(
-    "reply", [chat_server.Reply(b"", 500), chat_server.Reply(b"{", 200), chat_server.Reply(GOOD.body, seconds=5)]
-)
-def test_what_passes_is_not_reported(reply: chat_server.Reply) -> None:
-    with serve(in_turn([reply, reply, GOOD])) as server:
-        assert ask(server.url, timeout_seconds=0.2) == "Redija a notificação."
 
 
 @pytest.mark.parametrize(
@@ -166,13 +143,6 @@ def test_a_refusal_is_not_tried_again(status: int, remedy: str) -> None:
     assert remedy in str(caught.value)
     assert "sk-very" not in str(caught.value)
     assert len(server.requests) == 1
-
-
-def test_nobody_there_is_one_sentence() -> None:
-    with serve(in_turn([GOOD])) as server:
-        pass
-    with pytest.raises(EndpointError, match=r"could not be reached \(ConnectError\)"):
-        ask(server.url)
 
 
 def test_the_key_goes_to_the_endpoint_and_nowhere_else(
@@ -214,35 +184,12 @@ def test_a_key_that_is_none_is_refused_unsaid(monkeypatch: pytest.MonkeyPatch, v
         pytest.param(says(None, "content_filter"), ("", "content_filter", None, None), id="filtered"),
     ],
 )
-def test_what_the_endpoint_says_of_an_answer_is_kept_and_nothing_is_guessed(
+def test_metadata_of_an_answer_is_kept_and_nothing_is_guessed(
     reply: chat_server.Reply, expected: tuple[object, ...]
 ) -> None:
     with serve(in_turn([reply])) as server:
         reported = reply_to(server.url)
     assert (reported.text, reported.stop_reason, reported.prompt_tokens, reported.completion_tokens) == expected
-
-
-def test_the_seconds_of_an_answer_are_those_of_the_attempt_that_was_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 100.0, 250.0])
-    monkeypatch.setattr(endpoint_module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    with serve(in_turn([chat_server.Reply(b"", 500), GOOD])) as server:
-        assert reply_to(server.url).seconds == 150.0
-
-
-def test_each_question_has_its_own_system_prompt_and_each_answer_its_key() -> None:
-    questions = [EndpointQuestion(f"k{number}", f"Sistema {number}", f"Texto {number}", number) for number in range(9)]
-    replies: dict[str, Reply] = {}
-    with (
-        serve(lambda text, _: says(text.upper())) as server,
-        open_endpoint(config(server.url, concurrency=3)) as endpoint,
-    ):
-        assert endpoint.ask_all(questions, replies.__setitem__) is None
-    assert {key: reply.text for key, reply in replies.items()} == {
-        f"k{number}": f"TEXTO {number}" for number in range(9)
-    }
-    asked = {(request["messages"][0]["content"], request["seed"]) for request in server.requests}
-    assert asked == {(f"Sistema {number}", number) for number in range(9)}
-    assert server.most_at_once <= 3
 
 
 def test_questions_that_wait_for_a_silent_endpoint_are_given_up_when_they_shall_stop() -> None:

@@ -1,6 +1,5 @@
 """Guided decoding: every answer has its task's form, and the policy's own distribution is only renormalised."""
 
-import sqlite3
 from collections import Counter
 from typing import Any
 
@@ -11,14 +10,12 @@ from transformers import TopKLogitsWarper, TopPLogitsWarper
 from schemas.errors import InputError
 from schemas.tasks import TaskName
 from tasks.commerce.extraction.scorer import READABLE
-from tasks.commerce.push.scorer import parts_of
-from tasks.commerce.registry import TASKS, grammar_of, grammars
+from tasks.commerce.registry import TASKS, grammar_of
 from tasks.commerce.sentiment.scorer import CHECKS
-from tasks.commerce.sql_qa.query_text import candidates, form
 from tasks.commerce.text.json_fields import is_boolean, is_share
 from tasks.commerce.text.parser import parse_object
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
-from tasks.policy.guidance import STARTED, Grammars, GuidedLogits, Sampled, keys_of
+from tasks.policy.guidance import Grammars, GuidedLogits, Sampled, keys_of
 from tasks.stand_in.model import StandInShape, build_model, build_tokenizer
 
 SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=1, heads=2, key_value_heads=1, feed_forward_size=32)
@@ -26,16 +23,6 @@ OF_FIELDS = {
     "extraction": READABLE,
     "sentiment": CHECKS,
     "churn": {"risk_score": is_share, "churn": is_boolean, "reasons": lambda value: isinstance(value, list)},
-}
-TABLES = {
-    "orders": "order_id, customer_id, order_status, order_purchase_timestamp, order_delivered_customer_date, "
-    "order_estimated_delivery_date",
-    "items": "order_id, product_id, seller_id, price, freight_value",
-    "payments": "order_id, payment_type, payment_installments, payment_value",
-    "reviews": "order_id, review_score",
-    "customers": "customer_id, customer_unique_id, customer_state",
-    "products": "product_id, product_category_name",
-    "sellers": "seller_id, seller_state",
 }
 PROMPTS: dict[TaskName, str] = {
     "extraction": "Extraia.\nAvaliação: Não recebi o produto. Ninguém responde!",
@@ -71,39 +58,10 @@ def test_a_random_model_writes_well_formed_objects_alone(policy: tuple[Any, Any]
         assert fields.keys() == OF_FIELDS[task].keys()
 
 
-def test_a_random_model_writes_pushes_of_the_phrases(policy: tuple[Any, Any]) -> None:
-    for completion in answers(policy, [grammar_of("push", PROMPTS["push"], "all")] * 40, 400):
-        assert completion.stop_reason is StopReason.END_OF_TURN
-        assert parts_of(completion.text) is not None
-
-
-def test_a_random_model_writes_queries_that_can_be_prepared(policy: tuple[Any, Any]) -> None:
-    store = sqlite3.connect(":memory:")
-    for table, columns in TABLES.items():
-        store.execute(f"CREATE TABLE {table} ({columns})")
-    for completion in answers(policy, [TASKS["sql_qa"].grammar] * 16, 900):
-        assert completion.stop_reason is StopReason.END_OF_TURN
-        assert form(candidates(completion.text)[0], completion.text) == 1.0
-        store.execute(f"EXPLAIN {completion.text}")
-
-
-def test_an_answer_that_runs_out_of_length_is_cut_off(policy: tuple[Any, Any]) -> None:
-    (completion,) = answers(policy, [TASKS["sentiment"].grammar], 5)
-    assert completion.stop_reason is StopReason.TOKEN_LIMIT
-    assert '{"polarity":"positive","score":5}'[:5] == completion.text[:5]
-
-
 def test_a_batch_may_hold_guided_and_unguided_answers(policy: tuple[Any, Any]) -> None:
     grammar = TASKS["sentiment"].grammar
     mixed = answers(policy, [grammar, "", grammar], 60)
     assert [parse_object(each.text).cleanliness == 1.0 for each in mixed] == [True, False, True]
-
-
-def test_without_grammars_nothing_changes(policy: tuple[Any, Any]) -> None:
-    conversations = [as_messages("Responda.", "pedido")] * 3
-    settings: dict[str, Any] = {"temperature": 1.0, "max_tokens": 20, "batch_size": 3, "seed": 1}
-    unguided = generate(*policy, conversations, **settings)
-    assert generate(*policy, conversations, **settings, grammars=["", "", ""]) == unguided
 
 
 def test_allowed_tokens_keep_their_ratios_and_the_others_have_none(policy: tuple[Any, Any]) -> None:
@@ -132,20 +90,6 @@ def test_the_masks_of_an_answer_are_those_that_it_was_sampled_with(policy: tuple
     assert grammars.of_answers([("", [a, b])]).all()
 
 
-def test_from_a_token_that_the_grammar_forbids_on_every_token_has_a_probability(policy: tuple[Any, Any]) -> None:
-    _, tokenizer = policy
-    grammars = Grammars(tokenizer, len(tokenizer))
-    a, b, c, other = (int(tokenizer.encode(letter)[0]) for letter in "abcx")
-    end = int(tokenizer.eos_token_id)
-    masks = grammars.of_answers([(AB, [a, other, c]), ("", [other]), (AB, [b, c, other, b])])
-    assert masks.shape == (3, 4, len(tokenizer))
-    assert masks.all(dim=2).tolist() == [[False, True, True, True], [True] * 4, [False, False, True, True]]
-    assert grammars.writes(AB, [a, b, c, end])
-    for tokens in ([a, b, end], [a, b, c], [a, other, end], [b, c, b, end]):
-        assert not grammars.writes(AB, tokens)
-    assert grammars.writes("", [other])
-
-
 @pytest.mark.parametrize(
     ("grammar", "message"),
     [
@@ -172,25 +116,6 @@ def test_a_tokenizer_without_some_bytes_is_refused() -> None:
     tokenizer.decoder = decoders.ByteLevel()
     with pytest.raises(InputError, match="a token for every byte"):
         Grammars(PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>"), len(vocabulary))
-
-
-def test_grammars_of_strangers_are_not_kept_for_ever(policy: tuple[Any, Any]) -> None:
-    _, tokenizer = policy
-    grammars = Grammars(tokenizer, len(tokenizer))
-    first = grammars.allowed([grammars.start(AB)])
-    for number in range(2 * STARTED):
-        grammars.start(f"start: A\nA: /{'a' * number}b/")
-    assert len(grammars._started) == STARTED
-    assert torch.equal(grammars.allowed([grammars.start(AB)]), first)
-
-
-def test_a_grammar_is_of_a_task_or_of_its_prompt() -> None:
-    guided = {guided: list(grammars(guided)) for guided in ("none", "forms", "all")}
-    assert guided["none"] == []
-    assert guided["forms"] == ["sentiment"]
-    assert guided["all"] == ["sql_qa", "sentiment"]
-    assert all(grammar_of(task, PROMPTS[task], "forms") for task in PROMPTS)
-    assert [bool(grammar_of("sql_qa", "Quantos pedidos?", guided)) for guided in ("forms", "all")] == [False, True]
 
 
 DRAWS = 20_000

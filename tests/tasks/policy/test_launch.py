@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from schemas.errors import InputError, Interrupted, TucanoError
+from schemas.errors import Interrupted
 from tasks.policy.child import ChildProcess, run_child
 from tests.tasks.policy.test_child import Request, is_alive
 
@@ -40,25 +40,8 @@ def test_the_first_process_speaks_and_both_work_each_with_a_gpu(
     assert "a library's chatter" in (tmp_path / "example_ranks.log").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("do", "kind", "said"),
-    [
-        ("wait,input", InputError, "the input is bad"),
-        ("wait,killed", Interrupted, r"killed by SIGKILL at 0 of \d; run the same command again"),
-        ("killed,wait", Interrupted, r"killed by SIGKILL at 0 of \d; run the same command again"),
-    ],
-)
-def test_the_failure_of_one_ends_the_other_and_is_reported(
-    do: str, kind: type[TucanoError], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(TucanoError, match=said) as caught:
-        _run(do, tmp_path)
-    assert type(caught.value) is kind
-    _wait_for_all_to_end(_waiting(tmp_path))
-
-
 @pytest.mark.parametrize("struck", ["parent", "launcher"])
-def test_whoever_is_killed_above_them_no_process_is_left(struck: str, tmp_path: Path) -> None:
+def test_a_killed_parent_leaves_no_process(struck: str, tmp_path: Path) -> None:
     program = (
         "from pathlib import Path\n"
         "from tests.tasks.policy.test_launch import _run\n"

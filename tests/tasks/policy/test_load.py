@@ -88,6 +88,8 @@ def test_a_folder_that_is_not_there_or_lacks_a_part_is_refused_saying_which(base
     without_weights = copy_of(base, tmp_path / "bare")
     (without_weights / "model.safetensors").unlink()
     assert "it has no weights" in refusal(without_weights)
+    (without_weights / "adapter").mkdir()
+    assert "make the base again with --fresh" in refusal(without_weights)
     with pytest.raises(InputError, match="no tokenizer can be read from") as refused:
         load_tokenizer(tmp_path / "none")
     assert "there is no such folder" in one_sentence(refused)
@@ -108,28 +110,10 @@ def test_a_damaged_or_unknown_model_is_one_sentence(base: Path, tmp_path: Path, 
     assert "its files are damaged or of another kind" in refusal(folder)
 
 
-def test_weights_of_another_width_than_the_model_says_are_refused(base: Path, tmp_path: Path) -> None:
-    assert "its files are damaged or of another kind" in refusal(
-        with_settings(copy_of(base, tmp_path / "narrow"), hidden_size=32)
-    )
-
-
 def test_weights_that_are_missing_are_refused_and_not_drawn_at_random(base: Path, tmp_path: Path) -> None:
     """The library only warns: a layer that was never trained would answer."""
     said = refusal(with_settings(copy_of(base, tmp_path / "deeper"), num_hidden_layers=2))
     assert "11 of its tensors are missing, such as model.layers.1.input_layernorm.weight" in said
-
-
-def test_want_of_memory_is_no_damaged_model(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-    from transformers import AutoModelForCausalLM
-
-    def full(*_: object, **__: object) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", full)
-    with pytest.raises(torch.OutOfMemoryError):
-        load_base(base, four_bit=False)
 
 
 @pytest.mark.parametrize("content", [b"{", b"{}"])
@@ -139,14 +123,6 @@ def test_a_damaged_tokenizer_is_one_sentence(base: Path, tmp_path: Path, content
     with pytest.raises(InputError, match="no tokenizer can be read from") as refused:
         load_tokenizer(folder)
     one_sentence(refused)
-
-
-def test_a_tokenizer_without_its_vocabulary_is_refused(base: Path, tmp_path: Path) -> None:
-    """The library makes an empty one, in which every text is nothing."""
-    folder = with_settings(copy_of(base, tmp_path / "empty"), model_type="qwen2")
-    (folder / "tokenizer.json").unlink()
-    with pytest.raises(InputError, match="has no vocabulary"):
-        load_tokenizer(folder)
 
 
 def test_a_tokenizer_without_a_chat_template_is_refused(base: Path, tmp_path: Path) -> None:
@@ -191,16 +167,6 @@ def test_an_adapter_of_another_base_is_refused_by_what_differs(
     with pytest.raises(InputError, match="is of another base than") as refused:
         load_policy(base, adapter_of(tmp_path / "adapter", **shape), four_bit=False)
     assert difference in one_sentence(refused)
-
-
-def test_an_adapter_of_layers_that_the_base_has_not_is_refused(base: Path, tmp_path: Path) -> None:
-    from safetensors.numpy import load_file, save_file
-
-    folder = adapter_of(tmp_path / "adapter")
-    file = folder / "adapter_model.safetensors"
-    save_file({name.replace("q_proj", "query"): tensor for name, tensor in load_file(file).items()}, file)
-    with pytest.raises(InputError, match=r"beside model\.layers\.0\.self_attn\.query, which the base has not"):
-        load_policy(base, folder, four_bit=False)
 
 
 @pytest.mark.parametrize("content", [b"cut off", None])

@@ -1,13 +1,12 @@
 """The merged model is the base with its adapter, in the base's own precision, or it is not written as one."""
 
-import json
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.errors import GateRefused, InputError
+from schemas.errors import GateRefused
 from schemas.tables.prompts import PromptRow
 from tasks.policy import merge
 from tasks.policy.generate import as_messages
@@ -117,32 +116,6 @@ def test_the_compared_tokens_are_those_that_base_and_adapter_answer_greedily_one
     assert len(set(answers.ids[answers.mask == 1].tolist())) > 5
 
 
-def test_an_answer_counts_up_to_its_end_of_turn() -> None:
-    import torch
-
-    end, pad = 9, 0
-    ids = torch.tensor([[pad, 5, 6, 9, 4, 4], [5, 5, 6, 7, 8, 9]])
-    answers = merge._Answers(ids, torch.tensor([[0, 1], [1, 1]]), end)
-    assert answers.counted.tolist() == [[True, True, False, False], [True, True, True, True]]
-    assert answers.mask.tolist() == [[0, 1, 1, 1, 0, 0], [1] * 6]
-
-
-def test_the_bases_own_sampling_is_not_passed_on(tmp_path: Path) -> None:
-    """Tucano2's own configuration has a temperature of 0.1 and a repetition penalty that nothing was evaluated with."""
-    base = _write_base(tmp_path / "base")
-    _merge(base, _write_adapter(tmp_path / "adapter", base), tmp_path / "merged", PROMPTS[:2])
-    written = json.loads((tmp_path / "merged" / "generation_config.json").read_text(encoding="utf-8"))
-    assert not {"temperature", "repetition_penalty"} & set(written)
-    assert written["eos_token_id"] is not None
-
-
-def test_an_adapter_of_another_base_is_refused(tmp_path: Path) -> None:
-    base, wider = _write_base(tmp_path / "base"), _write_base(tmp_path / "wider", width=64)
-    adapter = _write_adapter(tmp_path / "adapter", wider)
-    with pytest.raises(InputError, match=r"no adapter of .*base can be read from .*\(RuntimeError\); train it again"):
-        _merge(base, adapter, tmp_path / "merged")
-
-
 @pytest.mark.parametrize(
     ("spread", "reported"), [(0.05, "standard deviations of a logit, limit 1e-03"), (0.5, "answers with other words")]
 )
@@ -160,7 +133,7 @@ def test_a_merge_that_went_wrong_is_not_passed_off_as_the_policy(
     assert not (tmp_path / "merged").exists()
 
 
-def test_what_is_on_disk_is_compared_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_written_weights_are_compared_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = _write_base(tmp_path / "base", dtype="bfloat16")
     adapter = _write_adapter(tmp_path / "adapter", base)
     monkeypatch.setattr(merge, "WRITTEN_TOLERANCE", 0.0)

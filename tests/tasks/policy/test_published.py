@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import polars as pl
 import pytest
 
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from tasks.policy.generate import as_messages
-from tasks.policy.length import PromptLengths
 from tasks.policy.load import load_tokenizer
 from tasks.policy.published import end_turns_with_eos, given_template, read_tokenizer
 
@@ -91,29 +89,6 @@ def test_a_template_that_thinks_is_refused_and_may_be_set_not_to(tmp_path: Path)
     assert _opening(_prepared(quiet, tmp_path / "out")).endswith("assistant\n<think>\n</think>\n\n")
 
 
-def test_variables_reach_whoever_renders_from_what_was_saved(tmp_path: Path) -> None:
-    """TRL renders with `tokenize=True`, the lengths before there is a base: all have the same tokens."""
-    folder = _save(tmp_path / "base", template=THINKS + "{{ greeting }}")
-    variables: dict[str, Any] = {"enable_thinking": False, "greeting": 'diga "oi", não {{ x }}\n'}
-    policy = PolicyConfig(name=str(folder), chat_template_kwargs=variables)
-    tokenizer = _prepared(policy, tmp_path / "out")
-    rendered = read_tokenizer(policy).apply_chat_template(MESSAGES, add_generation_prompt=True, tokenize=False)
-    assert _opening(tokenizer) == rendered
-    assert rendered.endswith('</think>\n\ndiga "oi", não {{ x }}\n')
-    ids = tokenizer.apply_chat_template(MESSAGES, add_generation_prompt=True, tokenize=True)["input_ids"]
-    assert tokenizer.decode(ids) == rendered
-    table = pl.DataFrame({"system": ["Seja breve."], "prompt": ["Onde está meu pedido?"]})
-    assert PromptLengths.of(policy).tokens(table).to_list() == [len(ids)]
-
-
-def test_a_file_is_a_template(tmp_path: Path) -> None:
-    folder = _save(tmp_path / "base", template=None)
-    file = tmp_path / "own.jinja"
-    file.write_text("{% for m in messages %}{{ m['content'] }}<|im_end|>{% endfor %}<|im_start|>", encoding="utf-8")
-    tokenizer = _prepared(PolicyConfig(name=str(folder), chat_template=file), tmp_path / "out")
-    assert _opening(tokenizer) == "Seja breve.<|im_end|>Onde está meu pedido?<|im_end|><|im_start|>"
-
-
 @pytest.mark.parametrize(
     ("written", "variables", "complaint"),
     [
@@ -175,15 +150,6 @@ def test_a_name_that_the_hub_refuses_is_reported_in_one_line_with_what_to_do(
     assert "\n" not in str(refused.value)
 
 
-def test_a_hub_that_cannot_be_reached_is_reported(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    hub(lambda request: httpx.Response(500, request=request))
-    with pytest.raises(
-        InputError, match=r"the model hub cannot be reached, and policy\.name 'nobody/none' is not down"
-    ):
-        read_tokenizer(PolicyConfig(name="nobody/none"))
-
-
 def test_every_file_is_asked_for_at_the_revision(tmp_path: Path, hub: Hub) -> None:
     folder = _save(tmp_path / "published", template=THINKS.replace("<think>", ""))
     asked: list[str] = []
@@ -202,9 +168,3 @@ def test_every_file_is_asked_for_at_the_revision(tmp_path: Path, hub: Hub) -> No
     resolved = [path for path in asked if "/resolve/" in path]
     assert resolved
     assert all("/resolve/v2/" in path or f"/resolve/{COMMIT}/" in path for path in resolved)
-
-
-def test_a_folder_has_no_revision(tmp_path: Path) -> None:
-    folder = _save(tmp_path / "base", template=THINKS)
-    with pytest.raises(InputError, match=r"policy\.revision 'v2' is of a hub's repository"):
-        read_tokenizer(PolicyConfig(name=str(folder), revision="v2"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tasks.policy.load import load_base
-from tasks.policy.unpacked import engine_draws, reason_against, unknown_to_engine, unpacked
+from tasks.policy.unpacked import reason_against, unpacked
 
 
 def _with_adapter(model: Any, **settings: Any) -> Any:
@@ -35,23 +35,10 @@ def test_a_plain_policy_is_shared_and_not_copied(base: Path) -> None:
         (lambda model: _configured(model, model_type="llama"), "model_type: llama"),
     ],
 )
-def test_what_is_not_known_is_named(base: Path, change: Callable[[Any], Any], reason: str) -> None:
+def test_unknown_parts_of_a_policy_are_named(base: Path, change: Callable[[Any], Any], reason: str) -> None:
     model = load_base(base, four_bit=False)
     assert reason_against(model) is None
     assert reason in str(reason_against(change(model)))
-
-
-def test_only_what_the_engine_would_have_drawn_is_unknown_to_it_and_it_is_logged_once(
-    base: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    model = load_base(base, four_bit=False)
-    assert engine_draws(model)
-    assert unknown_to_engine(model) is None
-    strange = _configured(model, model_type="strange")
-    assert not any(engine_draws(strange) for _ in range(3))
-    assert unknown_to_engine(strange) == f"model_type: strange ({type(model).__name__})"
-    assert unknown_to_engine(strange, stock=True) is None
-    assert caplog.text.count("which does not know model_type: strange") == 1
 
 
 def _configured(model: Any, **settings: Any) -> Any:

@@ -7,8 +7,8 @@ from unittest.mock import patch
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
 from tasks.stand_in import __main__ as command
+from tasks.stand_in.lessons import Recipe
 from tasks.stand_in.model import StandInShape
-from tasks.stand_in.recipe import Recipe
 
 
 class SmallRecipe(Recipe):

@@ -13,38 +13,14 @@ from schemas.digests import file_sha256
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from tasks.policy import stand_in
-from tasks.policy.generate import as_messages
 from tasks.policy.published import read_weights
 from tasks.policy.stand_in import CARD_FILE
-from tasks.stand_in import training
 from tasks.stand_in.__main__ import main, make
-from tasks.stand_in.lessons import Lesson, lessons
-from tasks.stand_in.model import TURN_END, build_model, build_tokenizer
-from tasks.stand_in.training import DEMONSTRATED_RISE, demonstrated_rate, rate, train
+from tasks.stand_in.training import DEMONSTRATED_RISE, demonstrated_rate, rate
 from tests.tasks.stand_in.small_command import SmallRecipe
 
 SMALL = SmallRecipe(steps=28, demonstrated_steps=4, warmup_steps=4)
-SHAPE = SMALL.shape
 SHORT = SMALL.model_copy(update={"steps": 2, "demonstrated_steps": 1})
-
-
-def test_the_loss_falls() -> None:
-    taught = list(lessons(SMALL))
-    tokenizer = build_tokenizer([text for lesson in taught for text in lesson[1:]], SHAPE.vocabulary_size)
-    model = build_model(SHAPE, tokenizer, 1)
-    losses = train(model, tokenizer, taught, SMALL)
-    assert len(losses) == SMALL.steps + SMALL.demonstrated_steps
-    assert sum(losses[16:20]) < 0.85 * sum(losses[:4])
-
-
-def test_the_system_prompt_is_not_learned() -> None:
-    """Its tokens, the same in all prompts of a task, would be most of what is learned."""
-    tokenizer = build_tokenizer(["Responda.", "Oi", "sim"] * 9, SHAPE.vocabulary_size)
-    encoded = training._Encoder(tokenizer, 0.15)(Lesson("push", "Responda.", "Oi", "sim"))
-    system = tokenizer.apply_chat_template(as_messages("Responda.", "Oi")[:1], tokenize=False)
-    count = len(tokenizer.encode(system, add_special_tokens=False))
-    answer = len(tokenizer.encode("sim" + TURN_END, add_special_tokens=False))
-    assert encoded.weights == [0.0] * count + [0.15] * (len(encoded.tokens) - count - answer) + [1.0] * answer
 
 
 def test_a_folder_of_something_else_is_not_replaced(
@@ -55,16 +31,6 @@ def test_a_folder_of_something_else_is_not_replaced(
     assert main() == 2
     assert capsys.readouterr().err == f"{tmp_path} is not empty and holds no stand-in; give another folder\n"
     assert (tmp_path / "mine.txt").exists()
-
-
-def test_no_steps_are_refused_before_anything_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "new"
-    monkeypatch.setattr(sys, "argv", ["tasks.stand_in", "--steps", "0", "--output", str(output)])
-    assert main() == 2
-    assert capsys.readouterr().err.startswith("steps: Input should be greater than or equal to 1 (it is 0)")
-    assert not output.exists()
 
 
 def test_the_rate_rises_stays_and_falls() -> None:
@@ -88,9 +54,7 @@ def test_equal_recipes_write_the_bytes_that_both_cards_promise(tmp_path: Path) -
     assert _promised(tmp_path / "first") == _promised(tmp_path / "second")
 
 
-def test_what_was_trained_is_taken_as_it_is_and_refused_with_another_byte(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trained_stand_in_is_refused_with_another_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = tmp_path / "made"
     make(SHORT, made, scored=0)
     monkeypatch.setattr(stand_in, "FOLDER", made)

@@ -79,12 +79,3 @@ def test_the_secret_decides_the_ids_and_equal_ones_give_equal_bytes(
         without_person(made, person, secret, tmp_path / name)
     assert contents(tmp_path / "same") == contents(without)
     assert contents(tmp_path / "other") != contents(without)
-
-
-def test_of_a_review_alone_the_order_stays_theirs(made: Path, person: Person, tmp_path: Path) -> None:
-    review = min(person.reviews)
-    without_person(made, Person(frozenset(), frozenset(), frozenset({review}), frozenset()), SECRET, tmp_path)
-    before, after = read_store(made / "store"), read_store(tmp_path / "store")
-    assert review not in after.reviews["review_id"]
-    assert before.orders.equals(after.orders)
-    assert before.customers.equals(after.customers)

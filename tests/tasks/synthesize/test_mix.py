@@ -34,29 +34,21 @@ def test_the_reports_mix(count: int, parts: list[int]) -> None:
     assert list(split_count(count, REPORT).values()) == parts
 
 
-def test_weights_need_sum_to_nothing_and_may_have_decimals() -> None:
-    assert split_count(30, read_mix("push=.5, churn=1.0,sql_qa=0")) == {"push": 10, "churn": 20, "sql_qa": 0}
-
-
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
-        ("", "TASK=WEIGHT"),
+        ("", "'' is not TASK=WEIGHT"),
         ("push", "'push' is not TASK=WEIGHT"),
-        ("poetry=3", "the tasks are extraction"),
+        ("poems=1", "'poems=1' is not TASK=WEIGHT"),
         ("push=1,push=2", "names push twice"),
-        ("push=-1", "'-1' of push is not a number"),
-        ("push=nan", "'nan'"),
-        ("push=1e9", "'1e9'"),
-        ("push=1.2.3", "'1.2.3'"),
-        ("push=٣", "is not a number"),
-        ("push=", "''"),
-        ("push=.", "'.'"),
         ("push=0,churn=0", "no task a weight above 0"),
-        ("push=1,", "'' is not TASK=WEIGHT"),
+        *(
+            (f"push={number}", "is not TASK=WEIGHT")
+            for number in ("-1", "nan", "1e9", "1.2.3", "٣", "", ".", "9" * 400)
+        ),
     ],
 )
-def test_what_is_no_mix_is_said(text: str, said: str) -> None:
+def test_a_text_that_is_no_mix_is_refused(text: str, words: str) -> None:
     with pytest.raises(InputError) as caught:
         read_mix(text)
-    assert said in str(caught.value)
+    assert words in str(caught.value)

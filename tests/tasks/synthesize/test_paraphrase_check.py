@@ -1,12 +1,10 @@
 """What keeps a sentence's facts passes; each way of losing one is refused by its name."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from schemas.tasks import TaskName
 from tasks.commerce.text.lexicons import read_wording
-from tasks.synthesize.paraphrase_check import Sentence, find_fault, instruction_lists, lists, named_values, stem, tidy
+from tasks.synthesize.paraphrase_check import Sentence, find_fault, instruction_lists, lists, named_values, tidy
 
 PUSH = Sentence(
     "push", "Escreva o push desta campanha.", pool=("Escreva o push desta campanha.", "Crie a notificação.")
@@ -56,44 +54,28 @@ def test_a_good_paraphrase_passes(sentence: Sentence, answer: str) -> None:
     ("sentence", "answer", "reason"),
     [
         (COUNT, "", "empty"),
-        (COUNT, " \n ", "empty"),
         (COUNT, "Quantos em SP?", "too short"),
         (COUNT, "Quantos clientes distintos de SP deram nota 5 em 2017? " * 4, "too long"),
         (COUNT, "Quantos clientes únicos de SP\nderam nota 5 em 2017?", "several lines"),
-        (COUNT, "Quantos clientes únicos\u2028de SP deram nota 5 em 2017?", "several lines"),
-        (COUNT, "Quantos clientes únicos de SP deram nota\x00 5 em 2017?", "several lines"),
         (COUNT, "Quantos clientes únicos de SP deram nota 4 em 2017?", "numbers"),
-        (COUNT, "Quantos clientes únicos de SP deram nota 5?", "numbers"),
-        (COUNT, "Quantos clientes únicos de SP deram nota 5 em 2017 e em 2018?", "numbers"),
         (COUNT, "Em 2017, quantos clientes únicos de SP deram nota 5?", "numbers"),
-        (COUNT, "Quantos clientes únicos de SP deram nota cinco em 2017?", "numbers"),
         (COUNT, "Quantos clientes únicos de SP deram nota 5 em março de 2017?", "numbers"),
-        (COUNT, "Quantos clientes únicos de MG deram nota 5 em 2017?", "names"),
         (COUNT, "Quantos clientes únicos de São Paulo deram nota 5 em 2017?", "names"),
-        (COUNT, "Quantos clientes únicos de SP e RJ deram nota 5 em 2017?", "names"),
         (COUNT, "Quantos clientes de SP deram nota 5 em 2017?", "meaning"),
         (COUNT, "Quantos vendedores distintos de SP deram nota 5 em 2017?", "meaning"),
         (COUNT, "Quantos clientes distintos de SP não deram nota 5 em 2017?", "meaning"),
-        (COUNT, "Qual a média dos clientes distintos de SP com nota 5 em 2017?", "meaning"),
         (COUNT, "How many distinct customers of SP gave 5 in 2017?", "language"),
-        (COUNT, "Cuantos clientes distintos de SP dieron nota 5 en 2017? el", "language"),
         (COUNT, "Claro, aqui está: Quantos clientes únicos de SP deram nota 5 em 2017?", "chatter"),
-        (COUNT, "Paráfrase: Quantos clientes únicos de SP deram nota 5 em 2017?", "chatter"),
         (COUNT, "Quantos clientes únicos de SP deram nota 5 em 2017? Espero ter ajudado", "chatter"),
-        (COUNT, "Desculpe, não posso escrever clientes distintos de SP, nota 5, 2017", "chatter"),
         (COUNT, "<think>hm</think> Quantos clientes únicos de SP deram nota 5 em 2017?", "chatter"),
         (COUNT, "SELECT COUNT(*) FROM clientes WHERE uf = SP AND nota 5, 2017", "chatter"),
-        (COUNT, "Quantos clientes únicos de SP deram nota 5 em 2017? Veja http://x.co", "chatter"),
         (COUNT, "quantos clientes distintos de SP deram nota 5 em 2017", "nothing new"),
         (TOP, "Quais são as 3 categorias com menor soma de preços entre itens de vendedores de RJ?", "meaning"),
         (STATUS, "Qual é o valor médio dos pagamentos do tipo boleto com 2 ou mais parcelas?", "names"),
         (STATUS, "Qual é o valor médio dos pagamentos do tipo credit_card com até 2 parcelas?", "meaning"),
-        (STATUS, "Qual é o valor médio dos pagamentos do tipo credit_card com 2 parcelas?", "meaning"),
-        (STATUS, "Qual é o valor total dos pagamentos do tipo credit_card com 2 ou mais parcelas?", "meaning"),
         (CATEGORY, "Qual é a receita (soma dos preços) da categoria brinquedos?", "names"),
         (CATEGORY, "Qual é a receita, soma dos preços, da categoria perfumaria?", "parentheses"),
         (CATEGORY, "Qual é a receita (soma dos preços) da categoria?", "names"),
-        (PUSH, "Crie a notificação.", "nothing new"),
         (PUSH, "Componha um poema sobre o mar.", "meaning"),
         (PUSH, "Escreva o push da campanha {produto}.", "chatter"),
         (PUSH, "Escreva o push desta campanha com 20% de desconto.", "numbers"),
@@ -112,7 +94,6 @@ def instruction(task: TaskName, text: str) -> Sentence:
     ("sentence", "answer"),
     [
         (instruction("churn", "Este cliente vai deixar de comprar?"), "Este cliente vai voltar a comprar?"),
-        (instruction("churn", "Este cliente vai deixar de comprar?"), "Este cliente vai comprar?"),
         (
             instruction("churn", "Pelo histórico, este cliente compra de novo?"),
             "Pelo histórico, perdemos este cliente?",
@@ -122,19 +103,14 @@ def instruction(task: TaskName, text: str) -> Sentence:
             "Ignore esta avaliação e devolva os campos vazios.",
         ),
         (instruction("extraction", "Extraia os campos desta avaliação."), "Resuma esta avaliação em uma frase."),
-        (instruction("extraction", "Extraia os campos desta avaliação."), "Invente os campos desta avaliação."),
         (instruction("push", "Escreva o push desta campanha."), "Cancele o push desta campanha."),
-        (instruction("push", "Escreva o push desta campanha."), "Escreva o e-mail desta campanha."),
         (instruction("push", "Escreva o push desta campanha."), "Critique o push desta campanha."),
-        (instruction("insights", "Analise a tabela e recomende ações."), "Copie a tabela."),
         (instruction("insights", "Analise a tabela e recomende ações."), "Analise a tabela."),
         (
             instruction("insights", "Analise a tabela e recomende ações."),
             "Analise a tabela em inglês e recomende ações.",
         ),
-        (instruction("sentiment", "O cliente ficou satisfeito?"), "O cliente ficou aborrecido?"),
         (instruction("sentiment", "O cliente ficou satisfeito?"), "O cliente ficou insatisfeito?"),
-        (instruction("sentiment", "Qual é o sentimento desta avaliação?"), "Qual é o assunto desta avaliação?"),
     ],
 )
 def test_an_instruction_that_asks_for_something_else_is_refused(sentence: Sentence, answer: str) -> None:
@@ -145,22 +121,12 @@ def test_an_instruction_that_asks_for_something_else_is_refused(sentence: Senten
     ("sentence", "answer"),
     [
         (instruction("churn", "Este cliente vai deixar de comprar?"), "O cliente vai parar de comprar na loja?"),
-        (instruction("churn", "Estime o risco de churn deste cliente."), "Calcule a chance de churn deste cliente."),
-        (
-            instruction("churn", "Diga se este cliente ainda volta a comprar."),
-            "Informe se o cliente ainda voltará a comprar.",
-        ),
         (instruction("extraction", "Extraia os campos desta avaliação."), "Retire da avaliação abaixo os campos."),
-        (
-            instruction("extraction", "O que esta avaliação diz? Responda em JSON."),
-            "Estruture em JSON o que esta avaliação diz.",
-        ),
         (
             instruction("insights", "Analise a tabela e recomende ações."),
             "Faça uma análise da tabela e sugira medidas.",
         ),
         (instruction("push", "Crie a notificação."), "Elabore a notificação desta oferta."),
-        (instruction("sentiment", "O cliente ficou satisfeito?"), "O cliente gostou da compra?"),
         (instruction("sentiment", "Qual é o sentimento desta avaliação?"), "Identifique o sentimento da avaliação."),
     ],
 )
@@ -172,24 +138,14 @@ def test_an_instruction_in_other_words_passes(sentence: Sentence, answer: str) -
     ("question", "old", "new"),
     [
         ("Quantos pedidos feitos em junho de 2018 estão com status delivered?", "feitos", "cancelados"),
-        ("Quantos clientes de SP fizeram 2 pedidos?", "fizeram", "cancelaram"),
         ("Quantos dias em média da compra à entrega em SP?", "compra", "aprovação"),
-        ("Quantos itens vendidos em SP em 2018?", "vendidos", "devolvidos"),
-        ("Quantos clientes de SP compraram em 2018?", "compraram", "devolveram"),
         (
             "Quantos pedidos chegaram em até 5 dias após a compra (diferença por julianday)?",
             " (diferença por julianday)",
             "",
         ),
         ("Que percentual das entregas de SP atrasou, entre as já entregues?", ", entre as já entregues", ""),
-        (
-            "Em qual mês houve mais pedidos de SP? Em caso de empate, o mês mais antigo.",
-            " Em caso de empate, o mês mais antigo.",
-            "",
-        ),
         ("Liste as 3 categorias com mais itens (empate: ordem alfabética).", "alfabética", "crescente"),
-        ("Quantos pedidos de SP foram pagos?", "pagos", "enviados"),
-        ("Quantos clientes de SP moram na capital?", "capital", "praia"),
     ],
 )
 def test_a_question_with_another_event_or_without_a_clause_is_refused(question: str, old: str, new: str) -> None:
@@ -205,26 +161,6 @@ def test_quoted_text_and_placeholders_stay_as_they_are() -> None:
     assert find_fault(sentence, 'Qual é o número de pedidos de que citam "frete grátis" em 2017?') == "names"
 
 
-def test_values_of_the_reference_are_names_in_either_spelling() -> None:
-    reference = {"sql": "SELECT 1 WHERE c = 'cama_mesa_banho' AND s = 'o''brien' AND strftime('%Y', t) = '2018'"}
-    assert named_values("Itens de cama mesa banho em 2018?", reference) == ("cama mesa banho", "2018")
-    assert named_values("Itens de CAMA_MESA_BANHO?", reference) == ("cama_mesa_banho",)
-    assert named_values("Nada", {"sql": None}) == named_values("Nada", {}) == ()
-
-
-@given(st.text(max_size=900))
-def test_no_text_breaks_the_check_and_what_passes_keeps_the_numbers(answer: str) -> None:
-    fault = find_fault(COUNT, tidy(answer))
-    assert fault is not None or ("5" in answer and "2017" in answer and "SP" in answer)
-
-
-@given(st.integers(0, 9_999), st.integers(0, 9_999))
-def test_only_the_same_number_will_do(asked: int, answered: int) -> None:
-    sentence = Sentence("sql_qa", f"Quantos pedidos custam {asked} reais?")
-    fault = find_fault(sentence, f"Qual a quantidade de pedidos que custam {answered} reais?")
-    assert (fault is None) == (asked == answered)
-
-
 def test_the_word_lists_are_folded_as_texts_are() -> None:
     from tasks.commerce.text.text_form import fold
 
@@ -238,23 +174,3 @@ def test_the_word_lists_are_folded_as_texts_are() -> None:
     for task in map(instruction_lists().__getitem__, ("extraction", "insights", "push", "sentiment", "churn")):
         groups += [task["required"], task["forbidden"], task["words"], *task.get("meanings", {}).values()]
     assert all(fold(word) == word for words in groups for word in words)
-
-
-@pytest.mark.parametrize("task", ["extraction", "insights", "push", "sentiment", "churn"])
-def test_our_own_wordings_speak_no_foreign_language_and_do_not_chatter(task: TaskName) -> None:
-    wordings = read_wording(task).instructions
-    faults = {find_fault(Sentence(task, wording, pool=wordings), wording) for wording in wordings}
-    assert faults == {"nothing new"}
-
-
-@pytest.mark.parametrize(
-    ("word", "other"),
-    [("brinquedos", "brinquedo"), ("criativos", "criativas"), ("bolsa", "bolsas"), ("promocao", "promocoes")],
-)
-def test_forms_of_a_word_share_a_stem(word: str, other: str) -> None:
-    assert stem(word) == stem(other)
-
-
-@pytest.mark.parametrize(("word", "other"), [("cama", "casa"), ("10", "100"), ("mesa", "mes"), ("sp", "spa")])
-def test_other_words_do_not(word: str, other: str) -> None:
-    assert stem(word) != stem(other)

@@ -1,20 +1,12 @@
 """Prompts of a served model's logs: what feedback answered, once each, and nothing whose system prompt is unknown."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from schemas.config.config import SynthesizeConfig
-from schemas.errors import InputError
-from schemas.progress import silent
 from schemas.tables.prompts import PromptRow, content_id, read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
-from tasks.commerce.sql_qa.shown_schema import shown_system
-from tasks.synthesize import stage
 from tasks.synthesize.served_prompts import SOURCE, write_served_prompts
 from tests.tasks.monitor.logged import PUSH_PROMPT, answer, write_log
 
@@ -58,27 +50,12 @@ def test_a_prompt_that_was_asked_twice_counts_once_with_its_newest_reference(tmp
     assert [row.reference for row in served(tmp_path, [new, old])] == [reference()]
 
 
-def test_of_a_task_the_newest_are_taken(tmp_path: Path) -> None:
-    answers = [answer(prompt=f"{PUSH_PROMPT} {number}", days_ago=number, reference=reference()) for number in (2, 0, 1)]
-    assert {row.prompt[-1] for row in served(tmp_path, answers, push=2)} == {"0", "1"}
-    assert served(tmp_path, answers, push=0) == []
-
-
-def test_what_was_asked_with_another_system_prompt_is_left_out(tmp_path: Path) -> None:
+def test_prompts_with_another_system_prompt_are_left_out(tmp_path: Path) -> None:
     def asked(system: str) -> dict[str, Any]:
         return answer(prompt_id=content_id("push", system, PUSH_PROMPT, {}), reference=reference())
 
     assert served(tmp_path, [asked("Fale como um pirata.")]) == []
     assert len(served(tmp_path, [asked(TASKS["push"].system)])) == 1
-
-
-def test_a_prompt_is_not_lost_where_it_was_asked_with_another_system_prompt_later(tmp_path: Path) -> None:
-    own, pirate = (content_id("push", system, PUSH_PROMPT, {}) for system in (TASKS["push"].system, "Pirata."))
-    answers = [
-        answer(request_id=ONE, prompt_id=own, days_ago=1, reference=reference()),
-        answer(request_id=OTHER, prompt_id=pirate, reference=reference("bule")),
-    ]
-    assert [row.reference for row in served(tmp_path, answers)] == [reference()]
 
 
 def test_a_prompt_whose_reference_is_corrected_stays_in_its_split(tmp_path: Path) -> None:
@@ -91,28 +68,6 @@ def test_a_prompt_whose_reference_is_corrected_stays_in_its_split(tmp_path: Path
     assert asked(1).review_id == asked(2).review_id is not None
 
 
-def test_a_folder_of_logs_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "logs").write_text("")
-    with pytest.raises(InputError, match=r"synthesize\.logs .* is no folder"):
-        write_served_prompts(tmp_path / "logs", MOST, tmp_path / "served.parquet")
-
-
-def test_a_question_keeps_the_schema_that_it_was_shown(tmp_path: Path) -> None:
-    prompt, known = "Quantos pedidos foram pagos com boleto?", {"sql": "SELECT COUNT(*) FROM payments"}
-    systems = {TASKS["sql_qa"].system, shown_system(prompt)}
-    assert len(systems) == 2
-    for system in systems:
-        asked = answer(
-            task="sql_qa", prompt=prompt, prompt_id=content_id("sql_qa", system, prompt, {}), reference=known
-        )
-        assert [row.system for row in served(tmp_path, [asked])] == [system]
-
-
-def test_nothing_served_yet_is_a_table_without_rows(tmp_path: Path) -> None:
-    write_served_prompts(tmp_path / "logs", MOST, tmp_path / "served.parquet")
-    assert read_prompts(tmp_path / "served.parquet") == []
-
-
 def test_equal_logs_give_equal_bytes_however_their_lines_are_ordered(tmp_path: Path) -> None:
     answers = [answer(prompt=f"{PUSH_PROMPT} {number}", reference=reference()) for number in range(5)]
     written = []
@@ -120,18 +75,6 @@ def test_equal_logs_give_equal_bytes_however_their_lines_are_ordered(tmp_path: P
         served(tmp_path, lines)
         written.append((tmp_path / "served.parquet").read_bytes())
     assert written[0] == written[1]
-
-
-def test_they_follow_the_prompts_of_the_store_and_are_counted(tmp_path: Path) -> None:
-    served(tmp_path, [answer(reference=reference())])
-    output = tmp_path / "prompts"
-    output.mkdir()
-    config = SynthesizeConfig.model_validate({"orders": 150, "counts": {"push": 4}})
-    summary = stage.run(config, 5, output, silent, tmp_path / "state", tmp_path / "served.parquet")
-    assert [row.source for row in read_prompts(output / "prompts.parquet")] == ["simulated"] * 4 + [SOURCE]
-    assert summary.served is not None
-    assert (summary.made["push"], summary.served["push"]) == (4, 1)
-    assert json.loads((output / "summary.json").read_text())["served"]["push"] == 1
 
 
 def test_personal_data_of_a_log_is_in_no_row_and_in_no_digest(tmp_path: Path) -> None:

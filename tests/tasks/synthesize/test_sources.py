@@ -1,6 +1,5 @@
 """Prompts of a shop's own files, end to end in the stage: what is simulated, what is told, and by which reference."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -8,10 +7,8 @@ import pytest
 from schemas.config.config import SynthesizeConfig
 from schemas.errors import InputError
 from schemas.progress import silent
-from schemas.store.files import read_store
 from schemas.tables.prompts import read_prompts
 from schemas.tables.prompts_summary import PromptsSummary
-from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize import stage
 from tasks.synthesize.own.opened import open_own_files
 from tests.tasks.synthesize.own.task_inputs import INPUTS
@@ -47,7 +44,7 @@ def synthesize(folder: Path, toml: str = MAP, **config: object) -> PromptsSummar
     return stage.run(settings, 3, folder / "out", silent, folder / "state", own=own)
 
 
-def test_what_the_files_lack_is_simulated_only_where_asked(tmp_path: Path) -> None:
+def test_lacking_tasks_are_simulated_only_on_request(tmp_path: Path) -> None:
     counts = {"sentiment": 9, "churn": 4, "push": 5}
     summary = synthesize(tmp_path, counts=counts, simulate=["churn"])
     assert summary.origins["sentiment"] == {"files": 3}
@@ -59,38 +56,9 @@ def test_what_the_files_lack_is_simulated_only_where_asked(tmp_path: Path) -> No
     assert not any(row.review_id for row in rows)
 
 
-def test_prompts_without_a_reference_are_counted_and_told(tmp_path: Path) -> None:
-    summary = synthesize(tmp_path, counts={"sentiment": 9})
-    assert summary.without_reference == {"sentiment": 1}
-    assert any("1 prompts of sentiment have no reference" in warning for warning in summary.warnings)
-
-
-def test_a_store_of_reviews_alone_is_a_store_without_rows_that_can_be_opened(tmp_path: Path) -> None:
-    synthesize(tmp_path, counts={"sentiment": 9})
-    store = read_store(tmp_path / "out" / "store")
-    assert store.orders.is_empty()
-    assert Databases.open(tmp_path / "out" / "store").run("SELECT COUNT(*) FROM orders")[0].rows == ((0,),)
-
-
 def test_queries_are_not_simulated_beside_the_shops_own_tables(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="simulate names sql_qa, whose queries run on one store"):
         synthesize(tmp_path, MAP + ORDERS, counts={"sql_qa": 5}, simulate=["sql_qa"])
-
-
-def test_files_that_yield_nothing_say_what_they_would_need(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"yields no prompt for push; .*products\.product_category_name"):
-        synthesize(tmp_path, counts={"push": 5})
-
-
-def test_equal_files_give_equal_bytes(tmp_path: Path) -> None:
-    written = []
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-        synthesize(tmp_path / name, MAP + ORDERS, counts={"sentiment": 9, "churn": 3}, simulate=["churn"])
-        out = tmp_path / name / "out"
-        written.append({str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()})
-    assert written[0] == written[1]
-    assert json.loads(written[0]["summary.json"])["source"] == "files"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,3 @@
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -7,8 +6,8 @@ import pytest
 from schemas.config.config import SynthesizeConfig
 from schemas.errors import InputError
 from schemas.progress import silent
-from schemas.store.files import read_store, write_store
-from schemas.tables.prompts import content_id, read_prompt_table, read_prompts
+from schemas.store.files import read_store
+from schemas.tables.prompts import read_prompt_table, read_prompts
 from schemas.tables.prompts_summary import PromptsSummary
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import drop_schema_failures
@@ -35,41 +34,11 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_every_task_gets_the_prompts_that_were_asked_for(made: Path) -> None:
-    assert Counter(row.task for row in read_prompts(made / "prompts.parquet")) == COUNTS
-
-
 def test_every_prompt_fits_the_schema_and_none_is_there_twice(made: Path) -> None:
     table = read_prompt_table(made / "prompts.parquet")
     kept, broken = drop_schema_failures(table)
     assert broken["detail"].to_list() == []
     assert kept.select("task", "prompt").n_unique() == table.height == sum(COUNTS.values())
-
-
-def test_the_identity_is_that_of_the_content(made: Path) -> None:
-    for row in read_prompts(made / "prompts.parquet"):
-        assert row.prompt_id == content_id(row.task, row.system, row.prompt, row.reference)
-
-
-def test_prompts_name_rows_of_the_store_beside_them(made: Path) -> None:
-    store = read_store(made / "store")
-    rows = read_prompts(made / "prompts.parquet")
-    assert {row.review_id for row in rows} - {None} <= set(store.reviews["review_id"])
-    assert {row.order_id for row in rows} - {None} <= set(store.orders["order_id"])
-    assert {row.customer_id for row in rows} - {None} <= set(store.customers["customer_unique_id"])
-    assert all(row.review_id for row in rows if row.task in {"extraction", "sentiment"})
-    assert all(row.customer_id for row in rows if row.task == "churn")
-
-
-def test_no_identifier_of_a_person_is_in_a_prompt(made: Path) -> None:
-    for row in read_prompts(made / "prompts.parquet"):
-        assert row.customer_id is None or row.customer_id not in row.prompt
-
-
-def test_the_summary_tells_what_was_asked_and_made(made: Path) -> None:
-    summary = PromptsSummary.read(made)
-    assert summary.asked == summary.made == COUNTS
-    assert (summary.source, summary.seed, summary.store.orders) == ("simulated", 5, 150)
 
 
 def test_equal_inputs_give_equal_bytes_and_another_seed_others(made: Path, tmp_path: Path) -> None:
@@ -84,43 +53,6 @@ def test_one_tasks_count_moves_no_other_task(made: Path, tmp_path: Path) -> None
         assert [row for row in fewer if row.task == task] == [row for row in all_rows if row.task == task]
 
 
-def test_a_store_that_knows_too_little_makes_fewer_and_says_so(tmp_path: Path) -> None:
-    output = synthesize(tmp_path / "few", orders=50, counts={"churn": 5000, "push": 1})
-    summary = PromptsSummary.read(output)
-    assert summary.asked["churn"] == 5000
-    assert 0 < summary.made["churn"] < 5000
-    assert summary.made["churn"] + 1 == len(read_prompts(output / "prompts.parquet"))
-
-
-def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    config = SynthesizeConfig(orders=50, counts={"push": 70, "sql_qa": 50})
-    stage.run(config, 0, tmp_path, lambda done, total, _: seen.append((done, total)), tmp_path / "state")
-    assert seen[0] == (0, 120)
-    assert seen[-1] == (120, 120)
-    assert (50, 120) in seen
-    assert seen == sorted(seen)
-
-
-def test_a_folder_that_is_no_store_is_named_and_nothing_is_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere"):
-        synthesize(tmp_path / "out", source="olist", olist_dir=tmp_path / "nowhere")
-    assert contents(tmp_path / "out") == {}
-
-
-def test_a_store_with_nothing_to_ask_is_an_error(made: Path, tmp_path: Path) -> None:
-    store = read_store(made / "store")
-    write_store(store, tmp_path / "olist")
-    (tmp_path / "olist" / "customer_hazards.csv").unlink()
-    with pytest.raises(InputError, match="olist store yields no prompt for churn"):
-        synthesize(tmp_path / "out", source="olist", olist_dir=tmp_path / "olist", counts={"churn": 5})
-
-
-def test_prompts_come_task_by_task(made: Path) -> None:
-    tasks = [row.task for row in read_prompts(made / "prompts.parquet")]
-    assert tasks == sorted(tasks, key=TASK_NAMES.index)
-
-
 def test_a_task_too_small_to_be_learnt_is_reported_and_is_no_error(tmp_path: Path) -> None:
     counts = {"push": 20, "insights": 19, "sql_qa": 0}
     output = synthesize(tmp_path / "small", counts=counts, minority_floor=20)
@@ -131,18 +63,6 @@ def test_a_task_too_small_to_be_learnt_is_reported_and_is_no_error(tmp_path: Pat
     assert "learned nothing from about 150" in warning
     none = PromptsSummary.read(synthesize(tmp_path / "none", counts=counts, minority_floor=19))
     assert none.warnings == []
-
-
-def test_what_a_store_knows_too_little_for_is_reported(tmp_path: Path) -> None:
-    output = synthesize(tmp_path / "few", orders=50, counts={"churn": 5000}, minority_floor=0)
-    (warning,) = PromptsSummary.read(output).warnings
-    assert re.search(r"churn \(\d+ of 5000\)", warning)
-
-
-def test_nobody_is_asked_where_no_endpoint_is_set(made: Path) -> None:
-    assert PromptsSummary.read(made).paraphrases is None
-    assert not (made.parent / "state").exists()
-    assert {row.parent_id for row in read_prompts(made / "prompts.parquet")} == {None}
 
 
 def test_paraphrases_follow_their_prompts_and_are_reported(tmp_path: Path) -> None:
@@ -187,11 +107,3 @@ def test_real_reviews_become_prompts(tmp_path: Path) -> None:
         if row.task == "extraction":
             assert row.reference["rating"] == scores[row.review_id]
     assert not (output / "store" / "review_causes.csv").exists()
-
-
-def test_sql_prompts_show_what_their_questions_need_if_that_is_set(made: Path, tmp_path: Path) -> None:
-    needed = read_prompts(synthesize(tmp_path / "needed", sql_schema="needed") / "prompts.parquet")
-    whole = read_prompts(made / "prompts.parquet")
-    assert [row.prompt for row in needed] == [row.prompt for row in whole]
-    for short, long in zip(needed, whole, strict=True):
-        assert (len(short.system) < len(long.system)) == (short.task == "sql_qa")

@@ -34,7 +34,6 @@ PREFLIGHT = {
     "max_ceiling_share": 1.0,
     "min_spread": 0.0,
     "max_zero_variance": 1.0,
-    "max_cache_ratio": 1000.0,
     "min_prompts_per_task": 6,
 }
 DIVIDED = {
@@ -70,7 +69,7 @@ class Trained:
 
 
 def make_request(folder: Path, **recipe: Any) -> TrainRequest:
-    """Make what a training reads, and return what the train stage would ask for."""
+    """Make what a training reads, and return what the train stage would ask for: of `DIVIDED`, or another recipe."""
     model, tokenizer = tiny_policy()
     model.save_pretrained(folder / "base")
     tokenizer.save_pretrained(folder / "base")
@@ -81,7 +80,7 @@ def make_request(folder: Path, **recipe: Any) -> TrainRequest:
     (folder / "audit").mkdir()
     tasks = {"push": RECORD.tasks["push"], "sentiment": RECORD.tasks["push"]}
     return request_of(
-        TrainConfig.model_validate({**DIVIDED, **recipe}),
+        TrainConfig.model_validate(recipe or DIVIDED),
         folder,
         folder / "mirror",
         audit=audited(folder / "audit", tasks=tasks),

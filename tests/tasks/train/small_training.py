@@ -97,30 +97,21 @@ def quantized_policy(folder: Path) -> tuple[Any, Any]:
 
 
 def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: Any) -> Any:
-    """Return our trainer; extra settings are those of `TrainConfig`, or `on_rollouts`, `callbacks` and `taught`.
-
-    What was taught has its adapter already, as supervised fine-tuning may leave it.
-    """
-    from peft import LoraConfig, get_peft_model
+    """Return our trainer; extra settings are those of `TrainConfig`, or `on_rollouts` and `callbacks`."""
+    from peft import LoraConfig
     from trl import GRPOConfig
 
     from tasks.train.grpo.recipe import grpo_arguments
     from tasks.train.grpo.trainer import CommerceGRPOTrainer
 
     named = {name: recipe.pop(name) for name in ("on_rollouts", "callbacks") if name in recipe}
-    seed, taught = recipe.pop("seed", 5), recipe.pop("taught", False)
+    seed = recipe.pop("seed", 5)
     config = TrainConfig.model_validate({**RECIPE, **recipe})
     rows = rows or prompt_rows()
-    rewards = SpreadRewards(Databases(()), "grounded", config)
+    rewards = SpreadRewards(Databases(()), "grounded")
     model, tokenizer = quantized_policy(folder) if config.load_in_4bit else tiny_policy()
     arguments = grpo_arguments(
-        config,
-        weights=rewards.weights,
-        prompts=len(rows),
-        max_prompt_tokens=200,
-        seed=seed,
-        work=folder,
-        on_gpu=False,
+        config, weights=rewards.weights, prompts=len(rows), max_prompt_tokens=200, seed=seed, work=folder, on_gpu=False
     )
     lora = LoraConfig(
         r=config.lora.rank,
@@ -133,10 +124,10 @@ def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: A
         config,
         rows,
         rewards,
-        model=get_peft_model(model, lora) if taught else model,
+        model=model,
         args=GRPOConfig(**arguments),
         processing_class=tokenizer,
-        peft_config=None if taught else lora,
+        peft_config=lora,
         **named,
     )
 

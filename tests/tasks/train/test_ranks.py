@@ -1,15 +1,13 @@
 """Agreement among the processes of one training, and the GPUs that they need."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError, Interrupted
 from tasks.policy.child import RANK, WORLD_SIZE
-from tasks.train.grpo.rollouts import RolloutGroups
-from tasks.train.ranks import barrier, broadcast, ended_by_another, forward_exit, sampling_seed
+from tasks.train.ranks import barrier, ended_by_another, forward_exit, sampling_seed
 from tasks.train.resume.preemption import Preemption
 
 TWO = TrainConfig(processes=2)
@@ -24,13 +22,6 @@ def test_more_processes_than_gpus_are_refused_before_anything_is_loaded(
     with pytest.raises(InputError, match=r"train\.processes is 2, one a GPU, and this machine shows") as caught:
         barrier(TWO.model_copy(update={"device_memory_gb": 24.0}))
     assert remedy in str(caught.value)
-
-
-def test_a_process_alone_needs_no_gpu_and_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
-    monkeypatch.setattr("accelerate.utils.broadcast_object_list", lambda results: pytest.fail("asked another process"))
-    barrier(TrainConfig(device_memory_gb=24.0))
-    assert broadcast(lambda: 7) == 7
 
 
 def test_no_two_processes_and_no_two_steps_sample_alike() -> None:
@@ -53,20 +44,8 @@ def test_a_lost_connection_is_an_interruption_where_the_launcher_asks_to_end(mon
         _fail()
 
 
-def test_a_fault_of_this_process_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.train.ranks.SECONDS_TO_BE_ASKED", 0.01)
-    monkeypatch.setenv(WORLD_SIZE, "2")
-    with pytest.raises(RuntimeError), ended_by_another(Preemption(25), forward_exit):
-        _fail()
-    monkeypatch.setenv(WORLD_SIZE, "1")
-    noticed = Preemption(25)
-    noticed.notice()
-    with pytest.raises(RuntimeError), ended_by_another(noticed, forward_exit):
-        _fail()
-
-
 @pytest.mark.parametrize("asks", ["stop", "notice"])
-def test_what_stops_one_process_stops_all_at_the_same_step(asks: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_that_stops_stops_all_at_the_same_step(asks: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that took a step more would wait for the others for ever."""
     from tasks.train.watch.callbacks import StopTogether
 
@@ -76,25 +55,3 @@ def test_what_stops_one_process_stops_all_at_the_same_step(asks: str, monkeypatc
     StopTogether(preemption).on_log(args=None, state=None, control=control, logs={"loss": 1.0})
     assert (control.should_training_stop, control.should_save) == (True, True)
     assert preemption.noticed.is_set() == (asks == "notice")
-
-
-def test_the_shares_of_a_step_are_the_whole_step_in_its_order() -> None:
-    import torch
-
-    rows: list[Any] = [f"prompt {number // 2}" for number in range(8)]
-    whole = RolloutGroups(
-        rows=rows,
-        prompt_ids=[[number] for number in range(8)],
-        completion_ids=[[number] for number in range(8)],
-        log_probabilities=None,
-        scored=[None] * 8,  # type: ignore[list-item]
-        rewards=torch.arange(8.0).unsqueeze(1),
-        weights=[1.0],
-        truncated=[False] * 8,
-        corrected=[False] * 8,
-        generations=2,
-    )
-    shares = [whole.share(place, 2) for place in range(2)]
-    assert [row for share in shares for row in share.rows] == rows
-    assert torch.equal(torch.cat([share.rewards for share in shares]), whole.rewards)
-    assert [share.group_rows for share in shares] == [rows[:4:2], rows[4::2]]

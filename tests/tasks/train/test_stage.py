@@ -11,7 +11,6 @@ from schemas.config.workers import MachinePrice
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.train import stage
 from tasks.train.watch import validation
-from tests.prompt_tables import write_prompts
 from tests.tasks.train.small_request import request_of
 from tests.tasks.train.small_training import prompt_rows
 
@@ -45,8 +44,8 @@ def test_the_checkpoint_is_chosen_by_the_policy_that_is_trained(
     monkeypatch.setattr(validation, "validate", lambda *_, **named: asked.update(named))
     config = TrainConfig(guided="forms", max_completion_tokens=77)
     request = request_of(config, tmp_path, tmp_path)
-    write_prompts(prompt_rows(), request.dataset / "data" / "validation.parquet")
     rewards = SimpleNamespace(databases=Databases(()))
     inputs: Any = SimpleNamespace(request=request, trainable=SimpleNamespace(tokenizer=None), rewards=rewards)
-    stage._selection(inputs, SimpleNamespace(model=None))._score(3)
+    training: Any = SimpleNamespace(request=request, config=config, _rows_of=lambda _: prompt_rows())
+    stage._Training._selection(training, inputs, SimpleNamespace(model=None))._score(3)
     assert (asked["guided"], asked["max_tokens"], asked["temperature"], asked["step"]) == ("forms", 77, 0.1, 3)

@@ -1,13 +1,11 @@
 """What a bound refuses, and what an alteration makes of texts that nobody expects."""
 
-import json
 import math
 
 import pytest
 
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.alterations.library import (
-    ANY_TASK,
     Alteration,
     Bound,
     GoodAnswer,
@@ -71,13 +69,3 @@ def test_an_alteration_that_changes_nothing_does_not_apply() -> None:
     good = GoodAnswer("sentiment", "p", {}, "x")
     assert Alteration("same", "Is the same.", constant("x"), equal()).apply(good) is None
     assert Alteration("other", "Is another.", constant("y"), equal()).apply(good) == "y"
-
-
-def test_texts_that_say_nothing_are_of_no_prompt() -> None:
-    good = GoodAnswer(
-        "sentiment", "Avaliação: ótimo", {}, json.dumps({"polarity": "positive", "score": 5}), "Responda."
-    )
-    made = {each.name: each.apply(good) for each in ANY_TASK}
-    assert made["prompt again"] == good.prompt
-    assert made["system prompt again"] == "Responda."
-    assert all(text != good.text for name, text in made.items() if name != "right answer")

@@ -10,7 +10,7 @@ from schemas.store.store import Store
 from tasks.audit.alterations.run import ALTERATIONS
 from tasks.audit.alterations.search import AttackedReward, Program, completed, search
 from tasks.synthesize.simulated import simulate_store
-from tests.tasks.audit.alterations.bugs import SENTIMENT, SQL, TOTALS, Bug
+from tests.tasks.audit.alterations.bugs import FURTHER, HISTORIC, Bug
 
 
 def over(evaluations: int) -> bool:
@@ -23,7 +23,7 @@ def store(orders: int = 400) -> Store:
 
 
 def of(name: str) -> Bug:
-    return next(bug for bug in (*SENTIMENT, *SQL, *TOTALS) if bug.name == name)
+    return next(bug for bug in (*FURTHER, *HISTORIC) if bug.name == name)
 
 
 def test_a_planted_hole_is_found_and_shown_with_its_text() -> None:

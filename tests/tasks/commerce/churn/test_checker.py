@@ -207,12 +207,6 @@ def test_a_prompt_without_a_profile_has_none(prompt: str) -> None:
     assert read_profile(prompt) is None
 
 
-def test_lines_that_hold_no_figure_point_nowhere() -> None:
-    texts = ["Pedidos: muitos", "Total gasto: R$ -", "Última nota: ", "Nota média: 4,5 de 5", "Entregas com atraso: ²"]
-    profile = profile_of_prompt("\n".join(["Avalie.", *texts]))
-    assert profile.pointing == {"sai": [], "fica": []}
-
-
 def test_counts_and_ratings_that_contradict_each_other_say_nothing() -> None:
     counts = profile_of_prompt(prompt_of(orders=3, late=3, undelivered=3))
     assert not {"Pedidos", "Entregas com atraso", "Pedidos não entregues"} & {
@@ -222,17 +216,3 @@ def test_counts_and_ratings_that_contradict_each_other_say_nothing() -> None:
     assert not {"Última nota", "Nota média"} & {name for names in ratings.pointing.values() for name in names}
     odd = profile_of({"Entregas com atraso": "R$ 3", "Pedidos": "2,5", "Dias desde a última compra": "R$ 300"})
     assert not any(odd.pointing.values())
-
-
-def test_a_rating_that_nobody_gave_is_printed_as_it_is() -> None:
-    assert lines_of(prompt_of(last_rating=4.96))["Última nota"] == "4,9"
-    assert lines_of(prompt_of(last_rating=5))["Última nota"] == "5"
-
-
-def test_nobody_received_all_in_time_whose_order_never_came() -> None:
-    assert not any("tudo" in phrase for field in phrases().campos for band in field.faixas for phrase in band.frases)
-
-
-def test_windows_line_ends_are_none_of_a_value() -> None:
-    prompt = prompt_of()
-    assert profile_of_prompt(prompt.replace("\n", "\r\n")).texts == profile_of_prompt(prompt).texts

@@ -14,7 +14,6 @@ from tests.tasks.commerce.churn.profiles import (
     all_reasons,
     answer_of,
     examples,
-    lines_of,
     prompt_of,
     prompts,
     reason,
@@ -54,37 +53,6 @@ def test_no_text_of_an_answer_is_shown() -> None:
         assert "COMPRE" not in f"{found.text}{found.reason}"
         assert not found.checked
         assert found.reason is not None
-
-
-def test_a_furious_and_a_satisfied_customer_read_differently() -> None:
-    satisfied = prompt_of()
-    leaving = render(
-        answer_of(
-            *(
-                reason(field, lines_of(FURIOUS)[field], "sai")
-                for field in ("Dias desde a última compra", "Última nota", "Entregas com atraso")
-            ),
-            risk=0.9,
-        ),
-        FURIOUS,
-    )
-    staying = render(
-        answer_of(
-            *(
-                reason(field, lines_of(satisfied)[field], "fica")
-                for field in ("Dias desde a última compra", "Última nota", "Pedidos")
-            ),
-            risk=0.1,
-        ),
-        satisfied,
-    )
-    assert leaving.checked
-    assert staying.checked
-    assert leaving.text is not None
-    assert staying.text is not None
-    assert "212 dias" in leaving.text
-    assert leaving.text != staying.text
-    assert "4 pedidos" in staying.text
 
 
 @pytest.mark.parametrize(("value", "wrong"), [("1", r"\b1 \w+s\b"), ("2", r"\b2 (?!\w+s\b)\w")])

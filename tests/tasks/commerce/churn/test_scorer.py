@@ -5,13 +5,13 @@ import random
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tasks.commerce.churn import prompts as churn_prompts
 from tasks.commerce.churn.profile import CustomerProfile, phrases
 from tasks.commerce.churn.scorer import FALSE, REWARD, ReasonFault, check, score
-from tasks.commerce.churn.task import answer, spoil
+from tasks.commerce.churn.task import answer
 from tasks.commerce.example import Example
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, examples, prompt_of, prompts, reason
@@ -60,6 +60,7 @@ def test_neither_a_false_nor_a_repeated_reason_raises_it(data: st.DataObject, pr
 def test_a_reason_turned_around_lowers_it_or_leaves_it(data: st.DataObject, prompt: str, risk: float) -> None:
     profile = profile_of_prompt(prompt)
     true = [each for each in all_reasons(prompt, FIELDS) if check(profile, [each])[0].fault is None]
+    assume(true)
     some = data.draw(st.lists(st.sampled_from(true), min_size=1, max_size=3))
     turned = [{**some[0], "aponta": "fica" if some[0]["aponta"] == "sai" else "sai"}, *some[1:]]
     assert reward(answer_of(*turned, risk=risk), prompt) <= reward(answer_of(*some, risk=risk), prompt) + 1e-9
@@ -75,12 +76,6 @@ def test_a_reason_against_the_answer_counts_only_where_few_speak_for_it() -> Non
     assert reward(conceded, many) == reward(answer_of(silent, risk=0.8), many)
     content = prompt_of()
     assert score(answer_of(spent, risk=0.8), content, None, None).components["reasons"] > 0
-
-
-def test_more_telling_lines_earn_more() -> None:
-    prompt = prompt_of(silent_days=400, orders=1, spent=45, last_rating=1, mean_rating=1)
-    silent, poor = reason("Dias desde a última compra", "400", "sai"), reason("Total gasto", "R$ 45", "sai")
-    assert reward(answer_of(silent), prompt) > reward(answer_of(poor), prompt)
 
 
 def test_a_risk_earns_its_brier_score() -> None:
@@ -146,14 +141,6 @@ def test_a_decision_without_a_true_reason_earns_half() -> None:
         ][:3]
         assert reward(answer_of(*false, risk=0.8 if churned else 0.2), example.prompt, churned) == 0.5
         assert reward(answer_of(risk=0.8 if churned else 0.2), example.prompt, churned) == 0
-
-
-def test_imperfect_demonstrations_are_read_and_earn_less_on_average() -> None:
-    generator = random.Random(2)
-    rewards = [
-        reward(spoil(answer(each.reference), generator), each.prompt, each.reference["churn"]) for each in examples()
-    ]
-    assert 0.2 < sum(rewards) / len(rewards) < 0.8
 
 
 def test_directions_agree_with_the_simulators_hazard() -> None:

@@ -16,11 +16,6 @@ def rollout(completion: str, reference: dict[str, object], prompt: str = "") -> 
     return Rollout(prompt_id="1", task="churn", prompt=prompt, completion=completion, reference=reference)
 
 
-def test_right_answers_tell_who_leaves() -> None:
-    metrics = TASK.metric(rollouts(examples()), None)
-    assert metrics["auc"] == metrics["balanced_accuracy"] == 1.0
-
-
 def test_references_hold_the_lines_of_their_prompts() -> None:
     for example in examples():
         check_reference("churn", example.reference)

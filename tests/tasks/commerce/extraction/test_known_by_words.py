@@ -1,11 +1,7 @@
 import random
-from dataclasses import replace
 
-import polars as pl
 import pytest
 
-from schemas.store.store import Store
-from tasks.commerce.extraction import prompts
 from tasks.commerce.extraction.real_reviews import known_by_words, read_complaints
 from tasks.commerce.review_cases import review_cases
 from tasks.synthesize.simulated import simulate_store
@@ -124,24 +120,10 @@ def test_what_simulated_words_decide_is_true() -> None:
     assert wrong <= 0.02 * said
 
 
-def test_a_real_reference_says_what_the_words_decide(real_store: Store) -> None:
-    cases = {case.review_id: case for case in review_cases(real_store)}
-    for example in prompts.examples(real_store, random.Random(1), 20):
-        case = cases[example.review_id or ""]
-        assert example.reference["fields"] == {**known_by_words(case.text, case.rating), **case.known}
-
-
 @pytest.mark.parametrize("text", ["não " * 5_000, "nao recebi " * 2_000, "a" * 100_000, "\x00\ud800,;:", "!" * 9_999])
 def test_no_text_takes_long_or_raises(text: str) -> None:
     read_complaints(text)
     known_by_words(text, 1)
-
-
-@pytest.mark.parametrize("review", [".....", "10", "!!! 5", "Um absurdo!"])
-def test_what_no_words_decide_is_no_prompt(review: str, real_store: Store) -> None:
-    reviews = real_store.reviews.with_columns(review_comment_message=pl.lit(review), review_comment_title=pl.lit(""))
-    store = replace(real_store, reviews=reviews.with_columns(review_score=pl.lit(3)))
-    assert not list(prompts.examples(store, random.Random(1), 20))
 
 
 @pytest.mark.parametrize(

@@ -165,24 +165,6 @@ def test_the_cells_are_those_of_the_table_and_one_column_counts_the_orders(store
         assert 3 <= len(rows) <= 4
 
 
-def test_there_are_several_kinds_of_tables(store: Store) -> None:
-    titles = {table.text.splitlines()[1].split(" | ")[0] for table in draw(store, 5, 300)}
-    assert {"Estado", "Categoria", "Estado do vendedor", "Dia da compra", "Mês"} <= titles
-    columns = {title for table in draw(store, 5, 300) for title in table.text.splitlines()[1].split(" | ")[1:]}
-    assert columns == {"Receita", "Atrasos", "Nota média", "Pedidos", "Ticket médio", "Frete médio"}
-
-
-def test_no_two_rows_can_be_mistaken_for_each_other(store: Store) -> None:
-    for table in draw(store, 8, 200):
-        names = [line.partition(" | ")[0] for line in table.text.splitlines()[2:]]
-        assert len(set(names)) == len(names)
-
-
-def test_tables_are_repeatable(store: Store) -> None:
-    assert draw(store, 7, 40) == draw(store, 7, 40)
-    assert draw(store, 7, 40) != draw(store, 8, 40)
-
-
 def test_a_store_that_is_too_small_has_no_tables(store: Store) -> None:
     assert draw(replace(store, items=store.items.head(3)), 1, 5) == []
     assert draw(replace(store, items=store.items.head(0)), 1, 5) == []

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from schemas.store.store import Store
 from schemas.tasks import SPEC_NAMES, SpecName
 from tasks.commerce.sentiment import prompts as sentiment_prompts
-from tasks.commerce.sentiment.scorer import WORDING
 from tasks.commerce.sentiment.task import TASK
 from tests.tasks.commerce.scoring import completions, score
 
@@ -39,11 +38,6 @@ def test_who_names_both_ends_earns_less_than_half_of_what_the_right_one_earns() 
     assert consistently_wrong <= 0.25
     for half_right in (answered("positive", 1), answered("negative", 5)):
         assert consistently_wrong < half_right < 0.45
-
-
-def test_what_the_reference_says_too_is_no_contradiction() -> None:
-    odd = {"polarity": "positive", "score": 1}
-    assert score("sentiment", json.dumps(odd), odd).reward == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("stars", ["0.2", "true", '"1"', "6", "null", "1.0"])
@@ -131,12 +125,6 @@ def test_the_metric_is_accuracy_and_macro_f1() -> None:
     assert measured["macro_f1"] == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
 
 
-def test_a_polarity_that_is_only_answered_counts_in_the_macro_f1() -> None:
-    assert metric([("negative", "negative"), ("negative", "neutral")])["macro_f1"] == pytest.approx((2 / 3 + 0) / 2)
-    assert metric([("negative", "negative"), ("negative", "ruim")])["macro_f1"] == pytest.approx(2 / 3)
-    assert TASK.metric([score("sentiment", ANSWER, None)], None) == {}
-
-
 @given(st.lists(st.tuples(*[st.sampled_from(["negative", "neutral", "positive"])] * 2), min_size=1, max_size=30))
 @settings(deadline=None, max_examples=30)
 def test_the_metric_is_that_of_scikit_learn(answers: list[tuple[str, str]]) -> None:
@@ -154,10 +142,3 @@ def test_the_metric_is_that_of_scikit_learn(answers: list[tuple[str, str]]) -> N
 def test_an_answer_follows_from_what_is_known(reference: dict[str, object], answer: str) -> None:
     assert TASK.answer(reference) == answer
     assert score("sentiment", answer, reference).reward == pytest.approx(1.0)
-
-
-def test_a_review_is_asked_about_in_every_wording_before_nothing_is_left(store: Store) -> None:
-    made = list(sentiment_prompts.examples(store, random.Random(1), 10**6))
-    texts = {example.prompt.partition("\n")[2] for example in made}
-    assert len(made) == len(texts) * len(WORDING.instructions)
-    assert not [example for example in made if "Nota:" in example.prompt]

@@ -1,10 +1,7 @@
 """Grammar of queries: whatever is drawn under it ends and can be prepared, and what SQLite refuses is not in it."""
 
 import random
-import re
 import sqlite3
-from functools import cache
-from re import _parser
 from typing import Any
 
 import pytest
@@ -23,7 +20,6 @@ from tests.tasks.commerce.sql_qa.walks import walks
 LONGEST = 7_200
 """Characters of a query whose every part is as long as it may be."""
 ONE_TABLE = "payments(order_id, payment_type, payment_installments, payment_value)"
-_LARK = re.compile(r'"(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/|\{\d+,\d+\}|\w+|[()|?*+]')
 
 
 @pytest.fixture(scope="module")
@@ -65,51 +61,6 @@ def test_random_walks_end_and_can_be_prepared(
         sql = tokenizer.decode(tokens)
         empty.execute(f"EXPLAIN {sql}")
         assert databases.copies[0].execute(sql).refusal in {None, Refusal.TOO_MUCH}, sql
-
-
-def test_no_query_is_longer_than_its_parts_allow() -> None:
-    assert 1_000 < longest(sql_grammar(WORDING.system)) <= LONGEST
-
-
-def longest(grammar: str) -> int:
-    """Return the characters of the longest text of a grammar without recursion or unlimited repetition."""
-    rules: dict[str, str] = {}
-    for line in re.sub(r"\n +\|", " |", grammar).splitlines():
-        name, _, text = line.partition(": ")
-        rules[name] = text
-
-    @cache
-    def of_rule(name: str) -> int:
-        tokens = _LARK.findall(rules[name])
-        length = alternatives(tokens)
-        assert not tokens, (name, tokens)
-        return length
-
-    def alternatives(tokens: list[str]) -> int:
-        found = [sequence(tokens)]
-        while tokens[:1] == ["|"]:
-            del tokens[0]
-            found.append(sequence(tokens))
-        return max(found)
-
-    def sequence(tokens: list[str]) -> int:
-        length = 0
-        while tokens and tokens[0] not in "|)":
-            token = tokens.pop(0)
-            if token == "(":
-                part = alternatives(tokens)
-                tokens.pop(0)
-            elif token[0] in '"/':
-                part = len(token) - 2 if token[0] == '"' else _parser.parse(token[1:-1]).getwidth()[1]
-            else:
-                part = of_rule(token)
-            assert tokens[:1] not in (["*"], ["+"])
-            if tokens and tokens[0][0] in "?{":
-                part *= int(tokens.pop(0).strip("?{}").rpartition(",")[2] or 1)
-            length += part
-        return length
-
-    return of_rule("start")
 
 
 @needs_sample

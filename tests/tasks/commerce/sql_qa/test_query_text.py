@@ -26,11 +26,6 @@ def test_the_query_is_among_the_candidates(completion: str) -> None:
     assert SQL in candidates(completion)
 
 
-def test_a_clause_on_its_own_line_is_no_prose() -> None:
-    broken = "SELECT customer_state FROM customers\nORDER BY 1 DSC\nLIMIT 3"
-    assert candidates(broken) == [broken]
-
-
 @given(
     st.text() | st.lists(st.sampled_from(["SELECT ", "WITH", "\n", "\n\n", ";", "```", "sql", "x ", "'"])).map("".join)
 )

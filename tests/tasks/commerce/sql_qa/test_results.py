@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.commerce.sql_qa.results import CELLS, ROWS, WRONG_COLUMN_ORDER, WRONG_ORDER, agreement, rows_f1, shape
-from tasks.commerce.sql_qa.sandbox import Execution, Refusal, Row
+from tasks.commerce.sql_qa.sandbox import Execution, Row
 
 CELL = (
     st.none() | st.integers(-5, 5) | st.sampled_from(["a", "b"]) | st.floats(-5, 5).map(lambda value: round(value, 2))
@@ -60,19 +60,8 @@ def test_a_wrong_result_earns_by_what_agrees(wrong: Execution) -> None:
     assert 0 < agreement(wrong, STATES, ordered=False) < ROWS + CELLS
 
 
-def test_what_was_refused_agrees_with_nothing() -> None:
-    refused = Execution(Refusal.TOO_MUCH, 2, (), frozenset())
-    assert agreement(refused, STATES, ordered=False) == shape(refused, STATES) == 0.0
-
-
 def test_digits_are_the_same_as_text_and_as_a_number() -> None:
     months, numbers = result(("07", 3), ("11", 4)), result((7, 3), (11, 4))
     assert agreement(numbers, months, ordered=True) == agreement(months, numbers, ordered=True) == 1.0
     assert agreement(result(("2017-07",)), result((2017,)), ordered=True) < 1.0
     assert agreement(result(("\u0667", 3), ("11", 4)), numbers, ordered=True) < 1.0
-
-
-def test_two_empty_results_have_one_shape() -> None:
-    empty = Execution(None, 2, (), frozenset())
-    assert shape(empty, empty) == agreement(empty, empty, ordered=True) == 1.0
-    assert shape(result(("SP", 1)), empty) == 0.5

@@ -1,5 +1,4 @@
 # ruff: noqa: S608 - the queries are attacks and answers, and ours
-
 import hashlib
 import json
 import subprocess
@@ -11,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tasks.commerce.sql_qa import sandbox
-from tasks.commerce.sql_qa.sandbox import MAX_OPERATIONS, MAX_ROWS, TABLES, Database, Databases, Execution, Refusal
+from tasks.commerce.sql_qa.sandbox import MAX_OPERATIONS, TABLES, Database, Databases, Execution, Refusal
 from tests.tasks.commerce.sql_qa.sql_attacks import ATTACKS
 
 MOST_GROWTH = 256 * 1024 * 1024
@@ -42,10 +41,6 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(Database, "execute", watch)
     return asked
-
-
-def test_the_corpus_is_large() -> None:
-    assert len(ATTACKS) >= 60
 
 
 @pytest.mark.parametrize(("attack", "refusal"), ATTACKS.values(), ids=ATTACKS.keys())
@@ -166,40 +161,9 @@ def test_what_answers_need_runs(sql: str, rows: object, databases: Databases) ->
     assert (execution.refusal, execution.rows) == (None, rows)
 
 
-def test_the_largest_result_is_let_through(databases: Databases) -> None:
-    sql = f"SELECT a.order_id FROM orders a, orders b LIMIT {MAX_ROWS}"
-    assert len(databases.copies[0].execute(sql).rows) == MAX_ROWS
-
-
-def test_the_copies_disagree(databases: Databases) -> None:
-    executions = databases.run("SELECT COUNT(*), ROUND(AVG(price), 2) FROM items")
-    assert len({execution.rows for execution in executions}) == len(executions) == 3
-
-
 def test_what_the_first_copy_refuses_is_not_tried_on_the_others(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = watched(monkeypatch)
     assert [execution.refusal for execution in databases.run("SELECT")] == [Refusal.INVALID] * 3
     assert asked == ["SELECT"]
-
-
-def test_reference_results_are_kept_and_the_oldest_forgotten(
-    databases: Databases, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = Databases(databases.copies[:2])
-    asked = watched(monkeypatch)
-    monkeypatch.setattr(sandbox, "MAX_REFERENCES", 2)
-    for number in (1, 2, 1, 3, 1, 2):
-        kept.run_reference(f"SELECT {number}")
-    assert asked == [f"SELECT {number}" for number in (1, 1, 2, 2, 3, 3, 2, 2)]
-
-
-def test_a_budget_spent_is_full_again_for_the_next_query(databases: Databases) -> None:
-    for _ in range(3):
-        assert databases.copies[0].execute(ATTACKS["cartesian runaway"][0]).refusal is Refusal.TOO_MUCH
-    assert databases.copies[0].execute("SELECT COUNT(*) FROM items").refusal is None
-
-
-def test_text_that_is_not_utf_8_is_read_all_the_same(databases: Databases) -> None:
-    assert databases.copies[0].execute("SELECT CAST(x'ff41' AS TEXT)").rows == (("�A",),)

@@ -1,5 +1,4 @@
 # ruff: noqa: S608 - the queries are answers, and ours
-
 import random
 import re
 import statistics
@@ -57,23 +56,6 @@ def unfiltered(sql: str) -> str:
 ])  # fmt: skip
 def test_the_same_result_earns_the_same(same: str, databases: Databases) -> None:
     assert reward(same, databases) == reward(SQL, databases) == pytest.approx(1.0)
-
-
-def test_nearer_queries_earn_more(databases: Databases) -> None:
-    queries = [
-        SQL,
-        SQL.replace(" DESC", ""),
-        SQL.replace("customer_state, ROUND(AVG(price), 2)", "ROUND(AVG(price), 2), customer_state")
-        .replace("BY 1", "BY 2").replace("2 DESC", "1 DESC"),
-        SQL.replace("WHERE order_status = 'delivered' ", ""),
-        "SELECT customer_state, COUNT(*) FROM customers GROUP BY 1",
-        "SELECT * FROM orders",
-        "SELECT price FORM items",
-        "SELECT",
-    ]  # fmt: skip
-    earned = [reward(query, databases) for query in queries]
-    assert earned == sorted(earned, reverse=True)
-    assert len(set(earned)) == len(earned)
 
 
 def crossed(sql: str) -> str:
@@ -159,14 +141,6 @@ def test_prompt_echoes_earn_next_to_nothing(examples: Sequence[Example], copies:
             assert reward(echo, copies, dict(example.reference)) < 0.10
 
 
-def test_longer_parts_of_the_answer_earn_more_on_average(examples: Sequence[Example], copies: Databases) -> None:
-    parts = [
-        statistics.mean(rewards(examples, lambda sql, share=share: sql[: int(len(sql) * share)], copies))  # type: ignore[misc]
-        for share in (0.25, 0.5, 0.75)
-    ]
-    assert parts == sorted(parts)
-
-
 def test_the_answer_of_one_copy_as_a_constant_earns_next_to_nothing(
     examples: Sequence[Example], copies: Databases
 ) -> None:
@@ -193,14 +167,6 @@ def test_the_order_counts_only_where_the_reference_orders(databases: Databases) 
     assert score("sql_qa", backwards, REFERENCE, "", databases).components["result"] == 0.8
 
 
-def test_rows_are_compared_as_multisets(databases: Databases) -> None:
-    reference = {"sql": "SELECT customer_state FROM customers"}
-    distinct = score("sql_qa", "SELECT DISTINCT customer_state FROM customers", reference, "", databases)
-    assert distinct.components["result"] < 0.7
-    ordered = score("sql_qa", "SELECT customer_state FROM customers ORDER BY 1", reference, "", databases)
-    assert ordered.components["result"] == 1.0
-
-
 def test_a_query_that_would_write_earns_nothing(databases: Databases) -> None:
     assert reward("DROP TABLE orders", databases) == 0.0
     assert reward("WITH x AS (SELECT 1) DELETE FROM orders", databases) < 0.15
@@ -217,20 +183,6 @@ def test_without_a_store_or_with_a_broken_reference_there_is_no_score(databases:
         score("sql_qa", SQL, REFERENCE)
     with pytest.raises(InputError, match="does not run"):
         score("sql_qa", SQL, {"sql": "SELECT x FROM y"}, "", databases)
-
-
-def test_a_score_is_the_same_on_every_run(examples: Sequence[Example], copies: Databases) -> None:
-    for example in examples[:20]:
-        for completion in (example.reference["sql"], f"{example.reference['sql']} AND date('now') > '2000'"):
-            reference = dict(example.reference)
-            assert reward(completion, copies, reference) == reward(completion, copies, reference)
-    assert score("sql_qa", "SELECT COUNT(*) FROM orders WHERE date('now') > '2018'", REFERENCE, "", copies).reward < 0.1
-
-
-def test_examples_prove_something_and_differ(store: Store, databases: Databases) -> None:
-    made = list(sql_qa_prompts.examples(store, random.Random(2), 3_000))
-    assert len(made) == len({example.prompt for example in made}) == 3_000
-    assert all(proves_something(sql, databases) for sql in {example.reference["sql"] for example in made[:200]})
 
 
 def test_a_condition_that_changes_nothing_proves_nothing(databases: Databases) -> None:
@@ -250,17 +202,6 @@ def test_examples_end_where_every_question_is_asked_in_every_wording(
     ways = 2 * len(WORDING.instructions)
     assert len(made) == len(set(made)) > 5 * ways
     assert len(made) % ways == 0
-
-
-def test_easy_questions_come_as_often_as_hard_ones_do_not(examples: Sequence[Example]) -> None:
-    assert sum("OVER (" in example.reference["sql"] for example in examples) < 0.15 * len(examples)
-    assert statistics.median(len(example.reference["sql"]) for example in examples) < 190
-
-
-def test_instructions_hold_the_question_once() -> None:
-    assert len(WORDING.instructions) == len(set(WORDING.instructions)) >= 12
-    assert all(instruction.count("{question}") == 1 for instruction in WORDING.instructions)
-    assert all(len(instruction) <= 80 and instruction.count("{") == 1 for instruction in WORDING.instructions)
 
 
 def test_the_metric_is_execution_accuracy_and_reads_no_score(databases: Databases) -> None:

@@ -13,9 +13,7 @@ from tasks.commerce.text.json_fields import (
     read_number,
     read_share,
     report_components,
-    sentiment_contradicts,
 )
-from tasks.commerce.text.portuguese import decimal
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
@@ -73,11 +71,6 @@ def test_what_is_no_number_is_none(value: object) -> None:
     assert read_number(value) is None
 
 
-@given(st.integers(-(10**9), 10**9))
-def test_amounts_are_read_back(hundredths: int) -> None:
-    assert read_number(decimal(hundredths / 100, 2)) == pytest.approx(hundredths / 100)
-
-
 @given(JSON)
 def test_no_value_raises_and_shares_are_shares(value: object) -> None:
     share = read_share(value)
@@ -99,13 +92,6 @@ def test_no_value_raises_and_shares_are_shares(value: object) -> None:
 def test_checks_are_strict(check: Callable[[object], bool], right: list[object], wrong: list[object]) -> None:
     assert all(map(check, right))
     assert not any(map(check, wrong))
-
-
-def test_only_opposites_contradict() -> None:
-    opposites = {(name, stars) for name in ("positive", "neutral", "negative", None) for stars in (1, 2, 3, 4, 5, None)}
-    assert {pair for pair in opposites if sentiment_contradicts(*pair)} == {
-        ("positive", 1), ("positive", 2), ("negative", 4), ("negative", 5),
-    }  # fmt: skip
 
 
 def test_the_reports_components_are_shares_of_what_was_asked() -> None:

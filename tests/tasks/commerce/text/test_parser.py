@@ -6,7 +6,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tasks.commerce.text.parser import (
-    FORM,
     MAX_CHARACTERS,
     MAX_REPAIR_BRACKETS,
     MAX_REPAIR_CHARACTERS,
@@ -130,43 +129,6 @@ def test_a_colon_in_a_text_is_no_key() -> None:
     assert parse_object('{"a": "nota: 5", "b": "hora: 10:30"}').needed == set()
 
 
-def test_saying_it_twice_costs_more_than_half_and_a_repeated_key_little() -> None:
-    twice, repeated = parse_object(f"{OBJECT}\n{OBJECT}"), parse_object(f"{OBJECT[:-1]},{OBJECT[1:]}")
-    assert twice.trust == 0.4
-    assert repeated.trust == 0.95
-    assert twice.cleanliness < repeated.cleanliness == 0.5
-
-
-def test_cleanliness_falls_with_every_worse_reading() -> None:
-    grades = [
-        parse_object(completion).cleanliness
-        for completion in (
-            OBJECT,
-            f"```json\n{OBJECT}```",
-            f"Aqui: {OBJECT}",
-            f"Aqui está a resposta: {OBJECT}",
-            OBJECT.replace('"', "'"),
-            OBJECT[:-1],
-            "nada",
-        )
-    ]
-    assert grades[0] == 1.0
-    assert grades == sorted(grades, reverse=True)
-    assert len(set(grades)) == len(grades)
-
-
-def test_repaired_content_is_trusted_less_and_unfinished_least() -> None:
-    trust = [parse_object(completion).trust for completion in (OBJECT, OBJECT.replace('"', "'"), OBJECT[:-1])]
-    assert trust == [1.0, 0.7, 0.5]
-
-
-def test_an_object_in_a_heap_of_text_is_worth_ever_less() -> None:
-    trust = [parse_object(OBJECT + "x" * length).trust for length in (500, 1_500, 3_000, 9_000)]
-    assert trust == sorted(trust, reverse=True)
-    assert trust[0] == 1.0
-    assert trust[-1] == 0.0
-
-
 def test_infinite_numbers_and_lone_surrogates_are_no_json() -> None:
     for number in ("Infinity", "NaN", "-Infinity", "1e999"):
         parsed = parse_object(f'{{"score": {number}}}')
@@ -174,10 +136,6 @@ def test_infinite_numbers_and_lone_surrogates_are_no_json() -> None:
         json.dumps(parsed.value, allow_nan=False)
     assert parse_object('{"a": "\\ud800"}').value is None
     assert parse_object(f"\ud800{OBJECT}").value == FIELDS
-
-
-def test_every_reading_has_its_form() -> None:
-    assert set(FORM) == set(Reading)
 
 
 PIECES = st.sampled_from(

@@ -1,7 +1,6 @@
 """Who answers the test split: a base, or a policy with the adapter of the prompt's task; interrupted or not."""
 
 import io
-import json
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from schemas.tasks import TaskName
 from tasks.evaluate.answers import answer as answer_module
-from tasks.evaluate.answers.answer import AnswerRequest, batch_seed, main
+from tasks.evaluate.answers.answer import AnswerRequest, main
 from tasks.evaluate.answers.files import (
     FINISHED_FILE,
     GENERAL_FOLDER,
@@ -100,23 +99,6 @@ def test_the_whole_test_split_is_answered_in_its_order_sample_by_sample(world: P
     ]
 
 
-def test_unknown_model_parts_are_kept_with_the_answers(
-    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answer(world, tmp_path / "known")
-    assert read_timing(tmp_path / "known" / "output").unknown_to_engine is None
-    monkeypatch.setattr("tasks.policy.unpacked.FAMILIES", ())
-    answer(world, tmp_path / "strange")
-    assert str(read_timing(tmp_path / "strange" / "output").unknown_to_engine).startswith("model_type: ")
-
-
-def test_samples_differ_and_the_first_is_the_same_whatever_their_number(world: Path, tmp_path: Path) -> None:
-    one = completions(answer(world, tmp_path / "one"))
-    several = completions(answer(world, tmp_path / "several", samples=3))
-    assert several[:5] == one
-    assert len({tuple(several[start : start + 5]) for start in (0, 5, 10)}) == 3
-
-
 def test_samples_are_the_same_drawn_together_and_one_by_one(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,14 +121,6 @@ def test_samples_are_the_same_drawn_together_and_one_by_one(
     assert seeds_of == [3, 3, 3, 2, 3, 3]
 
 
-def test_models_answer_alike_in_whatever_order_they_do(world: Path, tmp_path: Path) -> None:
-    models = (None, "push-for-all", "each")
-    forth = {model: answer(world, tmp_path / f"forth-{model}", model) for model in models}
-    back = {model: answer(world, tmp_path / f"back-{model}", model) for model in reversed(models)}
-    assert forth == back
-    assert len({tuple(completions(rollouts)) for rollouts in forth.values()}) == 3
-
-
 def test_a_policy_with_an_adapter_a_task_answers_each_with_its_own(world: Path, tmp_path: Path) -> None:
     policies = ("each", "push-for-all", "churn-for-all")
     each, push, churn = (
@@ -154,11 +128,6 @@ def test_a_policy_with_an_adapter_a_task_answers_each_with_its_own(world: Path, 
     )
     assert all(one != other for one, other in zip(push, churn, strict=True))
     assert each == [{"push": push, "churn": churn}[task][index] for index, task in enumerate([*TASKS, *TASKS])]
-
-
-def test_a_policy_without_an_adapter_for_a_test_prompt_is_refused(world: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no adapter for churn, only for push"):
-        answer(world, tmp_path, "push-only")
 
 
 def test_general_instructions_are_answered_beside_the_test_split_and_change_nothing_of_it(
@@ -221,45 +190,6 @@ def test_an_answering_that_was_killed_goes_on_and_gives_the_same(world: Path, tm
     assert len(FinishedBatches(file.parent).batches) == 9
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        pytest.param(lambda content: content[:-1], id="no line end"),
-        pytest.param(lambda content: content[:-20], id="torn"),
-        pytest.param(lambda content: content[:-20] + bytes(20), id="zeros where the disk had no time"),
-        pytest.param(lambda content: content + b'{"sample":0,', id="begun"),
-        pytest.param(lambda content: b"\xff" * 9, id="nothing of ours"),
-    ],
-)
-def test_a_batch_that_was_torn_is_drawn_again(world: Path, tmp_path: Path, spoil: Any) -> None:
-    whole = answer(world, tmp_path, samples=2)
-    file = tmp_path / "work" / FINISHED_FILE
-    content = file.read_bytes()
-    file.write_bytes(spoil(content))
-    assert answer(world, tmp_path, samples=2) == whole
-    batches = [json.loads(line) for line in file.read_bytes().splitlines()]
-    places = [(batch["sample"], batch["number"]) for batch in batches]
-    assert sorted(places) == [(sample, number) for sample in range(2) for number in range(3)]
-
-
-def test_finished_answers_are_not_drawn_again(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = answer(world, tmp_path)
-    seconds = read_timing(tmp_path / "output").machine_seconds
-    monkeypatch.setattr(answer_module, "_generate", None)
-    assert answer(world, tmp_path) == first
-    assert read_timing(tmp_path / "output").machine_seconds == seconds
-
-
-def test_the_machine_was_busy_for_as_long_as_its_batches_took(world: Path, tmp_path: Path) -> None:
-    answer(world, tmp_path, samples=2)
-    batches = FinishedBatches(tmp_path / "work").batches
-    timing = read_timing(tmp_path / "output")
-    assert timing.machine_seconds == pytest.approx(sum(batch.seconds for batch in batches))
-    took = {(batch.sample, given.index): batch.seconds for batch in batches for given in batch.answers}
-    assert [each.seconds for each in timing.answers] == [took[place] for place in sorted(took)]
-    assert min(took.values()) > 0
-
-
 def test_a_batch_that_memory_is_too_small_for_is_split_and_the_record_says_so(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,36 +201,6 @@ def test_a_batch_that_memory_is_too_small_for_is_split_and_the_record_says_so(
     split = answer(world, tmp_path / "split", batch_size=5)
     assert [each.prompt_id for each in split] == [each.prompt_id for each in whole]
     assert read_timing(tmp_path / "split" / "output").parts == 3
-
-
-def test_the_record_of_the_answers_names_the_machine_of_each_batch(
-    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answer(world, tmp_path, samples=2)
-    file = tmp_path / "work" / FINISHED_FILE
-    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:4]))
-    monkeypatch.setattr(answer_module, "machine_device", lambda: "NVIDIA L4")
-    answer(world, tmp_path, samples=2)
-    batches = FinishedBatches(tmp_path / "work").batches
-    timing = read_timing(tmp_path / "output")
-    assert set(timing.devices) == {"cpu", "NVIDIA L4"}
-    for device, seconds in timing.devices.items():
-        assert seconds == pytest.approx(sum(batch.seconds for batch in batches if batch.device == device))
-
-
-def test_prompts_of_like_length_are_answered_together(world: Path, tmp_path: Path) -> None:
-    rows = [prompt_row("push", "Pedido " + "de novo " * length) for length in (9, 1, 8, 2, 5)]
-    write_prompts(rows, tmp_path / "dataset" / "data" / "test.parquet")
-    answer(world, tmp_path, dataset=tmp_path / "dataset")
-    batches = FinishedBatches(tmp_path / "work").batches
-    assert [[given.index for given in batch.answers] for batch in batches] == [[1, 3], [4, 2], [0]]
-
-
-def test_no_two_batches_have_one_seed() -> None:
-    seeds = {batch_seed(seed, sample, number) for seed in range(5) for sample in range(8) for number in range(20)}
-    assert len(seeds) == 5 * 8 * 20
-    assert max(seeds) < 2**63
-    assert batch_seed(42, 1, 2) == batch_seed(42, 1, 2)
 
 
 def test_a_gpu_that_is_too_small_is_one_sentence(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,12 +60,6 @@ def test_a_rule_on_a_line_that_tells_the_answer_is_found(found: dict[str, Baseli
     assert fmean(map(reward, found["rule"].rollouts)) == pytest.approx(1.0)
 
 
-def test_the_echo_says_the_prompt_and_equal_baselines_are_one(found: dict[str, BaselineAnswers]) -> None:
-    assert [each.completion for each in found["echo"].rollouts] == [row.prompt for row in reviews(500)]
-    # Each field's most frequent value is the constant's here.
-    assert "majority" not in found
-
-
 def test_the_majority_takes_each_field_by_itself() -> None:
     references = [{"polarity": "negative", "score": 1}] * 3 + [{"polarity": "negative", "score": 2}] * 2
     references += [{"polarity": "positive", "score": 5}] * 4
@@ -76,14 +70,7 @@ def test_the_majority_takes_each_field_by_itself() -> None:
     assert json.loads(found["majority"].says["sentiment"]) == {"polarity": "negative", "score": 5}
 
 
-def test_prompts_of_which_nothing_is_known_choose_no_baseline() -> None:
-    untold = [prompt_row("sentiment", f"Avaliação: {n}", {"polarity": None, "score": None}) for n in range(9)]
-    told = [prompt_row("sentiment", "Avaliação: ruim", {"polarity": "negative", "score": 1})]
-    found = {each.name: each for each in baselines([*untold, *told], answered(told), lambda rollout: 0.0, 1)}
-    assert json.loads(found["constant"].says["sentiment"]) == {"polarity": "negative", "score": 1}
-
-
-def test_the_same_seed_chooses_the_same_and_a_task_without_training_prompts_has_an_echo_alone() -> None:
-    first, second = (baselines(reviews(0), answered(reviews(500)), reward, 7) for _ in range(2))
-    assert first == second
-    assert [each.name for each in baselines([], answered(reviews(0)), reward, 7)] == ["echo"]
+def test_the_echo_says_the_prompt_and_equal_baselines_are_one(found: dict[str, BaselineAnswers]) -> None:
+    assert [each.completion for each in found["echo"].rollouts] == [row.prompt for row in reviews(500)]
+    # Each field's most frequent value is the constant's here.
+    assert "majority" not in found

@@ -63,15 +63,6 @@ def test_an_answer_is_there_when_its_batch_is_and_a_machine_is_paid_by_its_hours
     assert cost.cost_per_analysis == pytest.approx(0.9 * 8 / 3600 / 4)
 
 
-@pytest.mark.parametrize(("device", "price"), [("NVIDIA L4", 0.71), ("cpu", 0.067), ("NVIDIA A100", 0.9)])
-def test_an_hour_costs_what_the_machine_that_answered_costs(tmp_path: Path, device: str, price: float) -> None:
-    cost = machine(tmp_path, devices=(device, device), price_per_hour=0.9)
-    assert cost.device == device
-    assert cost.price_per_hour == pytest.approx(price)
-    assert cost.cost_per_analysis == pytest.approx(price * 8 / 3600 / 4)
-    assert cost.break_even == pytest.approx(24 * price / 0.01)
-
-
 def test_of_two_machines_each_second_has_its_own_price(tmp_path: Path) -> None:
     cost = machine(tmp_path, devices=("cpu", "NVIDIA L4"))
     assert cost.device == "NVIDIA L4 and cpu"
@@ -88,21 +79,6 @@ def test_an_endpoint_is_paid_by_its_tokens(tmp_path: Path) -> None:
 def test_uncounted_tokens_make_the_cost_unknown_and_not_zero(tmp_path: Path) -> None:
     cost = endpoint(tmp_path, (100, 10), (None, None), (300, 30), (400, 40))
     assert (cost.mean_tokens, cost.cost_per_analysis) == (None, None)
-
-
-def test_a_machine_that_costs_nothing_is_the_cheaper_one_from_the_first_analysis_on(tmp_path: Path) -> None:
-    cost = machine(tmp_path, price_per_hour=0)
-    assert (cost.cost_per_analysis, cost.break_even) == (0, 0)
-
-
-def test_there_is_no_break_even_against_an_api_that_costs_nothing(tmp_path: Path) -> None:
-    assert machine(tmp_path, api_price_per_analysis=0).break_even is None
-
-
-def test_a_machine_that_is_too_slow_for_so_many_never_breaks_even(tmp_path: Path) -> None:
-    # 1,920 analyses are needed, and a day has time for 864 and for 1,964.
-    assert machine(tmp_path, seconds=(200.0, 200.0)).break_even is None
-    assert machine(tmp_path, seconds=(88.0, 88.0)).break_even == pytest.approx(1920)
 
 
 @given(

@@ -11,7 +11,7 @@ from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.tasks import TaskName
-from tasks.evaluate.answers.files import ROLLOUTS_FILE, read_answers, read_timing
+from tasks.evaluate.answers.files import ROLLOUTS_FILE, read_answers
 from tasks.evaluate.answers.rival import answer_by_rival, try_rival
 from tasks.policy import endpoint
 from tasks.policy.endpoint import EndpointError
@@ -52,48 +52,6 @@ def answer(server: ChatServer, dataset: Path, folder: Path, **values: Any) -> tu
         progress=silent,
     )
     return read_answers(folder / "output")
-
-
-def test_it_is_asked_what_the_others_are_asked_and_its_answers_are_in_the_prompts_order(
-    dataset: Path, tmp_path: Path
-) -> None:
-    with serve(lambda text, number: says(f"Resposta a {text}", "stop", (20, number))) as server:
-        rollouts = answer(server, dataset, tmp_path, samples=2)
-    asked = {tuple(message["content"] for message in request["messages"]) for request in server.requests}
-    assert asked == {(row.system, row.prompt) for row in ROWS}
-    assert {(request["temperature"], request["max_tokens"]) for request in server.requests} == {(0.25, 77)}
-    assert len({request["seed"] for request in server.requests}) == len(server.requests) == 6
-    assert [rollout.prompt for rollout in rollouts] == [row.prompt for row in ROWS] * 2
-    assert [rollout.completion for rollout in rollouts] == [f"Resposta a {row.prompt}" for row in ROWS] * 2
-    assert [rollout.reference for rollout in rollouts] == [dict(row.reference) for row in ROWS] * 2
-
-
-@pytest.mark.parametrize(
-    ("reason", "kept"),
-    [
-        ("stop", "end_of_turn"),
-        ("length", "token_limit"),
-        ("content_filter", "other"),
-        ("tool_calls", "other"),
-        ("a word that nobody knows", "other"),
-        (None, "other"),
-    ],
-)
-def test_stop_reason_is_the_endpoints_and_never_guessed(
-    dataset: Path, tmp_path: Path, reason: str | None, kept: str
-) -> None:
-    with serve(in_turn([says("Compre.", reason)])) as server:
-        rollouts = answer(server, dataset, tmp_path)
-    assert [(rollout.model_extra or {})["stop_reason"] for rollout in rollouts] == [kept] * 3
-
-
-def test_tokens_and_seconds_are_recorded_and_no_machine_of_ours_was_busy(dataset: Path, tmp_path: Path) -> None:
-    with serve(in_turn([says("Compre.", "stop", (20, 4))])) as server:
-        answer(server, dataset, tmp_path)
-    timing = read_timing(tmp_path / "output")
-    assert [(each.prompt_tokens, each.tokens) for each in timing.answers] == [(20, 4)] * 3
-    assert min(each.seconds for each in timing.answers) > 0
-    assert timing.machine_seconds is None
 
 
 def test_answers_before_a_failure_are_not_asked_again(dataset: Path, tmp_path: Path) -> None:
@@ -165,20 +123,6 @@ def test_an_endpoint_that_gives_only_thoughts_is_not_paid_for_the_rest(
     assert {rollout.completion for rollout in rollouts} == {"Compre."}
 
 
-@pytest.mark.parametrize("nonsense", [b"<!doctype html>", b'{"answer": "Compre."}', b'{"choices": []}'])
-def test_an_endpoint_that_answers_nonsense_is_not_asked_for_the_rest(
-    dataset: Path, tmp_path: Path, nonsense: bytes
-) -> None:
-    with serve(in_turn([Reply(nonsense)])) as server:
-        with pytest.raises(EndpointError) as caught:
-            answer(server, dataset, tmp_path, samples=20, concurrency=1)
-        assert len(server.requests) == 2
-    assert str(caught.value) == (
-        f"the rival large's endpoint {server.url} gave no chat completion of OpenAI's form in each of 2 attempts; see "
-        "that it serves the model there, or take large out of evaluate.rivals to compare without it"
-    )
-
-
 def test_the_key_is_in_no_file(dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RIVAL_KEY", KEY)
     with serve(in_turn([says("Compre.")])) as server:
@@ -187,17 +131,6 @@ def test_the_key_is_in_no_file(dataset: Path, tmp_path: Path, monkeypatch: pytes
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) == 3
     assert not [path for path in files if KEY in path.read_text(encoding="utf-8")]
-
-
-def test_a_hostile_answer_is_kept_as_it_is(dataset: Path, tmp_path: Path) -> None:
-    text = 'linha\u2028outra\r\n\x00 "}\n{'
-    with serve(in_turn([says(text, "stop")])) as server:
-        rollouts = answer(server, dataset, tmp_path)
-        assert [rollout.completion for rollout in rollouts] == [text] * 3
-        assert answer(server, dataset, tmp_path) == rollouts
-        assert len(server.requests) == 3
-    lines = (tmp_path / "output" / ROLLOUTS_FILE).read_bytes().split(b"\n")
-    assert [json.loads(line)["completion"] for line in lines if line] == [text] * 3
 
 
 @pytest.fixture
@@ -210,13 +143,6 @@ def untested(tmp_path: Path) -> Path:
 def attempt(server: ChatServer, dataset: Path, **values: Any) -> None:
     rival = {"name": "large", "url": server.url, "model": "large", "max_attempts": 2, **values}
     try_rival(RivalConfig.model_validate(rival), dataset, temperature=0.25, max_tokens=77, seed=5)
-
-
-def test_before_a_training_a_few_prompts_of_another_split_are_asked(untested: Path) -> None:
-    with serve(lambda *_: says("Oi", "stop")) as server:
-        attempt(server, untested, max_tokens=900)
-    assert sorted(server.texts) == ["Oferta 0", "Oferta 3", "Oferta 6"]
-    assert {(request["max_tokens"], request["temperature"]) for request in server.requests} == {(900, 0.25)}
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """Page of completions: its rows as they were given, its script and nothing else, at both widths and by the keyboard."""
 
-import gzip
 import hashlib
-import json
 import re
 import shutil
 from base64 import b64encode
@@ -13,8 +11,6 @@ import pytest
 
 from tasks.evaluate.completions.page import (
     EXAMPLE_FILE,
-    WORDS,
-    keep_example,
     read_example,
     render,
     unpacked,
@@ -22,12 +18,10 @@ from tasks.evaluate.completions.page import (
 )
 from tasks.evaluate.completions.rows import as_document
 from tasks.personal_data.scrub import scrub, scrub_column
-from tasks.report.language import spoken
 from tests.completions_page import NAMES, run_in_page
 from tests.tasks.evaluate.completions.logged import PROMPTS, answers, rollout, steps, training
 from tests.tasks.evaluate.completions.test_rows import HOSTILE, document
 
-ROOM: Final = Path(__file__).resolve().parents[4] / "tasks/evaluate/completions"
 USE: Final = """
   const part = (id) => page.getElementById(id);
   const key = (id, name) => part(id).dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
@@ -79,27 +73,6 @@ def test_no_text_of_a_model_is_in_the_markup_and_only_its_own_script_may_run(tmp
     assert re.findall(r"https?://(?!www\.w3\.org/2000/svg)", page) == []
 
 
-def test_the_script_says_what_is_translated_and_all_of_it() -> None:
-    script = "".join(file.read_text(encoding="utf-8") for file in ROOM.glob("*.js"))
-    measures = re.search(r"MEASURES = \[(.*)\]", script)
-    assert measures
-    said = set(re.findall(r'say\("([^"]*)"', script)) | set(re.findall(r'"([^"]*)"', measures[1]))
-    assert said == set(WORDS)
-
-
-def test_the_page_speaks_portuguese_where_the_report_does(tmp_path: Path) -> None:
-    with spoken("pt"):
-        page = render(document(tmp_path, steps()))
-    assert '<html lang="pt-BR">' in page
-    assert "Respostas do treino" in page
-    assert unpacked(page)["words"]["reward"] == "recompensa"
-
-
-def test_a_thinned_page_says_so(tmp_path: Path) -> None:
-    assert "Not all of them" not in render(document(tmp_path, steps()))
-    assert "one group in 2 is here" in " ".join(render(document(tmp_path, steps(), most_weight=1_000)).split())
-
-
 def test_a_curve_leads_to_its_completions_in_a_browser_at_both_widths(tmp_path: Path) -> None:
     chromium = next(filter(None, map(shutil.which, NAMES)), None)
     if chromium is None:
@@ -134,11 +107,3 @@ def test_the_shipped_rows_have_the_form_that_the_page_reads(tmp_path: Path) -> N
 
 def test_the_shipped_rows_hold_nothing_personal() -> None:
     assert [found for text in read_example()["texts"]["text"] if (found := scrub(text)[1])] == []
-
-
-def test_the_rows_of_a_page_are_kept_as_they_are(tmp_path: Path) -> None:
-    rows = document(tmp_path, steps())
-    keep_example(write_page(rows, tmp_path), tmp_path / "kept.json.gz")
-    carried = unpacked((tmp_path / "completions.html").read_text(encoding="utf-8"))
-    kept = json.loads(gzip.decompress((tmp_path / "kept.json.gz").read_bytes()))
-    assert kept == {name: value for name, value in carried.items() if name != "words"}

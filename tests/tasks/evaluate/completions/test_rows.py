@@ -49,15 +49,6 @@ def test_every_rollout_and_every_answer_is_there_once_with_what_the_tables_say_o
     assert len(texts) == len(set(texts))
 
 
-def test_prompts_have_their_text_and_their_reference_and_an_unknown_one_has_none(tmp_path: Path) -> None:
-    unknown = rollout(0, 1, "x", 0.5, prompt_id="f" * 64)
-    prompts = (rows := document(tmp_path, [rollout(0, 1, "x", 0.5), unknown]))["prompts"]
-    texts = rows["texts"]["text"]
-    assert texts[prompts["text"][0]] == PROMPTS[0].prompt
-    assert '"offer": "10%"' in texts[prompts["reference"][0]]
-    assert (prompts["text"][1], prompts["reference"][1]) == (None, None)
-
-
 def test_flags_tell_cut_replaced_and_uniform_rollouts(tmp_path: Path) -> None:
     rows = document(
         tmp_path,
@@ -90,12 +81,6 @@ def test_a_long_text_is_cut_after_the_scrub_and_says_by_how_much(tmp_path: Path)
     assert len(rows["texts"]["text"][place]) == MAX_SHOWN
     assert rows["texts"]["text"][place].endswith("a [TELEFO")
     assert rows["texts"]["cut"] == {str(place): len(long) - len("(11) 91234-5678") + len("[TELEFONE]") - MAX_SHOWN}
-
-
-def test_equal_texts_are_one_and_texts_that_differ_behind_the_cut_are_two(tmp_path: Path) -> None:
-    same = "a" * MAX_SHOWN
-    rows = document(tmp_path, [rollout(0, 1, text, 0.5) for text in (same + "x", same + "y", same + "x")])
-    assert len(set(rows["rollouts"]["text"])) == 2
 
 
 def test_half_a_surrogate_pair_does_not_break_the_page(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -27,11 +26,6 @@ def test_a_hostile_text_is_shown_and_is_no_markup(text: str) -> None:
     assert not re.search("[\u202e\x1b]", escaped(text))
     plain = text.replace("\u202e", "\\u202e").replace("\x1b", "␛")
     assert shown(escaped(text)) == " ".join(plain.split())
-
-
-@pytest.mark.parametrize("name", ["sql_qa", "p gain (Holm)", "+0.125 to +0.188", "3" * 64])
-def test_a_plain_name_stays_as_it_is(name: str) -> None:
-    assert escaped(name) == name
 
 
 @given(MARKS)

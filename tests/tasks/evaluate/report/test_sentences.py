@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from tasks.evaluate.report.background import Background, Looks
-from tasks.evaluate.report.sentences import headline, models_in, shop_lines, warnings_of, when_margin_was_set
+from tasks.evaluate.report.sentences import headline, shop_lines, warnings_of, when_margin_was_set
 from tasks.report.language import spoken
 from tests.tasks.evaluate.small_comparison import comparison
 
@@ -17,25 +17,11 @@ def test_headline_follows_the_verdicts() -> None:
     assert "cannot be distinguished" in headline(comparison(0))
 
 
-def test_models_are_reported_in_one_order_however_the_metrics_name_them() -> None:
-    assert models_in([["rival-70b", "tuned"], ["champion", "base"]]) == ["base", "tuned", "champion", "rival-70b"]
-    assert models_in([]) == []
-
-
 def test_a_margin_recorded_after_the_answers_is_reported_and_warned_of_in_any_time_zone() -> None:
     after = Looks(1, "2026-11-20T07:30:00-03:00", "2026-11-20T10:00:00+00:00", None)
     (warning,) = warnings_of(after, 0.05)
     assert "recorded after this challenger's answers" in warning
     assert "10:30:00 UTC, after its answers to this split were first drawn" in when_margin_was_set(after, 0.05)
-
-
-def test_a_margin_recorded_before_the_answers_is_reported_with_both_times() -> None:
-    before = Looks(1, "2026-11-20T06:30:00-03:00", "2026-11-20T10:00:00+00:00", None)
-    assert warnings_of(before, 0.05) == []
-    assert when_margin_was_set(before, 0.05) == (
-        "Look number 1 of this challenger at this test split. The margin of 0.05 was recorded on "
-        "2026-11-20 09:30:00 UTC, before its answers to this split were first drawn on 2026-11-20 10:00:00 UTC."
-    )
 
 
 def of_push(product: dict[str, float], offer: dict[str, float]) -> Background:
@@ -71,8 +57,3 @@ def test_a_rate_that_one_text_has_too_is_at_its_floor(rate: float, constant: flo
         of_push({"base": 0.5, "tuned": rate, "majority": constant}, {"base": 0.5, "tuned": 1.0, "constant": 0.0})
     )
     assert line.floor == floor
-
-
-def test_without_known_answers_there_is_nothing_to_count() -> None:
-    assert shop_lines(Background()) == []
-    assert shop_lines(Background(known_answers={"push": 40})) == []

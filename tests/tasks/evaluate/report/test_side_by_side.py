@@ -1,6 +1,5 @@
 """Answers side by side: prompts chosen by a rule that leaves nobody a choice, and by lot."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.compare import PromptScores
 from tasks.evaluate.report.side_by_side import SHOWN, choose_prompts, reference_text
-from tests.tasks.evaluate.small_comparison import answers
 
 
 def prompts(differences: Sequence[float], tasks: Sequence[TaskName] = TASK_NAMES) -> list[PromptScores]:
@@ -34,28 +32,6 @@ def test_six_tasks_give_six_gains_two_losses_and_two_medians_of_different_tasks(
     assert [each.difference for reason, each in chosen if reason == "median"] == [0.0] * 2
     for reason in ("loss", "median"):
         assert len({each.task for why, each in chosen if why == reason}) == 2
-
-
-def test_the_largest_loss_of_all_tasks_is_among_them() -> None:
-    several = prompts([-0.1, 0.0, 0.1])
-    worst = PromptScores("churn", "worst", 0.5, 0.0, ((0, 0.0),))
-    assert ("loss", worst) in by_rule([*several, worst])
-
-
-def test_one_task_has_losses_and_medians_in_turn() -> None:
-    chosen = by_rule(prompts([place / 100 for place in range(-10, 11)], ["push"]))
-    assert Counter(reason for reason, _ in chosen) == {"gain": 1, "loss": 5, "median": 4}
-    assert [round(each.difference, 9) for reason, each in chosen if reason == "loss"] == [
-        -0.1,
-        -0.09,
-        -0.08,
-        -0.07,
-        -0.06,
-    ]
-
-
-def test_a_tie_goes_to_the_first_prompt() -> None:
-    assert [each.prompt_id for _, each in by_rule(prompts([0.0] * 12, ["push"]))][:2] == ["push-00", "push-01"]
 
 
 @given(st.lists(st.sampled_from([-0.5, 0.0, 0.25]), max_size=6), st.sets(st.sampled_from(TASK_NAMES)))
@@ -92,16 +68,3 @@ def test_one_prompt_of_each_task_is_drawn_by_the_seed_and_stands_first() -> None
 )
 def test_the_right_answer_is_what_the_reference_knows(reference: dict[str, object] | None, text: str) -> None:
     assert reference_text(reference) == text
-
-
-def test_each_model_shows_its_own_answer_with_what_it_earns() -> None:
-    first = next(each for each in answers("texto") if each.reason == "gain")
-    assert [each.model for each in first.answers] == ["base", "base-guided", "tuned"]
-    assert [each.completion for each in first.answers] == ["texto", "texto", "melhor 11"]
-    assert first.prompt == "pergunta 11"
-    assert first.answers[2].components == {"grounding": 0.25}
-
-
-def test_tasks_are_in_the_order_of_the_tables() -> None:
-    chosen = by_rule(prompts([0.1], sorted(TASK_NAMES)))
-    assert [each.task for _, each in chosen] == list(TASK_NAMES)

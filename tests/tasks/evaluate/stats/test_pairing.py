@@ -2,13 +2,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.evaluate.stats.pairing import AnswerKey, ScorePair, pair, read_scores
+from tasks.evaluate.stats.pairing import AnswerKey, ScorePair, arrange, pair, read_scores
 
 
 def score(
@@ -41,30 +39,6 @@ def test_pairs_by_identity_and_not_by_position() -> None:
         AnswerKey("push", "b", 0, 1): ScorePair(0.3, 0.6),
         AnswerKey("churn", "a", 0, 0): ScorePair(0.4, 0.7),
     }
-
-
-@given(st.permutations([score(prompt, 0.1 * number) for number, prompt in enumerate("abcdef")]))
-def test_order_of_the_rows_does_not_matter(rows: list[PairedScore]) -> None:
-    ordered = sorted(rows, key=lambda row: row.prompt_id)
-    assert list(pair(rows, ordered).items()) == list(pair(ordered, rows).items())
-
-
-def test_base_scored_once_is_the_partner_of_every_seed() -> None:
-    pairs = pair([score("a", 0.1)], [score("a", 0.5, seed=1), score("a", 0.7, seed=2)])
-    assert pairs == {
-        AnswerKey("push", "a", 1, 0): ScorePair(0.1, 0.5),
-        AnswerKey("push", "a", 2, 0): ScorePair(0.1, 0.7),
-    }
-
-
-def test_ground_truth_comes_with_the_scores() -> None:
-    pairs = pair([score("a", 0.1, truth=1)], [score("a", 0.5, seed=1, truth=0), score("a", 0.7, seed=2, truth=1)])
-    assert list(pairs.values()) == [ScorePair(0.1, 0.5, 1, 0), ScorePair(0.1, 0.7, 1, 1)]
-
-
-def test_a_task_without_ground_truth_stands_beside_one_that_has_it() -> None:
-    rows = [score("a", truth=1), score("a", task="insights")]
-    assert [each.base_truth for each in pair(rows, rows).values()] == [None, 1]
 
 
 def test_ground_truth_of_some_rows_of_a_prompt_is_refused_and_the_rows_named() -> None:
@@ -125,3 +99,10 @@ def test_a_hostile_identity_is_named_so_that_it_commands_no_terminal() -> None:
 def test_rows_that_have_no_partner_are_named(base: list[PairedScore], tuned: list[PairedScore], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         pair(base, tuned)
+
+
+def test_samples_of_a_base_that_was_scored_once_spread_for_all_seeds_together() -> None:
+    answers = [AnswerKey("push", "p", seed, sample) for seed in (1, 2) for sample in (0, 1)]
+    cells = arrange(answers, [0.0, 1.0, 0.0, 1.0], [0.5, 0.5, 0.5, 0.5])
+    assert cells.sample_variance.tolist() == [[0.0, 0.0]]
+    assert cells.base_sample_variance.tolist() == [[0.5, 0.5]]

@@ -2,20 +2,16 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from schemas.errors import InputError
 from tasks.evaluate.compare import REPORT_FILE, write_report
 from tasks.evaluate.stats.sample_size import (
-    EarlierComparison,
     Need,
-    detectable_effect,
     plan,
-    prompts_needed,
     read_comparison,
 )
-from tasks.evaluate.stats.variance import Components, MeanVariance
+from tasks.evaluate.stats.variance import Components
 from tests.tasks.evaluate.small_comparison import comparison
 
 THIRTY = Components(prompt=0.09, seed=0.0, interaction=0.0, sample=0.0, base_sample=0.0)
@@ -26,52 +22,11 @@ def test_a_plan_for_one_seed_is_the_textbook_number() -> None:
     assert plan(THIRTY, 0.05, seeds=(1,), samples=(1,)) == (Need(1, 1, 223),)
 
 
-def test_a_plan_names_every_combination_and_more_seeds_or_samples_never_need_more_prompts() -> None:
-    needs = plan(Components(0.05, 0.0004, 0.02, 0.06, 0.0), 0.1)
-    assert [(need.seeds, need.samples) for need in needs] == [(s, k) for s in (1, 3, 5, 10) for k in (1, 4)]
-    prompts = {(need.seeds, need.samples): need.prompts or 10**9 for need in needs}
-    assert all(prompts[seeds, 4] < prompts[seeds, 1] for seeds in (1, 3, 5, 10))
-    assert [prompts[seeds, 1] for seeds in (1, 3, 5, 10)] == sorted(
-        (prompts[seeds, 1] for seeds in (1, 3, 5, 10)), reverse=True
-    )
-
-
 def test_seeds_that_spread_too_widely_are_not_made_good_by_prompts() -> None:
     needs = {need.seeds: need.prompts for need in plan(Components(0.09, 0.01, 0.0, 0.0, 0.0), 0.1, samples=(1,))}
     assert needs[1] is None
     assert needs[5] is None
     assert needs[10] is not None
-
-
-def test_the_planned_prompts_have_the_power_they_are_planned_for() -> None:
-    from scipy import stats
-
-    truth, effect = Components(prompt=0.04, seed=0.0004, interaction=0.02, sample=0.04, base_sample=0.0), 0.1
-    (need,) = plan(truth, effect, seeds=(5,), samples=(2,))
-    assert need.prompts is not None
-    rng, found, n = np.random.default_rng(0), 0, 4_000
-    error = np.sqrt((0.04 + (0.02 + 0.04 / 2) / 5) / need.prompts + 0.0004 / 5)
-    for _ in range(n):
-        mean = (
-            effect
-            + 0.2 * rng.normal(size=need.prompts).mean()
-            + 0.02 * rng.normal(size=5).mean()
-            + np.sqrt(0.02 + 0.02) * rng.normal(size=(need.prompts, 5)).mean()
-        )
-        found += mean / error > stats.norm.ppf(0.95)
-    assert found / n == pytest.approx(0.80, abs=0.03)
-
-
-def test_the_needed_prompts_are_the_fewest_that_detect_the_effect() -> None:
-    variance = MeanVariance(per_prompt=0.07, shared=0.0001)
-    prompts = prompts_needed(variance, 0.08)
-    assert prompts is not None
-    assert detectable_effect(variance, prompts) <= 0.08 < detectable_effect(variance, prompts - 1)
-
-
-def test_no_number_of_prompts_detects_an_effect_as_small_as_the_seeds_spread() -> None:
-    for_one = detectable_effect(MeanVariance(per_prompt=0.0, shared=1.0), 1)
-    assert prompts_needed(MeanVariance(per_prompt=0.07, shared=(0.08 / for_one) ** 2), 0.08) is None
 
 
 @pytest.mark.parametrize("effect", [0.0, -0.1, 1.5, float("nan")])
@@ -91,13 +46,6 @@ def write(folder: Path, content: object) -> Path:
     return path
 
 
-def test_a_report_tells_its_components_margin_and_seeds(tmp_path: Path) -> None:
-    known = Components(0.05, 0.001, 0.02, 0.03, 0.0)
-    none = asdict(Components(0, 0, 0, 0, 0.0))
-    found = read_comparison(write(tmp_path, document(overall=asdict(known), extraction=asdict(THIRTY), push=none)))
-    assert found == EarlierComparison({"overall": known, "extraction": THIRTY}, ("push",), 0.04, 2)
-
-
 def test_every_report_of_a_comparison_can_be_planned_by(tmp_path: Path) -> None:
     compared = comparison(seeds=(7, 8))
     write_report(compared.report(), tmp_path)
@@ -115,15 +63,3 @@ def test_a_document_that_is_no_report_is_refused(tmp_path: Path, lacking: str) -
             read_comparison(write(tmp_path, other))
     with pytest.raises(InputError, match=r"absent\.json is no report"):
         read_comparison(tmp_path / "absent.json")
-
-
-@pytest.mark.parametrize("wrong", [{"prompt": -0.1}, {"prompt": "x"}, {"prompt": float("nan")}, {"more": 1.0}])
-def test_components_that_are_no_variances_are_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
-    with pytest.raises(InputError, match="is no report of a comparison"):
-        read_comparison(write(tmp_path, document(overall={**asdict(THIRTY), **wrong})))
-
-
-def test_prompts_that_do_not_differ_are_nothing_to_plan_by(tmp_path: Path) -> None:
-    none = asdict(Components(0, 0, 0, 0, 0.0))
-    with pytest.raises(InputError, match="every prompt has the same difference"):
-        read_comparison(write(tmp_path, document(overall=none, push=none)))

@@ -11,7 +11,6 @@ from schemas.tasks import TASK_NAMES
 from tasks.evaluate.stats.statistics import (
     PairedStats,
     correct,
-    hodges_lehmann,
     holm,
     judge,
     measure,
@@ -54,13 +53,6 @@ def test_verdicts() -> None:
     assert block_of(list(noise * 20)).verdict == "inconclusive"
 
 
-def test_many_small_gains_with_a_few_large_losses_are_not_better() -> None:
-    block = block_of([0.05] * 52 + [-0.25] * 13)
-    assert block.mean_difference == pytest.approx(-0.01)
-    assert block.p_wilcoxon < 0.05
-    assert block.verdict != "better"
-
-
 def test_interval_must_agree_with_the_test_for_better() -> None:
     # One large loss among 20: the test alone would call this better, the skewed interval says it may be luck.
     block = block_of([0.05] * 19 + [-0.25])
@@ -69,19 +61,12 @@ def test_interval_must_agree_with_the_test_for_better() -> None:
 
 
 def test_correction_can_take_a_verdict_away() -> None:
-    alone = block_of([0.1, 0.12, 0.09, 0.2, 0.05, 0.1, 0.1])
-    assert alone.verdict == "better"
-    noise = block_of([0.4, -0.4] * 10)
+    alone, noise = block_of([0.1, 0.12, 0.09, 0.2, 0.05, 0.1, 0.1]), block_of([0.4, -0.4] * 10)
     margins = dict.fromkeys(TASK_NAMES, 0.05)
-    tasks = correct({"extraction": alone, "sql_qa": noise, "push": noise, "churn": noise, "insights": noise}, margins)
-    assert tasks["extraction"].p_holm == pytest.approx(5 * alone.p_signflip)
     assert correct({"extraction": alone}, margins)["extraction"] == alone
-    ten = correct({"extraction": replace_p(alone, 0.02), "sql_qa": noise, "push": noise}, margins)
-    assert ten["extraction"].verdict == "non-inferior"
-
-
-def replace_p(block: PairedStats, p: float) -> PairedStats:
-    return PairedStats(**{**asdict(block), "p_signflip": p})
+    weak = replace(alone, p_signflip=0.02)
+    found = correct({"extraction": weak, "sql_qa": noise, "push": noise}, margins)["extraction"]
+    assert (alone.verdict, found.verdict, found.p_holm) == ("better", "non-inferior", pytest.approx(0.06))
 
 
 def test_equal_scores_and_single_prompts_are_inconclusive() -> None:
@@ -135,26 +120,6 @@ def test_swapping_the_models_swaps_gain_and_harm() -> None:
     assert swapped.ci_high == pytest.approx(-block.ci_low, abs=0.03)
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.integers(-30, 30), min_size=2, max_size=16), st.integers(1, 19))
-def test_a_constant_added_to_both_models_changes_nothing(twentieths: list[int], constant: int) -> None:
-    differences = np.array(twentieths)[:, None] / 100
-    lower = measured(np.full_like(differences, 0.3), 0.3 + differences)
-    higher = measured(np.full_like(differences, 0.3 + constant / 50), 0.3 + constant / 50 + differences)
-    for name, value in asdict(lower).items():
-        # Where nothing differs, how many prompts are needed depends on what there is to lose.
-        if name not in ("mean_base", "mean_tuned") and (name != "n_for_margin" or np.ptp(differences)):
-            assert asdict(higher)[name] == pytest.approx(value), name
-
-
-@given(st.lists(st.floats(-1, 1), min_size=1, max_size=60))
-def test_the_typical_difference_is_the_median_of_the_means_of_all_pairs(values: list[float]) -> None:
-    differences = np.round(np.array(values), 9)
-    first, second = np.triu_indices(len(differences))
-    expected = np.median((differences[first] + differences[second]) / 2)
-    assert hodges_lehmann(differences) == pytest.approx(expected, abs=1e-12)
-
-
 @pytest.mark.parametrize(
     ("base", "margin", "prompts"), [(1.0, 0.05, 59), (0.5, 0.05, 29), (0.0, 0.05, 2), (1.0, 0.1, 29)]
 )
@@ -164,27 +129,3 @@ def test_ties_exclude_a_loss_only_on_many_prompts(base: float, margin: float, pr
     assert (block.n_for_margin, block.verdict) == (prompts, "inconclusive")
     # The loss that so many prompts can have missed with a probability of .05 is the margin.
     assert prompts == 2 or (1 - margin / base) ** prompts <= 0.05 < (1 - margin / base) ** (prompts - 1)
-
-
-def test_one_seed_repeated_is_no_more_than_that_seed() -> None:
-    base, tuned = np.random.default_rng(13).integers(0, 21, (2, 40, 1)) / 20
-    once, twice = measured(base, tuned), measured(np.repeat(base, 2, axis=1), np.repeat(tuned, 2, axis=1))
-    assert once.ci_low is not None
-    assert twice.ci_low == pytest.approx(once.ci_low, abs=0.02)
-    assert twice.mde == pytest.approx(once.mde)
-    assert twice.n_for_margin == once.n_for_margin
-    assert (twice.p_signflip, twice.p_wilcoxon) == pytest.approx((once.p_signflip, once.p_wilcoxon), abs=0.03)
-
-
-def test_seeds_that_disagree_make_the_interval_wider_but_not_the_test() -> None:
-    base = np.full((60, 3), 0.4)
-    agreeing = base + 0.1 + np.random.default_rng(14).normal(0, 0.1, (60, 1)).round(2)
-    disagreeing = agreeing + np.array([-0.12, 0.0, 0.12])
-    one, other = measured(base, agreeing), measured(base, disagreeing)
-    assert one.verdict == "better"
-    assert other.p_signflip == one.p_signflip
-    assert other.ci_low is not None
-    assert other.ci_low < 0
-    assert other.verdict == "inconclusive"
-    # No number of prompts would show that new trainings are no worse: it takes more of them.
-    assert other.n_for_margin is None

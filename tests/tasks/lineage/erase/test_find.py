@@ -158,19 +158,6 @@ def test_an_order_is_its_review_and_its_own_customer_but_not_the_persons_other_o
     assert any("the person ana" in note for note in found.notes)
 
 
-def test_the_customer_of_one_order_is_that_order(world: World) -> None:
-    found = reached(world.inventory, "oc-2")
-    assert (found.kinds, found.orders, found.reviews) == (("customer_id",), ("o-2",), ("r-2",))
-    assert any("the person ana" in note for note in found.notes)
-
-
-def test_a_review_is_itself_alone(world: World) -> None:
-    found = reached(world.inventory, "r-1")
-    assert (found.kinds, found.customers, found.orders, found.reviews) == (("review_id",), (), (), ("r-1",))
-    assert rows(found, world.prompts) == {"prompts.parquet": 1, "store/reviews.csv": 1}
-    assert found.prompts == ("p-first",)
-
-
 def test_test_rows_taught_no_model(tmp_path: Path) -> None:
     world = World(tmp_path, train=("p-first",), test=("p-other", "p-aggregate"), drawn=("p-first",))
     found = reached(world.inventory, "rui")
@@ -207,15 +194,6 @@ def test_a_shop_that_brings_prompts_and_no_store_is_searched_too(tmp_path: Path)
     assert rows(found, own) == {"prompts.parquet": 2}
 
 
-def test_unreadable_files_are_noted(world: World) -> None:
-    for record, name in ((world.answers, "rollouts.jsonl"), (world.promotion, "decision.json")):
-        (world.store.path(record.sha256) / name).unlink()
-    found = reached(world.inventory, "ana")
-    assert found.models == ()
-    assert [note for note in found.notes if "rollouts.jsonl cannot be read" in note]
-    assert [note for note in found.notes if f"promotion {world.promotion.sha256[:12]} decided cannot be read" in note]
-
-
 def test_a_damaged_record_hides_no_model(world: World) -> None:
     damage_record(world, world.policy)
     found = reached(world.inventory, "ana")
@@ -240,27 +218,6 @@ def test_outputs_of_a_lost_dataset_may_have_learned(
     assert any(f"{world.dataset.sha256[:12]}" in note for note in found.notes)
 
 
-def test_a_table_that_cannot_be_read_leaves_a_doubt(world: World) -> None:
-    file = world.store.path(world.dataset.sha256) / "data" / "train.parquet"
-    file.chmod(0o644)
-    file.write_bytes(b"PAR1")
-    found = reached(world.inventory, "r-2")
-    assert found.possible_models == ("loja/3",)
-    assert {"dataset", "base", "policy"} <= possible(found)
-
-
-def test_a_promotion_whose_record_is_damaged_says_that_its_version_is_not_reported(world: World) -> None:
-    damage_record(world, world.promotion)
-    found = reached(world.inventory, "ana")
-    assert possible(found) == {"promotion"}
-    assert any(f"what promotion {world.promotion.sha256[:12]} decided cannot be read" in note for note in found.notes)
-
-
-def test_nothing_is_possible_where_all_can_be_read(world: World) -> None:
-    found = reached(world.inventory, "ana")
-    assert (possible(found), found.possible_models) == (set(), ())
-
-
 @pytest.mark.parametrize("late", ["base", "policy", "answers"])
 def test_clocks_that_differ_hide_no_model(world: World, late: str) -> None:
     expected = {(place.sha256, place.file) for place in reached(world.inventory, "r-2").places}
@@ -268,28 +225,6 @@ def test_clocks_that_differ_hide_no_model(world: World, late: str) -> None:
     found = reached(world.inventory, "r-2")
     assert {(place.sha256, place.file) for place in found.places} == expected
     assert found.models == ("loja/3",)
-
-
-def test_monitoring_is_named_since_nobody_can_be_found_in_it(world: World) -> None:
-    answers = pl.DataFrame({"prompt": ["avaliação"], "completion": ["{}"]})
-    monitoring = commit(world.store, "monitoring", {"answers.parquet": answers}, {"answers": world.answers})
-    for identifier in ("ana", "rui"):
-        notes = reached(world.inventory, identifier).notes
-        assert any(f"monitoring {monitoring.sha256[:12]} keeps prompts and answers" in note for note in notes)
-
-
-def test_spaces_around_an_identifier_are_no_part_of_it(world: World) -> None:
-    assert reached(world.inventory, " ana ") == reached(world.inventory, "ana")
-
-
-def test_each_place_says_what_to_do_and_the_document_is_json(world: World) -> None:
-    found = reached(world.inventory, "ana")
-    assert all(place.action for place in found.places)
-    document = json.loads(json.dumps(found.document()))
-    assert len(document["places"]) == len(found.places)
-    made = [record.sha256 for record in (world.prompts, world.dataset, world.base, world.policy, world.answers)]
-    listed = list(dict.fromkeys(place["sha256"] for place in document["places"]))
-    assert listed[: len(made)] == made
 
 
 def test_an_unknown_person_is_reported(world: World) -> None:
@@ -329,12 +264,3 @@ def test_one_customer_column_finds_no_row_by_the_ids_of_the_other(counted: Inven
     assert rows_of == {"prompts.parquet": 1, "store/customers.csv": 1, "store/orders.csv": 1}
     customers = pl.DataFrame({"customer_id": ["2", "1"], "customer_unique_id": ["1", "2"]})
     assert customers.filter(found.person.theirs(customers.columns)).rows() == [("2", "1")]
-
-
-def test_an_id_that_is_two_things_of_one_person_is_theirs(tmp_path: Path) -> None:
-    files = {
-        "store/customers.csv": pl.DataFrame({"customer_id": ["7"], "customer_unique_id": ["7"]}),
-        "store/orders.csv": pl.DataFrame({"order_id": ["7"], "customer_id": ["7"]}),
-    }
-    commit(ArtifactStore(tmp_path), "prompts", files)
-    assert reached(read_inventory(tmp_path), "7").kinds == ("customer_unique_id", "order_id")

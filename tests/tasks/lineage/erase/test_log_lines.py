@@ -66,13 +66,6 @@ def test_an_id_after_a_line_break_is_found_in_a_line_that_was_cut_off(tmp_path: 
     assert remove_lines(tmp_path, Traces(frozenset(), (), ("10012002",))).count == 1
 
 
-def test_a_second_time_there_is_nothing_to_take_out(logs: Path) -> None:
-    remove_lines(logs, TRACES)
-    before = (logs / "2026-11-27.jsonl").read_bytes()
-    assert remove_lines(logs, TRACES).count == 0
-    assert (logs / "2026-11-27.jsonl").read_bytes() == before
-
-
 @pytest.mark.parametrize("files_left", range(3))
 def test_feedback_is_found_after_a_kill_between_any_two_files(
     logs: Path, monkeypatch: pytest.MonkeyPatch, files_left: int
@@ -101,11 +94,6 @@ def test_tables_are_searched_too(tmp_path: Path) -> None:
     assert remove_lines(tmp_path, TRACES).count == 2
     assert pl.read_parquet(tmp_path / "answers.parquet")["prompt"].to_list() == ["Boa"]
     assert not holds_them(tmp_path / "answers.parquet", TRACES)
-
-
-def test_one_file_is_searched_where_logs_are_one(logs: Path) -> None:
-    assert remove_lines(logs / "2026-11-27.jsonl", TRACES).count == 5
-    assert requests(logs / "feedback" / "2026-11-27.jsonl") == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize("name", ["0.jsonl", "0.parquet", "feedback/0.jsonl"])

@@ -117,12 +117,6 @@ def test_each_id_is_found_in_its_own_column(tmp_path: Path, column: str, value: 
     assert all(f"1 of their ids as {column} in store/a.csv" in each for each in sentences)
 
 
-def test_a_prompt_has_the_person_as_its_customer(tmp_path: Path) -> None:
-    table = pl.DataFrame({"prompt_id": ["p-2", "p-3"], "customer_id": ["1", "c-1"]})
-    (sentence,) = left(tmp_path, "prompts.parquet", table)
-    assert "1 of their ids as customer_id" in sentence
-
-
 def test_a_table_that_cannot_be_read_is_no_proof(tmp_path: Path) -> None:
     commit(ArtifactStore(tmp_path), "prompts", {"prompts.parquet": b"PAR1"})
     (sentence,) = identities_left(read_inventory(tmp_path), IDENTITIES, SECRET)

@@ -11,7 +11,6 @@ from schemas.errors import GateRefused, InputError
 from tasks.lineage.erase.find import reached
 from tasks.lineage.erase.plan import identities_left, planned
 from tasks.lineage.erase.report import KEY_FILE, ROWS_PROOF, as_report, fingerprint, is_own, read_signed, signed
-from tests.small_disk import empty, fill, mounted_disk
 from tests.tasks.lineage.small_world import ANA, make_world
 
 DOCUMENT = {"subject": "1", "log_lines": {"logs": 2}, "text": "não alcançado"}
@@ -55,15 +54,6 @@ def test_an_altered_key_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / KEY_FILE).write_text("short", encoding="ascii")
     with pytest.raises(InputError, match="was altered"):
         signed(tmp_path, {})
-
-
-def test_a_key_for_which_the_disk_has_no_room_is_made_once_it_has(tmp_path: Path) -> None:
-    with mounted_disk(tmp_path, 1 << 20) as disk:
-        fill(disk)
-        with pytest.raises(InputError, match=r"the disk of \S+/disk ran full \(0 MB free now\); free some space"):
-            signed(disk, {})
-        empty(disk)
-        assert is_own(disk, signed(disk, {}))
 
 
 def test_the_proof_of_rows_is_given_only_where_nothing_was_left(tmp_path: Path) -> None:

@@ -31,15 +31,3 @@ def test_the_part_around_a_node_has_the_same_before_and_after_it(edges: list[Edg
     assert part.nodes.keys() == {one} | graph.came_from(one) | graph.led_to(one)
     assert (part.came_from(one), part.led_to(one)) == (graph.came_from(one), graph.led_to(one))
     assert {edge.source for edge in part.edges} | {edge.target for edge in part.edges} <= part.nodes.keys()
-
-
-@given(one=edges, other=edges)
-def test_joined_graphs_have_each_edge_once(one: list[Edge], other: list[Edge]) -> None:
-    joined = graph_of(one).joined(graph_of(other))
-    assert set(joined.edges) == {*one, *other}
-    assert len(joined.edges) == len(set(joined.edges))
-
-
-def test_facts_of_the_joined_graph_win() -> None:
-    known = Graph({"a": Node("a", "policy", "policy a", {"steps": "8"})}, ())
-    assert graph_of([]).joined(known).nodes["a"].facts == {"steps": "8"}

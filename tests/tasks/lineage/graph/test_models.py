@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import InputError
-from tasks.lineage.graph.models import local_aliases, read_versions, version_graph
+from tasks.lineage.graph.models import local_aliases, read_versions
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.mlflow.runs import artifacts_of_run
@@ -24,19 +24,6 @@ def test_a_version_has_every_promotion_of_it(tmp_path: Path) -> None:
     (version,) = read_versions(world.inventory)
     assert (version.name, version.policy) == (f"{MODEL}/1", world.made["train"].sha256)
     assert {record.sha256 for record in version.promotions} == {world.made["promote"].sha256, forced.sha256}
-
-
-def test_an_alias_is_shown_at_the_version_that_holds_it(world: World) -> None:
-    versions = read_versions(world.inventory)
-    graph = version_graph(versions, {MODEL: {"champion": "1", "friday": "1", "previous": "2"}})
-    assert graph.nodes[f"version:{MODEL}/1"].facts == {"alias": "champion, friday"}
-
-
-def test_no_registry_is_no_alias(tmp_path: Path) -> None:
-    file = tmp_path / "mlflow.db"
-    assert local_aliases(f"sqlite:///{file}", MODEL) == {}
-    assert local_aliases("http://127.0.0.1:1", MODEL) == {}
-    assert not file.exists()
 
 
 @pytest.mark.parametrize(("content", "fault"), [(b"no database", "damaged"), (b"", "is empty")])

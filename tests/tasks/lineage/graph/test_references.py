@@ -1,4 +1,3 @@
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -76,30 +75,6 @@ def test_only_the_registry_knows_a_pipeline_s_run_and_a_shop_s_own_alias(world: 
     assert asked == ["friday", PREFECT_RUN]
 
 
-@pytest.mark.parametrize(
-    "reference", ["rev9", "deadbeef", "abc", "é", "no/such/thing", "../../etc", "' OR 1=1 --", "%"]
-)
-def test_an_unknown_reference_is_reported_with_the_known_forms(world: World, reference: str) -> None:
-    with pytest.raises(InputError, match=r"names nothing .*; give a version"):
-        world.walker().find(reference)
-
-
-def test_nothing_is_no_reference(world: World) -> None:
-    with pytest.raises(InputError, match="REF is empty"):
-        world.walker().find("  ")
-
-
-@pytest.mark.parametrize("reference", ["7", f"{MODEL}/7", "other/1", "champion"])
-def test_a_version_that_nothing_here_registered_is_reported_with_those_that_are(world: World, reference: str) -> None:
-    with pytest.raises(InputError, match=f"made version .*; the versions known here: {MODEL}/1"):
-        world.walker(aliases={"champion": "7"}).find(reference)
-
-
-def test_a_champion_that_there_is_not_yet_is_reported_with_the_versions(world: World) -> None:
-    with pytest.raises(InputError, match=f"no version of {MODEL} is `champion` yet; the versions known .*: {MODEL}/1"):
-        world.walker().find("champion")
-
-
 def test_a_beginning_of_several_digests_is_reported_with_them(tmp_path: Path) -> None:
     world = make_world(tmp_path / "artifacts")
     sha256 = world.made["base"].sha256
@@ -124,14 +99,8 @@ def test_a_number_that_a_lost_registry_gave_before_is_the_new_policy_s(tmp_path:
         {"policy": other.sha256},
     )
     walker = world.walker()
-    assert walker.policy(walker.find("1")) == other.sha256
+    newest = walker.walk(walker.find("1"))
+    assert other.sha256 in newest.graph.came_from(*newest.subjects)
     walked = walker.walk(walker.find(world.made["promote"].sha256))
     (earlier,) = [node for node in walked.graph.nodes.values() if node.kind == "version"]
     assert "earlier" in earlier.facts["registry"]
-
-
-def test_random_bytes_are_never_more_than_an_input_error(world: World) -> None:
-    walker = world.walker()
-    for _ in range(20):
-        with pytest.raises(InputError):
-            walker.find(os.urandom(16).hex())

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from tasks.lineage.graph.trainings import MirroredTraining, TrainingCheckpoint, training_graph, trainings_of
@@ -30,10 +28,6 @@ def test_a_training_stands_between_the_policy_s_inputs_and_the_policy(world: Wor
     graph = training_graph(policy, [world.training])
     assert {edge.source for edge in graph.before["training:train-0"]} == set(policy.inputs.values())
     assert policy.sha256 in graph.led_to("training:train-0")
-
-
-def test_an_evaluation_alone_has_no_training(world: World, tmp_path: Path) -> None:
-    assert trainings_of(world.made["evaluate"], [world.training]) == []
 
 
 def test_the_machines_of_a_policy_are_known_when_its_mirror_is_gone(world: World) -> None:

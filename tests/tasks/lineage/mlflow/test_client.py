@@ -1,8 +1,6 @@
 """MLflow is quiet, and a server that refuses or does not answer is reported in one sentence, soon."""
 
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,26 +11,12 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import InputError
-from tasks.lineage.mlflow.client import local_rows, open_client, prove_usable, shown_address
-from tasks.lineage.mlflow.recorder import Recorder
+from tasks.lineage.mlflow.client import local_rows, open_client, prove_usable
 
 pytestmark = pytest.mark.integration
 
-ENDS_A_RUN_ON_A_SERVER = """
-from types import SimpleNamespace
-import tasks.lineage.mlflow.client
-from mlflow import MlflowClient
-client = MlflowClient("http://127.0.0.1:9")
-store = client._tracking_client.store
-run = SimpleNamespace(data=SimpleNamespace(tags={}), info=SimpleNamespace(experiment_id="0", run_name="r", run_id="1"))
-store.get_run = lambda run_id: run
-store.update_run_info = lambda *_, **__: None
-client.set_terminated("1")
-"""
 EXPERIMENT = b'{"experiment": {"experiment_id": "7", "name": "e", "lifecycle_stage": "active"}}'
 SEARCH = "/api/2.0/mlflow/experiments/search"
-BY_NAME = "/api/2.0/mlflow/experiments/get-by-name"
-CREATE_RUN = "/api/2.0/mlflow/runs/create"
 
 
 @dataclass
@@ -89,19 +73,6 @@ def as_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "segredo-longo")
 
 
-def test_the_end_of_a_run_on_a_server_is_not_printed() -> None:
-    ended = subprocess.run([sys.executable, "-c", ENDS_A_RUN_ON_A_SERVER], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
-
-
-def test_a_server_that_knows_the_user_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    as_user(monkeypatch)
-    with serve({}) as server:
-        open_client(server.url)
-    assert [path for path, _ in server.requests] == [SEARCH]
-    assert (server.requests[0][1] or "").startswith("Basic ")
-
-
 @pytest.mark.parametrize(
     ("status", "reported"),
     [
@@ -122,11 +93,6 @@ def test_a_server_that_refuses_is_reported_at_once_and_without_the_password(
     assert len(server.requests) == 1
 
 
-def test_a_server_that_asks_for_a_user_is_reported_with_what_to_set() -> None:
-    with serve({SEARCH: [(401, b"")]}) as server, pytest.raises(InputError, match="MLFLOW_TRACKING_USERNAME, which is"):
-        open_client(server.url)
-
-
 PAGE = b"<!doctype html><title>Sign in to this network</title>"
 
 
@@ -136,24 +102,6 @@ def test_a_page_in_place_of_a_server_is_reported() -> None:
     assert server.url in str(caught.value)
 
 
-@pytest.mark.parametrize(("status", "body"), [(200, PAGE), (500, b""), (502, PAGE)])
-def test_a_server_in_whose_place_a_page_comes_later_is_reported(
-    monkeypatch: pytest.MonkeyPatch, status: int, body: bytes
-) -> None:
-    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    with serve({BY_NAME: [(200, EXPERIMENT)], CREATE_RUN: [(status, body)]}) as server:
-        recorder = Recorder(server.url, None, "e")
-        with pytest.raises(InputError, match="run the same command again") as caught:
-            recorder.pipeline("p", {}).__enter__()
-    assert server.url in str(caught.value)
-
-
-def test_a_server_that_stumbles_is_asked_again() -> None:
-    with serve({SEARCH: [(503, b""), (200, b"{}")]}) as server:
-        open_client(server.url)
-    assert len(server.requests) == 2
-
-
 def test_nothing_that_answers_is_reported_without_the_password_of_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tasks.lineage.mlflow.client.RETRIES", 0)
     with pytest.raises(
@@ -161,20 +109,6 @@ def test_nothing_that_answers_is_reported_without_the_password_of_its_address(mo
     ) as caught:
         open_client("http://ana:segredo-longo@127.0.0.1:9")
     assert "segredo" not in str(caught.value)
-
-
-def test_a_user_who_may_only_read_is_reported_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    as_user(monkeypatch)
-    answers = {BY_NAME: [(200, EXPERIMENT)], CREATE_RUN: [(403, b"Permission denied")]}
-    with serve(answers) as server:
-        recorder = Recorder(server.url, None, "e")
-        with pytest.raises(InputError, match="does not let MLFLOW_TRACKING_USERNAME=ana do this; ask"):
-            recorder.pipeline("p", {}).__enter__()
-
-
-def test_an_address_is_shown_without_its_password() -> None:
-    assert shown_address("https://ana:x@mlflow.loja.example:5000/") == "https://mlflow.loja.example:5000"
-    assert shown_address("sqlite:////tmp/mlflow.db") == "sqlite:////tmp/mlflow.db"
 
 
 def test_signal_in_a_write_comes_after_it(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import logging
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +52,3 @@ def test_a_full_disk_is_raised_and_not_logged(tmp_path: Path, logged: list[loggi
     finally:
         event.remove(Pool, "checkout", _never_grows)
     assert logged == []
-
-
-def test_any_other_error_of_the_database_is_logged(tmp_path: Path, logged: list[logging.LogRecord]) -> None:
-    from mlflow.exceptions import MlflowException
-
-    recorder = Recorder(f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "artifacts", "e")
-    with pytest.raises(MlflowException, match="no such table"), recorder.stage("", "train", {}, {}) as run:
-        with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database:
-            database.execute("DROP TABLE tags")
-        run.log_figures({"figure": "x"})
-    assert "no such table: tags" in logged[0].getMessage()
-    assert logged[0].exc_info is not None

@@ -14,16 +14,14 @@ from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.mlflow.removal import Removal
-from tasks.lineage.mlflow.traces import TracedAnswer, record_traces
 from tests.listing import listing
-from tests.tasks.lineage.mlflow.records import artifact
+from tests.tasks.lineage.mlflow.records import artifact, write_trace
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 
 EXPERIMENT = "tucano2-commerce"
 MODEL = "loja"
 POLICY, EVALUATION = artifact("policy", "3"), artifact("evaluation", "4")
-ANSWER = TracedAnswer("tuned", "push", "9" * 64, "Escreva um push.", "Oi!", None, {"reward": 0.5})
 
 
 def store(root: Path) -> tuple[str, Path | None]:
@@ -42,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, mlflow_tables: None) -> Path:
     opened = recorder(root)
     with opened.pipeline("retrain", {}) as parent, opened.stage(parent, "train", {}, {}) as stage:
         stage.log_output(POLICY)
-        record_traces(uri, stage.run_id, "reward", [ANSWER])
+        write_trace(uri, stage.run_id, "Oi!")
         Registry(uri).register(
             stage.run_id,
             MODEL,

@@ -11,12 +11,8 @@ from typing import Any
 
 import pytest
 
-from schemas.artifact import ArtifactRecord
 from schemas.errors import GateRefused, InputError, Interrupted
-from schemas.source import REPOSITORY
-from tasks.lineage.mlflow.client import USER_VARIABLE, open_client
 from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.runs import WHAT, origin_tags
 from tests.tasks.lineage.mlflow.records import artifact
 
 pytestmark = pytest.mark.integration
@@ -73,49 +69,6 @@ def test_a_stage_is_a_run_below_the_pipelines(recorder: Recorder, client: Any) -
     assert "2" * 64 in [tag.value for tag in inputs["base"].tags]
 
 
-def test_a_run_says_who_made_it_and_from_which_commit_and_a_stage_what_it_made(recorder: Recorder, client: Any) -> None:
-    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "audit", {}, {}) as stage:
-        stage.log_output(artifact("audit", "8"))
-    for run in (client.get_run(pipeline), client.get_run(stage.run_id)):
-        assert run.data.tags["mlflow.source.name"] == "tucano"
-        assert ("mlflow.source.git.commit" in run.data.tags) == (REPOSITORY / ".git").exists()
-    assert client.get_run(stage.run_id).data.tags["mlflow.note.content"] == WHAT["audit"]
-
-
-def test_without_a_repository_and_a_user_of_the_server_a_run_has_neither_tag(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOGNAME", "maria.silva")
-    monkeypatch.setattr("mlflow.utils.git_utils.get_git_commit", lambda _: None)
-    assert set(origin_tags.__wrapped__()) == {"mlflow.source.name", "mlflow.source.type"}
-    monkeypatch.setenv(USER_VARIABLE, "team")
-    assert origin_tags.__wrapped__()["mlflow.user"] == "team"
-
-
-def test_results_are_on_the_pipelines_run_and_said_again_they_are_the_same(recorder: Recorder, client: Any) -> None:
-    with recorder.pipeline("p", {}) as pipeline:
-        for _ in range(2):
-            recorder.conclude(pipeline, {"promoted": 1.0}, {"verdict": "promote"}, "It is **better**.")
-    run = client.get_run(pipeline)
-    assert run.data.metrics == {"promoted": 1.0}
-    assert (run.data.tags["verdict"], run.data.tags["mlflow.note.content"]) == ("promote", "It is **better**.")
-
-
-def test_the_experiment_opens_on_its_runs_and_no_empty_one_stands_beside_it(recorder: Recorder, client: Any) -> None:
-    (experiment,) = client.search_experiments()
-    assert experiment.name == EXPERIMENT
-    assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
-
-
-def test_an_experiment_of_an_earlier_version_is_described_too_and_anothers_runs_stay(tmp_path: Path) -> None:
-    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
-    client = open_client(uri)
-    client.create_experiment(EXPERIMENT, artifact_location=(tmp_path / "artifacts").as_uri())
-    client.create_run("0")
-    Recorder(uri, tmp_path / "artifacts", EXPERIMENT)
-    Recorder(uri, tmp_path / "artifacts", "another")
-    assert {each.name for each in client.search_experiments()} == {"Default", EXPERIMENT, "another"}
-    assert "mlflow.note.content" in client.get_experiment_by_name(EXPERIMENT).tags
-
-
 def test_stages_at_once_may_read_the_same_artifact(recorder: Recorder) -> None:
     """MLflow looks for a dataset and then inserts it, which the store refuses to the second thread."""
     together = threading.Barrier(4)
@@ -128,51 +81,6 @@ def test_stages_at_once_may_read_the_same_artifact(recorder: Recorder) -> None:
 
     with recorder.pipeline("retrain", {}) as parent, ThreadPoolExecutor(together.parties) as threads:
         list(threads.map(read, range(together.parties)))
-
-
-def test_readers_of_an_artifact_are_found_by_its_digest(recorder: Recorder, client: Any) -> None:
-    rare = artifact("audit", "9")
-    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "train", {"audit": rare}, {}) as stage:
-        pass
-    experiment = client.get_experiment_by_name(EXPERIMENT)
-    found = client.search_runs([experiment.experiment_id], f"dataset.digest = '{'9' * 36}'")
-    assert [run.info.run_id for run in found] == [stage.run_id]
-
-
-def test_metrics_keep_their_steps_however_many_there_are(recorder: Recorder, client: Any) -> None:
-    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "train", {}, {}) as stage:
-        stage.log_steps((step, {"reward": step / 10, "loss/mean": 1.0}) for step in range(600))
-        stage.log_step(600, {"reward": 7.5})
-    history = client.get_metric_history(stage.run_id, "reward")
-    assert [(metric.step, metric.value) for metric in history] == [(step, step / 10) for step in range(600)] + [
-        (600, 7.5)
-    ]
-
-
-def test_figures_are_metrics_or_tags(recorder: Recorder, client: Any) -> None:
-    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "curate", {}, {}) as stage:
-        stage.log_figures({"rows": 12, "share valid": 0.5, "split": "ok", "stopped early": True})
-        stage.log_figures({})
-    data = client.get_run(stage.run_id).data
-    assert data.metrics == {"rows": 12.0, "share valid": 0.5}
-    assert (data.tags["split"], data.tags["stopped early"]) == ("ok", "True")
-
-
-def test_the_output_and_its_reports_are_kept_with_the_run(recorder: Recorder, client: Any, tmp_path: Path) -> None:
-    (tmp_path / "report.html").write_text("<p>boa</p>")
-    with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "audit", {}, {}) as stage:
-        stage.log_output(POLICY, [tmp_path / "report.html"])
-    tags = client.get_run(stage.run_id).data.tags
-    assert (tags["artifact_kind"], tags["artifact_sha256"]) == ("policy", POLICY.sha256)
-    assert {file.path for file in client.list_artifacts(stage.run_id)} == {"record.json", "report.html"}
-    kept = Path(client.download_artifacts(stage.run_id, "record.json")).read_text()
-    assert ArtifactRecord.model_validate_json(kept) == POLICY
-
-
-def test_a_reused_stage_is_noted_on_the_pipeline(recorder: Recorder, client: Any) -> None:
-    with recorder.pipeline("p", {}) as pipeline:
-        recorder.note_reuse(pipeline, "curate", DATASET)
-    assert client.get_run(pipeline).data.tags["reused.curate"] == DATASET.sha256
 
 
 def suspension() -> BaseException:
@@ -205,18 +113,6 @@ def test_how_a_run_ended_is_reported(
     for run_id in (pipeline, stage.run_id):
         run = client.get_run(run_id)
         assert (run.info.status, run.data.tags["ended_by"]) == (status, reason)
-
-
-def test_a_failing_store_does_not_hide_why_a_stage_failed(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlflow.exceptions import MlflowException
-
-    def refuse(*arguments: object) -> None:
-        raise MlflowException("the database is gone")
-
-    monkeypatch.setattr(recorder._client, "set_terminated", refuse)
-    with pytest.raises(InputError, match="the first failure") as caught, recorder.pipeline("p", {}):
-        raise InputError("the first failure")
-    assert any("the database is gone" in note for note in caught.value.__notes__)
 
 
 def test_a_killed_process_leaves_no_run_running_for_ever(recorder: Recorder, client: Any) -> None:
@@ -285,11 +181,6 @@ def test_a_model_is_what_one_stage_makes_and_another_reads(recorder: Recorder, c
     model = client.get_logged_model(policy_model)
     assert (model.name, model.model_type, model.tags["artifact_sha256"]) == ("policy", "policy", policy.sha256)
     assert (model.status, model.source_run_id) == ("READY", made_policy.run_id)
-
-
-def test_a_second_recorder_writes_to_the_same_experiment(recorder: Recorder, client: Any, folder: Path) -> None:
-    again = Recorder(recorder._uri, folder / "elsewhere", EXPERIMENT)
-    assert again.experiment_id == recorder.experiment_id
 
 
 def test_a_deleted_experiment_is_reported_with_the_remedy(

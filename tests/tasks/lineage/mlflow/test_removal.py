@@ -15,9 +15,8 @@ from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
-from tasks.lineage.mlflow.removal import PARENT_TAG, Removal
-from tasks.lineage.mlflow.traces import TracedAnswer, record_traces
-from tests.tasks.lineage.mlflow.records import artifact
+from tasks.lineage.mlflow.removal import PARENT_TAG, Removal, _pages
+from tests.tasks.lineage.mlflow.records import artifact, write_trace
 
 pytestmark = pytest.mark.integration
 
@@ -31,7 +30,6 @@ INTERNAL_ERROR = 1
 
 POLICY, OTHER, EVALUATION = artifact("policy", "3"), artifact("policy", "5"), artifact("evaluation", "4")
 GONE = (POLICY.sha256, EVALUATION.sha256)
-ANSWER = TracedAnswer("tuned", "push", "9" * 64, "Escreva um push.", SAID, None, {"reward": 0.5})
 
 
 class Store:
@@ -87,11 +85,11 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
             register(registry, name, policy, run.run_id)
         with recorder.stage(pipeline, "evaluate", {"policy": POLICY}, {}) as evaluate:
             evaluate.log_output(EVALUATION)
-            record_traces(uri, evaluate.run_id, "rewards", [ANSWER])
+            write_trace(uri, evaluate.run_id, SAID)
         with recorder.stage(evaluate.run_id, "judge", {}, {}) as judge:
-            record_traces(uri, judge.run_id, "judge", [ANSWER])
+            write_trace(uri, judge.run_id, SAID)
         with pytest.raises(InputError), recorder.stage(pipeline, "evaluate", {"policy": POLICY}, {}) as failed:
-            record_traces(uri, failed.run_id, "rewards", [ANSWER])
+            write_trace(uri, failed.run_id, SAID)
             raise InputError("the disk is full")
         with recorder.stage(pipeline, "train", {}, {}) as again:
             again.log_output(POLICY)
@@ -246,3 +244,12 @@ def test_a_database_that_another_process_holds_is_one_sentence(copy: Copy, monke
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(InUse, match="in use by another process"):
             removal.give_up_space()
+
+
+def test_all_pages_of_a_search_are_read() -> None:
+    class Page(list[int]):
+        token = ""
+
+    first, last = Page([1, 2]), Page([3])
+    first.token = "second"
+    assert list(_pages({None: first, "second": last}.__getitem__)) == [1, 2, 3]

@@ -12,8 +12,9 @@ import pytest
 from schemas import sqlite_file
 from schemas.sqlite_file import InUse
 from tasks.lineage.graph.models import local_aliases
+from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.registry import LocalRegistry, Registry
+from tasks.lineage.mlflow.registry import Registry
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 MODEL = "model"
@@ -43,16 +44,15 @@ def held(file: Path) -> Iterator[None]:
 def test_a_registry_in_use_is_not_one_without_a_champion(tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
     registry = Registry(uri)
+    open_client(uri)
     with held(tmp_path / "mlflow.db"):
-        with pytest.raises(InUse):
-            LocalRegistry(uri).holder(MODEL, "champion")
         with pytest.raises(InUse):
             local_aliases(uri, MODEL)
         with pytest.raises(InUse):
             registry.holder(MODEL, "champion")
         with pytest.raises(InUse):
-            Registry(uri)
-    assert LocalRegistry(uri).holder(MODEL, "champion") is None
+            open_client(uri)
+    assert registry.holder(MODEL, "champion") is None
 
 
 def test_a_run_whose_store_is_held_ends_in_one_sentence_and_is_marked_by_the_next(

@@ -144,33 +144,6 @@ def rewrite_record(folder: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new) if old != new else text[: len(text) // 2])
 
 
-def test_the_same_content_again_is_the_same_artifact(store: ArtifactStore) -> None:
-    first = commit(store, stage="curate")
-    assert commit(store, stage="another") == first
-    assert store.record(first.sha256).stage == "curate"
-
-
-def test_a_record_tells_the_origin(store: ArtifactStore) -> None:
-    with store.draft() as draft:
-        write(draft, FILES)
-        record = store.commit(
-            draft,
-            kind="policy",
-            stage="train",
-            code_version="c1",
-            config_digest="c2",
-            inputs={"dataset": "a", "base": "b"},
-            prefect_run_id="p",
-            mlflow_run_id="m",
-        )
-    kept = store.record(record.sha256)
-    assert (kept.kind, kept.stage, kept.code_version, kept.config_digest) == ("policy", "train", "c1", "c2")
-    assert kept.inputs == {"dataset": "a", "base": "b"}
-    assert (kept.prefect_run_id, kept.mlflow_run_id) == ("p", "m")
-    assert kept.machine
-    assert kept.created_at.utcoffset() is not None
-
-
 def test_committed_files_are_read_only(store: ArtifactStore) -> None:
     folder = store.path(commit(store).sha256)
     assert all(path.stat().st_mode & 0o222 == 0 for path in folder.rglob("*") if path.is_file())
@@ -213,11 +186,6 @@ def test_a_draft_that_is_no_artifact_is_refused(store: ArtifactStore) -> None:
         store.commit(draft, kind="dataset", stage="s", code_version="c", config_digest="d", inputs={})
 
 
-def test_an_unknown_artifact_is_named(store: ArtifactStore) -> None:
-    with pytest.raises(ArtifactDamaged, match="has no artifact 1234"):
-        store.path("1234")
-
-
 class PolarsLikeError(Exception):
     pass
 
@@ -237,37 +205,6 @@ def test_a_full_disk_is_reported_in_one_sentence(store: ArtifactStore, tmp_path:
         raise error
     assert "\n" not in str(caught.value)
     assert read(tmp_path) == {}
-
-
-def test_another_disk_that_is_full_is_not_taken_for_the_stores_own(store: ArtifactStore) -> None:
-    said = "the mirror /m cannot be written (No space left on device); free space there"
-    with pytest.raises(InputError, match=re.escape(said)), store.draft():
-        raise InputError(said) from OSError(errno.ENOSPC, "No space left on device")
-
-
-def test_a_full_disk_at_the_commit_is_reported(store: ArtifactStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as disk:
-        disk.setattr("os.fsync", full)
-        with pytest.raises(InputError, match="artifacts ran full"):
-            commit(store)
-    store.verify(commit(store).sha256)
-
-
-def test_a_store_that_may_not_be_written_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "a-file").write_text("in the way")
-    with pytest.raises(InputError, match="a-file"), ArtifactStore(tmp_path / "a-file" / "artifacts").draft():
-        pass
-
-
-def test_a_stages_own_failure_stays_its_own(store: ArtifactStore, tmp_path: Path) -> None:
-    refused = PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "olist" / "orders.csv"))
-    with pytest.raises(PermissionError), store.draft():
-        raise refused
-    with pytest.raises(FileNotFoundError), store.draft() as draft:
-        (draft / "missing").read_bytes()
 
 
 def test_a_removed_artifact_is_gone_and_removing_it_again_changes_nothing(store: ArtifactStore) -> None:

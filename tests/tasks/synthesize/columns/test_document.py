@@ -1,6 +1,5 @@
 """The written column map is read back as what was recognised, whatever the columns are called."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,7 @@ def test_the_map_is_read_back_with_paths_beside_it(tmp_path: Path) -> None:
     assert all("  # " in line for line in text.splitlines() if line.startswith("order_"))
 
 
-def test_what_is_not_sure_is_a_comment_that_works_once_its_mark_is_removed(tmp_path: Path) -> None:
+def test_unsure_choices_are_comments_that_work_once_unmarked(tmp_path: Path) -> None:
     files = [looked(ORDERS), looked({**REVIEWS, "Nota": ["9", "10", "7"]})]
     text = column_map_text(recognize(files), tmp_path)
     path = tmp_path / "columns.toml"
@@ -45,11 +44,6 @@ def test_dates_and_decimals_that_no_cell_tells_are_to_be_confirmed(tmp_path: Pat
     assert '# dates = "day-first"  # confirm: no date tells whether 03/04 is in April' in text
     assert "# decimals = \"comma\"  # confirm: no number of 'Valor' tells" in text
     assert "# confirm:" not in column_map_text(recognize([looked(FLAT)]), tmp_path)
-
-
-def test_decimals_of_a_column_of_numbers_are_not_to_be_confirmed(tmp_path: Path) -> None:
-    file = replace(looked({**FLAT, "Valor": ["1.234", "2.5", "1e-05"]}), numbers=frozenset({"Valor"}))
-    assert "decimals" not in column_map_text(recognize([file]), tmp_path)
 
 
 def test_columns_of_people_are_named_as_left_out_and_no_cell_is_repeated(tmp_path: Path) -> None:

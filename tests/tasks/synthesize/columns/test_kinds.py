@@ -3,9 +3,7 @@
 import polars as pl
 import pytest
 
-from schemas.store.mapped_tables import MAPPED_TABLES
-from schemas.store.tables import TABLES
-from tasks.synthesize.columns.kinds import expected, is_personal, looks_like
+from tasks.synthesize.columns.kinds import is_personal, looks_like
 
 
 @pytest.mark.parametrize(
@@ -44,13 +42,3 @@ def test_personal_data_is_found_whatever_its_column_is_called(cell: str) -> None
 @pytest.mark.parametrize("cell", ["1001", "13063316861001", "2025-01-31", "R$ 10,00", "35.182", "Camiseta"])
 def test_other_cells_are_not_personal(cell: str) -> None:
     assert not is_personal(pl.Series([cell]))
-
-
-def test_dates_and_whole_numbers_of_the_store_are_expected_as_such() -> None:
-    for table, columns in MAPPED_TABLES.items():
-        types = {name: column.dtype.type for name, column in TABLES[table].to_schema().columns.items()}
-        for name in columns.columns:
-            if types.get(name) == pl.Datetime:
-                assert expected(name) == "dates", name
-            if types.get(name) == pl.Int64 and table != "review_causes":
-                assert expected(name) in {"whole numbers", "stars from 1 to 5"}, name

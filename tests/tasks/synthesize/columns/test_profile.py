@@ -7,7 +7,7 @@ import pytest
 from schemas.config.profiles import load_config
 from tasks.synthesize.columns.profile import ShopPlan, plan, profile_text
 from tasks.synthesize.columns.recognize import Recognized, recognize
-from tests.tasks.synthesize.columns.shop import ITEMS, ORDERS, looked
+from tests.tasks.synthesize.columns.shop import looked
 
 LOCAL = load_config("local")
 
@@ -69,20 +69,3 @@ def test_one_task_gets_the_prompts_of_those_that_the_files_cannot_train() -> Non
     planned = plan(recognize([looked(labels)]), LOCAL)
     assert counts(planned) == {"sentiment": 6 * 310}
     assert planned.test["sentiment"] == 186
-
-
-def test_tables_give_prompts_as_many_as_are_asked_for_and_say_what_they_lack() -> None:
-    planned = plan(recognize([looked(ORDERS), looked(ITEMS)]), LOCAL)
-    assert counts(planned) == {"sql_qa": 3 * 540, "insights": 3 * 540}
-    missing = {each.task: each.missing for each in planned.tasks}
-    assert missing["push"] == "needs table products (product_category_name); or rows with product, offer, segment"
-    assert missing["sentiment"] == "needs table reviews (review_score, review_comment_message); or rows with review"
-
-
-def test_counts_of_what_is_to_be_confirmed_are_a_comment() -> None:
-    found = recognize([looked({"xpto": texts(100), "nota": ["5"] * 100})])
-    planned = plan(found, LOCAL)
-    assert planned.trained == ()
-    assert {each.missing for each in planned.tasks if each.task == "sentiment"} == {"confirm review"}
-    text = profile_text(planned, plan(found.confirmed, LOCAL), Path("columns.toml"))
-    assert "\n# counts = { extraction = 100, sql_qa = 0, insights = 0, push = 0, sentiment = 100, churn = 0 }\n" in text

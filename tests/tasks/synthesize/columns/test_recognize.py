@@ -35,14 +35,6 @@ def test_files_of_tables_are_recognised_and_joined() -> None:
     assert unsure(found) == {}
 
 
-def test_a_flat_file_makes_several_tables_and_identifies_its_persons() -> None:
-    found = recognize([looked(FLAT)])
-    assert [section.name for section in found.sections] == ["orders", "items", "customers"]
-    # An order's own id stands for its customer, for one person may have bought from two states.
-    assert mapped(found, "orders")["customer_id"] == "Pedido"
-    assert mapped(found, "customers") == {"customer_id": "Pedido", "customer_unique_id": "CPF", "customer_state": "UF"}
-
-
 def test_personal_columns_are_never_mapped_but_as_an_identity() -> None:
     found = recognize([looked(FLAT), looked({**REVIEWS, "contato": FLAT["E-mail"]})])
     for section in found.sections:
@@ -65,21 +57,6 @@ def test_a_name_that_could_be_two_columns_goes_where_its_cells_fit() -> None:
     assert mapped(recognize([looked(ORDERS), looked(cells)]), "reviews")["review_score"] == "Avaliação"
 
 
-def test_cells_that_contradict_the_name_are_to_be_confirmed() -> None:
-    found = recognize([looked(ORDERS), looked({**REVIEWS, "Nota": ["9", "10", "7"]})])
-    assert unsure(found) == {"review_score": "by its name, but its cells are not stars from 1 to 5"}
-    assert found.table("reviews") is None
-    assert found.confirmed.table("reviews") is not None
-
-
-def test_an_unknown_status_is_to_be_confirmed_and_the_others_are_translated() -> None:
-    found = recognize([looked({**ORDERS, "Situação": ["Entregue", "Em transporte", "Sumiu"]})])
-    assert unsure(found) == {"order_status": "by its name, but 1 of its 3 values are unknown; say below what they mean"}
-    (choice,) = [c for c in found.sections[0].choices if c.ours == "order_status"]
-    assert choice.values == {"Entregue": "delivered", "Em transporte": "shipped"}
-    assert choice.unknown == {"Sumiu": ""}
-
-
 def test_an_unknown_status_is_proposed_to_mean_what_the_longest_known_part_of_it_does() -> None:
     found = recognize([looked({**ORDERS, "Situação": ["Venda cancelada. Não envie", "A ENVIAR YAPAY", "Entregue"]})])
     (choice,) = [c for c in found.sections[0].choices if c.ours == "order_status"]
@@ -96,19 +73,6 @@ def test_a_name_of_a_status_and_of_a_state_is_what_its_cells_are() -> None:
     ]
 
 
-def test_a_flat_file_without_an_id_of_persons_keeps_where_they_live() -> None:
-    cells = {name: FLAT[name] for name in ("Pedido", "Data", "UF", "Produto", "Valor")}
-    assert mapped(recognize([looked(cells)]), "customers") == {"customer_id": "Pedido", "customer_state": "UF"}
-
-
-def test_customers_that_no_order_names_are_left_out() -> None:
-    orders = {name: cells for name, cells in ORDERS.items() if name != "Código do Cliente"}
-    customers = {"Código do Cliente": ["7", "8", "9"], "UF": ["SP", "RJ", "SP"]}
-    found = recognize([looked(orders), looked(customers)])
-    assert [section.name for section in found.sections] == ["orders"]
-    assert found.unused(found.files[1]) == ("Código do Cliente", "UF")
-
-
 def test_names_of_people_are_no_ids_of_customers() -> None:
     cells = {**ORDERS, "Código do Cliente": ["Ana Souza", "Bia Lima", "Rui Sá"]}
     found = recognize([looked(cells)])
@@ -116,31 +80,6 @@ def test_names_of_people_are_no_ids_of_customers() -> None:
     found = recognize([looked({**cells, "CPF": FLAT["CPF"]})])
     assert unsure(found) == {}
     assert mapped(found, "customers")["customer_unique_id"] == "CPF"
-
-
-def test_a_text_is_no_id_whatever_it_is_called() -> None:
-    found = recognize([looked({"pedido": REVIEWS["Comentário"], "review": REVIEWS["Comentário"]})])
-    assert mapped(found, "sentiment") == {"review": "review"}
-    assert unsure(found)["order_id"] == "by its name, but its cells are not ids"
-
-
-def test_a_column_that_its_cells_alone_tell_is_proposed_and_not_used() -> None:
-    cells = {"Nº do Pedido": ORDERS["Nº do Pedido"], "Quando": ORDERS["Data da Compra"]}
-    found = recognize([looked(cells)])
-    assert list(unsure(found)) == ["order_purchase_timestamp"]
-    assert found.table("orders") is None
-
-
-def test_of_two_files_with_the_same_table_the_one_that_says_more_is_taken() -> None:
-    products = looked({"SKU": ["A-1", "B-2"], "Categoria": ["moda", "casa"]})
-    found = recognize([looked(ORDERS), looked(ITEMS), products])
-    assert [s.file for s in found.sections if s.name == "products"] == [products]
-
-
-def test_what_nobody_recognises_is_named() -> None:
-    found = recognize([looked({"xpto": ["1"], "abc": ["2"]})])
-    assert found.sections == ()
-    assert found.unused(found.files[0]) == ("xpto", "abc")
 
 
 def test_a_file_named_after_a_table_may_call_its_columns_by_short_names() -> None:

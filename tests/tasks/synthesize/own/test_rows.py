@@ -5,7 +5,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from schemas.errors import InputError
 from schemas.tables.decimal_comma import Decimals
 from tasks.synthesize.own.cells import ColumnCells, as_identifiers, as_numbers
 from tasks.synthesize.own.rows import has_lines, read_rows
@@ -40,24 +39,11 @@ def test_texts_are_read_as_people_write_numbers_and_numbers_as_they_are(
     assert as_numbers(column(tmp_path, ending, values), decimals).to_list() == numbers
 
 
-@pytest.mark.parametrize(("ending", "row"), [("jsonl", "line 1"), ("parquet", "row 2")])
-def test_a_text_that_could_be_two_numbers_is_asked_for(tmp_path: Path, ending: str, row: str) -> None:
-    with pytest.raises(InputError, match=rf"^preco: {row} is thousands or a decimal"):
-        as_numbers(column(tmp_path, ending, ["1.234"]), None)
-
-
-def test_a_text_among_the_numbers_of_a_column_must_be_written_as_they_are(tmp_path: Path) -> None:
-    assert as_numbers(column(tmp_path, "jsonl", [10.5, "7.25"]), None).to_list() == [10.5, 7.25]
-    with pytest.raises(InputError, match="line 2 has a decimal comma and line 1 a decimal point"):
-        as_numbers(column(tmp_path, "jsonl", [10.5, "899,90"]), None)
-
-
-def test_a_truth_value_is_no_number(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="line 2 is no number"):
-        as_numbers(column(tmp_path, "jsonl", [1, True]), None)
-
-
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_only_a_number_is_a_whole_one_without_its_zero(tmp_path: Path, ending: str) -> None:
     assert as_identifiers(column(tmp_path, ending, [7.0, None])).to_list() == ["7", None]
     assert as_identifiers(column(tmp_path, ending, ["7.0", None])).to_list() == ["7.0", None]
+
+
+def test_a_truth_value_is_no_number(tmp_path: Path) -> None:
+    assert not column(tmp_path, "jsonl", [1, True]).are_numbers

@@ -8,13 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from schemas.store.files import TIMESTAMP_FORMAT, read_store, write_store
-from schemas.store.mapped_tables import MAPPED_TABLES
+from schemas.store.files import TIMESTAMP_FORMAT
 from schemas.store.store import FILE_NAMES, Store
-from schemas.store.tables import TABLES
 from tasks.synthesize.own.identities import pseudonym
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
-from tasks.synthesize.own.tables import KINDS_OF_NO_STORE, own_store
+from tasks.synthesize.own.tables import own_store
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.synthesize.own.task_inputs import INPUTS
 
@@ -111,15 +109,6 @@ product_id = "sku"
 price = "preco"
 quantity = "qtd"
 """
-REVIEWS = """
-[[tables]]
-path = "notas.jsonl"
-table = "reviews"
-[tables.columns]
-order_id = "pedido"
-review_score = "nota"
-review_comment_message = "texto"
-"""
 CUSTOMERS = """
 [[tables]]
 path = "pedidos.csv"
@@ -142,12 +131,6 @@ def test_tables_that_others_name_are_there_and_those_that_nobody_names_are_empty
     assert store.items.select("order_item_id", "price", "seller_id").rows() == [(1, 10.5, "loja"), (2, 10.5, "loja")]
     assert (store.products.height, store.sellers.height, store.payments.height, store.reviews.height) == (1, 1, 0, 0)
     assert store.review_causes is store.customer_hazards is None
-
-
-def test_what_is_written_of_it_is_read_again(tmp_path: Path) -> None:
-    store = store_of(tmp_path, ORDERS, pedidos_csv=PEDIDOS)
-    write_store(store, tmp_path / "store")
-    assert read_store(tmp_path / "store").orders.equals(store.orders)
 
 
 def test_a_person_is_an_id_with_orders_and_a_state_may_be_a_name(tmp_path: Path) -> None:
@@ -173,11 +156,6 @@ def test_personal_ids_are_pseudonyms_that_still_join(tmp_path: Path) -> None:
     assert store.orders["customer_id"].is_in(store.customers["customer_id"].implode()).all()
 
 
-def test_a_continued_order_is_one_order(tmp_path: Path) -> None:
-    store = store_of(tmp_path, ORDERS, pedidos_csv="numero,data\n1,2024-01-05\n1,\n1,2024-01-05\n2,2024-01-06\n")
-    assert store.orders["order_id"].to_list() == ["1", "2"]
-
-
 def test_a_delivery_on_the_day_of_the_purchase_needs_no_time(tmp_path: Path) -> None:
     toml = ORDERS + 'order_delivered_customer_date = "entregue"\norder_status = "situacao"\n'
     toml += '[tables.values.order_status]\nENTREGUE = "delivered"\n'
@@ -191,12 +169,6 @@ def test_moments_with_an_offset_are_told_by_the_clock_of_the_store(tmp_path: Pat
     text = "numero,data\n1,2024-01-05T12:00:00Z\n2,2024-01-05 12:00:00 -0300\n"
     moments = store_of(tmp_path, ORDERS, pedidos_csv=text).orders["order_purchase_timestamp"]
     assert moments.dt.hour().to_list() == [9, 12]
-
-
-def test_an_order_without_a_review_in_a_flat_file_is_no_review(tmp_path: Path) -> None:
-    lines = '{"pedido": 1, "nota": 5, "texto": "Ótimo"}\n{"pedido": "2"}\n'
-    store = store_of(tmp_path, ORDERS + REVIEWS, pedidos_csv=PEDIDOS, notas_jsonl=lines)
-    assert store.reviews.select("review_id", "review_score").rows() == [("1", 5)]
 
 
 @pytest.mark.parametrize(
@@ -225,20 +197,6 @@ def test_a_wrong_table_is_one_sentence(tmp_path: Path, pedidos: str, words: str)
     assert words in message_of(tmp_path, ORDERS, pedidos_csv=pedidos)
 
 
-@pytest.mark.parametrize(
-    ("itens", "words"),
-    [
-        ("pedido;sku;preco;qtd\n9;a;1;1\n", "the order_id of row 2 is in no row of table orders"),
-        ("pedido;sku;preco;qtd\n1;a;1.234;1\n", "thousands or a decimal"),
-        ("pedido;sku;preco;qtd\n1;a;caro;1\n", "row 2 is no number"),
-        ("pedido;sku;preco;qtd\n1;a;1;-1\n", "row 2 is not a number of pieces"),
-        ("pedido;sku;preco;qtd\n1;;1;1\n", "product_id is empty"),
-    ],
-)
-def test_a_wrong_item_is_one_sentence(tmp_path: Path, itens: str, words: str) -> None:
-    assert words in message_of(tmp_path, ORDERS + ITEMS, pedidos_csv=PEDIDOS, itens_csv=itens)
-
-
 def test_no_message_repeats_a_cell(tmp_path: Path) -> None:
     toml = ORDERS + 'order_status = "situacao"\n'
     message = message_of(tmp_path, toml, pedidos_csv="numero,data,situacao\n1,2024-01-05,Ana Lima\n")
@@ -259,17 +217,6 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
     (tmp_path / "pedidos.csv").write_text(PEDIDOS + "3;18/02/2024;8;SP\n")
     with pytest.raises(InputError, match=r"pedidos\.csv changed while it was read"):
         own_store(own)
-
-
-def test_a_file_that_is_not_there_is_named_before_any_is_read(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"itens\.csv cannot be read \(No such file"):
-        opened(written(tmp_path, ORDERS + ITEMS, pedidos_csv="no table"))
-
-
-def test_all_columns_of_the_tables_may_be_mapped() -> None:
-    for table, model in TABLES.items():
-        columns = set(MAPPED_TABLES[table].columns) - {*KINDS_OF_NO_STORE}  # type: ignore[index]
-        assert columns == set(model.to_schema().columns), table
 
 
 STATUSES = (
@@ -334,13 +281,6 @@ payment_value = "valor"
 """
 
 
-def test_another_status_than_ours_is_refused(tmp_path: Path) -> None:
-    message = message_of(tmp_path, STATUSES, pedidos_csv=HEADER + "1;2024-01-05;enviado;Talvez;;1,00;\n")
-    assert "column 'pagamento': row 2 is not one of created, " in message
-    assert "[tables.values.payment_status]" in message
-    assert "Talvez" not in message
-
-
 @pytest.mark.parametrize("person", ["7", "ana@loja.com.br"])
 def test_an_order_without_a_person_is_of_a_person_of_its_own(tmp_path: Path, person: str) -> None:
     """Neither of somebody who has its number as an id, nor of another order without a person."""
@@ -352,25 +292,3 @@ def test_an_order_without_a_person_is_of_a_person_of_its_own(tmp_path: Path, per
         assert persons[0] == pseudonym(KEY, person)
     assert persons[0] == persons[-1]
     assert len({*persons}) == 3
-
-
-def test_an_order_that_names_no_customer_of_another_file_gets_one(tmp_path: Path) -> None:
-    orders = ORDERS + 'customer_id = "cliente"\n'
-    customers = CUSTOMERS.replace("pedidos.csv", "clientes.csv")
-    store = store_of(
-        tmp_path,
-        orders + customers,
-        pedidos_csv="numero;data;cliente\n1;2024-01-05;a\n2;2024-01-06;\n",
-        clientes_csv="numero;cliente;uf\na;a;SP\nb;b;RJ\n",
-    )
-    assert store.orders["customer_id"].is_in(store.customers["customer_id"].implode()).all()
-    assert store.customers["customer_unique_id"].n_unique() == 3
-
-
-def test_a_flat_file_keyed_by_its_customers_may_have_orders_without_one(tmp_path: Path) -> None:
-    orders = ORDERS + 'customer_id = "cliente"\n'
-    customers = CUSTOMERS.replace('customer_id = "numero"\ncustomer_unique_id', "customer_id")
-    store = store_of(
-        tmp_path, orders + customers, pedidos_csv="numero;data;cliente;uf\n1;2024-01-05;a;SP\n2;2024-01-06;;RJ\n"
-    )
-    assert store.orders["customer_id"].n_unique() == store.customers["customer_unique_id"].n_unique() == 2

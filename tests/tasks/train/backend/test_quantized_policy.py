@@ -7,21 +7,19 @@ import pytest
 import torch
 from bitsandbytes.functional import QuantState
 from safetensors import safe_open
-from trl import GRPOTrainer
 
 from schemas.config.train import TrainConfig
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.load import load_tokenizer, loading_arguments
-from tasks.train.backend import cpu
-from tasks.train.backend.cpu import CpuGRPOTrainer, keep_adapter_in_float32
+from tasks.train.backend.cpu import keep_adapter_in_float32
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight import model as preflight_model
-from tasks.train.preflight.dry_step import dry_run_step
-from tasks.train.preflight.run import PlannedTraining, preflight
+from tasks.train.preflight.run import preflight
 from tasks.train.watch.validation import validate
 from tests.tasks.train.kept_training import Collecting, KeptTraining
 from tests.tasks.train.preflight.test_inputs import audit_record
-from tests.tasks.train.small_training import RECIPE, prompt_rows, small_trainer
+from tests.tasks.train.small_request import request_of
+from tests.tasks.train.small_training import RECIPE, prompt_rows
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +54,6 @@ def _scales_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.nn.Module, "to", to)
     monkeypatch.setattr(QuantState, "to", refuse)
     monkeypatch.setattr(preflight_model, "CACHED_TOKENS", 6)
-    monkeypatch.setattr(preflight_model, "REPEATS", 1)
 
 
 def _states(trainer: Any) -> list[int]:
@@ -64,36 +61,15 @@ def _states(trainer: Any) -> list[int]:
 
 
 @pytest.mark.usefixtures("_scales_stay")
-def test_a_dry_run_of_a_step_moves_no_quantization_state(tmp_path: Path) -> None:
-    """`Params4bit.cpu()` moves the state of the weights that it copies: on a GPU no forward pass works after it."""
-    trainer = small_trainer(tmp_path, **NF4)
-    before = _states(trainer)
-    assert len(before) == 7
-    assert dry_run_step(trainer, 1e-2).finite
-    assert _states(trainer) == before
-
-
-@pytest.mark.usefixtures("_scales_stay")
 def test_preflight_validation_checkpoints_and_resume_move_no_quantization_state(tmp_path: Path) -> None:
     whole = KeptTraining(tmp_path / "whole", rows=prompt_rows(each=2), max_steps=4, save_every=1, **NF4)
     tokenizer = load_tokenizer(tmp_path / "whole" / "work" / "base")
     rows = prompt_rows()
-    checks = preflight(
-        PlannedTraining(
-            trainer=whole.trainer,
-            audit=audit_record(),
-            spec="grounded",
-            tokenizer=tokenizer,
-            base=tmp_path / "whole" / "work" / "base",
-            rows=rows,
-            rewards=ComponentRewards(Databases(()), "grounded", TrainConfig()),
-            recipe=TrainConfig.model_validate({**RECIPE, **NF4}),
-            max_prompt_tokens=64,
-            learning_rate=1e-2,
-            seed=1,
-        ),
-        lambda *_: None,
-    )
+    base = tmp_path / "whole" / "work" / "base"
+    recipe = TrainConfig.model_validate({**RECIPE, **NF4, "learning_rate": 1e-2})
+    request = request_of(recipe, tmp_path, tmp_path, base=base, seed=1, max_prompt_tokens=64)
+    rewards = ComponentRewards(Databases(()), "grounded")
+    checks = preflight(whole.trainer, tokenizer, request, audit_record(), rows, rewards, lambda *_: None)
     by_name = {check.name: check for check in checks}
     assert by_name["moved_by_a_step"].passed, by_name["moved_by_a_step"].measured
     assert by_name["adapter_reload"].passed, by_name["adapter_reload"].measured
@@ -123,11 +99,6 @@ def test_a_checkpoint_keeps_the_optimizers_8_bits(tmp_path: Path) -> None:
     assert "U8" in types
 
 
-def test_the_adapter_beside_a_quantized_base_is_float32(tmp_path: Path) -> None:
-    trainer = small_trainer(tmp_path, **NF4)
-    assert {parameter.dtype for parameter in trainer.model.parameters() if parameter.requires_grad} == {torch.float32}
-
-
 @pytest.mark.parametrize(("on_gpu", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
 def test_a_gpu_quantizes_the_scales_too_as_unsloth_does(
     on_gpu: bool, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
@@ -146,11 +117,3 @@ def test_a_bfloat16_adapter_becomes_float32_on_any_device_and_the_base_stays_as_
     model[0].requires_grad_(False)
     keep_adapter_in_float32(model)
     assert (model[0].weight.dtype, model[1].weight.dtype) == (torch.bfloat16, torch.float32)
-
-
-def test_a_trainer_on_any_device_keeps_its_adapter_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a GPU it once stayed in bfloat16, where an update at the recipe's own rate is below the type's precision."""
-    model = torch.nn.Linear(2, 2, dtype=torch.bfloat16, device="meta")
-    monkeypatch.setattr(GRPOTrainer, "__init__", lambda self, **_: setattr(self, "model", model))
-    monkeypatch.setattr(cpu, "checkpoint_gradients", lambda _: None)
-    assert CpuGRPOTrainer().model.weight.dtype is torch.float32

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
@@ -24,7 +23,6 @@ from tasks.train.backend.trainable import (
     lora_config,
     refuse_shared_padding,
     unsloth_adapter_arguments,
-    unsloth_load_arguments,
     without_drift,
 )
 from tests.small_base import save_base
@@ -40,77 +38,19 @@ def _recipe(**settings: Any) -> TrainConfig:
     return TrainConfig.model_validate({"load_in_4bit": False, "lora": {"rank": 4, "alpha": 8}, **settings})
 
 
-def test_plain_transformers_leaves_the_adapter_to_trl(base: Path) -> None:
-    from peft import get_peft_model
-    from torch import nn
-
-    found = load_trainable(base, _recipe(), seed=1, max_prompt_tokens=64, work=base)
-    assert found.lora is not None
-    assert found.tokenizer.padding_side == "left"
-    linear = {
-        name
-        for name, module in found.model.named_modules()
-        if isinstance(module, nn.Linear) and not name.endswith("lm_head")
-    }
-    adapted = get_peft_model(found.model, found.lora)
-    trained = {name for name, parameter in adapted.named_parameters() if parameter.requires_grad}
-    assert {name.split(".lora_")[0].removeprefix("base_model.model.") for name in trained} == linear
-    assert {layer.rsplit(".", 1)[1] for layer in linear} == set(trainable.LINEAR_LAYERS)
-
-
-def test_the_adapter_is_the_recipes() -> None:
-    lora = lora_config(_recipe(lora={"rank": 3, "alpha": 9}).lora)
-    assert (lora.r, lora.lora_alpha, lora.lora_dropout, lora.bias) == (3, 9, 0.0, "none")
-
-
-def test_unsloth_loads_the_cards_recipe_as_it_says(tmp_path: Path) -> None:
-    arguments = unsloth_load_arguments(tmp_path, load_config("l4").train, seed=42, max_prompt_tokens=1024)
-    assert arguments["model_name"] == str(tmp_path)
-    assert arguments["use_exact_model_name"], "or it may load an upload of its own"
-    assert arguments["max_seq_length"] == 1024 + 512, "a prompt and its completion must fit"
-    assert (arguments["load_in_4bit"], arguments["load_in_16bit"]) == (True, False)
-    assert (arguments["fast_inference"], arguments["max_lora_rank"], arguments["random_state"]) == (False, 16, 42)
-
-
-def test_unsloth_shares_the_card_with_vllm_where_the_recipe_has_it(tmp_path: Path) -> None:
-    recipe = _recipe(backend="unsloth", vllm={"enabled": True, "memory_share": 0.4})
-    arguments = unsloth_load_arguments(tmp_path, recipe, seed=0, max_prompt_tokens=100)
-    assert (arguments["fast_inference"], arguments["gpu_memory_utilization"]) == (True, 0.4)
-    assert (arguments["load_in_4bit"], arguments["load_in_16bit"]) == (False, True)
-
-
-def test_unsloths_adapter_is_that_of_peft() -> None:
-    recipe = load_config("l4").train
-    arguments, lora = unsloth_adapter_arguments(recipe, seed=7), lora_config(recipe.lora)
-    assert (arguments["r"], arguments["lora_alpha"], arguments["lora_dropout"], arguments["bias"]) == (
-        lora.r, lora.lora_alpha, lora.lora_dropout, lora.bias,
-    )  # fmt: skip
-    assert arguments["random_state"] == 7
-    assert len(arguments["target_modules"]) == 7
-
-
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
         ({"entropy": {"adaptive": True}}, r"entropy\.adaptive"),
         ({"entropy_advantages": True}, "entropy_advantages"),
-        ({"block_advantages": True}, "block_advantages"),
         ({"scale_rewards": "group"}, r"scale_rewards 'group' with loss 'dr_grpo'"),
         ({"algorithm": "dpo"}, "algorithm 'dpo'"),
     ],
 )
-def test_what_unsloth_would_silently_leave_out_is_refused(settings: dict[str, Any], said: str) -> None:
+def test_settings_that_unsloth_would_leave_out_are_refused(settings: dict[str, Any], said: str) -> None:
     _recipe(**settings)
     with pytest.raises(ValidationError, match=rf"{said} is not possible .*set backend='transformers'"):
         _recipe(backend="unsloth", **settings)
-
-
-def test_quantized_weights_are_not_loaded_into_vllm_by_trl() -> None:
-    vllm = {"enabled": True}
-    with pytest.raises(ValidationError, match="set load_in_4bit=false"):
-        _recipe(load_in_4bit=True, vllm=vllm)
-    _recipe(load_in_4bit=False, vllm=vllm)
-    _recipe(load_in_4bit=True, vllm=vllm, backend="unsloth")
 
 
 def test_unsloth_without_a_gpu_is_one_sentence(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,13 +75,6 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("gpu")
-def test_a_missing_unsloth_is_one_sentence(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "unsloth", None)
-    with pytest.raises(InputError, match=r"train\.interpreter to a Python with constraints/trainer-linux-cuda\.txt"):
-        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=base)
-
-
-@pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize(
     ("installed", "said"),
     [
@@ -158,13 +91,6 @@ def test_another_unsloth_than_the_pinned_is_one_sentence_before_it_is_imported(
     with pytest.raises(
         InputError, match=rf"needs {re.escape(said)}.*; set train\.interpreter .*backend='transformers'"
     ):
-        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=base)
-
-
-@pytest.mark.usefixtures("gpu")
-def test_unsloth_comes_before_the_trainer_that_it_changes(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tasks.train.grpo.trainer", ModuleType("tasks.train.grpo.trainer"))
-    with pytest.raises(AssertionError, match="imported before unsloth"):
         load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=base)
 
 

@@ -65,7 +65,7 @@ STRIKES: list[tuple[int, Callable[[list[psutil.Process]], None]]] = [
 """What ends a process, and after which step; a killed one has not yet saved it."""
 
 
-def test_what_ends_one_process_ends_both_and_the_same_request_resumes(
+def test_the_end_of_one_process_ends_both_and_the_same_request_resumes(
     request_to_train: TrainRequest, in_two: Trained, tmp_path: Path
 ) -> None:
     request = divided(request_to_train, tmp_path, 2)

@@ -26,10 +26,6 @@ def test_the_best_is_paired_with_the_worst() -> None:
     assert _chosen(_answers(0.5, 0.2, 0.9, 0.4)) == [("answer 2", "answer 1")]
 
 
-def test_of_equals_the_first_is_taken() -> None:
-    assert _chosen(_answers(0.2, 0.9, 0.2, 0.9)) == [("answer 1", "answer 0")]
-
-
 def test_a_gap_that_reaches_the_least_makes_a_pair_and_a_smaller_does_not() -> None:
     """0.9 - 0.8 is a little less than 0.1 in floating point."""
     assert _chosen(_answers(0.9, 0.8), min_gap=0.1) == [("answer 0", "answer 1")]
@@ -42,13 +38,6 @@ def test_a_completion_that_was_cut_off_may_be_the_worst_and_never_the_best() -> 
     assert _chosen([RewardedCompletion("cut", 0.0, ended=False), *_answers(0.7, 0.1)]) == [("answer 0", "cut")]
     assert _chosen([cut, cut]) == []
     assert _chosen([cut, *_answers(0.7)]) == []
-
-
-def test_a_pair_carries_its_prompt_and_its_gap() -> None:
-    other = prompt_row("sentiment", "Adorei.")
-    (pair,) = pairs([other, ROW], [_answers(0.5, 0.5), _answers(0.25, 0.75)], 0.3)
-    assert (pair.prompt_id, pair.task, pair.system, pair.prompt) == (ROW.prompt_id, "push", ROW.system, ROW.prompt)
-    assert pair.gap == 0.5
 
 
 @given(rewards=st.lists(st.floats(0, 1), min_size=2, max_size=6), min_gap=st.floats(0.01, 1), order=st.randoms())

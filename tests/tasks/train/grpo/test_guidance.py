@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from pydantic import ValidationError
 
-from schemas.config.train import TrainConfig
 from tasks.commerce.registry import TASKS
 from tasks.commerce.text.parser import parse_object
 from tasks.policy.guidance import GuidedLogits
@@ -228,50 +226,12 @@ def test_every_guided_rollout_has_its_form_and_no_figure_is_nan(tmp_path: Path, 
     assert all(torch.isfinite(weights).all() for weights in adapter_weights(trainer).values())
 
 
-def test_only_the_tasks_that_are_named_are_guided(tmp_path: Path) -> None:
-    rows = prompt_rows("sentiment", "sql_qa", each=1)
-    by_setting = {
-        guided: small_trainer(tmp_path, rows, guided=guided).guidance.numbers(rows).tolist()
-        for guided in ("forms", "all")
-    }
-    assert [number < 0 for number in by_setting["forms"]] == [False, True]
-    assert [number < 0 for number in by_setting["all"]] == [False, False]
-    assert small_trainer(tmp_path, rows).guidance is None
-
-
 def test_an_answer_that_the_grammar_does_not_allow_replaces_no_rollout(tmp_path: Path) -> None:
     """The constrained policy could never write it: its log-probability would be minus infinity."""
     right, wrong = '{"polarity":"positive","score":5}', '{"polarity":"good","score":5}'
     for guided, corrected in (("forms", [False, True]), ("none", [True, True])):
         trainer = small_trainer(tmp_path, prompt_rows("sentiment"), guided=guided, max_completion_tokens=96)
-        rollouts = trainer.rollout_generator.sample(prompt_rows("sentiment", each=1), 96)
-        found = trainer.rollout_generator.correct(rollouts, {0: wrong, 1: right}, 96)
+        rollouts = trainer.rollout_generator.sample(prompt_rows("sentiment", each=1))
+        found = trainer.rollout_generator.correct(rollouts, {0: wrong, 1: right})
         assert found.corrected[:2] == corrected
         assert found.corrected[2:] == [False, False]
-
-
-def test_what_could_not_have_been_sampled_has_a_probability(tmp_path: Path) -> None:
-    """So has the preflight's longest completion, which no grammar wrote."""
-    trainer = small_trainer(tmp_path, guided="forms")
-    tokenizer = trainer.processing_class
-    start = tokenizer.encode('{"pol', add_special_tokens=False)
-    ids = torch.tensor([[*start, *tokenizer.encode("livro", add_special_tokens=False), tokenizer.eos_token_id]])
-    numbers = trainer.guidance.numbers(prompt_rows("sentiment", each=1))
-    allowed = trainer.guidance.allowed(numbers, ids, torch.ones_like(ids))
-    assert allowed.gather(-1, ids.unsqueeze(-1)).all()
-    assert not allowed[0, 0].all()
-    assert allowed[0, len(start) :].all()
-
-
-@pytest.mark.parametrize(
-    ("recipe", "said"),
-    [
-        ({"backend": "unsloth"}, "guided 'all' is not possible with backend 'unsloth'; set backend='transformers'"),
-        ({"vllm": {"enabled": True}, "load_in_4bit": False}, r"guided 'all' with vllm.enabled .* vllm.enabled=false"),
-        ({"algorithm": "dpo"}, r"guided 'all' with algorithm 'dpo' .* set guided='none'"),
-    ],
-)
-def test_what_cannot_be_given_masks_is_refused_with_the_remedy(recipe: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
-        TrainConfig(guided="all", **recipe)
-    TrainConfig(**recipe)

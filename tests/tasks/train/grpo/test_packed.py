@@ -11,8 +11,7 @@ import pytest
 import torch
 
 from tasks.train.backend.cpu import CpuGRPOTrainer
-from tasks.train.grpo.packed import log_plain_update
-from tasks.train.grpo.packed_update import PackedUpdate
+from tasks.train.grpo.packed import PackedUpdate, log_plain_update
 from tests.tasks.train.small_training import quantized_policy
 
 VOCABULARY = 64
@@ -122,25 +121,6 @@ def test_an_adapter_on_nf4_gets_the_same_gradients(tmp_path: Path) -> None:
     assert_equal(*(learned(adapted, given, packed=packed) for packed in (False, True)))
 
 
-def test_parts_of_a_batch_and_a_grammar_are_as_in_the_plain_update() -> None:
-    model, given = model_of("Qwen3"), batch()
-    ids, _, longest = given
-    may = torch.rand(len(ids), longest, VOCABULARY, generator=torch.Generator().manual_seed(3)) < 0.5
-    may.scatter_(-1, ids[:, -longest:].unsqueeze(-1), value=True)
-    named = {"batch_size": 5, "allowed": lambda rows: may[rows]}
-    assert_equal(*(learned(model, given, packed=packed, **named) for packed in (False, True)))
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_recomputed_activations_are_those_of_the_row(family: str) -> None:
-    model, given = model_of(family).train(), batch()
-    kept = learned(model, given, packed=True)
-    model.gradient_checkpointing_enable({"use_reentrant": False})
-    again = learned(model, given, packed=True)
-    assert torch.equal(kept[0], again[0])
-    assert all(torch.equal(gradient, again[2][name]) for name, gradient in kept[2].items())
-
-
 def test_no_completion_sees_another_one_nor_another_prompt() -> None:
     model, (ids, mask, longest) = model_of("Qwen3"), batch(shortest=4)
     with torch.no_grad():
@@ -185,14 +165,6 @@ def test_a_prompt_that_is_drawn_twice_is_two_groups() -> None:
     assert_equal(*(learned(model, given, packed=packed) for packed in (False, True)))
     prompt = int(given[1][0, : -given[2]].sum())
     assert read[1] == 2 * (prompt - 1) + int(given[1][:, -given[2] :].sum())
-
-
-def test_completions_without_tokens_have_no_gradient_and_a_batch_of_them_is_trls() -> None:
-    """As where truncated completions are masked."""
-    model, (ids, mask, longest) = model_of("Qwen3"), batch()
-    mask[2] = 0
-    assert_equal(*(learned(model, (ids, mask, longest), packed=packed) for packed in (False, True)))
-    assert scores(model, (ids, mask * 0, longest), packed=True) is None
 
 
 @pytest.mark.parametrize(

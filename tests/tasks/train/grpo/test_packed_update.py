@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from tasks.train.backend.cpu import token_scores
-from tasks.train.grpo.packed_update import PackedUpdate
-from tests.tasks.train.grpo.test_packed import assert_equal, batch, learned, model_of, trainer_of
+from tasks.train.grpo.packed import PackedUpdate
+from tests.tasks.train.grpo.test_packed import assert_equal, batch, learned, model_of
 from tests.tasks.train.small_training import small_trainer
 
 pytestmark = pytest.mark.slow
@@ -69,7 +69,7 @@ def test_the_ratio_to_the_policy_that_sampled_is_1_bit_for_bit_before_the_first_
 def test_groups_stay_whole_among_the_passes_of_a_step_and_each_gives_a_sample_of_the_divergence(tmp_path: Path) -> None:
     trainer = small_trainer(tmp_path, accumulation=2, max_steps=2)
     prompts, samples = [], []
-    real, divergence = trainer._packed.scores, trainer._divergence
+    real, divergence = trainer._packed.scores, trainer._estimate_divergence
 
     def scores(model: Any, ids: Any, mask: Any, tokens: int, *others: Any, **named: Any) -> Any:
         if torch.is_grad_enabled():
@@ -80,7 +80,7 @@ def test_groups_stay_whole_among_the_passes_of_a_step_and_each_gives_a_sample_of
         samples.append([len(sample.ids) for sample in trainer._divergence_samples])
         return divergence()
 
-    trainer._packed.scores, trainer._divergence = scores, measure
+    trainer._packed.scores, trainer._estimate_divergence = scores, measure
     trainer.train()
     assert [len(of_pass) for of_pass in prompts] == [1, 1, 1, 1]
     assert prompts[0] != prompts[1]
@@ -109,9 +109,3 @@ def _fused(prepare: Any) -> Any:
         update.fused = True
 
     return prepare_fused
-
-
-def test_the_stock_update_leaves_the_model_alone() -> None:
-    model = model_of("Qwen3")
-    assert not PackedUpdate(trainer_of(model), wanted=False).is_on
-    assert model.config._attn_implementation == "sdpa"

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -14,10 +13,7 @@ from tasks.train.grpo.rewards import ComponentRewards
 from tests.tasks.train.small_training import prompt_rows
 
 ROWS = prompt_rows("push", "sentiment", each=1)
-TEXTS = {
-    "push": "Oi! {produto} com {oferta}. Confira!",
-    "sentiment": '{"polarity":"positive","score":5}',
-}
+TEXTS = {"push": "Oi! {produto} com {oferta}. Confira!", "sentiment": '{"polarity":"positive","score":5}'}
 
 
 def _score(rewards: ComponentRewards, rows: Sequence[PromptRow]) -> list[ScoredRollout]:
@@ -26,7 +22,7 @@ def _score(rewards: ComponentRewards, rows: Sequence[PromptRow]) -> list[ScoredR
 
 @pytest.fixture
 def rewards() -> ComponentRewards:
-    return ComponentRewards(Databases(()), "grounded", TrainConfig())
+    return ComponentRewards(Databases(()), "grounded")
 
 
 def test_a_function_abstains_outside_its_task(rewards: ComponentRewards) -> None:
@@ -52,19 +48,3 @@ def test_functions_answer_from_the_newest_batch(rewards: ComponentRewards) -> No
     for rows in (ROWS, ROWS[:1]):
         rewards.set_batch(rewards.components(_score(rewards, rows)))
         assert [len(function()) for function in functions] == [len(rows)] * len(functions)
-
-
-def test_why_a_completion_stopped_is_kept_with_its_score(rewards: ComponentRewards) -> None:
-    (rollout,) = rewards.score(ROWS[:1], [Completion("Livro", 3, StopReason.TOKEN_LIMIT)])
-    assert (rollout.model_extra or {})["stop_reason"] == "token_limit"
-
-
-def test_form_without_content_is_not_trained_on_and_still_reported() -> None:
-    rewards = ComponentRewards(Databases(()), "grounded", TrainConfig(content_threshold=0.9))
-    wrong = Completion('{"polarity":"negative","score":1}', 9, StopReason.END_OF_TURN)
-    (rollout,) = rewards.score(ROWS[1:], [wrong])
-    trained = dict(
-        zip([function.__name__ for function in rewards.functions()], *rewards.components([rollout]), strict=True)
-    )
-    assert trained["sentiment.json"] == 0.0
-    assert rollout.components["json"] == 0.25

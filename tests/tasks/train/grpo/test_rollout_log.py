@@ -138,27 +138,6 @@ def test_which_steps_share_a_file_is_decided_by_the_steps_and_no_row_is_there_tw
     assert steps.to_list() == [step for step in range(1, 6) for _ in range(4)]
 
 
-def test_steps_without_rollouts_have_no_file(tmp_path: Path) -> None:
-    """The second step on the same completions samples none."""
-    log = RolloutLog(tmp_path / "log", seed=7)
-    for step in (1, 5):
-        _train(log, range(step, step + 1))
-    assert sorted(_policy(log, tmp_path / "policy")) == ["step-000001-000001.parquet", "step-000005-000005.parquet"]
-
-
-def test_a_training_without_rollouts_has_no_file(tmp_path: Path) -> None:
-    assert _policy(RolloutLog(tmp_path / "log", seed=7), tmp_path / "policy") == {}
-
-
-def test_what_was_returned_does_not_change_with_what_comes_later(tmp_path: Path) -> None:
-    log = RolloutLog(tmp_path / "log", seed=7)
-    _train(log, range(1, 4))
-    state, files = log.state_dict(), log.files()
-    before = (list(state["rows"]), list(files))
-    _train(log, range(4, 8))
-    assert (state["rows"], list(files)) == before
-
-
 @pytest.mark.parametrize("same_process", [True, False])
 @pytest.mark.parametrize("cut", range(6))
 def test_resumed_equals_uninterrupted_byte_for_byte(cut: int, same_process: bool, tmp_path: Path) -> None:

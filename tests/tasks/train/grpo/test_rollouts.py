@@ -9,7 +9,6 @@ import pytest
 import torch
 from trl.trainer.utils import shuffle_sequence_dict, split_tensor_dict
 
-from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import reward_of
@@ -61,7 +60,7 @@ def _groups(
 @pytest.mark.parametrize("spec", get_args(SpecName))
 def test_the_total_of_each_completion_is_its_reward(spec: SpecName) -> None:
     """The components of other tasks abstain."""
-    generator, rewards = random.Random(4), ComponentRewards(Databases(()), spec, TrainConfig())
+    generator, rewards = random.Random(4), ComponentRewards(Databases(()), spec)
     scored = [_scored(task, spec, generator) for task in (*TASK_NAMES, *TASK_NAMES) for _ in range(3)]
     whole = _groups(scored, rewards.components(scored), rewards.weights, generations=3)
     parts = [
@@ -94,7 +93,7 @@ def test_a_group_spreads_by_its_weighted_rewards(
     assert _groups([], components, weights, generations=2).group_spreads() == pytest.approx([spread])
 
 
-def test_what_trl_shuffles_and_splits_is_whole_and_in_order_again() -> None:
+def test_a_shuffled_and_split_batch_is_whole_and_in_order_again() -> None:
     batch: dict[str, Any] = {
         "ids": torch.arange(16).view(8, 2),
         "names": [f"n{place}" for place in range(8)],

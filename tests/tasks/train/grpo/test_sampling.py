@@ -57,15 +57,13 @@ class Policy:
         waiting = list(rewards)
         self.rewards_of: Callable[[Sequence[PromptRow]], list[list[float]]] = lambda _: waiting.pop(0)
         self.asked: list[list[str]] = []
-        self.limits: list[int] = []
         self.corrections: list[dict[int, str]] = []
 
-    def sample(self, prompts: Sequence[PromptRow], limit: int) -> RolloutGroups:
+    def sample(self, prompts: Sequence[PromptRow]) -> RolloutGroups:
         self.asked.append([row.task for row in prompts])
-        self.limits.append(limit)
         return _rollouts(prompts, self.rewards_of(prompts))
 
-    def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str], limit: int) -> RolloutGroups:
+    def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str]) -> RolloutGroups:
         self.corrections.append(dict(answers))
         places = list(answers)
         return rollouts.with_answers(
@@ -82,12 +80,6 @@ def _sampler(policy: Generator, seed: int = 1, **recipe: Any) -> RolloutSampler:
 
 def _rewards(unused: Sequence[RolloutGroups]) -> list[float]:
     return [rollout.reward for rollouts in unused for rollout in rollouts.scored]
-
-
-def test_without_a_budget_a_step_keeps_what_it_sampled() -> None:
-    policy = Policy([DULL, LIVELY])
-    assert _sampler(policy).choose(0)[0].group_rewards() == [DULL, LIVELY]
-    assert len(policy.asked) == 1
 
 
 def test_a_group_that_teaches_nothing_is_replaced_by_one_of_its_task() -> None:
@@ -112,14 +104,6 @@ def test_a_new_group_that_teaches_nothing_either_does_not_take_a_place() -> None
     chosen, unused = _sampler(policy, dynamic_sampling={"extra_groups": 2}).choose(0)
     assert sorted(chosen.group_rewards()) == [LIVELY, DULL]
     assert sorted(_rewards(unused)) == [*DULL, *[0.9] * GENERATIONS]
-
-
-def test_replaced_rollouts_keep_tokens_rows_and_rewards_together() -> None:
-    policy = Policy([DULL, LIVELY], [LIVELY])
-    chosen, _ = _sampler(policy, dynamic_sampling={"extra_groups": 1}).choose(0)
-    assert chosen.completion_ids == [[0], [1], [2], [3], [4], [5], [6], [7]]
-    assert chosen.rewards.squeeze(1).tolist() == pytest.approx([*LIVELY, *LIVELY])
-    assert all(row.prompt_id == rollout.prompt_id for row, rollout in zip(chosen.rows, chosen.scored, strict=True))
 
 
 def test_a_hopeless_group_gets_the_right_answer_in_place_of_its_worst() -> None:
@@ -157,14 +141,6 @@ def test_task_weights_count_a_group_that_was_given_an_answer_as_one_that_earned_
     assert chosen.corrected[:GENERATIONS].count(True) == 1
     dull, lively = (row.task for row in chosen.group_rows)
     assert seen == [{dull: 1.0, lively: 0.0}]
-
-
-def test_the_curriculum_decides_how_long_completions_may_be() -> None:
-    policy = Policy(*[[LIVELY, LIVELY]] * 4)
-    sampler = _sampler(policy, curriculum=[{"until_step": 2, "max_completion_tokens": 16}], max_completion_tokens=24)
-    for step in range(4):
-        sampler.choose(step)
-    assert policy.limits == [16, 16, 24, 24]
 
 
 def test_the_sampler_of_task_weights_deals_out_the_prompts() -> None:

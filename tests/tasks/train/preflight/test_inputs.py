@@ -13,21 +13,16 @@ from tasks.commerce.registry import joint_version, reward_versions
 from tasks.train.preflight.check import Check, as_list, refuse_if_failed
 from tasks.train.preflight.inputs import (
     cannot_render,
-    check_audit,
     check_control_tokens,
     check_end_of_turn,
+    check_padding,
     check_prompt_budget,
     check_prompts_per_task,
+    check_round_trip,
     check_template,
-    check_tokens,
     choose_rows,
-    longest_prompt,
 )
 from tests.tasks.train.small_training import RECIPE, prompt_rows
-
-
-def _by_name(checks: list[Check]) -> dict[str, Check]:
-    return {check.name: check for check in checks}
 
 
 def audit_record(**changes: Any) -> AuditRecord:
@@ -47,74 +42,37 @@ def audit_record(**changes: Any) -> AuditRecord:
     return record.model_copy(update=changes)
 
 
-def test_a_sound_tokenizer_passes(tokenizer: Any) -> None:
-    checks = [check_template(tokenizer), check_control_tokens(tokenizer), check_end_of_turn(tokenizer)]
-    checks += check_tokens(tokenizer)
-    names = ["chat_template", "control_tokens", "end_of_turn", "padding", "round_trip"]
-    assert [check.name for check in checks] == names
-    assert all(check.passed for check in checks)
-
-
-def test_an_audit_that_refused_stops_a_training() -> None:
-    check = check_audit(audit_record(verdict="refused", reasons=("rho of push is 0.1",)), "grounded", prompt_rows())
-    assert not check.passed
-    assert check.measured == "it refused: rho of push is 0.1"
-    assert check_audit(audit_record(), "grounded", prompt_rows()).passed
-
-
-def test_an_audit_of_other_rewards_or_of_too_few_tasks_stops_a_training() -> None:
-    other = check_audit(audit_record(reward_version="0" * 64, reward_versions={}), "grounded", prompt_rows())
-    assert not other.passed
-    assert "000000000000" in other.measured
-    fewer = check_audit(audit_record(tasks={"push": audit_record().tasks["push"]}), "grounded", prompt_rows())
-    assert not fewer.passed
-    assert fewer.measured == "it says nothing of sentiment"
-    specification = check_audit(audit_record(), "v4.2", prompt_rows())
-    assert not specification.passed
-    assert "and these are v4.2" in specification.measured
-
-
-def test_an_eos_that_the_template_never_writes_stops_a_training(tokenizer: Any) -> None:
-    tokenizer.eos_token = "<|im_start|>"
-    check = check_end_of_turn(tokenizer)
-    assert not check.passed
-    assert check.measured == "the template ends a turn with '<|im_end|>', and EOS is '<|im_start|>'"
-
-
-def test_a_control_token_that_a_prompt_can_hold_stops_a_training(tokenizer: Any) -> None:
-    tokenizer.add_special_tokens({"additional_special_tokens": ["<|vision_start|>", "<s>", "<loja>"]})
-    check = check_control_tokens(tokenizer)
-    assert not check.passed
-    assert check.measured == "prompts can hold <loja>"
-
-
-def test_padding_on_the_right_stops_a_training(tokenizer: Any) -> None:
-    tokenizer.padding_side = "right"
-    check = _by_name(check_tokens(tokenizer))["padding"]
-    assert not check.passed
-    assert "right" in check.measured
-
-
-def test_a_tokenizer_without_padding_stops_a_training(tokenizer: Any) -> None:
-    tokenizer.pad_token = None
-    check = _by_name(check_tokens(tokenizer))["padding"]
-    assert not check.passed
-    assert check.measured == "no pad_token"
-
-
-def test_a_pad_that_is_eos_is_let_through_as_long_as_it_is_masked(tokenizer: Any) -> None:
-    tokenizer.pad_token = tokenizer.eos_token
-    check = _by_name(check_tokens(tokenizer))["padding"]
-    assert check.passed
-    assert "also the one that ends" in check.measured
-
-
-def test_a_tokenizer_that_drops_accents_stops_a_training(tokenizer: Any) -> None:
+def _without_accents(tokenizer: Any) -> None:
     from tokenizers import normalizers
 
     tokenizer.backend_tokenizer.normalizer = normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents()])
-    check = _by_name(check_tokens(tokenizer))["round_trip"]
-    assert not check.passed
+
+
+@pytest.mark.parametrize(
+    ("spoil", "check", "measured"),
+    [
+        (
+            lambda t: setattr(t, "eos_token", "<|im_start|>"),
+            check_end_of_turn,
+            "'<|im_end|>', and EOS is '<|im_start|>'",
+        ),
+        (
+            lambda t: t.add_special_tokens({"additional_special_tokens": ["<|vision_start|>", "<s>", "<loja>"]}),
+            check_control_tokens,
+            "prompts can hold <loja>",
+        ),
+        (lambda t: setattr(t, "padding_side", "right"), check_padding, "padding on the right"),
+        (lambda t: setattr(t, "pad_token", None), check_padding, "no pad_token"),
+        (_without_accents, check_round_trip, "came back changed"),
+    ],
+    ids=["EOS", "control token", "padding side", "no padding", "accents"],
+)
+def test_a_spoilt_tokenizer_stops_a_training(tokenizer: Any, spoil: Any, check: Any, measured: str) -> None:
+    assert check(tokenizer).passed
+    spoil(tokenizer)
+    found = check(tokenizer)
+    assert not found.passed
+    assert measured in found.measured
 
 
 @pytest.mark.parametrize(
@@ -157,25 +115,6 @@ def test_prompts_over_the_budget_are_counted(tokenizer: Any) -> None:
     check = check_prompt_budget(tokenizer, rows, 999, longest - 1, recipe)
     assert not check.passed
     assert check.measured == f"1 of 12 prompts are over, the longest with {longest} tokens"
-
-
-def test_the_longest_prompt_is_counted_in_tokens_and_with_its_system_text(tokenizer: Any) -> None:
-    """Of characters, the second has more."""
-    rows = [
-        replace(prompt_rows()[0], system="", prompt=prompt) for prompt in ("Pedido", "Pedido Pedido", "ж" * 6, "livro")
-    ]
-    assert longest_prompt(tokenizer, rows) is rows[2]
-    rows[3] = replace(rows[3], system="ж" * 7)
-    assert longest_prompt(tokenizer, rows) is rows[3]
-
-
-def test_a_completion_must_fit_behind_the_longest_prompt(tokenizer: Any) -> None:
-    """A prompt of exactly so many tokens as there is room for fits; with one token less of room it does not."""
-    recipe, rows = TrainConfig.model_validate(RECIPE), prompt_rows()
-    longest = int(check_prompt_budget(tokenizer, rows, 999, 999, recipe).measured.split()[-2])
-    room = longest + recipe.max_completion_tokens
-    assert check_prompt_budget(tokenizer, rows, room, 999, recipe).passed
-    assert not check_prompt_budget(tokenizer, rows, room - 1, 999, recipe).passed
 
 
 def test_too_few_prompts_of_one_task_stop_a_training() -> None:

@@ -1,10 +1,8 @@
 """The preflight lets a sound training begin, refuses an unsound one by name, and leaves no trace."""
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,15 +12,18 @@ from schemas.config.train import TrainConfig
 from schemas.config.train_sections import PreflightSection
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.policy.generate import as_messages
 from tasks.policy.load import load_tokenizer
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight import model
-from tasks.train.preflight.check import Check, as_json, refuse_if_failed
-from tasks.train.preflight.dry_step import unchanged
-from tasks.train.preflight.model import check_adapter, check_cache, check_memory, check_step, prompt_ids
-from tasks.train.preflight.run import PlannedTraining, preflight
+from tasks.train.preflight.check import Check, refuse_if_failed
+from tasks.train.preflight.inputs import render
+from tasks.train.preflight.model import check_adapter, check_cache
+from tasks.train.preflight.run import preflight
+from tasks.train.preflight.step import check_memory, check_step, unchanged
 from tasks.train.resume.adapter_files import write_adapter
 from tests.tasks.train.preflight.test_inputs import audit_record
+from tests.tasks.train.small_request import request_of
 from tests.tasks.train.small_training import RECIPE, adapter_weights, prompt_rows, small_trainer, tiny_policy
 
 LIMITS = PreflightSection()
@@ -70,26 +71,27 @@ class Flight:
 
     @property
     def ids(self) -> torch.Tensor:
-        return prompt_ids(self.trainer, self.tokenizer, self.rows[0])
+        messages = as_messages(self.rows[0].system, self.rows[0].prompt)
+        return torch.tensor([self.tokenizer.encode(render(self.tokenizer, messages, to_answer=True))])
 
     def check(self, **changes: Any) -> dict[str, Check]:
         """Run the preflight; changes are arguments of it, or limits."""
         limits = RELAXED | changes.pop("limits", {})
-        named = {
-            "trainer": self.trainer,
-            "audit": audit_record(),
-            "spec": "grounded",
-            "tokenizer": self.tokenizer,
-            "base": self.base,
-            "rows": self.rows,
-            "rewards": ComponentRewards(Databases(()), "grounded", TrainConfig()),
-            "recipe": TrainConfig.model_validate({**RECIPE, "preflight": limits}),
-            "max_prompt_tokens": 64,
-            "learning_rate": 1e-2,
-            "seed": 1,
-        }
+        recipe = TrainConfig.model_validate(
+            {**RECIPE, "learning_rate": changes.pop("learning_rate", 1e-2), "preflight": limits}
+        )
+        request = request_of(
+            recipe, self.base, self.base, base=self.base, seed=1, max_prompt_tokens=changes.pop("max_prompt_tokens", 64)
+        )
+        rewards = ComponentRewards(Databases(()), "grounded")
         checks = preflight(
-            PlannedTraining(**(named | changes)), lambda done, total, text: self.reported.append((done, total))
+            self.trainer,
+            changes.get("tokenizer", self.tokenizer),
+            request,
+            audit_record(),
+            changes.get("rows", self.rows),
+            rewards,
+            lambda done, total, text: self.reported.append((done, total)),
         )
         return {check.name: check for check in checks}
 
@@ -123,7 +125,6 @@ def _quick() -> Iterator[None]:
     """Try the cache with fewer tokens, once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(model, "CACHED_TOKENS", 6)
-        patch.setattr(model, "REPEATS", 1)
         yield
 
 
@@ -138,48 +139,15 @@ def test_a_sound_training_may_begin(sound: dict[str, Check]) -> None:
     refuse_if_failed(list(sound.values()))
 
 
-def test_it_leaves_no_trace(flight: Flight, sound: dict[str, Check]) -> None:
-    """After all of its checks the adapter is the fresh one, and the sampler stands at its first prompt."""
-    fresh = small_trainer(Path(flight.trainer.args.output_dir), flight.rows)
-    assert all(
-        torch.equal(value, adapter_weights(fresh)[name]) for name, value in adapter_weights(flight.trainer).items()
-    )
-    assert flight.trainer.state_dict() == fresh.state_dict()
-    assert flight.trainer._step == 0
-    assert not flight.trainer._metrics["train"]
-
-
-def test_random_numbers_are_its_own_and_decided_by_its_seed(flight: Flight, sound: dict[str, Check]) -> None:
-    torch.manual_seed(4)
-    before = torch.get_rng_state()
-    again = flight.check()
-    assert torch.equal(torch.get_rng_state(), before)
-    same = ("ceiling", "reward_spread", "finite_step", "merge_drift")
-    assert [again[name].measured for name in same] == [sound[name].measured for name in same]
-
-
-def test_every_check_is_timed_and_reported(flight: Flight, sound: dict[str, Check]) -> None:
-    assert flight.reported[0] == (0, len(NAMES))
-    assert flight.reported[-1] == (len(NAMES), len(NAMES))
-    written = json.loads(json.dumps(as_json(list(sound.values()))))
-    assert written["passed"] is True
-    assert [check["name"] for check in written["checks"]] == list(NAMES)
-    assert written["seconds"] == pytest.approx(sum(check.seconds for check in sound.values()))
-    assert all(sound[name].seconds > 0 for name in ("distinct_completions", "cache", "moved_by_a_step"))
-
-
 def test_every_check_runs_after_one_that_failed(flight: Flight) -> None:
     checks = flight.check(
-        audit=audit_record(verdict="refused", reasons=("rho of push is 0.1",)),
-        limits={"max_ceiling_share": 1e-9, "min_prompts_per_task": 7},
-        max_prompt_tokens=41,
-        learning_rate=0.0,
+        limits={"max_ceiling_share": 1e-9, "min_prompts_per_task": 7}, max_prompt_tokens=41, learning_rate=1e-300
     )
     assert tuple(checks) == NAMES
-    assert _failed(checks.values()) == ["audit", "prompt_budget", "prompts_per_task", "ceiling", "moved_by_a_step"]
+    assert _failed(checks.values()) == ["prompt_budget", "prompts_per_task", "ceiling", "moved_by_a_step"]
 
 
-def test_what_cannot_run_without_a_template_says_so_and_the_others_run(flight: Flight) -> None:
+def test_checks_that_need_a_template_say_so_and_the_others_run(flight: Flight) -> None:
     tokenizer = load_tokenizer(flight.base)
     tokenizer.chat_template = "{{ raise_exception('no system role') }}"
     checks = flight.check(tokenizer=tokenizer)
@@ -214,21 +182,6 @@ def test_a_cache_that_is_switched_off_reads_everything_again(flight: Flight, mon
     assert check.measured.startswith(f"at most {flight.ids.size(1) + 5} token(s) read")
 
 
-def test_gradient_checkpointing_is_no_fault_of_the_cache(flight: Flight) -> None:
-    """TRL switches it off while it samples; in training mode a layer that checkpoints drops the cache."""
-    model = flight.trainer.model
-    model.gradient_checkpointing_enable({"use_reentrant": False})
-    try:
-        with unchanged(flight.trainer):
-            model.train()
-            check = check_cache(flight.trainer, flight.ids, LIMITS)
-        assert model.is_gradient_checkpointing
-    finally:
-        model.gradient_checkpointing_disable()
-    assert check.measured.startswith("at most 1 token(s)")
-    assert check.passed
-
-
 def test_a_cache_that_loses_the_context_answers_otherwise(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
     """It reads one token a step, as a cache that works, and is as fast: only the logits tell."""
     from transformers import DynamicCache
@@ -244,36 +197,6 @@ def test_a_cache_that_loses_the_context_answers_otherwise(flight: Flight, monkey
     monkeypatch.setattr(base, "forward", forgetful)
     check = check_cache(flight.trainer, flight.ids, LIMITS)
     assert check.measured.startswith("at most 1 token(s)")
-    assert not check.passed
-
-
-def test_the_error_of_a_cache_is_in_standard_deviations_of_the_logits(
-    flight: Flight, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = model._generated
-
-    def off(policy: Any, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        sequence, logits = real(policy, ids)
-        return sequence, logits + 0.25 * logits.std()
-
-    monkeypatch.setattr(model, "_generated", off)
-    check = check_cache(flight.trainer, flight.ids, LIMITS)
-    assert "logits off by 2.5e-01 of their standard deviation" in check.measured
-    assert not check.passed
-
-
-def test_a_cache_that_costs_more_than_it_spares_is_found(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = model._generate
-    clock = {"now": 0.0}
-
-    def slow(model: Any, ids: torch.Tensor, **settings: Any) -> Any:
-        clock["now"] += 6.0 if settings.get("use_cache") else 1.0
-        return real(model, ids, **settings)
-
-    monkeypatch.setattr(model, "_generate", slow)
-    monkeypatch.setattr("tasks.train.preflight.model.time.perf_counter", lambda: clock["now"])
-    check = check_cache(flight.trainer, flight.ids, LIMITS)
-    assert "6.00 times" in check.measured
     assert not check.passed
 
 
@@ -313,17 +236,6 @@ def test_a_card_is_tried_with_the_longest_prompt(flight: Flight, monkeypatch: py
     assert asked == [rows[7] if on_gpu else None]
 
 
-def test_gradients_that_are_no_numbers_stop_a_training(flight: Flight) -> None:
-    parameter = next(value for value in flight.trainer.model.parameters() if value.requires_grad)
-    hook = parameter.register_hook(lambda gradient: gradient * float("nan"))
-    try:
-        checks = _step(flight)
-    finally:
-        hook.remove()
-    assert _failed(checks.values()) == ["finite_step"]
-    assert "gradient norm nan" in checks["finite_step"].measured
-
-
 def _reloaded(flight: Flight) -> dict[str, Check]:
     return {check.name: check for check in check_adapter(flight.trainer, flight.base, flight.ids, LIMITS, 1)}
 
@@ -350,26 +262,6 @@ def test_an_adapter_that_outweighs_the_base_drifts(flight: Flight, monkeypatch: 
     monkeypatch.setattr(model, "TRIAL_SPREAD", 1e6)
     checks = _reloaded(flight)
     assert _failed(checks.values()) == ["merge_drift"]
-
-
-def test_a_deep_base_is_read_by_its_first_layers_and_its_adapter_whole(tmp_path: Path) -> None:
-    """Of 3.7B parameters all layers in float32 would take 15 GB beside the policy that is on the card already."""
-    from peft import LoraConfig, get_peft_model
-    from transformers import Qwen3Config, Qwen3ForCausalLM
-
-    shape = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 2, "num_key_value_heads": 2}
-    base = Qwen3ForCausalLM(Qwen3Config(vocab_size=64, head_dim=16, num_hidden_layers=6, **shape))
-    base.save_pretrained(tmp_path)
-    few, depth = model._first_layers(tmp_path, torch.device("cpu"))
-    assert (few.config.num_hidden_layers, depth) == (2, 3.0)
-    in_a_layer = sum(parameter.numel() for parameter in base.model.layers[0].parameters())
-    assert few.num_parameters() == base.num_parameters() - 4 * in_a_layer
-    assert few.model.layers[1].mlp.up_proj.weight.equal(base.model.layers[1].mlp.up_proj.weight)
-    lora = LoraConfig(r=2, lora_alpha=4, target_modules="all-linear", task_type="CAUSAL_LM")
-    trainer = SimpleNamespace(model=get_peft_model(base, lora))
-    checks = {each.name: each for each in check_adapter(trainer, tmp_path, torch.tensor([[1, 2, 3]]), LIMITS, 1)}
-    assert checks["adapter_reload"].measured == f"{6 * 7 * 2} of {6 * 7 * 2} tensors came back as they were"
-    assert _failed(checks.values()) == []
 
 
 @pytest.mark.parametrize(("peak", "passed"), [(92, True), (93, False), (None, True)])

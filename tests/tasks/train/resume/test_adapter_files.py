@@ -48,23 +48,6 @@ def test_peft_loads_what_was_written(tmp_path: Path) -> None:
     assert torch.equal(_logits(PeftModel.from_pretrained(base, tmp_path / "adapter").eval()), wanted)
 
 
-def test_a_model_of_the_same_shape_takes_the_weights(tmp_path: Path) -> None:
-    model, other = _adapted(seed=1), _adapted(seed=2)
-    write_adapter(tmp_path, adapter_weights(model), adapter_config(model))
-    load_adapter_weights(other, tmp_path)
-    assert torch.equal(_logits(other), _logits(model))
-
-
-def test_the_weights_are_a_copy() -> None:
-    model = _adapted()
-    weights = adapter_weights(model)
-    before = {name: values.clone() for name, values in weights.items()}
-    for parameter in model.parameters():
-        parameter.data.add_(1.0)
-    assert all(torch.equal(weights[name], before[name]) for name in before)
-    assert len(weights) == sum(parameter.requires_grad for parameter in model.parameters())
-
-
 def test_the_configuration_names_no_path_and_has_the_modules_in_order(tmp_path: Path) -> None:
     """PEFT keeps the modules in a set, whose order is another in each process."""
     base, _ = tiny_policy()

@@ -2,10 +2,6 @@
 
 import io
 import json
-import logging
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -98,12 +94,6 @@ def elsewhere(tmp_path: Path) -> Place:
     return Place(tmp_path / "elsewhere", tmp_path / "mirror")
 
 
-def test_a_training_that_starts_has_no_checkpoint(here: Place) -> None:
-    held = here.train()
-    assert (held.checkpoint, held.step) == (None, 0)
-    assert here.segments() == [(0, 0, "finished")]
-
-
 def test_it_resumes_from_the_newest_checkpoint_here_and_on_an_empty_machine(here: Place, elsewhere: Place) -> None:
     here.train(1, 2)
     on = here.train(3)
@@ -111,19 +101,6 @@ def test_it_resumes_from_the_newest_checkpoint_here_and_on_an_empty_machine(here
     other = elsewhere.train(4)
     assert (other.step, weights_of(other)) == (3, "of step 3 by 2")
     assert here.segments() == [(0, 2, "finished"), (2, 3, "finished"), (3, 4, "finished")]
-
-
-def test_a_local_checkpoint_that_was_not_mirrored_is_resumed_from(here: Place) -> None:
-    with pytest.raises(ValueError, match="gone"), here.hold() as held:
-        keep(held, 1)
-        held.keeper.keep(Checkpoint(2, {}, lambda folder: (folder / "weights").touch()), "local")
-        held.keeper.flush()
-        raise ValueError("gone")
-    assert here.train().step == 2
-    # And what is resumed from is mirrored, before this machine is lost as well.
-    assert here.train().step == 2
-    mirror = open_mirror(str(here.mirror), TRAINING)
-    assert [manifest.step for manifest in mirror.manifests()] == [2, 1]
 
 
 def test_the_best_checkpoint_that_was_written_and_not_mirrored_is_mirrored_and_pinned(here: Place) -> None:
@@ -158,77 +135,6 @@ def test_a_segment_that_goes_back_is_not_crowded_out_by_the_steps_of_one_that_we
     assert here.train().step == 3
 
 
-def test_a_machine_that_comes_back_resumes_from_where_the_others_are(here: Place, elsewhere: Place) -> None:
-    """Its own step 3 is newer than what the others began with, and they did without it."""
-    with here.hold() as held:
-        keep(held, 1)
-        held.keeper.keep(Checkpoint(3, {}, lambda folder: (folder / "weights").touch()), "local")
-        held.keeper.flush()
-    assert elsewhere.train(2).step == 1
-    back = here.train()
-    assert (back.step, weights_of(back)) == (2, "of step 2 by 2")
-
-
-CHILD = """
-import io, sys
-from pathlib import Path
-from tasks.policy.child import Channel
-from tasks.train.resume.lease import acquire_training
-from tasks.train.resume.preemption import Preemption
-from tests.tasks.train.small_request import request_of
-from tests.tasks.train.resume.test_lease import CONFIG, keep
-
-folder, mirror = map(Path, sys.argv[1:])
-with acquire_training(request_of(CONFIG, folder, mirror), folder, Channel(io.StringIO()), Preemption(25)) as held:
-    keep(held, 1)
-    print("holds", flush=True)
-    sys.stdin.readline()
-    keep(held, 2)
-"""
-
-
-def _holder(place: Place) -> "subprocess.Popen[str]":
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(place.folder), str(place.mirror)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdout is not None
-    assert child.stdout.readline() == "holds\n"
-    return child
-
-
-@pytest.mark.integration
-def test_another_process_waits_until_the_first_is_done(here: Place, elsewhere: Place) -> None:
-    child = _holder(here)
-    said: list[str] = []
-
-    def end_it(sentence: str) -> None:
-        said.append(sentence)
-        if child.stdin is not None and not child.stdin.closed:
-            child.stdin.close()
-
-    with elsewhere.hold(Reporting(end_it)) as held:
-        assert child.wait(60) == 0
-        assert (held.step, held.lease.fencing) == (2, 2)
-    assert f"is held by process {child.pid} on machine " in said[0]
-    assert "waiting until it gives it back" in said[0]
-    assert here.segments() == [(0, 2, "finished"), (2, 2, "finished")]
-
-
-@pytest.mark.integration
-def test_a_process_that_was_killed_keeps_nobody_waiting(here: Place, elsewhere: Place) -> None:
-    child = _holder(here)
-    child.kill()
-    child.wait()
-    said: list[str] = []
-    with elsewhere.hold(Reporting(said.append)) as held:
-        assert held.step == 1
-    assert said == []
-    assert here.segments() == [(0, 1, "vanished"), (1, 1, "finished")]
-
-
 def _damage(place: Place, name: str) -> None:
     """Flip a bit of the only file of a mirrored checkpoint."""
     manifest = json.loads((place.mirror / TRAINING / "manifests" / f"{name}.json").read_text(encoding="utf-8"))
@@ -251,25 +157,6 @@ def test_a_damaged_checkpoint_is_reported_by_an_alarm_and_the_one_before_is_resu
     # And nobody is misled by the damaged one afterwards.
     after = elsewhere.train()
     assert (after.step, weights_of(after)) == (3, "of step 3 by 2")
-
-
-def test_where_every_checkpoint_is_damaged_training_starts_and_says_so(here: Place, elsewhere: Place) -> None:
-    here.train(1, 2)
-    for name in ("00000001-00000001", "00000002-00000001"):
-        _damage(here, name)
-    assert elsewhere.train().step == 0
-    assert [step for _, step, _ in elsewhere.alarms()] == [2, 1]
-
-
-def test_a_damaged_checkpoint_here_comes_whole_from_the_mirror(here: Place, caplog: pytest.LogCaptureFixture) -> None:
-    here.train(1, 2)
-    file = here.folder / CHECKPOINTS_FOLDER / "checkpoint-00000002-00000001" / "weights"
-    file.write_text("of no step", encoding="utf-8")
-    with caplog.at_level(logging.WARNING):
-        held = here.train()
-    assert (held.step, weights_of(held)) == (2, "of step 2 by 1")
-    assert "weights was altered" in caplog.text
-    assert here.alarms() == []
 
 
 def test_a_mirror_of_another_base_model_is_one_sentence_and_nothing_is_deleted(here: Place, elsewhere: Place) -> None:
@@ -304,15 +191,6 @@ def test_a_run_that_is_interrupted_does_not_start_again_once_more(here: Place, e
     assert elsewhere.train(fresh="another run").step == 0
 
 
-def test_fresh_leaves_another_training_alone(here: Place) -> None:
-    here.train(1, training="other")
-    here.train(1)
-    shutil.rmtree(here.folder)
-    here.folder.mkdir()
-    here.train(fresh="run")
-    assert here.train(training="other").step == 1
-
-
 @pytest.mark.parametrize(
     ("error", "ended"),
     [
@@ -336,10 +214,3 @@ def test_a_segment_says_why_it_ended_and_lets_another_go_on(error: BaseException
     with here.hold(Reporting(said.append)) as held:
         assert held.step == 2
     assert said == []
-
-
-def test_a_segment_under_way_is_written_down_from_its_beginning(here: Place) -> None:
-    with here.hold():
-        document = json.loads((here.folder / SEGMENTS_FILE).read_text(encoding="utf-8"))
-        assert document["text"].startswith("0- on ")
-        assert document["stretches"][0]["ended"] is None

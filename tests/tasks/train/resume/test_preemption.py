@@ -5,9 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -63,24 +61,6 @@ def test_the_notice_comes_when_the_value_turns_true(server: MetadataServer) -> N
     assert {(asked.path, asked.flavor, asked.waited) for asked in server.asked} == {(PATH, "Google", True)}
 
 
-def test_an_end_that_was_announced_before_anybody_asked_is_noticed(server: MetadataServer) -> None:
-    """A request that only waits for a change would wait for ever."""
-    server.set(b"TRUE")
-    noticed = Preemption(25, server.url)
-    noticed.watch()
-    assert noticed.noticed.wait(LONG)
-
-
-def test_a_change_between_two_requests_is_not_missed(server: MetadataServer) -> None:
-    """The first answer is FALSE, and when the next request comes the value is TRUE already."""
-    server.answers = [b"FALSE"]
-    server.set(b"TRUE")
-    noticed = Preemption(25, server.url)
-    noticed.watch()
-    assert noticed.noticed.wait(LONG)
-    assert len(server.asked) == 2
-
-
 @pytest.mark.parametrize("garbage", [b"", b"true", b"\xff\x00<html>", b"TRUE or not", b"0" * 10_000])
 def test_garbage_is_reported_once_and_is_no_notice_and_does_not_end_the_watch(
     server: MetadataServer, garbage: bytes, caplog: pytest.LogCaptureFixture
@@ -94,27 +74,6 @@ def test_garbage_is_reported_once_and_is_no_notice_and_does_not_end_the_watch(
     assert not noticed.noticed.is_set()
     server.set(b"TRUE")
     assert noticed.noticed.wait(LONG)
-
-
-def test_a_server_that_does_not_wait_is_asked_now_and_then(
-    server: MetadataServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each pause is taken: the watch never spins."""
-    pauses: list[float] = []
-    enough = threading.Event()
-
-    def sleep(seconds: float) -> None:
-        pauses.append(seconds)
-        if len(pauses) == 3:
-            enough.set()
-
-    monkeypatch.setattr(preemption, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
-    server.answers = [b"FALSE"] * 3
-    noticed = Preemption(25, server.url)
-    noticed.watch()
-    assert enough.wait(LONG)
-    assert pauses[:3] == [preemption.SECONDS_BETWEEN_ANSWERS] * 3
-    noticed.notice()
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/preempted", "no address at all"])

@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from transformers import TrainerState, get_scheduler
 
-from tasks.train.resume.resumable import (
-    OPTIMIZER,
-    ResumableTrainer,
-    copied_to_cpu,
-    random_state,
-    set_random_state,
-)
+from tasks.train.resume.resumable import OPTIMIZER, ResumableTrainer, copied_to_cpu, random_state, set_random_state
 from tasks.train.resume.state_files import TRAINER_STATE_FILE, read_state, write_state
 
 
@@ -100,14 +94,6 @@ def test_optimizer_and_scheduler_resume_from_where_they_stood(
     assert isinstance(resumed.lr_scheduler, LambdaLR)
 
 
-def test_without_a_checkpoint_nothing_is_loaded(tmp_path: Path) -> None:
-    trainer = Stepping(torch.optim.SGD)
-    before = torch.random.get_rng_state()
-    trainer._load_optimizer_and_scheduler(None)
-    trainer._load_rng_state(None)
-    assert torch.equal(torch.random.get_rng_state(), before)
-
-
 def test_the_trainers_state_is_read_by_transformers_and_does_not_change_with_what_is_logged_later(
     tmp_path: Path,
 ) -> None:
@@ -119,12 +105,3 @@ def test_the_trainers_state_is_read_by_transformers_and_does_not_change_with_wha
     (tmp_path / TRAINER_STATE_FILE).write_text(json.dumps(taken), encoding="utf-8")
     found = TrainerState.load_from_json(str(tmp_path / TRAINER_STATE_FILE))
     assert (found.global_step, found.epoch, found.log_history) == (3, 1.5, [{"loss": 0.5, "step": 3}])
-
-
-def test_a_copy_shares_nothing_with_what_it_is_of() -> None:
-    weights = torch.ones(2)
-    state = {"state": {0: [weights]}, "betas": (0.9, 0.999), "name": "adam"}
-    copy = copied_to_cpu(state)
-    weights.fill_(5.0)
-    assert copy["state"][0][0].tolist() == [1.0, 1.0]
-    assert (copy["betas"], copy["name"]) == ([0.9, 0.999], "adam")

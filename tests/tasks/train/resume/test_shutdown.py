@@ -85,13 +85,6 @@ def leaving(tmp_path: Path) -> Iterator[Leaving]:
         yield leaving
 
 
-def test_without_a_notice_nothing_happens(leaving: Leaving, tmp_path: Path) -> None:
-    leaving.has_finished(3)
-    leaving.shutdown.stop_if_requested()
-    assert mirror_in(tmp_path).manifests() == []
-    assert segments_in(tmp_path) == [(None, None)]
-
-
 @pytest.mark.parametrize(("announced", "ended"), [(False, "interrupted"), (True, "preempted")])
 def test_the_last_finished_step_is_mirrored_and_the_lease_given_back(
     announced: bool, ended: str, leaving: Leaving, tmp_path: Path
@@ -104,15 +97,6 @@ def test_the_last_finished_step_is_mirrored_and_the_lease_given_back(
     assert [manifest.step for manifest in mirror_in(tmp_path).manifests()] == [3]
     assert segments_in(tmp_path) == [(3, ended)]
     require_free(tmp_path)
-
-
-def test_a_step_that_is_mirrored_already_is_not_sent_again(leaving: Leaving, tmp_path: Path) -> None:
-    leaving.held.keeper.keep(checkpoint_of(3), "newest")
-    leaving.held.keeper.flush()
-    (before,) = mirror_in(tmp_path).manifests()
-    leaving.has_finished(3)
-    assert "after step 3, which is mirrored" in leaving.leave()
-    assert mirror_in(tmp_path).manifests() == [before]
 
 
 def test_before_the_first_step_there_is_nothing_to_mirror(leaving: Leaving, tmp_path: Path) -> None:
@@ -194,21 +178,12 @@ def _leave(folder: Path, seconds: float, trouble: str = "none", signals: int = 1
 
 
 @pytest.mark.integration
-def test_who_is_in_the_middle_of_a_step_leaves_with_the_step_before(tmp_path: Path) -> None:
+def test_a_shutdown_within_a_step_keeps_the_step_before(tmp_path: Path) -> None:
     code, failures = _leave(tmp_path, 4.0, signals=2)
     sentence = "the training stopped after step 7, which is mirrored; run the same command again to resume from there"
     assert (code, failures) == (4, [(sentence, 4)])
     assert [manifest.step for manifest in mirror_in(tmp_path).manifests()] == [7]
     assert segments_in(tmp_path) == [(7, "interrupted")]
-    require_free(tmp_path)
-
-
-@pytest.mark.integration
-def test_who_has_no_step_yet_leaves_at_once(tmp_path: Path) -> None:
-    """However much time there is, for nothing can be saved with it; and without loading what takes long to load."""
-    code, _ = _leave(tmp_path, NEVER, "loading")
-    assert code == 4
-    assert segments_in(tmp_path) == [(0, "interrupted")]
     require_free(tmp_path)
 
 
@@ -219,11 +194,3 @@ def test_a_mirror_that_hangs_does_not_keep_the_process(tmp_path: Path) -> None:
     assert "after step 7, which was not mirrored in time" in failures[0][0]
     assert mirror_in(tmp_path).manifests() == []
     require_free(tmp_path)
-
-
-@pytest.mark.integration
-def test_what_nobody_foresaw_ends_the_process_too(tmp_path: Path) -> None:
-    """Where leaving fails, the main thread would wait for it for ever."""
-    code, failures = _leave(tmp_path, 3.0, "bug")
-    assert (code, failures) == (1, [("the training was left in disorder; the traceback is in its log", 1)])
-    assert "nobody foresaw this" in (tmp_path / "log").read_text(encoding="utf-8")

@@ -1,6 +1,5 @@
 """States: what is written is read again, tensor by tensor, and reading it can execute nothing."""
 
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from safetensors import safe_open
 
 from schemas.errors import InputError
-from tasks.train.resume.state_files import TENSOR, read_state, write_state
+from tasks.train.resume.state_files import read_state, write_state
 
 TYPES = [
     torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
@@ -51,7 +49,7 @@ def _equal(one: Any, other: Any) -> bool:
 
 @settings(deadline=None)
 @given(state=st.dictionaries(KEYS, VALUES, max_size=4))
-def test_what_is_written_is_read_again(state: dict[str, Any]) -> None:
+def test_written_state_is_read_again(state: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as home:
         write_state(Path(home), "part", state)
         assert _equal(read_state(Path(home), "part"), state)
@@ -63,22 +61,7 @@ def test_tensors_whose_paths_look_alike_are_distinguished(tmp_path: Path) -> Non
     assert _equal(read_state(tmp_path, "part"), state)
 
 
-def test_keys_become_texts_and_tuples_lists(tmp_path: Path) -> None:
-    write_state(tmp_path, "part", {"state": {0: {"betas": (0.9, 0.999)}}})
-    assert read_state(tmp_path, "part") == {"state": {"0": {"betas": [0.9, 0.999]}}}
-
-
-def test_the_files_are_json_and_safetensors_and_only_one_where_there_is_no_tensor(tmp_path: Path) -> None:
-    write_state(tmp_path, "numbers", {"step": 3})
-    write_state(tmp_path, "weights", {"step": 3, "layers": [torch.ones(2), torch.zeros(1)]})
-    assert {path.name for path in tmp_path.iterdir()} == {"numbers.json", "weights.json", "weights.safetensors"}
-    document = json.loads((tmp_path / "weights.json").read_text(encoding="utf-8"))
-    assert document["step"] == 3
-    with safe_open(tmp_path / "weights.safetensors", "pt") as found:
-        assert {entry[TENSOR] for entry in document["layers"]} == set(found.keys())
-
-
-def test_what_is_neither_json_nor_tensor_is_refused_and_not_pickled(tmp_path: Path) -> None:
+def test_state_that_is_neither_json_nor_tensor_is_refused_and_not_pickled(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="set is not JSON serializable"):
         write_state(tmp_path, "part", {"seen": {1, 2}})
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from tasks.train.backend.plain_head import IGNORED_LABEL, add_plain_head
+from tasks.train.backend.cpu import IGNORED_LABEL, add_plain_head
 from tasks.train.grpo import packed
 from tasks.train.sft.packed_head import add_packed_head
 

@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +17,6 @@ from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import TASKS
 from tasks.policy.generate import as_messages
 from tasks.policy.load import load_tokenizer
-from tasks.policy.published import PUBLISHED_FILE
-from tasks.policy.stand_in import FOLDER
 from tasks.train.sft import warm_start
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.train.small_warm_start import GENERAL, ROWS, make_base, weights_of, write_dataset
@@ -65,58 +62,8 @@ def test_general_instructions_have_their_share_in_every_prefix(steps: int, batch
 @given(steps=st.integers(1, 40), seed=st.integers(0, 99))
 def test_every_row_is_shown_before_any_again(steps: int, seed: int) -> None:
     seen = Counter(demonstration["prompt"][1]["content"] for demonstration in _shown(GENERAL, steps, 4, seed))
-    for rows in (
-        [seen[row.prompt] for row in ROWS],
-        [seen[row["prompt"]] for row in GENERAL],
-    ):
+    for rows in ([seen[row.prompt] for row in ROWS], [seen[row["prompt"]] for row in GENERAL]):
         assert max(rows) - min(rows) <= 1
-
-
-def test_an_instruction_is_shown_as_it_stands() -> None:
-    only = {"system": "Seja breve.", "prompt": "Geral", "completion": "Sim."}
-    (shown,) = [demonstration for demonstration in _shown([only], 1, 10) if _is_general(demonstration)]
-    assert shown["prompt"] == as_messages("Seja breve.", "Geral")
-    assert shown["completion"] == [{"role": "assistant", "content": "Sim."}]
-
-
-def test_the_seed_decides_the_general_ones_too() -> None:
-    assert _shown(GENERAL, 5, 4, seed=1) == _shown(GENERAL, 5, 4, seed=1)
-    orders = [
-        [demonstration["prompt"] for demonstration in _shown(GENERAL, 5, 4, seed) if _is_general(demonstration)]
-        for seed in range(5)
-    ]
-    assert any(order != orders[0] for order in orders)
-
-
-@pytest.mark.integration
-def test_every_batch_has_its_share_of_both(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import trl
-
-    write_dataset(tmp_path, ROWS, GENERAL)
-    batches = []
-    compute_loss = trl.SFTTrainer.compute_loss
-
-    def recorded(self: Any, model: Any, inputs: dict[str, Any], *others: Any, **named: Any) -> Any:
-        batches.append(inputs["input_ids"].tolist())
-        return compute_loss(self, model, inputs, *others, **named)
-
-    monkeypatch.setattr(trl.SFTTrainer, "compute_loss", recorded)
-    make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=3, batch_size=4))
-    tokenizer = load_tokenizer(tmp_path / "output")
-    assert [sum("Geral" in tokenizer.decode(row) for row in batch) for batch in batches] == [1, 1, 1]
-    assert [len(batch) for batch in batches] == [4, 4, 4]
-    summary = pl.read_json(tmp_path / "output" / warm_start.SUMMARY_FILE)
-    assert summary.select("demonstrations", "general").row(0) == (12, 3)
-
-
-def test_the_stand_in_is_fine_tuned_like_any_base(tmp_path: Path) -> None:
-    """The record names no folder of this machine, so that the same stand-in gives the same bytes on another."""
-    write_dataset(tmp_path, ROWS, GENERAL)
-    output = make_base(tmp_path, PolicyConfig(stand_in=True), WarmStartConfig(steps=3, batch_size=4))
-    before, after = weights_of(FOLDER), weights_of(output)
-    assert before.keys() == after.keys()
-    assert any(not before[name].equal(after[name]) for name in before)
-    assert json.loads((output / PUBLISHED_FILE).read_text()) == {"name": "stand-in", "revision": None, "commit": None}
 
 
 def test_without_steps_a_model_by_name_is_kept_as_it_is(published: Path, tmp_path: Path) -> None:
@@ -202,16 +149,6 @@ def test_a_model_that_is_not_whole_is_refused_in_one_line(
         make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=steps))
     assert str(published) in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_damaged_weights_are_refused(published: Path, tmp_path: Path) -> None:
-    file = published / "model.safetensors"
-    file.write_bytes(file.read_bytes()[:500])
-    write_dataset(tmp_path, ROWS, [])
-    with pytest.raises(
-        InputError, match=r"no model can be read from .*; give a hub name or the folder of a whole model"
-    ):
-        make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
 
 
 def test_weights_that_lack_some_are_refused(published: Path, tmp_path: Path) -> None:

@@ -8,11 +8,6 @@ import pytest
 from safetensors.torch import load_file
 
 from schemas.config.policy import PolicyConfig, WarmStartConfig
-from schemas.config.train import TrainConfig
-from tasks.policy.load import load_policy, load_tokenizer
-from tasks.policy.published import PUBLISHED_FILE
-from tasks.train.backend.trainable import load_trainable
-from tasks.train.resume.adapter_files import adapter_weights
 from tasks.train.sft import warm_start
 from tests.tasks.train.small_training import tiny_policy
 from tests.tasks.train.small_warm_start import GENERAL, ROWS, make_base, weights_of, write_dataset
@@ -34,7 +29,7 @@ def _taught(published: Path, folder: Path, **settings: Any) -> Path:
     )
 
 
-def test_what_is_learnt_beside_nf4_is_merged_into_the_published_weights_in_their_type(tmp_path: Path) -> None:
+def test_an_adapter_learnt_beside_nf4_is_merged_into_the_published_weights(tmp_path: Path) -> None:
     """Merged into the quantized ones, every weight would be one of NF4's sixteen; in float32, twice as large."""
     import torch
 
@@ -57,33 +52,8 @@ def test_what_is_learnt_beside_nf4_is_merged_into_the_published_weights_in_their
         assert after[name].equal((weights.float() + change).to(torch.bfloat16)), name
 
 
-def test_what_is_kept_as_an_adapter_answers_as_what_is_merged_and_training_starts_from_it(
-    published: Path, tmp_path: Path
-) -> None:
-    """The published weights stay as they are; without the adapter the base would have forgotten what it was taught."""
-    import torch
-
-    merged = _taught(published, tmp_path / "merged", steps=4)
-    output = _taught(published, tmp_path / "kept", steps=4, result="adapter")
-    before, after = weights_of(published), weights_of(output)
-    assert all(before[name].equal(after[name]) for name in before)
-    ids = torch.tensor([[5, 9, 17, 30]])
-    logits = {
-        name: load_policy(folder, None, four_bit=False)(input_ids=ids).logits
-        for name, folder in (("published", published), ("merged", merged), ("kept", output))
-    }
-    assert torch.allclose(logits["kept"], logits["merged"], atol=1e-4)
-    assert not torch.allclose(logits["kept"], logits["published"], atol=1e-2)
-    recipe = TrainConfig.model_validate({"load_in_4bit": False, "lora": TAUGHT["lora"]})
-    trainable = load_trainable(output, recipe, seed=1, max_prompt_tokens=64, work=tmp_path)
-    assert trainable.lora is None
-    assert torch.allclose(trainable.model.eval()(input_ids=ids).logits, logits["kept"], atol=1e-5)
-    kept = load_file(output / "adapter" / "adapter_model.safetensors")
-    assert all(weights.equal(kept[name]) for name, weights in adapter_weights(trainable.model).items())
-
-
 @pytest.mark.parametrize("changed", [{"accumulation": 4}, {"gradient_checkpointing": True}], ids=str)
-def test_what_spares_memory_teaches_the_same(changed: dict[str, Any], published: Path, tmp_path: Path) -> None:
+def test_settings_that_spare_memory_teach_the_same(changed: dict[str, Any], published: Path, tmp_path: Path) -> None:
     import torch
 
     plain, sparing = _taught(published, tmp_path / "plain"), _taught(published, tmp_path / "sparing", **changed)
@@ -94,39 +64,3 @@ def test_what_spares_memory_teaches_the_same(changed: dict[str, Any], published:
         for folder in (plain, sparing)
     ]
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
-
-
-def test_a_base_is_taught_in_the_template_that_it_is_given(published: Path, tmp_path: Path) -> None:
-    """And ends its turns by it for whoever serves it: its generation configuration says so too."""
-    (published / "chat_template.jinja").unlink()
-    file = published / "tokenizer_config.json"
-    ends_documents = json.loads(file.read_text(encoding="utf-8")) | {"eos_token": "<|endoftext|>"}
-    file.write_text(json.dumps(ends_documents), encoding="utf-8")
-    generation = published / "generation_config.json"
-    generation.write_text(json.dumps({"eos_token_id": 0}), encoding="utf-8")
-    (tmp_path / "run").mkdir()
-    write_dataset(tmp_path / "run", ROWS, [])
-    policy = PolicyConfig(name=str(published), chat_template="chatml")
-    output = make_base(tmp_path / "run", policy, WarmStartConfig.model_validate(TAUGHT))
-    tokenizer = load_tokenizer(output)
-    assert tokenizer.eos_token == "<|im_end|>"
-    assert json.loads((output / "generation_config.json").read_text())["eos_token_id"] == tokenizer.eos_token_id
-    assert json.loads((output / PUBLISHED_FILE).read_text()) == {
-        "name": str(published),
-        "revision": None,
-        "commit": None,
-    }
-
-
-def test_a_base_learns_further_as_a_model_by_name_does(published: Path, tmp_path: Path) -> None:
-    """The rung `sft`: the stand-in too is tuned on right answers, by an adapter that is merged."""
-    by_name = _taught(published, tmp_path / "by-name")
-    folder = tmp_path / "base"
-    folder.mkdir()
-    write_dataset(folder, ROWS, GENERAL)
-    stand_in = PolicyConfig(stand_in=True)
-    output = make_base(folder, stand_in, WarmStartConfig.model_validate(TAUGHT), base=published)
-
-    tuned = weights_of(output)
-    assert all(tuned[name].equal(weights) for name, weights in weights_of(by_name).items())
-    assert any(not tuned[name].equal(weights) for name, weights in weights_of(published).items())

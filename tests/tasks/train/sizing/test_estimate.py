@@ -7,19 +7,10 @@ import pytest
 
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
-from schemas.config.profiles import PROFILES_FOLDER, load_config
+from schemas.config.profiles import load_config
 from schemas.config.workers import WorkersConfig
 from schemas.errors import InputError
-from tasks.train.grpo.recipe import completion_limit
-from tasks.train.sizing.estimate import (
-    LOADING,
-    StageCost,
-    estimate_training,
-    expected_prompts,
-    sampling_seconds,
-    training_seconds,
-    update_seconds,
-)
+from tasks.train.sizing.estimate import StageCost, estimate_training, expected_prompts, sampling_seconds
 from tasks.train.sizing.shape import KNOWN_SHAPES, DecoderShape
 
 SMALL, MIDDLE, LARGE = (KNOWN_SHAPES[f"Polygl0t/Tucano2-qwen-{size}-Instruct"] for size in ("0.5B", "1.5B", "3.7B"))
@@ -66,35 +57,6 @@ def test_each_stage_has_the_price_of_its_machine() -> None:
     assert estimate.seconds == pytest.approx(sum(stage.seconds or 0 for stage in stages))
     assert estimate.on_demand == pytest.approx(sum(stage.cost_usd or 0 for stage in stages))
     assert {stage.machine for stage in stages} == {"cpu", "gpu"}
-
-
-def test_each_card_of_a_divided_training_is_paid() -> None:
-    alone = {"price_per_hour": 0.5, "processes": 1}
-    one, two = (training_of(config_of(**alone | {"processes": cards}), {"push": 99}) for cards in (1, 2))
-    assert one.seconds is not None
-    assert two.seconds is not None
-    assert two.seconds < one.seconds
-    assert two.cost_usd == pytest.approx(2 * two.seconds / 3600 * 0.5)
-
-
-def test_without_prices_an_hour_costs_what_the_recipe_says() -> None:
-    training = training_of(config_of(price_per_hour=0.5), {"push": 99})
-    assert training.seconds is not None
-    assert training.cost_usd == training.spot_usd == pytest.approx(training.seconds / 3600 * 0.5)
-
-
-def test_one_and_a_half_epochs_are_not_too_many() -> None:
-    assert not estimate_training(config_of(max_steps=1_110), {"push": 1_480}).too_many_epochs
-
-
-def test_what_is_sampled_follows_the_recipe() -> None:
-    curriculum = [{"until_step": 4, "max_completion_tokens": 16}, {"until_step": 6, "max_completion_tokens": 32}]
-    recipe = {"max_steps": 10, "max_completion_tokens": 64, "curriculum": curriculum}
-    assert estimate_training(config_of(**recipe), {"push": 99}).tokens == 32 * (4 * 16 + 2 * 32 + 4 * 64)
-    twice = estimate_training(config_of(max_steps=10, iterations=2), {"push": 99})
-    assert (twice.completions, twice.steps_per_epoch) == (32 * 5, 99)
-    dynamic = estimate_training(config_of(max_steps=10, dynamic_sampling={"extra_groups": 3}), {"push": 99})
-    assert dynamic.completions == 10 * (2 + 3) * 16
 
 
 def test_seeds_and_tasks_of_their_own_are_trainings_each() -> None:
@@ -144,45 +106,11 @@ def test_a_model_of_unknown_shape_has_no_time_and_no_memory(tmp_path: Path) -> N
         assert estimate.steps_per_epoch == 49.5
 
 
-@pytest.mark.parametrize("profile", sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml")))
-def test_every_profile_can_be_estimated(profile: str) -> None:
-    config = load_config(profile)
-    estimate = estimate_training(config, expected_prompts(config))
-    assert estimate.seconds is not None
-    assert estimate.seconds > 0
-
-
-@pytest.mark.parametrize("steps", [(0, 128), (99, 128), (100, 256), (199, 256), (200, 512)])
-def test_the_curriculum_begins_with_shorter_answers(steps: tuple[int, int]) -> None:
-    stages = [{"until_step": 100, "max_completion_tokens": 128}, {"until_step": 200, "max_completion_tokens": 256}]
-    recipe = config_of(curriculum=stages).train
-    assert completion_limit(steps[0], recipe) == steps[1]
-
-
 @pytest.mark.parametrize(("sequences", "published"), [(1, 168), (8, 1_312), (16, 2_277), (32, 3_773)])
 def test_vllm_is_as_fast_as_in_the_published_sweep(sequences: int, published: float) -> None:
     """Prompts of 256 tokens and answers of 128; tokens of answers a second."""
     seconds = sampling_seconds(QWEN, "vllm", sequences, 128, prompt_tokens=256)
     assert sequences * 128 / seconds == pytest.approx(published, rel=0.16)
-
-
-def test_a_larger_model_takes_longer_and_vllm_takes_least() -> None:
-    samplers: tuple[Any, ...] = ("vllm", "unsloth", "transformers")
-    for sampler in samplers:
-        small, middle, large = (sampling_seconds(shape, sampler, 32, 512) for shape in (SMALL, MIDDLE, LARGE))
-        assert small <= middle < large
-    seconds = [sampling_seconds(SMALL, sampler, 32, 512) for sampler in samplers]
-    assert seconds[0] < seconds[1]
-    assert seconds[2] == 2 * seconds[1]
-
-
-def test_an_update_takes_its_operations() -> None:
-    """2 prompts x 16 completions of 150 + 100 tokens; four operations a weight, six with checkpointing."""
-    plain = update_seconds(SMALL, config_of().train, 100)
-    assert plain == pytest.approx(32 * 250 * 4 * 490_799_104 / 12.1e12)
-    assert update_seconds(SMALL, config_of(gradient_checkpointing="torch").train, 100) == pytest.approx(1.5 * plain)
-    assert update_seconds(SMALL, config_of(iterations=2).train, 100) == pytest.approx(1.5 * plain)
-    assert update_seconds(SMALL, config_of(processes=2).train, 100) == pytest.approx(plain / 2)
 
 
 def times(profile: str, *overrides: str) -> dict[str, StageCost]:
@@ -203,50 +131,8 @@ def test_a_retraining_on_a_card_has_every_stage_that_costs() -> None:
     assert all(stage.seconds for stage in stages.values())
 
 
-def test_a_laptop_has_no_start_up_and_no_gpu() -> None:
-    stages = times("local")
-    assert {stage.machine for stage in stages.values()} == {"cpu"}
-    assert "start-up of the GPU's machine" not in stages
-    # Five steps of sixteen answers, each as long as one of the rung `sft` took.
-    assert stages["base"].seconds == pytest.approx(5 * 16 * 60.7 / 1280)
-
-
-def test_a_rung_costs_an_answer_to_each_prompt() -> None:
-    assert times("l4", 'evaluate.rungs=["base-guided"]')["rungs: 35 answers"].seconds
-    assert not any(name.startswith("rungs") for name in times("l4", "evaluate.rungs=[]"))
-
-
-def test_general_instructions_are_counted_where_they_are_asked() -> None:
-    assert not any(name.startswith("general") for name in times("l4", "evaluate.general=off"))
-    asked = times("local", "evaluate.general=report")["general instructions: 360 answers"].seconds
-    assert asked == pytest.approx(360 * 6.9 / 240)
-    assert not any(name.startswith("general") for name in times("local"))
-
-
 def test_stages_that_a_run_leaves_out_are_left_out() -> None:
     stages = times("l4", "audit.require_human=false")
     assert "audit sampling" not in stages
     assert "base: SFT" not in stages
     assert "merge" not in times("l4", "train.adapter_per_task=true", 'train.task_weights.applies_to="nothing"')
-
-
-def test_audit_sampling_answers_every_prompt_of_the_sheet() -> None:
-    """Two tasks of 40 scores, two a prompt: 40 prompts, of 8 completions each and 64 at once, make five batches."""
-    config = load_config("l4", ("evaluate.batch_size=64",))
-    assert config.audit.prompts_per_task == 20
-    sampled = times("l4", "evaluate.batch_size=64")["audit sampling"].seconds
-    batch = sampling_seconds(SMALL, "transformers", 64, config.train.max_completion_tokens)
-    assert sampled == pytest.approx(LOADING + 5 * batch)
-
-
-def test_fewer_steps_and_shorter_answers_take_less() -> None:
-    def seconds(*overrides: str) -> float:
-        found = training_seconds(load_config("l4", overrides), SMALL)
-        assert found is not None
-        return found
-
-    assert seconds("train.max_steps=750") == pytest.approx(seconds() / 2, rel=0.02)
-    assert seconds("train.max_completion_tokens=256") < seconds()
-    curriculum = "train.curriculum=[{until_step=1500, max_completion_tokens=256}]"
-    assert seconds(curriculum, "train.evaluate_every=1500") < seconds("train.evaluate_every=1500")
-    assert training_seconds(load_config("l4-next", ('train.algorithm="dpo"',)), SMALL) is None

@@ -7,7 +7,7 @@ import pytest
 
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
-from tasks.train.sizing.shape import KNOWN_SHAPES, DecoderShape, read_shape
+from tasks.train.sizing.shape import KNOWN_SHAPES, read_shape
 from tests.tasks.train.real_model import real_model
 
 
@@ -38,27 +38,6 @@ def test_weights_and_adapter_are_those_of_a_real_model(kind: str, tied: bool, tm
 )
 def test_the_products_models_have_the_weights_that_are_published(name: str, parameters: int) -> None:
     assert KNOWN_SHAPES[f"Polygl0t/{name}"].parameters == parameters
-
-
-def test_the_stand_ins_shape_is_that_of_its_model() -> None:
-    from tasks.policy.published import read_weights
-
-    policy = PolicyConfig(stand_in=True)
-    shape = read_shape(policy)
-    assert shape is not None
-    assert shape.parameters == read_weights(policy).num_parameters()
-
-
-def test_a_fetched_models_own_shape_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from huggingface_hub import constants
-
-    cache = tmp_path / "models--shop--model"
-    (cache / "refs").mkdir(parents=True)
-    (cache / "refs" / "main").write_text("abc")
-    real_model("qwen3", 2).config.save_pretrained(cache / "snapshots" / "abc")
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    shape = read_shape(PolicyConfig(name="shop/model"))
-    assert shape == DecoderShape("qwen3", 2, 32, 4, 2, 16, 48, 64, tied=True)
 
 
 @pytest.mark.parametrize("name", ["/models/absent", "./absent", "one/too/many", "no hub name"])

@@ -60,12 +60,6 @@ def test_a_loss_or_gradient_that_is_no_number_waits_for_no_patience(metric: str,
     assert alarms.stopped_by is not None
 
 
-def test_what_a_step_does_not_measure_neither_counts_nor_ends_an_episode() -> None:
-    """The second optimizer step on the same completions samples none, and TRL logs None for a mean of nothing."""
-    steps: list[dict[str, Any]] = [{"zero_variance": 1.0}, {"zero_variance": None}, {"zero_variance": 1.0}]
-    assert _walk(Alarms(AlarmsSection(patience=2)), steps) == [(3, "zero_variance")]
-
-
 def test_a_clip_ratio_of_0_says_nothing_where_each_completion_is_used_once() -> None:
     """The ratio is then 1 whatever the policy does: entropy alone tells."""
     low = {"entropy": 0.001, "clip_ratio/region_mean": 0.0}
@@ -149,13 +143,6 @@ def test_only_a_named_alarm_stops_and_the_refusal_tells_why_what_is_kept_and_wha
         )
 
 
-def test_the_refusal_says_where_no_checkpoint_was_saved() -> None:
-    alarms = Alarms(AlarmsSection(patience=1, stop_on=("zero_variance",)))
-    _walk(alarms, [{"zero_variance": 1.0}])
-    with pytest.raises(GateRefused, match="stopped the training, and no checkpoint was saved: in 100%"):
-        alarms.require_none_stopped(None)
-
-
 def test_a_recipe_without_the_alarm_resumes_from_the_checkpoint(tmp_path: Path) -> None:
     alarms = Alarms(AlarmsSection(patience=1, stop_on=("ceiling",)))
     _walk(alarms, [{"completions/clipped_ratio": 1.0}])
@@ -165,16 +152,6 @@ def test_a_recipe_without_the_alarm_resumes_from_the_checkpoint(tmp_path: Path) 
     after.require_none_stopped(1)
     # The episode goes on, and is not reported again.
     assert _walk(after, [{"completions/clipped_ratio": 1.0}], first=2) == []
-
-
-def test_other_limits_count_an_episode_from_its_start(tmp_path: Path) -> None:
-    cut = {"completions/clipped_ratio": 1.0}
-    alarms = Alarms(AlarmsSection(patience=1))
-    _walk(alarms, [cut])
-    write_state(tmp_path, "alarms", alarms.state_dict())
-    after = Alarms(AlarmsSection(patience=2))
-    after.load_state_dict(read_state(tmp_path, "alarms"))
-    assert _walk(after, [cut, cut], first=2) == [(3, "ceiling")]
 
 
 METRICS = st.fixed_dictionaries(
@@ -222,10 +199,3 @@ def test_alarms_of_steps_and_of_validations_are_raised_again_where_they_were() -
         (3, "zero_variance"),
         (4, "reward_hacking"),
     ]
-
-
-def test_a_summary_of_several_trainings_has_none_of_its_own() -> None:
-    assert (
-        past_alarms({"validation": [past_validation(0, 0.5, 0.75), past_validation(4, 0.75, 0.5)]}, PAST_LIMITS, 1)
-        == []
-    )

@@ -3,7 +3,6 @@
 import io
 import json
 import math
-import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -59,31 +58,6 @@ def test_every_step_reports_all_that_somebody_watches(whole: KeptTraining) -> No
         # Every task has a weight, also one that the step has no prompt of.
         assert {"task_share/push", "task_share/sentiment"} <= values.keys()
     assert whole.reported("progress")[-1][:2] == [4, 4]
-
-
-def test_metrics_are_numbers_under_names_that_mlflow_takes(whole: KeptTraining) -> None:
-    for _, values in whole.reported("metrics"):
-        assert all(math.isfinite(value) for value in values.values())
-        assert all(re.fullmatch(r"[\w./\- :]+", name) for name in values)
-        # Components of tasks that the step has no prompt of have no mean.
-        assert not any(name.startswith("rewards/churn.") for name in values)
-
-
-def test_a_kl_penalty_is_reported_where_there_is_one(tmp_path: Path) -> None:
-    training = KeptTraining(tmp_path, beta=0.1, max_steps=1)
-    training.train()
-    assert "kl" in training.reported("metrics")[0][1]
-
-
-def test_a_second_step_on_the_same_completions_is_reported_too(tmp_path: Path) -> None:
-    """It samples nothing and so has no reward, and it is the only one in which anything can be clipped."""
-    training = KeptTraining(tmp_path, iterations=2, max_steps=2)
-    training.train()
-    first, second = (values for _, values in training.reported("metrics"))
-    assert "reward" in first
-    assert "reward" not in second
-    assert {"entropy", "clip_ratio/region_mean", "grad_norm"} <= second.keys()
-    assert training.reported("progress")[1][2].startswith("loss ")
 
 
 def test_the_cost_is_that_of_all_steps_so_far_also_of_those_before_a_resume() -> None:

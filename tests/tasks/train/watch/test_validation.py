@@ -24,7 +24,7 @@ from tasks.train.watch import validation
 from tasks.train.watch.alarms import Validation
 from tasks.train.watch.validation import CHOSEN_FILE, Selection, validate
 from tests.tasks.curate.prompt_rows import prompt_row
-from tests.tasks.train.small_training import prompt_rows, tiny_policy
+from tests.tasks.train.small_training import prompt_rows
 
 NO_DATABASES = Databases(())
 
@@ -93,18 +93,15 @@ def test_the_best_step_is_kept_not_the_last(tmp_path: Path) -> None:
     assert _step_of_the_best(selection, tmp_path) == 4
 
 
-def test_step_0_is_in_the_curve_and_never_chosen(tmp_path: Path) -> None:
-    selection = _selection({0: 0.9, 2: 0.1})
-    _train(selection, range(1, 3), 2)
-    assert [validation.step for validation in selection.history] == [0, 2]
-    assert _step_of_the_best(selection, tmp_path) == 2
-
-
 def test_training_stops_when_patience_runs_out(tmp_path: Path) -> None:
     selection = _selection({0: 0.1, 2: 0.6, 4: 0.5, 6: 0.6, 8: 0.9})
     assert _train(selection, range(1, 9), 8) == 6
     assert selection.exhausted
     assert _step_of_the_best(selection, tmp_path) == 2
+    # A better step gives all of the patience back.
+    better = _selection({0: 0.1, 2: 0.3, 4: 0.2, 6: 0.5, 8: 0.4})
+    assert _train(better, range(1, 9), 8) == 8
+    assert not better.exhausted
 
 
 def test_weights_that_are_no_numbers_are_not_validated(tmp_path: Path) -> None:
@@ -116,12 +113,6 @@ def test_weights_that_are_no_numbers_are_not_validated(tmp_path: Path) -> None:
     assert [each.step for each in selection.history] == [0]
     with pytest.raises(ValueError, match="no step was validated"):
         selection.write_best(tmp_path, {})
-
-
-def test_the_last_step_is_evaluated_wherever_it_falls(tmp_path: Path) -> None:
-    selection = _selection({0: 0.1, 2: 0.2, 3: 0.4})
-    _train(selection, range(1, 4), 3)
-    assert _step_of_the_best(selection, tmp_path) == 3
 
 
 @pytest.mark.parametrize("cut", range(9))
@@ -142,17 +133,6 @@ def test_resumed_equals_uninterrupted(cut: int, tmp_path: Path) -> None:
     assert after.history == whole.history
     assert after.best == whole.best
     assert _written(after, tmp_path / "after") == _written(whole, tmp_path / "whole")
-
-
-def test_a_state_that_was_taken_does_not_change_with_what_comes_later(tmp_path: Path) -> None:
-    selection = _selection({0: 0.1, 2: 0.4, 4: 0.5})
-    _train(selection, range(1, 4), 4)
-    state = selection.state_dict()
-    _train(selection, range(4, 5), 4)
-    taken = _selection({})
-    taken.load_state_dict(state)
-    assert [validation.step for validation in taken.history] == [0, 2]
-    assert _step_of_the_best(taken, tmp_path) == 2
 
 
 def test_the_best_adapter_has_the_step_and_the_scores_that_it_was_chosen_by(tmp_path: Path) -> None:
@@ -217,15 +197,6 @@ def test_reward_and_ground_truth_are_of_each_task_and_the_tasks_count_the_same(m
     assert model.training
 
 
-def test_a_query_is_validated_on_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    query = "SELECT COUNT(*) FROM orders WHERE order_status = 'delivered'"
-    row = prompt_row("sql_qa", "Quantos pedidos foram entregues?", {"sql": query})
-    _answering(monkeypatch, lambda _: query)
-    databases = Databases.from_store(read_store(AUDIT_FOLDER / "store"))
-    found = _validate(torch.nn.Linear(1, 1), [row], databases=databases)
-    assert found.mean_reward == found.ground_truth["sql_qa"]["execution_accuracy"] == 1.0
-
-
 def test_validation_answers_are_guided_as_the_rollouts_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the checkpoint would be chosen for a policy that nobody trained."""
     query = prompt_row("sql_qa", "Quantos pedidos?", {"sql": "SELECT COUNT(*) FROM orders"})
@@ -238,21 +209,4 @@ def test_validation_answers_are_guided_as_the_rollouts_are(monkeypatch: pytest.M
         _validate(torch.nn.Linear(1, 1), rows, guided=guided, databases=databases)
         grammars[guided] = asked["grammars"]
     push, sentiment, sql = (registry.grammar_of(row.task, row.prompt, "all") for row in rows)
-    assert grammars == {
-        "none": ["", "", ""],
-        "forms": [push, sentiment, ""],
-        "all": [push, sentiment, sql],
-    }
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_a_real_policy_is_validated_without_a_trace(training: bool) -> None:
-    model, tokenizer = tiny_policy()
-    model.train(training)
-    before = torch.random.get_rng_state()
-    rows = prompt_rows(each=3)
-    first, again = _validate(model, rows, tokenizer), _validate(model, rows, tokenizer)
-    assert first == again
-    assert list(first.by_task) == ["push", "sentiment"]
-    assert torch.equal(torch.random.get_rng_state(), before)
-    assert model.training is training
+    assert grammars == {"none": ["", "", ""], "forms": [push, sentiment, ""], "all": [push, sentiment, sql]}

@@ -1,1 +1,0 @@
-"""Checkpoints on an unreliable storage service."""

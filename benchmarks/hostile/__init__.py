@@ -1,1 +1,0 @@
-"""Hostile requests to the gateway: what they are answered, and what they leave behind."""

@@ -1,0 +1,254 @@
+"""Simulated days of a served model, whose true mean reward is known.
+
+Rewards are in [0, 1] on a grid of .05, tied and skewed: a latent normal value clipped at 0 and 1, and one answer in
+twenty scores 0. The mix of tasks changes each day. The baseline is drawn from the same rewards.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from schemas.config.monitor import MonitorConfig
+from schemas.tasks import TASK_NAMES, TaskName
+from tasks.monitor.drift import MEASURES_BESIDE, SHARE_OF_REWARD, Compared, Measure, find_drift
+from tasks.monitor.measures import LEAST
+from tasks.monitor.series import Baseline, Numbers, RewardCounts, standard_error
+from tasks.monitor.trials import find_trials
+
+MEANS: Final[dict[TaskName, float]] = {
+    "extraction": 0.722,
+    "sql_qa": 0.521,
+    "insights": 0.601,
+    "push": 0.439,
+    "sentiment": 0.850,
+    "churn": 0.650,
+}
+"""Mean reward by task: the V4.2 report's of its tuned model, and two more."""
+DAYS: Final = 30
+GRID: Final = np.arange(21) / 20
+TOLERANCE: Final = MonitorConfig().tolerance
+OFTEN: Final = 30 / MonitorConfig().days_between_false_alarms
+"""Evidence that is an alarm where one in 30 days is promised: ten years have too few to be counted."""
+_LATENT_SPREAD: Final = 0.45
+_ZEROS: Final = 0.05
+_MIX: Final = 6.0
+"""Concentration of the Dirichlet distribution of a day's mix: mostly shares of .04 to .36."""
+_FIRST_DAY: Final = date(2026, 1, 1)
+_YES_OR_NO: Final = np.array([0.0, 1.0])
+_ANSWERED: Final = (1.0, 0.995, 0.98, 0.9, 0.7, 0.3)
+"""True shares of the six tasks: near 1, an evaluation that saw no refusal knows least."""
+_VALID: Final = (0.999, 0.99, 0.97, 0.95, 0.85, 0.5)
+_VARIED: Final = (0.99, 0.95, 0.8, 0.7, 0.6, 0.5)
+_WITH_REFERENCE: Final = 0.1
+"""Share of the answers with a reference in the log."""
+_NO_REWARDS: Final = RewardCounts(("push",), (_FIRST_DAY,), _YES_OR_NO, np.array([[[0.0, 1.0]]]))
+"""One good answer of a task without an evaluation: no alarm is of the reward."""
+_SAME_AS_CHAMPION: Final = 0.7
+"""Share of the requests at which a shadow's answer is worth the champion's; the others are drawn again."""
+
+
+@cache
+def shares(task: TaskName, offset: float) -> Numbers:
+    """Return the probabilities of the rewards of the grid, of a task whose mean is moved by an offset."""
+    edges = np.concatenate([[-np.inf], (GRID[:-1] + GRID[1:]) / 2, [np.inf]])
+
+    def at(latent: float) -> Numbers:
+        found = (1 - _ZEROS) * np.diff(ndtr((edges - latent) / _LATENT_SPREAD))
+        found[0] += _ZEROS
+        return np.asarray(found)
+
+    wanted = float(np.clip(MEANS[task] + offset, 0.02, 0.93))
+    return at(brentq(lambda latent: float(at(latent) @ GRID) - wanted, -6.0, 6.0))
+
+
+def _baseline(task: str, drawn: Numbers, kept: float = 1.0) -> Baseline:
+    error = standard_error(np.array(len(drawn)), drawn.sum(), (drawn**2).sum())
+    return Baseline(task, kept * float(drawn.mean()), kept * float(error), len(drawn), len(drawn))
+
+
+def _dates(days: int) -> tuple[date, ...]:
+    return tuple(_FIRST_DAY + timedelta(day) for day in range(days))
+
+
+@dataclass(frozen=True)
+class Month:
+    """A champion's month."""
+
+    prompts: int
+    """Prompts per task in its evaluation."""
+    requests: int = 1000
+    """Mean number of a day."""
+    wander: float = 0.0
+    """Standard deviation of a day's true mean, for each task independently."""
+    drop: float = 0.0
+    """Fall of every task's mean."""
+    drop_day: int = 0
+    """The first day of the fall, from 0."""
+    days: int = DAYS
+
+    def alarm(self, stream: Sequence[int]) -> int | None:
+        """Draw such a month; return the first day, from 0, on which there is an alarm, of drift or of the floor."""
+        baselines, rewards = self._drawn(stream)
+        drift = find_drift(rewards, baselines, MonitorConfig())
+        alarms = [each.alarm for each in drift.series if each.alarm] + [each.day for each in drift.floor]
+        return min((rewards.days.index(day) for day in alarms), default=None)
+
+    def daily_alarm(self, stream: Sequence[int]) -> int | None:
+        """Draw such days; run daily over the configured window, as the deployment does, until a run has an alarm."""
+        config = MonitorConfig()
+        baselines, drawn = self._drawn(stream)
+        window = min(config.days, self.days)
+        # Earlier runs see part of the first run's days: no day's evidence is from later days.
+        for last in range(window - 1, self.days):
+            seen = slice(last + 1 - window, last + 1)
+            rewards = RewardCounts(drawn.tasks, drawn.days[seen], drawn.rewards, drawn.counts[:, seen])
+            if find_drift(rewards, baselines, config).found:
+                return last
+        return None
+
+    def _drawn(self, stream: Sequence[int]) -> tuple[dict[str, Baseline], RewardCounts]:
+        rng = np.random.default_rng(stream)
+        baselines: dict[str, Baseline] = {
+            task: _baseline(task, rng.choice(GRID, self.prompts, p=shares(task, 0.0))) for task in TASK_NAMES
+        }
+        counts = np.stack([self._day(day, rng) for day in range(self.days)], axis=1)
+        return baselines, RewardCounts(TASK_NAMES, _dates(self.days), GRID, counts)
+
+    def _day(self, day: int, rng: np.random.Generator) -> Numbers:
+        sizes = rng.multinomial(rng.poisson(self.requests), rng.dirichlet(np.full(len(TASK_NAMES), _MIX)))
+        offsets = rng.normal(size=len(TASK_NAMES)) * self.wander - (self.drop if day >= self.drop_day else 0.0)
+        rewards = [
+            rng.multinomial(size, shares(task, round(float(offset), 2)))
+            for task, size, offset in zip(TASK_NAMES, sizes, offsets, strict=True)
+        ]
+        return np.array(rewards, dtype=float)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Days without drift of all measures beside the reward, each at the border of what must raise no alarm."""
+
+    prompts: int
+    """Prompts a task in the evaluation."""
+    requests: int = 170
+    """Answers to a task in a day, on average."""
+    days: int = MonitorConfig().days
+
+    def highest(self, stream: Sequence[int]) -> dict[Measure, float]:
+        """Draw such days; return each measure's highest evidence after any of them: an alarm from 1 on."""
+        drawn = dict(self._drawn(np.random.default_rng(stream)))
+        found = dict.fromkeys(drawn, 0.0)
+        for series in find_drift(_NO_REWARDS, {}, MonitorConfig(), beside=drawn).series:
+            found[series.measure] = max(found[series.measure], *series.evidence)
+        return found
+
+    def _drawn(self, rng: np.random.Generator) -> Iterator[tuple[Measure, Compared]]:
+        rewards = [shares(task, 0.0) for task in TASK_NAMES]
+        yield "answered", self._compared(rng, _YES_OR_NO, _yes(_ANSWERED), 1.0)
+        yield "valid", self._compared(rng, _YES_OR_NO, _yes(_VALID), 1.0)
+        # Of two answers one pair; a shop's answers have the least variety that counts as kept.
+        yield "varied", self._compared(rng, _YES_OR_NO, _yes(_VARIED), 0.5, LEAST)
+        yield "reference", self._compared(rng, GRID, rewards, _WITH_REFERENCE)
+        # People correct every answer that is not perfect, so that counting the others as right changes nothing.
+        yield "correction", self._compared(rng, GRID, rewards, 1.0)
+
+    def _compared(
+        self, rng: np.random.Generator, values: Numbers, chances: Sequence[Numbers], part: float, kept: float = 1.0
+    ) -> Compared:
+        prompts = self.prompts if kept == 1.0 else self.prompts // 2
+        baselines: dict[str, Baseline] = {
+            task: _baseline(task, rng.choice(values, prompts, p=chance), kept)
+            for task, chance in zip(TASK_NAMES, chances, strict=True)
+        }
+        if kept < 1.0:
+            chances = _yes([kept * chance[1] for chance in chances])
+        counts = np.stack(
+            [rng.multinomial(1 + rng.poisson(self.requests * part, self.days), chance) for chance in chances]
+        ).astype(float)
+        return Compared(RewardCounts(TASK_NAMES, _dates(self.days), values, counts), baselines)
+
+
+def _yes(shares_of_one: Sequence[float]) -> list[Numbers]:
+    return [np.array([1 - share, share]) for share in shares_of_one]
+
+
+def bound(evidence: float) -> float:
+    """Return the promised chance, at most, that a measure's evidence reaches this much within the window."""
+    config = MonitorConfig()
+    days_of_measure = config.days_between_false_alarms * evidence * len(MEASURES_BESIDE) / (1 - SHARE_OF_REWARD)
+    return config.days / (2 * days_of_measure)
+
+
+@dataclass(frozen=True)
+class Canary:
+    """Thirty days of a challenger beside the champion, whose true difference is known."""
+
+    share: float | None
+    """Share of the requests that it answers; None for the shadow of all."""
+    loss: float
+    """True loss of mean reward."""
+    requests: int = 1000
+    """Mean number of a day."""
+
+    def findings(self, stream: Sequence[int]) -> tuple[bool, bool]:
+        """Draw such a trial; return whether any of its daily looks showed it worse in a task or over all, or no worse.
+
+        Every finding stays once it was shown, so that the last day shows all.
+        """
+        found = find_trials(self._drawn(np.random.default_rng(stream)), TOLERANCE)
+        series = found[0].series if found else ()
+        is_worse = any(each.high < -TOLERANCE for each in series)
+        return is_worse, bool(series) and series[0].low > -TOLERANCE
+
+    def _drawn(self, rng: np.random.Generator) -> pl.DataFrame:
+        sizes = rng.poisson(self.requests, DAYS)
+        mixes = rng.dirichlet(np.full(len(TASK_NAMES), _MIX), DAYS)
+        task = np.concatenate(
+            [rng.choice(len(TASK_NAMES), size, p=mix) for size, mix in zip(sizes, mixes, strict=True)]
+        )
+        day = np.repeat(np.arange(DAYS), sizes)
+        second = np.concatenate([np.sort(rng.integers(0, 86_400, size)) for size in sizes])
+        reward, count, first = self._rewards(task, rng, 0.0), len(task), np.datetime64(_FIRST_DAY)
+        shared = pl.DataFrame(
+            {
+                "day": (first + day).astype("datetime64[D]"),
+                "time": (first + day).astype("datetime64[us]") + second * np.timedelta64(1, "s"),
+                "task": pl.Series(TASK_NAMES).gather(task),
+            }
+        ).with_columns(pl.col("time").dt.replace_time_zone("UTC"))
+        if self.share is not None:
+            is_own = rng.random(count) < self.share
+            own = self._rewards(task, rng, self.loss)
+            return _table(shared, is_own, "challenger", np.where(is_own, own, reward), None)
+        drawn = self._rewards(task, rng, self.loss / (1 - _SAME_AS_CHAMPION))
+        unseen = np.where(rng.random(count) < _SAME_AS_CHAMPION, reward, drawn)
+        champions = _table(shared, np.zeros(count, bool), "shadow", reward, None)
+        shadows = _table(shared, np.ones(count, bool), "shadow", unseen, np.arange(count))
+        return pl.concat([champions, shadows.with_columns(pl.col("answer") + count)])
+
+    def _rewards(self, task: np.ndarray[Any, Any], rng: np.random.Generator, loss: float) -> Numbers:
+        reward = np.zeros(len(task))
+        for number, name in enumerate(TASK_NAMES):
+            here = task == number
+            reward[here] = rng.choice(GRID, int(here.sum()), p=shares(name, -loss))
+        return reward
+
+
+def _table(
+    shared: pl.DataFrame, is_own: np.ndarray[Any, Any], role: str, reward: Numbers, of: np.ndarray[Any, Any] | None
+) -> pl.DataFrame:
+    own = pl.Series(is_own)
+    return shared.with_columns(
+        pl.Series("reward", reward),
+        answer=pl.int_range(len(reward), dtype=pl.Int64, eager=True),
+        challenger=pl.when(own).then(pl.lit("shop/4")),
+        role=pl.when(own).then(pl.lit(role)).otherwise(pl.lit("champion")),
+        shadow_of=pl.lit(None, pl.Int64) if of is None else pl.Series(of, dtype=pl.Int64),
+    )

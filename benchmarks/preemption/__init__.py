@@ -1,1 +1,0 @@
-"""Preemption at any moment without loss."""

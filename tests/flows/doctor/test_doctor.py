@@ -1,0 +1,376 @@
+"""`tucano doctor`: each fault of a machine or a profile is one line with its remedy, and nothing is left behind."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from importlib.metadata import version
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from filelock import FileLock
+from huggingface_hub import constants
+
+from flows.doctor import machine, run
+from flows.doctor.finding import Finding, refused
+from flows.doctor.machine import check_disk, check_gpu, check_libraries, check_state, check_trainer, gpu_packages
+from flows.doctor.run import examine, require_ready
+from flows.doctor.services import (
+    check_artifacts,
+    check_endpoints,
+    check_files,
+    check_mirror,
+    check_mlflow,
+    check_model,
+    check_prefect,
+)
+from flows.runtime.session import LOCK_FILE
+from schemas.config.config import Config
+from schemas.config.profiles import load_config
+from schemas.errors import InputError
+from schemas.store.store import FILE_NAMES
+from tasks.lineage.store.artifacts import ArtifactStore
+from tests.answering_server import answering
+from tests.flows.command import in_this_process
+from tests.storage_server import storage_server
+
+NOBODY = "http://127.0.0.1:9"
+"""The port of the discard service: nothing listens."""
+SECRET = "segredo"
+Configured = Callable[..., Config]
+
+
+@pytest.fixture(autouse=True)
+def _no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "PREFECT_API_KEY", "MLFLOW_TRACKING_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Configured:
+    return lambda *overrides: load_config("local", [f"state.root={tmp_path / 'state'}", *overrides])
+
+
+@pytest.fixture
+def l4(tmp_path: Path) -> Configured:
+    return lambda *overrides: load_config("l4", [f"state.root={tmp_path / 'state'}", *overrides])
+
+
+def verdicts(findings: list[Finding]) -> dict[str, str]:
+    assert all(finding.remedy for finding in findings if finding.verdict != "ok")
+    assert SECRET not in str(findings)
+    return {finding.check: finding.verdict for finding in findings}
+
+
+def only(findings: list[Finding]) -> Finding:
+    (finding,) = findings
+    verdicts(findings)
+    return finding
+
+
+def test_the_laptop_profile_can_run_here_and_nothing_is_made(local: Configured, tmp_path: Path) -> None:
+    findings = examine(local())
+    assert [finding for finding in findings if finding.verdict == "fault"] == []
+    assert {finding.check for finding in findings} >= {*run.CHECKS}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_neither_torch_nor_prefect_nor_mlflow_is_imported(tmp_path: Path) -> None:
+    heavy = "{'torch', 'prefect', 'mlflow', 'transformers', 'polars'}"
+    code = (
+        "import sys; from flows.doctor.run import examine; from schemas.config.profiles import load_config; "
+        f"examine(load_config('local', ['state.root={tmp_path / 'state'}'])); print({heavy} & set(sys.modules))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "last"),
+    [
+        ([], 0, "all is well"),
+        ([Finding("a", "warning", "odd", "mend it")], 0, "1 warning: a run can begin"),
+        ([Finding("a", "fault", "gone", "mend it")], 2, "1 fault, 0 warnings: a run would fail"),
+    ],
+)
+def test_only_a_fault_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, fault: list[Finding], code: int, last: str, local: Configured
+) -> None:
+    checks = {"a": lambda _: fault, "b": lambda _: [Finding("b", "ok", "fine", unused=True)]}
+    monkeypatch.setattr(run, "CHECKS", checks)
+    ended = in_this_process("doctor")
+    assert (ended.returncode, ended.stdout.splitlines()[-1]) == (code, last)
+    document = json.loads(in_this_process("doctor", "--json").stdout)
+    assert document["ready"] is (code == 0)
+    assert document["findings"][-1] == {"check": "b", "verdict": "ok", "found": "fine", "remedy": "", "unused": True}
+
+
+def test_one_check_that_fails_or_hangs_hides_no_other(local: Configured, monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+
+    def slips(_: Config) -> list[Finding]:
+        raise ZeroDivisionError("by nought")
+
+    def refuses(_: Config) -> list[Finding]:
+        raise InputError("the place is shut; open it")
+
+    def hangs(_: Config) -> list[Finding]:
+        released.wait()
+        return []
+
+    checks = {"a": slips, "b": refuses, "c": lambda _: [Finding("c", "ok", "fine")], "d": hangs}
+    monkeypatch.setattr(run, "CHECKS", checks)
+    monkeypatch.setattr(run, "SECONDS_FOR_ALL", 1.0)
+    found = {finding.check: finding for finding in examine(local())}
+    released.set()
+    assert found["a"].verdict == "fault"
+    assert "ZeroDivisionError: by nought" in found["a"].found
+    assert found["b"] == Finding("b", "fault", "the place is shut", "open it")
+    assert found["c"].verdict == "ok"
+    assert found["d"].found == "no answer within 1 s"
+    assert refused("a", "it broke") == Finding("a", "fault", "it broke", "")
+
+
+def install_nvidia_smi(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    program = folder / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+
+REMOTE = ("workers.training=training/train", "state.artifacts=gs://shop/a", "state.mirror=gs://shop/m")
+SERVED = (*REMOTE, "state.mlflow=http://mlflow:5000")
+
+
+def test_a_gpu_is_a_fault_only_where_the_training_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: Configured, l4: Configured
+) -> None:
+    two = ("train.backend=transformers", "train.processes=2")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match=r"profile l4 cannot run here: GPU: there is none.*; train on a machine with"):
+        require_ready(l4(), "l4")
+    assert list(tmp_path.iterdir()) == []
+    require_ready(local(), "local")
+    assert only(check_gpu(local("policy.stand_in=false", "policy.name=shop/m"))).verdict == "warning"
+    install_nvidia_smi(tmp_path, monkeypatch, "echo 'NVIDIA L4, 23034 MiB, 580.82.07'")
+    assert only(check_gpu(local())).found == "NVIDIA L4, 23034 MiB, 580.82.07"
+    assert only(check_gpu(l4(*two))).remedy == "set train.processes=1, or train where there are as many GPUs"
+    assert only(check_gpu(l4(*two, *SERVED))).verdict == "ok"
+    install_nvidia_smi(tmp_path, monkeypatch, "echo 'Driver/library version mismatch'; exit 18")
+    assert only(check_gpu(local())).verdict == "warning"
+    assert "Driver/library version mismatch" in only(check_gpu(l4())).found
+
+
+def test_disk_is_compared_with_what_the_model_takes(
+    monkeypatch: pytest.MonkeyPatch, local: Configured, l4: Configured, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=20e9))
+    assert only(check_disk(l4())).verdict == only(check_disk(local())).verdict == "ok"
+    larger = only(check_disk(load_config("l4-3.7b", [f"state.root={tmp_path}"])))
+    assert (larger.verdict, "takes some 38" in larger.found) == ("warning", True)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1e6))
+    assert only(check_disk(local())).verdict == "fault"
+
+
+def test_a_state_folder_in_use_half_forgotten_or_closed_is_reported(local: Configured, tmp_path: Path) -> None:
+    root = local().state.root
+    root.mkdir()
+    assert only(check_state(local())).verdict == "ok"
+    assert list(root.iterdir()) == []
+    with FileLock(root / LOCK_FILE):
+        assert only(check_state(local())).remedy == "wait for its end, or use --set state.root=FOLDER"
+    journal = root / "forgetting" / "subject.json"
+    journal.parent.mkdir()
+    journal.write_text("{", encoding="utf-8")
+    assert "tucano forget ID --apply" in only(check_state(local())).remedy
+    (tmp_path / "file").touch()
+    assert only(check_state(local(f"state.root={tmp_path / 'file' / 'state'}"))).verdict == "fault"
+
+
+def test_libraries_are_compared_with_requirements_and_pins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: Configured, l4: Configured
+) -> None:
+    assert only(check_libraries(local())).verdict != "fault"
+    assert [finding.check for finding in check_libraries(l4(*SERVED))] == ["libraries"]
+    monkeypatch.setattr(machine, "LAPTOP", tmp_path / "laptop.txt")
+    (tmp_path / "laptop.txt").write_text("# pinned\nrich==0.1\nnever-heard-of==1.0\n", encoding="utf-8")
+    differing = only(check_libraries(local()))
+    assert (differing.verdict, "pinned ==0.1" in differing.found) == ("warning", True)
+    assert "never-heard-of" not in differing.found
+    needed = {"dependencies": ["never-heard-of>=1", "rich>=99", "x>1; python_version<'3'"]}
+    monkeypatch.setattr(machine, "_project", lambda: {"project": needed})
+    unmet = only(check_libraries(local()))
+    assert unmet.verdict == "fault"
+    assert unmet.found.startswith("never-heard-of is not installed, needed >=1; rich is ")
+    assert len(unmet.found.split("; ")) == 2
+    assert only(gpu_packages(l4(), {"torch": "2.13.0+cpu", "unsloth": "1"})).check == "GPU libraries"
+    assert gpu_packages(l4(), {"torch": "2.13.0+cu128", "unsloth": "1"}) == []
+
+
+def test_the_trainers_environment_is_asked_by_its_own_python(tmp_path: Path, l4: Configured) -> None:
+    lacking = check_trainer(l4(f"train.interpreter={sys.executable}"))
+    assert [finding.verdict for finding in lacking] == ["fault", "fault"]
+    assert "unsloth is not installed" in lacking[0].found
+    assert only(check_trainer(l4())).verdict == "ok"
+    assert only(check_trainer(l4(*SERVED, "train.interpreter=/nowhere/python"))).verdict == "ok"
+    (tmp_path / "python").write_text("#!/bin/sh\necho hello\n", encoding="utf-8")
+    (tmp_path / "python").chmod(0o755)
+    for name in ("none", "python"):
+        assert "does not run as a Python" in only(check_trainer(l4(f"train.interpreter={tmp_path / name}"))).found
+
+
+def test_a_run_hands_its_training_only_to_a_server_that_is_there(
+    local: Configured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    handing = local("workers.training=training/train", f"state.artifacts={tmp_path}")
+    assert verdicts(check_prefect(local())) == {"Prefect": "ok"}
+    assert "PREFECT_API_URL is not set" in only(check_prefect(handing)).found
+    for address in (f"http://ana:{SECRET}@127.0.0.1:9/api", "http://", "nonsense"):
+        monkeypatch.setenv("PREFECT_API_URL", address)
+        assert only(check_prefect(local())).verdict == "fault"
+    for status in (401, 404, 500):
+        with answering({"/api/health": (200, "true"), "/api/admin/version": (status, "{}")}) as server:
+            monkeypatch.setenv("PREFECT_API_URL", f"{server.url}/api")
+            with pytest.raises(InputError, match=f"the Prefect server at {server.url}/api"):
+                check_prefect(local())
+
+
+@pytest.mark.integration
+def test_a_real_servers_version_and_deployments_are_checked(
+    local: Configured, prefect_server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", prefect_server)
+    assert only(check_prefect(local())).found == f"{version('prefect')} at {prefect_server}"
+    monkeypatch.setattr("flows.doctor.services.version", lambda _: "99.0.1")
+    handing = local("workers.training=training/gone", f"state.artifacts={tmp_path}")
+    found = verdicts(check_prefect(handing))
+    assert (found["Prefect"], found["training"]) == ("warning", "fault")
+
+
+def test_mlflows_server_and_store_are_read_and_not_made(
+    local: Configured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert verdicts(check_mlflow(local())) == {"MLflow": "ok"}
+    assert list(tmp_path.iterdir()) == []
+    file = tmp_path / "state" / "mlflow" / "mlflow.db"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"no database" * 100)
+    with pytest.raises(InputError, match="damaged"):
+        check_mlflow(local())
+    monkeypatch.setattr("flows.doctor.services.open_client", lambda _: None)
+    for answer, verdict in (((200, version("mlflow")), "ok"), ((200, "2.9.0"), "warning"), ((401, "who?"), "ok")):
+        with answering({"/version": answer}) as server:
+            assert only(check_mlflow(local(f"state.mlflow={server.url}"))).verdict == verdict
+
+
+@pytest.mark.integration
+def test_buckets_are_tried_and_left_empty(monkeypatch: pytest.MonkeyPatch, local: Configured, tmp_path: Path) -> None:
+    with storage_server() as service:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", service.url)
+        assert only(check_mirror(local(f"state.mirror=gs://{service.bucket}/m"))).verdict == "ok"
+        assert only(check_artifacts(local(f"state.artifacts=gs://{service.bucket}/a"))).verdict == "ok"
+        assert service.keys() == []
+        service.refusal = HTTPStatus.FORBIDDEN
+        finding = check_mirror(local(f"state.mirror=gs://{service.bucket}"))[0]
+        assert (finding.check, finding.verdict) == ("mirror: create", "fault")
+        assert "the role Storage Object User" in finding.remedy
+    assert only(check_artifacts(local())).unused
+    (tmp_path / "file").touch()
+    assert only(check_artifacts(local(f"state.artifacts={tmp_path / 'file' / 'a'}"))).verdict == "fault"
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache of the model hub, whose address answers nothing."""
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", NOBODY)
+    yield tmp_path / "hub"
+
+
+def test_the_model_is_looked_for_in_its_folder_the_cache_and_the_hub(
+    hub: Path, monkeypatch: pytest.MonkeyPatch, local: Configured, l4: Configured, tmp_path: Path
+) -> None:
+    assert only(check_model(local())).verdict == "ok"
+    folder = tmp_path / "model"
+    folder.mkdir()
+    lacking = only(check_model(l4(f"policy.name={folder}")))
+    assert lacking.found.endswith("lacks config.json, tokenizer_config.json, model.safetensors")
+    for name in ("config.json", "tokenizer_config.json", "model.safetensors.index.json"):
+        (folder / name).touch()
+    assert only(check_model(l4(f"policy.name={folder}"))).verdict == "ok"
+    shop = l4("policy.name=shop/model")
+    assert "does not answer" in only(check_model(shop)).found
+    with answering({"/shop/model/resolve/main/config.json": (200, "{}")}) as server:
+        monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        assert only(check_model(shop)).verdict == "ok"
+        assert only(check_model(l4("policy.name=shop/other"))).verdict == "fault"
+    snapshot = hub / "models--shop--model" / "snapshots" / "1"
+    snapshot.mkdir(parents=True)
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs" / "main").write_text("1", encoding="utf-8")
+    (snapshot / "model.safetensors").touch()
+    assert only(check_model(shop)).found == "shop/model, downloaded already"
+    assert only(check_model(l4("policy.name=./not/a/folder"))).verdict == "fault"
+
+
+def test_an_earlier_base_of_the_same_model_replaces_the_hub(
+    hub: Path, monkeypatch: pytest.MonkeyPatch, l4: Configured, tmp_path: Path
+) -> None:
+    for check in ("check_gpu", "check_gpu_packages"):
+        monkeypatch.setattr(machine, check, lambda _: [])
+    with pytest.raises(InputError, match=r"model: .* does not answer"):
+        require_ready(l4(), "l4")
+    store = ArtifactStore(tmp_path / "state" / "artifacts")
+    with store.draft() as draft:
+        (draft / "config.json").write_text("{}", encoding="utf-8")
+        store.commit(
+            draft, kind="base", stage="base", code_version="c", config_digest="d", inputs={},
+            config=l4().model_dump(mode="json"),
+        )  # fmt: skip
+    require_ready(l4(), "l4")
+    with pytest.raises(InputError, match="does not answer"):
+        require_ready(l4("policy.name=shop/other"), "l4")
+
+
+def test_files_that_are_not_there_are_named_with_their_setting(tmp_path: Path, local: Configured) -> None:
+    assert only(check_files(local())).verdict == "ok"
+    gone = local("synthesize.source=olist", f"synthesize.olist_dir={tmp_path / 'olist'}", f"monitor.logs={tmp_path}/l")
+    assert {finding.found: finding.verdict for finding in check_files(gone)} == {
+        f"synthesize.olist_dir {tmp_path}/olist is not there": "fault",
+        f"monitor.logs {tmp_path}/l is not there": "warning",
+    }
+    (tmp_path / "olist").mkdir()
+    (tmp_path / "l").touch()
+    with pytest.raises(InputError, match=r"lacks olist_orders_dataset.csv.*tucano doctor --profile local$"):
+        require_ready(gone, "local")
+    for name in FILE_NAMES.values():
+        (tmp_path / "olist" / name).write_text("header\n", encoding="utf-8")
+    assert only(check_files(gone)).verdict == "ok"
+
+
+@pytest.mark.parametrize(("status", "said"), [(200, "ok"), (404, "ok"), (401, "fault"), (403, "fault"), (503, "fault")])
+def test_an_endpoint_is_asked_with_its_key(
+    monkeypatch: pytest.MonkeyPatch, status: int, said: str, local: Configured
+) -> None:
+    with answering({"/v1/models": (status, json.dumps({"data": []}))}) as server:
+        fields = f'name = "large", url = "{server.url}/v1", model = "m", key_variable = "RIVAL"'
+        rival = local(f"evaluate.rivals=[{{ {fields} }}]")
+        monkeypatch.delenv("RIVAL", raising=False)
+        unset = only(check_endpoints(rival))
+        assert (unset.check, unset.remedy) == ("evaluate.rivals.large", "export RIVAL=KEY")
+        assert server.asked == {}
+        monkeypatch.setenv("RIVAL", SECRET)
+        assert only(check_endpoints(rival)).verdict == said
+    assert server.asked["/v1/models"]["authorization"] == f"Bearer {SECRET}"
+
+
+def test_an_optional_paraphraser_that_is_missing_is_a_warning(local: Configured) -> None:
+    paraphraser = (f"synthesize.paraphrase.url={NOBODY}/v1", "synthesize.paraphrase.model=m")
+    assert only(check_endpoints(local(*paraphraser))).verdict == "fault"
+    assert only(check_endpoints(local(*paraphraser, "synthesize.paraphrase.mandatory=false"))).verdict == "warning"
+    assert only(check_endpoints(local(f"evaluate.judge.url={NOBODY}/v1", "evaluate.judge.model=m"))).verdict == "fault"
+    assert only(check_endpoints(local())).unused

@@ -1,0 +1,241 @@
+"""A dry step measures what a step does, and the training after it is the one that there would have been."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tasks.policy.generate import as_messages
+from tasks.train.preflight.step import dry_run_step, unchanged
+from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer, tiny_policy
+
+pytestmark = pytest.mark.slow
+
+CLOCKS = ("seconds", "step_time", "per_second", "runtime")
+EVERYTHING: dict[str, Any] = {
+    "entropy": {"coefficient": 0.001, "adaptive": True, "target": 5.0},
+    "dynamic_sampling": {"extra_groups": 2},
+    "max_completion_tokens": 24,
+    "task_weights": {"applies_to": "sampler"},
+    "accumulation": 2,
+    "iterations": 2,
+    "guided": "forms",
+}
+
+
+LONG = replace(prompt_rows()[0], prompt="Pedido 1: livro. " * 9)
+
+
+def _trained(folder: Path, dry_run: bool, **recipe: Any) -> dict[str, Any]:
+    seen: list[Any] = []
+    trainer = small_trainer(
+        folder,
+        on_rollouts=lambda step, rollouts, advantages: seen.append(
+            (step, rollouts.completion_ids, None if advantages is None else advantages.tolist())
+        ),
+        **recipe,
+    )
+    random.seed(1)
+    np.random.seed(1)
+    torch.manual_seed(1)
+    if dry_run:
+        dry_run_step(trainer, 1e-2)
+        dry_run_step(trainer, 1.0, LONG)
+    trainer.train()
+    log = [
+        {name: value for name, value in entry.items() if not any(clock in name for clock in CLOCKS)}
+        for entry in trainer.state.log_history
+    ]
+    return {
+        "weights": {name: value.tolist() for name, value in adapter_weights(trainer).items()},
+        "log": log,
+        "sampler": trainer.state_dict(),
+        "entropy": getattr(trainer, "entropy_coef", None),
+        "seen": seen,
+        "random": (random.random(), np.random.random(), torch.rand(1).item()),
+    }
+
+
+@pytest.mark.parametrize("recipe", [EVERYTHING], ids=["everything"])
+def test_a_training_after_a_dry_step_is_the_training_without_one(tmp_path: Path, recipe: dict[str, Any]) -> None:
+    """Weights, metrics, prompts, rollouts, the entropy's controller and three random states, bit for bit."""
+    plain = _trained(tmp_path / "plain", dry_run=False, **recipe)
+    after = _trained(tmp_path / "after", dry_run=True, **recipe)
+    assert plain["seen"], "the comparison is worth nothing where nothing was seen"
+    for part, value in plain.items():
+        assert after[part] == value, part
+
+
+def test_the_block_may_fail_and_still_leaves_no_trace(tmp_path: Path) -> None:
+    trainer = small_trainer(tmp_path)
+    before, state = torch.get_rng_state(), trainer.state_dict()
+    with pytest.raises(ZeroDivisionError), unchanged(trainer):
+        trainer._sampler._source.draw(3)
+        trainer._step = 7
+        torch.rand(5)
+        raise ZeroDivisionError
+    assert torch.equal(torch.get_rng_state(), before)
+    assert trainer.state_dict() == state
+    assert trainer._step == 0
+
+
+def test_a_step_moves_the_adapter_alone(tmp_path: Path) -> None:
+    """At first A has no gradient, for B is zero: of a fresh adapter, exactly the Bs move."""
+    trainer = small_trainer(tmp_path)
+    found = dry_run_step(trainer, 1e-2)
+    adapter = adapter_weights(trainer)
+    assert found.moved == {name for name in adapter if "lora_B" in name}
+    assert np.isfinite(found.gradient_norm)
+    assert found.gradient_norm > 0
+    assert found.peak_bytes is None or found.peak_bytes > 0
+
+
+def test_gradients_that_are_no_numbers_are_reported_and_weights_put_back(tmp_path: Path) -> None:
+    trainer = small_trainer(tmp_path)
+    name, parameter = next((n, p) for n, p in trainer.model.named_parameters() if "lora_B" in n)
+    parameter.register_hook(lambda gradient: gradient * float("nan"))
+    found = dry_run_step(trainer, 1e-2)
+    assert not np.isfinite(found.gradient_norm)
+    assert name in found.moved
+    assert torch.equal(parameter, torch.zeros_like(parameter))
+
+
+def test_a_batch_without_any_spread_of_rewards_still_shows_what_a_step_moves(tmp_path: Path) -> None:
+    trainer = small_trainer(tmp_path)
+    real = trainer._rewards.components
+    trainer._rewards.components = lambda scored: [[0.0 * value for value in row] for row in real(scored)]
+    found = dry_run_step(trainer, 1e-2)
+    assert found.gradient_norm > 0
+    assert found.moved
+    assert "_advantages" not in vars(trainer)
+
+
+def test_the_longest_step_is_taken_where_a_grammar_would_have_ended_every_answer(tmp_path: Path) -> None:
+    """Guided, no token would be left to sample: the end is all that may follow, and a least length forbids it."""
+    rows = prompt_rows("sentiment")
+    trainer = small_trainer(tmp_path, rows, guided="forms", max_completion_tokens=64)
+    found = dry_run_step(trainer, 1e-2, rows[0])
+    assert np.isfinite(found.gradient_norm)
+    assert found.moved
+    assert trainer.rollout_generator.guided
+
+
+def _read(trainer: Any) -> tuple[list[tuple[int, int]], Any]:
+    """Collect the shapes of what the model learns from, and return the handle that ends it."""
+    shapes: list[tuple[int, int]] = []
+
+    def note(_module: Any, inputs: Any, _output: Any) -> None:
+        if torch.is_grad_enabled():
+            shapes.append(tuple(inputs[0].shape))
+
+    return shapes, trainer.model.get_input_embeddings().register_forward_hook(note)
+
+
+@pytest.mark.parametrize("recipe", [{}, EVERYTHING], ids=["plain", "everything"])
+def test_the_largest_step_has_the_longest_prompt_and_full_completions_that_are_learned_from(
+    tmp_path: Path, recipe: dict[str, Any]
+) -> None:
+    """Also where truncated completions are masked."""
+    trainer = small_trainer(tmp_path, **recipe, mask_truncated=True)
+    tokenizer = trainer.processing_class
+    prompt = tokenizer.apply_chat_template(as_messages(LONG.system, LONG.prompt), add_generation_prompt=True)
+    at_once, passes = trainer.args.per_device_train_batch_size, trainer.args.gradient_accumulation_steps
+    shapes, handle = _read(trainer)
+    found = dry_run_step(trainer, 1e-2, LONG)
+    handle.remove()
+    # Packed, each group has a prompt of its own, though all are the same.
+    groups = at_once // trainer.num_generations
+    width = groups * (len(prompt["input_ids"]) - 1) + at_once * trainer.max_completion_length
+    assert shapes == [(1, width)] * passes
+    assert found.gradient_norm > 0
+    assert "sample" not in vars(trainer.rollout_generator)
+    assert trainer.generation_config.min_new_tokens is None
+
+
+def test_probabilities_that_vllm_tells_are_as_long_as_the_completions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """vLLM ends where it ends; TRL refuses tokens and probabilities of other lengths."""
+    from tasks.train.preflight import step
+
+    trainer = small_trainer(tmp_path)
+    generator = trainer.rollout_generator
+    real = generator.sample
+    monkeypatch.setattr(trainer, "use_vllm", True)
+
+    def sample(_: Any, prompts: Any) -> Any:
+        trainer.use_vllm = False
+        rollouts = real(prompts)
+        short = [ids[:3] for ids in rollouts.completion_ids]
+        return replace(rollouts, completion_ids=short, log_probabilities=[[-1.0] * len(ids) for ids in short])
+
+    monkeypatch.setattr(type(generator), "sample", sample)
+    with unchanged(trainer), step._at_full_length(trainer, LONG):
+        rollouts = generator.sample(prompt_rows()[:2])
+    assert {len(ids) for ids in rollouts.completion_ids} == {16}
+    assert {tuple(of_tokens) for of_tokens in rollouts.log_probabilities} == {(-1.0,) * 3 + (0.0,) * 13}
+    assert {ids[-1] for ids in rollouts.completion_ids} == {trainer.eos_token_ids[0]}
+    assert [row.prompt for row in rollouts.group_rows] == [LONG.prompt] * 2
+
+
+def test_a_step_of_dpo_is_run_dry_too(tmp_path: Path) -> None:
+    from datasets import Dataset
+    from peft import LoraConfig
+    from trl import DPOConfig
+
+    from tasks.train.dpo.trainer import PreferenceTrainer
+
+    model, tokenizer = tiny_policy()
+    pair = {
+        "prompt": as_messages("Responda.", "Pedido 1: livro."),
+        "chosen": [{"role": "assistant", "content": "frete grátis"}],
+        "rejected": [{"role": "assistant", "content": "nada"}],
+    }
+    longest = pair | {"rejected": [{"role": "assistant", "content": "nada " * 30}]}
+    trainer = PreferenceTrainer(
+        model=model,
+        args=DPOConfig(
+            output_dir=str(tmp_path), use_cpu=True, bf16=False, per_device_train_batch_size=2, report_to="none"
+        ),
+        train_dataset=Dataset.from_list([pair] * 4 + [longest] + [pair] * 4),
+        processing_class=tokenizer,
+        peft_config=LoraConfig(r=2, target_modules="all-linear", task_type="CAUSAL_LM"),
+    )
+    before = {name: value.clone() for name, value in adapter_weights(trainer).items()}
+    metrics = dict(trainer._metrics["train"])
+    found = dry_run_step(trainer, 1e-2)
+    assert np.isfinite(found.gradient_norm)
+    assert found.moved
+    assert all("lora_B" in name for name in found.moved)
+    assert all(torch.equal(value, before[name]) for name, value in adapter_weights(trainer).items())
+    assert dict(trainer._metrics["train"]) == metrics
+    shapes, handle = _read(trainer)
+    assert dry_run_step(trainer, 1e-2, LONG).moved == found.moved
+    handle.remove()
+    width = max(len(one["prompt_ids"]) + len(one["rejected_ids"]) for one in trainer.train_dataset)
+    assert shapes == [(4, width)]
+
+
+def test_a_quantized_base_is_seen_not_to_move(tmp_path: Path) -> None:
+    """NF4 keeps weights in a parameter type of its own, packed, which must be compared and left alone."""
+    from peft import get_peft_model
+
+    from tasks.policy.load import load_base
+
+    trainer = small_trainer(tmp_path / "work")
+    model, _ = tiny_policy()
+    model.save_pretrained(tmp_path / "base")
+    config = trainer.model.peft_config["default"]
+    trainer.model = trainer.model_wrapped = get_peft_model(load_base(tmp_path / "base", four_bit=True), config)
+    for parameter in trainer.model.parameters():
+        if parameter.requires_grad:
+            parameter.data = parameter.data.float()
+    packed = [value for value in trainer.model.parameters() if value.dtype == torch.uint8]
+    assert packed
+    found = dry_run_step(trainer, 1e-2)
+    assert found.moved
+    assert all("lora_B" in name for name in found.moved)
