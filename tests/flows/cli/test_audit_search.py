@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.flows.command import Ended, in_this_process
-from tests.tasks.audit.alterations.bugs import FURTHER
+from tests.tasks.audit.alterations.bugs import HOLE
 
 
 def attack(*arguments: str | Path) -> Ended:
@@ -21,8 +21,7 @@ def attack(*arguments: str | Path) -> Ended:
 
 def test_finds_are_printed_written_and_the_same_again(tmp_path: Path) -> None:
     arguments = ("--task", "sentiment", "--evaluations", "2000", "--json", "--out", tmp_path)
-    hole = next(bug for bug in FURTHER if bug.name == "sentiment: neighbours are right")
-    with hole.planted():
+    with HOLE.planted():
         ended, again = (attack(*arguments) for _ in range(2))
 
     assert ended.returncode == again.returncode == 0, ended.text

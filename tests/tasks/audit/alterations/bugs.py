@@ -156,6 +156,13 @@ def _draft_is_answer(whole: float) -> float:
     return 1.0
 
 
+HOLE: Final = Bug(
+    "sentiment: neighbours are right",
+    "Neutral counts as right for positive and negative.",
+    ("sentiment",),
+    (edit("sentiment.scorer:_polarity_agreement", ("(1.0, 0.2, 0.0)", "(1.0, 1.0, 0.0)")),),
+)
+"""A bug that the attack finds."""
 HISTORIC: Final = (
     Bug(
         "no decimal comma",
@@ -274,18 +281,3 @@ HISTORIC: Final = (
     ),
 )
 """Bugs of the project's first versions: each cost a training, or was found by people just before one."""
-FURTHER: Final = (
-    Bug(
-        "sentiment: neighbours are right",
-        "Neutral counts as right for positive and negative.",
-        ("sentiment",),
-        (edit("sentiment.scorer:_polarity_agreement", ("(1.0, 0.2, 0.0)", "(1.0, 1.0, 0.0)")),),
-    ),
-    Bug(
-        "clipped at a half",
-        "No completion earns more than a half.",
-        ("sentiment", "insights"),
-        _total(_HELD, "min(max(total, 0.0), 0.5)"),
-    ),
-)
-"""Bugs that the search for exploits must find, or be refused for."""

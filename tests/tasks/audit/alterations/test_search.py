@@ -10,7 +10,7 @@ from schemas.store.store import Store
 from tasks.audit.alterations.run import ALTERATIONS
 from tasks.audit.alterations.search import AttackedReward, Program, completed, search
 from tasks.synthesize.simulated import simulate_store
-from tests.tasks.audit.alterations.bugs import FURTHER, HISTORIC, Bug
+from tests.tasks.audit.alterations.bugs import HISTORIC, HOLE
 
 
 def over(evaluations: int) -> bool:
@@ -22,12 +22,8 @@ def store(orders: int = 400) -> Store:
     return simulate_store(orders, random.Random(8))
 
 
-def of(name: str) -> Bug:
-    return next(bug for bug in (*FURTHER, *HISTORIC) if bug.name == name)
-
-
 def test_a_planted_hole_is_found_and_shown_with_its_text() -> None:
-    with of("sentiment: neighbours are right").planted():
+    with HOLE.planted():
         found = search(AttackedReward("sentiment", "grounded", store()), [], over)
     assert any("no side" in find.mechanism for find in found.finds)
     find = next(find for find in found.finds if "no side" in find.mechanism)
@@ -40,7 +36,7 @@ def test_a_planted_hole_is_found_and_shown_with_its_text() -> None:
 
 def test_equal_seeds_give_equal_finds_and_each_is_called() -> None:
     seen: list[int] = []
-    with of("sentiment: neighbours are right").planted():
+    with HOLE.planted():
         one, two = (
             search(AttackedReward("sentiment", "grounded", store()), [], over, lambda finds: seen.append(len(finds)))
             for _ in range(2)
@@ -51,7 +47,8 @@ def test_equal_seeds_give_equal_finds_and_each_is_called() -> None:
 
 @pytest.mark.slow
 def test_a_query_that_is_right_on_one_store_alone_is_a_find() -> None:
-    with of("sql_qa: likeness for execution").planted():
+    likeness = next(bug for bug in HISTORIC if bug.name == "sql_qa: likeness for execution")
+    with likeness.planted():
         found = search(AttackedReward("sql_qa", "grounded", store(), store(200)), [], over)
     assert found.finds
 
@@ -63,7 +60,8 @@ def test_findings_on_a_table_are_not_paid_for_where_they_are_false() -> None:
 
 def test_a_store_without_right_answers_that_earn_is_refused() -> None:
     sentence = "gives 0 prompts of sentiment with a right answer, and the attack needs 28"
-    with of("clipped at a half").planted(), pytest.raises(InputError, match=sentence):
+    constant = next(bug for bug in HISTORIC if bug.name == "constant")
+    with constant.planted(), pytest.raises(InputError, match=sentence):
         AttackedReward("sentiment", "grounded", store())
 
 
