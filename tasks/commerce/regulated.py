@@ -42,6 +42,15 @@ def law_against(text: str) -> str | None:
     return f"sem push por causa de {found[0]!r}. {found[1].frase}" if found else None
 
 
+def law_against_offering(product: str, offer: str) -> str | None:
+    """Return why a product with an offer gets no push: a law, a product that is no name, or an offer that excludes."""
+    laws = _laws()[0]
+    for name, text in (("produto", product), ("oferta", offer)):
+        if found := _any_of(tuple(laws[name].radicais)).search(_plain(text)):
+            return f"sem push por causa de {found[0]!r}. {laws[name].frase}"
+    return law_against(f"{product} {offer}")
+
+
 def has_bad_sign(name: str) -> bool:
     """Return whether a name has a sign, such as a hand, that none may have."""
     return not set(_laws()[0].sinais).isdisjoint(name)
@@ -54,8 +63,9 @@ def _laws() -> tuple[Any, re.Pattern[str], tuple[tuple[re.Pattern[str], Any], ..
     known = [_plain(each) for name in ("offences", "discrimination") for each in read_lexicon(name)]
     offences = [each.replace(" ", ". ") + "." for each in known if each.count(" ") < 2]
     stems = [[*law.radicais, *offences] if law.recusa else law.radicais for law in laws.leis]
-    return laws, _any_of(laws.exceto), tuple(zip(map(_any_of, stems), laws.leis, strict=True))
+    return laws, _any_of(tuple(laws.exceto)), tuple(zip(map(_any_of, map(tuple, stems)), laws.leis, strict=True))
 
 
+@cache
 def _any_of(stems: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(stems)})".replace(".", r"\b").replace(" ", _BETWEEN))

@@ -79,7 +79,11 @@ def themes() -> Mapping[str, str]:
 def read_profile(prompt: str) -> CustomerProfile | None:
     """Return the profile below a prompt's instruction, None where it has no line that is known; cached."""
     lines = [line.partition(": ") for line in prompt[:MAX_CHARACTERS].splitlines()[1:]]
-    profile = profile_of({name: value for name, _, value in reversed(lines) if value})
+    values: dict[str, set[str]] = {}
+    for name, _, value in lines:
+        values.setdefault(name, set()).update([value] if value else [])
+    # Of two values of one name nobody knows the true one.
+    profile = profile_of({name: next(iter(each)) for name, each in values.items() if len(each) == 1})
     return profile if profile.texts else None
 
 

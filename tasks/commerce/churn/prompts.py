@@ -59,12 +59,17 @@ class ChurnInputs(TaskInputs):
             f"Total gasto: {reais(self.spent)}",
             f"Máximo de parcelas: {self.instalments}",
             f"Dias desde a última compra: {self.silent_days}",
-            f"Última nota: {_rating(self.last_rating, 0 if self.last_rating in range(1, 6) else 1)}",
+            f"Última nota: {_rating(_above_least(self.last_rating), 0 if self.last_rating in range(1, 6) else 1)}",
             f"Nota média: {_rating(self.mean_rating, 1)}",
             f"Entregas com atraso: {self.late}",
             f"Pedidos não entregues: {self.undelivered}",
         ]
         return "\n".join(lines)
+
+
+def _above_least(rating: float | None) -> float | None:
+    """Return a rating as it may be printed: nobody who gave 1,05 gave the lowest, 1."""
+    return rating if rating is None or rating == 1 else max(rating, 1.1)
 
 
 def _rating(rating: float | None, places: int) -> str:

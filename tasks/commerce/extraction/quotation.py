@@ -23,12 +23,14 @@ _NEGATION: Final = "|".join(_DATA["negacoes"])
 _JOINT: Final = rf"(?:{'|'.join(_DATA['ligacoes'])})"
 # Between the words of one clause, so that a mark ends what a negation denies.
 _GAP: Final = r"[^\w.!?;:,]+"
-_BEHIND: Final = re.compile(rf"\b(?:{_NEGATION}|{'|'.join(_DATA['antes'])}){_GAP}(?:(?!{_JOINT}\b)\w+{_GAP}){{0,3}}$")
-"""A review up to words that a negation denies: from the fourth one on, as in `não me entregaram`."""
-_BEFORE: Final = re.compile(rf"^{_GAP}(?:{_NEGATION})\b")
+_BEHIND: Final = re.compile(
+    rf"\b(?:{_NEGATION}|{'|'.join(_DATA['antes'])}){_GAP}(?:e{_GAP})?(?:(?!{_JOINT}\b)\w+{_GAP}){{0,3}}$"
+)
+"""A review up to words that a negation denies: from the fourth one on, as in `não me entregaram`. `não é` is folded."""
+_BEFORE: Final = re.compile(rf"^{_GAP}(?:{_NEGATION}|{'|'.join(_DATA['depois'])})\b")
 _LAST: Final = re.compile(r"\b(?:nao|naum|n|nem|sem)$")
 _GOES_ON: Final = re.compile(rf"^{_GAP}\w")
-_SENSITIVE: Final = re.compile(rf"\b(?:{'|'.join(_DATA['sensiveis'])})".replace(".", r"\b"))
+_SENSITIVE: Final = re.compile(rf"\b(?:{'|'.join(_DATA['sensiveis'])})".replace(".", r"\b").replace(" ", r"\W+"))
 _PRAISE: Final = frozenset(_DATA["elogios"])
 _PLAIN: Final = _PRAISE | {*_DATA["neutras"]}
 _LONGEST_NEGATION: Final = 60
@@ -72,7 +74,7 @@ def fault_of(complaint: str, review: str) -> QuotationFault | None:
 
 
 def is_sensitive(text: str) -> bool:
-    """Return whether a text has a word of health, religion, sexuality, politics or race."""
+    """Return whether a text has a word of health, disability, religion, sexuality, politics, unions, race or origin."""
     return _SENSITIVE.search(fold(text)) is not None
 
 

@@ -137,6 +137,13 @@ def _by_the_stars_alone(readable: Mapping[str, Any], wanted: Mapping[str, Any]) 
     return {"sentiment_score": ONE_STAR_OFF} | ({"sentiment": NEXT_MOOD} if beside and mood != true else {})
 
 
+def contradiction_in(fields: Mapping[str, Any]) -> str | None:
+    """Return the names of two fields that cannot both be right, or a complaint beside no category; None without any."""
+    broken = _contradictions(*map(fields.get, _CONTRADICTING))
+    unsound = (rule for rule in broken if rule.kept == CONTRADICTED or (rule.first == COMPLAINT and fields[COMPLAINT]))
+    return next((f"{rule.first} e {rule.second}" for rule in unsound), None)
+
+
 def kept_of_contradictions(
     readable: Mapping[str, Any], wanted: Mapping[str, Any], rating: int | None
 ) -> tuple[Mapping[str, float], float]:

@@ -3,6 +3,7 @@
 import json
 import random
 from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
@@ -16,7 +17,7 @@ from tasks.commerce.extraction.quotation import (
     is_sensitive,
     review_of,
 )
-from tasks.commerce.extraction.scorer import CATEGORIES, READABLE, REWARD, V42_REWARD
+from tasks.commerce.extraction.scorer import CATEGORIES, READABLE, REWARD, V42_REWARD, contradiction_in
 from tasks.commerce.extraction.truth import metric
 from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, object_schema, one_of, spoil_json
 from tasks.commerce.inputs import ReviewInputs
@@ -78,7 +79,13 @@ def grammar(prompt: str) -> str:
     word.
     """
     printable = "".join(each if each.isprintable() else " " for each in review_of(prompt)[:MAX_READ])
-    parts = (" ".join(words) for singled, words in groupby(printable.split(), is_sensitive) if not singled)
+    said = printable.split()
+    alone = [
+        is_sensitive(word) or (is_sensitive(f"{last} {word}") and not is_sensitive(last))
+        for last, word in zip(["", *said], said, strict=False)
+    ]
+    runs = groupby(zip(alone, said, strict=True), itemgetter(0))
+    parts = (" ".join(word for _, word in run) for singled, run in runs if not singled)
     reviews = [json.dumps(part, ensure_ascii=False)[1:-1] for part in parts if any(map(str.isalnum, part))]
     fields = (f"{_literal(name)} {_value(name)}" for name in CAUSE_FIELDS)
     start = '"{" ' + ' "," '.join(fields) + ' "}"'
@@ -110,7 +117,7 @@ def _is_share(risk: object) -> bool:
 
 
 def serve(completion: str, prompt: str) -> Served:
-    """Return the ten fields, the complaint left out where it is none of the review's words.
+    """Return the ten fields, the complaint left out where it is none of the review's words; unchecked if two clash.
 
     A prompt without the line of a review is one: nobody else would have written it.
     """
@@ -118,10 +125,11 @@ def serve(completion: str, prompt: str) -> Served:
     if served.text is None or not isinstance(served.parsed, dict):
         return served
     fault = fault_of(served.parsed[COMPLAINT], review_of(prompt) or prompt)
-    if fault is None:
-        return served
-    left = served.parsed | {COMPLAINT: ""}
-    return Served(written(left), False, f"{COMPLAINT} omitido: {fault}", left)
+    if fault is not None:
+        left = served.parsed | {COMPLAINT: ""}
+        return Served(written(left), False, f"{COMPLAINT} omitido: {fault}", left)
+    clash = contradiction_in(served.parsed)
+    return served._replace(checked=False, reason=f"campos que se contradizem: {clash}") if clash else served
 
 
 TASK: Final = CommerceTask(

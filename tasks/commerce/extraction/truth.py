@@ -4,6 +4,7 @@ The answer is what `json.loads` makes of the whole completion, or of one code fe
 Unseen: fields that the reference does not know, and which words complain where nobody knows it.
 """
 
+import itertools
 import re
 import tomllib
 import unicodedata
@@ -91,7 +92,8 @@ def is_complaint(found: object, reference: Mapping[str, Any], prompt: str) -> bo
 def _is_praise_or_sensitive(said: Sequence[str]) -> bool:
     praise = any(word in _DATA["elogios"] for word in said)
     praise = praise and all(word in _DATA["elogios"] or word in _DATA["neutras"] for word in said)
-    return praise or any(f"{word}.".startswith(stem) for word in said for stem in _DATA["sensiveis"])
+    spaced = f" {' '.join(said)} "
+    return praise or any(" " + stem.replace(".", " ") in spaced for stem in _DATA["sensiveis"])
 
 
 def _is_unseen(character: str) -> bool:
@@ -110,7 +112,7 @@ def _runs(text: str, heard: str) -> list[range]:
         return found
     for match in re.finditer(rf"(?<!\w)(?={re.escape(core[0])}(?!\w))", heard):
         before, own, behind = (heard[: match.end()], core[0], heard[match.end() + len(core[0]) :])
-        denying = words(fold(re.split(_MARKS, before)[-1]))[-REACH:]
+        denying = words(fold(re.split(_MARKS, before)[-1]))[-REACH - 1 :]
         following = words(fold(re.split(_MARKS, behind)[0]))[:1]
         hanging = LEFT_HANGING.intersection(words(fold(own))[-1:]) if following else ()
         if not hanging and not _is_denied(denying, following):
@@ -121,9 +123,12 @@ def _runs(text: str, heard: str) -> list[range]:
 
 def _is_denied(before: Sequence[str], behind: Sequence[str]) -> bool:
     """Return whether one of the words before is a negation, and none between takes the sentence on; or one follows."""
-    for word in reversed(before):
-        if word in (*_DATA["negacoes"], *_DATA["antes"]):
+    denying = {*_DATA["negacoes"], *_DATA["antes"]}
+    # `é` is folded, and joins nothing behind a negation.
+    is_verb = [word == "e" and last in denying for last, word in itertools.pairwise(("", *before))]
+    for word in [word for word, verb in zip(before, is_verb, strict=True) if not verb][: -REACH - 1 : -1]:
+        if word in denying:
             return True
         if word in _DATA["ligacoes"]:
             break
-    return any(word in _DATA["negacoes"] for word in behind)
+    return any(word in (*_DATA["negacoes"], *_DATA["depois"]) for word in behind)

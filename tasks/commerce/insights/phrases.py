@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from tasks.commerce.text.lexicons import Entry, read_entries
+from tasks.commerce.text.lexicons import Entry, read_data, read_entries
 from tasks.commerce.text.text_form import fold
 
-DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml")
+DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml", "data/evidence/retail.toml")
 OTHER: Final = "outra"
 """The kind of rows that are none of those that are known."""
 _ARTICLES: Final = {"nenhum": ("em", "de", ""), "o": ("no", "do", "o"), "a": ("na", "da", "a")}
@@ -74,13 +74,23 @@ def _states() -> dict[str, str]:
 
 
 def is_sum(kind: str, row: str) -> bool:
-    """Return whether a row sums up others, such as `Total 2018`, and a region beside states."""
+    """Return whether a row is named as one that sums up others, such as `Total 2018`, and a region beside states."""
     return any(re.fullmatch(frames().somas[key], fold(row)) for key in ("todas", kind) if key in frames().somas)
 
 
 def is_rest(row: str) -> bool:
     """Return whether a row is what others leave, or has no name, such as `Demais estados` and `null`."""
     return re.fullmatch(frames().restos, fold(row)) is not None
+
+
+def is_retail(row: str) -> bool:
+    """Return whether a category is one of the ordinary retail's that may be advertised without a person's look."""
+    return fold(row) in _retail()
+
+
+@cache
+def _retail() -> frozenset[str]:
+    return frozenset(map(fold, read_data("evidence/retail.toml")["categorias"]))
 
 
 def month_of(row: str) -> int | None:

@@ -23,7 +23,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from tasks.commerce.insights.phrases import OTHER, figure_columns, is_rest, is_sum, kind_of, month_of, plain_name
+from tasks.commerce.insights.phrases import (
+    OTHER,
+    figure_columns,
+    frames,
+    is_rest,
+    is_retail,
+    is_sum,
+    kind_of,
+    month_of,
+    plain_name,
+)
 from tasks.commerce.regulated import law_on
 
 Cell = tuple[str, str]
@@ -33,6 +43,8 @@ RATIO, MOST_TIMES = 2.0, 99.0
 """Ratios that are told: a larger one is no news, or a slip."""
 SMALL_SAMPLE, DOUBTED = 30, 10
 """Orders below which a row's means and rates may be chance, and at which half of a mean's surprise is believed."""
+LEAST_PARTS: Final = 3
+"""Rows that an unnamed row must be the sum of at least to be no row of its own."""
 MAX_ROWS: Final = 31
 """A row for each state, or for each day of a month."""
 KEPT_TABLES: Final = 256
@@ -80,11 +92,13 @@ class FigureTable:
     """The rows whose orders cannot be read in a table that counts them."""
     period: tuple[str, str] | None
     worst: set[str]
-    """The rows than which no other is worse in a column that is judged."""
+    """The rows than which no other is worse in a column that is judged, or that are bad in one by its floors."""
     unknown: set[str]
     """The rows whose names no list has, such as a state that is none."""
+    doubted: int
+    """How many rows are compared whose name is that of a sum or a mean."""
     regulated: set[str]
-    """The rows of which a law forbids or restricts the promotion."""
+    """The rows of which a law forbids or restricts the promotion, and categories that are no ordinary retail's."""
     facts: dict[Cell, frozenset[str]]
     salience: dict[Cell, float]
     """How surprising each cell with a figure is, in [0, 1)."""
@@ -131,25 +145,43 @@ def read_table(prompt: str) -> FigureTable | None:
         return None
     (head, *titles), *body = block
     kind, known = head.lower(), figure_columns()
-    body = [line for line in body if not is_sum(kind, line[0])]
-    compared = tuple(line[0] for line in body)
-    rows = tuple(row for row in compared if not is_rest(row))
     columns = {title: known[title.lower()] for title in titles if title.lower() in known}
-    names = [[plain_name(row) for row in compared], [title.lower() for title in titles]]
-    if not columns or not rows or len(compared) > MAX_ROWS or head.startswith("Período:"):
+    names = [[plain_name(line[0]) for line in body], [title.lower() for title in titles]]
+    if not columns or len(body) > MAX_ROWS or head.startswith("Período:"):
         return None
-    if any(len(set(each)) < len(each) for each in names) or not all(map(_is_name, rows)):
-        return None
-    if any(cell.lower() in known for _, *cells in body for cell in cells):
+    is_repeated = any(len(set(each)) < len(each) for each in names)
+    if is_repeated or any(cell.lower() in known for _, *cells in body for cell in cells):
         return None
     pairs = ((row, title, cell) for row, *cells in body for title, cell in zip(titles, cells, strict=True))
     texts = {(row, title): cell for row, title, cell in pairs if title in columns}
     figures: dict[Cell, float] = {}
-    decimals = {title: _read_column(title, compared, texts, columns[title].unidade, figures) for title in columns}
+    decimals = {
+        title: _read_column(title, [line[0] for line in body], texts, columns[title].unidade, figures)
+        for title in columns
+    }
+    read = {row for row, _ in figures}
+    if any(line[0] not in read and _is_head(kind, line[0]) for line in body):
+        return None
+    named = {line[0] for line in body if is_sum(kind, line[0])}
+    parts = [line[0] for line in body if line[0] not in named]
+    compared = tuple(
+        line[0] for line in body if line[0] not in named or not _sums(line[0], parts, columns, figures, decimals)
+    )
+    rows = tuple(
+        row
+        for row in parts
+        if not is_rest(row)
+        and not (
+            len(parts) > LEAST_PARTS
+            and _sums(row, [each for each in parts if each != row], columns, figures, decimals) > 1
+        )
+    )
+    if not rows or not all(map(_is_name, rows)):
+        return None
     whole = [title for title in columns if all((row, title) in figures for row in compared)]
     orders = next((title for title, column in columns.items() if column.como == "pedidos"), "")
     uncounted = frozenset(row for row in compared if orders and not figures.get((row, orders)))
-    period = _PERIOD.search(prompt)
+    periods = _PERIOD.findall(prompt)
     table = FigureTable(
         kind,
         rows,
@@ -163,10 +195,11 @@ def read_table(prompt: str) -> FigureTable | None:
         orders,
         frozenset(row for row in compared if figures.get((row, orders), SMALL_SAMPLE) < SMALL_SAMPLE),
         uncounted,
-        (period[1], period[2]) if period else None,
+        periods[0] if len(periods) == 1 else None,
         worst={row for title in columns for row in _worst(title, columns[title].melhor, compared, figures)},
         unknown={row for row in rows if kind_of(kind, row) == OTHER},
-        regulated=set(filter(law_on, rows)),
+        doubted=sum(row in named for row in compared),
+        regulated={row for row in rows if law_on(row) or (kind == "categoria" and not is_retail(row))},
         facts={
             (row, title): frozenset(("valor",))
             for row, title in figures
@@ -174,12 +207,55 @@ def read_table(prompt: str) -> FigureTable | None:
         },
         salience={cell: 0.0 for cell in figures if cell[0] in rows},
     )
+    table.worst.update(row for title in columns for row in rows if _is_bad(table, title, row))
     for title in whole:
         for row in rows:
             if (row, title) in table.facts:
                 table.facts[row, title] = frozenset(_facts(table, title, row))
         table.salience.update(_salience(table, title))
     return table if table.facts else None
+
+
+def _is_head(kind: str, row: str) -> bool:
+    """Return whether a row without a figure begins another table."""
+    return row.lower() == kind or (row.lower() in frames().linhas and row.lower() != OTHER)
+
+
+def _sums(
+    row: str,
+    others: Sequence[str],
+    columns: Mapping[str, Any],
+    figures: Mapping[Cell, float],
+    decimals: Mapping[str, int],
+) -> int:
+    """Return in how many columns a row is the others' sum, as rounded; 0 if in one it is not, or is an end of means.
+
+    A name alone makes no sum: `Total` is a brand too, and `Geral` a category.
+    """
+    found = 0
+    for title, column in columns.items():
+        own, parts = figures.get((row, title)), [figures[each, title] for each in others if (each, title) in figures]
+        if own is None or not parts:
+            continue
+        if not column.soma:
+            if not min(parts) <= own <= max(parts):
+                return 0
+            continue
+        half = 0.0 if column.unidade == "unidades" else 0.5 * 10.0 ** -decimals[title]
+        if len(parts) < len(others) or abs(own - sum(parts)) > half * (len(parts) + 1) + HAIR:
+            return 0
+        found += 1
+    return found
+
+
+def _is_bad(table: FigureTable, title: str, row: str) -> bool:
+    """Return whether a row's judged figure is beyond the median and the floor of its column, or plainly bad."""
+    column, own = table.columns[title], table.figures.get((row, title))
+    if own is None or column.ruim is None:
+        return False
+    if column.melhor == "alto":
+        return own <= column.ruim or (own < column.age_acima and table.gap(row, title) <= -1)
+    return own >= column.ruim or (own > column.age_acima and table.gap(row, title) >= 1)
 
 
 def _is_name(row: str) -> bool:
@@ -224,7 +300,7 @@ def _facts(table: FigureTable, title: str, row: str) -> list[str]:
     own, ordered, true = figures[row], sorted(figures.values()), ["valor"]
     # Beside rows of few orders alone, a rate of many orders would be told without a note.
     noted = not column.media or row in table.few
-    if len(ordered) > 1 and (noted or sum(not table.is_unsure(each) for each in figures) > 1):
+    if len(ordered) - table.doubted > 1 and (noted or sum(not table.is_unsure(each) for each in figures) > 1):
         end = (
             ("maior", "alto")
             if own == ordered[-1] > ordered[-2]
@@ -234,7 +310,8 @@ def _facts(table: FigureTable, title: str, row: str) -> list[str]:
         )
         if end:
             true += end[:1] if column.melhor is None else (end[0], "melhor" if column.melhor == end[1] else "pior")
-        if len(ordered) > 2 and _exceeds(own - middle, middle):
+        # Beside a mean that may be a row of its own, nobody knows which rows have the median.
+        if len(ordered) > 2 and not table.doubted and _exceeds(own - middle, middle):
             true.append("acima" if own > middle else "abaixo")
     if column.vezes and own >= RATIO * ordered[0] and any(table.times(row, other, title) for other in table.rows):
         true.append("razao")

@@ -1,8 +1,8 @@
 """Ground truth of insights in findings, from the reference's cells, by code that no reward shares.
 
-The catalogue of actions is data that both read: it says for which columns and rows an action is; so are the names of
-rows that sum up others. Unseen: whether the
-findings mislead together, and whether an action is wise beside its finding.
+The catalogue of actions is data that both read: it says for which columns and rows an action is. Rows are judged by
+their figures alone, whatever they are named. Unseen: whether a row is what others leave, whether the findings mislead
+together, and whether an action is wise beside its finding.
 """
 
 import re
@@ -10,7 +10,8 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+from operator import le
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -33,6 +34,7 @@ WRITTEN: Final = {
     "frete medio": _MONEY,
 }
 """How a figure of each column is written, by its folded name: of another there is nothing to say."""
+SUMS: Final = ("receita", "pedidos")
 MEANS: Final = ("atrasos", "nota media", "ticket medio", "frete medio")
 """Columns of means and rates, of which few orders say little."""
 GOOD_WHEN_HIGH: Final = {"nota media": True, "atrasos": False, "frete medio": False}
@@ -55,6 +57,21 @@ class Known:
         written = {row: match[1] for row, match in found.items() if match}
         places = Counter(map(_places, written.values()))
         return {row: value_of(text) for row, text in written.items() if _places(text) == places.most_common(1)[0][0]}
+
+    @cached_property
+    def parts(self) -> "Known":
+        """The same without the row whose sums are those of all others; itself where no row has."""
+        rows = dict.fromkeys(row for row, _ in self.texts)
+        total = next((row for row in rows if len(rows) > 1 and self._sums(row)), None)
+        left = {cell: text for cell, text in self.texts.items() if cell[0] != total}
+        return self if total is None else Known(self.kind, left)
+
+    def _sums(self, row: str) -> bool:
+        titles = {column for _, column in self.texts if _meaning(column) in SUMS}
+        columns = [figures for title in titles if row in (figures := self.column(title))]
+        gaps = [abs(2 * figures[row] - sum(figures.values())) for figures in columns]
+        slack = [0.6 * len(figures) for figures in columns]
+        return bool(gaps) and all(map(le, gaps, slack))
 
     def is_counted(self, row: str, orders: float = 0) -> bool:
         """Return whether a row's orders are known, and at least so many; without a column of them, all are."""
@@ -90,10 +107,7 @@ def read_cells(facts: Any) -> Known | None:
     parts = [str(fact).split(" | ") for fact in facts or ()]
     if not parts or any(len(each) != 4 for each in parts):
         return None
-    sums = _data("frames.toml")["somas"]
-    kinds = [sums[key] for key in ("todas", parts[0][0].lower()) if key in sums]
-    cells = [each for each in parts if not any(re.fullmatch(kind, fold(each[1])) for kind in kinds)]
-    return Known(parts[0][0], {(row, column): figure for _, row, column, figure in cells})
+    return Known(parts[0][0], {(row, column): figure for _, row, column, figure in parts})
 
 
 def claims_kept(completion: str, known: Known) -> dict[str, bool]:
@@ -119,11 +133,15 @@ def _has_form(finding: object) -> bool:
 
 
 def is_true(finding: Mapping[str, str], known: Known) -> bool:
-    """Return whether a finding of the right keys says what the store's figures say."""
+    """Return whether a finding of the right keys says what the figures say, with a row that sums them up or without."""
+    return _holds(finding, known) or (known.parts is not known and _holds(finding, known.parts))
+
+
+def _holds(finding: Mapping[str, str], known: Known) -> bool:
     row, column, fact = finding["linha"], finding["coluna"], finding["fato"]
     figures = known.column(column)
     backed = _meaning(column) not in MEANS or _is_backed(row, fact, figures, known)
-    if known.texts.get((row, column)) != finding["valor"] or row not in figures or not backed or _is_rest(finding):
+    if known.texts.get((row, column)) != finding["valor"] or row not in figures or not backed:
         return False
     own = figures.pop(row)
     if fact in ("valor", "subiu", "caiu"):
@@ -137,12 +155,6 @@ def is_true(finding: Mapping[str, str], known: Known) -> bool:
         high = GOOD_WHEN_HIGH.get(_meaning(column))
         return high is not None and _is_end(own, figures, highest=high is (fact == "melhor"))
     return fact in ("maior", "menor") and _is_end(own, figures, highest=fact == "maior")
-
-
-def _is_rest(finding: Mapping[str, str]) -> bool:
-    """Return whether a finding is of what other rows leave, such as `Outros`, or compares with it."""
-    rest = re.compile(_data("frames.toml")["restos"])
-    return any(rest.fullmatch(fold(finding[key])) for key in ("linha", "outra")[: 1 + (finding["fato"] == "razao")])
 
 
 def _is_backed(row: str, fact: str, rows: Iterable[str], known: Known) -> bool:

@@ -1,5 +1,6 @@
-"""Things of a category with their prices, of which a campaign may be: apart from phrases, which a shop may add to."""
+"""What a campaign may be of, and how its names are read: apart from phrases, which a shop may add to."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
@@ -8,8 +9,20 @@ from tasks.commerce.text.lexicons import read_data
 from tasks.commerce.text.portuguese import readable_category
 
 DATA_FILES: Final = ("data/campaigns/things.toml",)
+_QUOTES: Final = str.maketrans("‘’“”", "''\"\"")
+_ENDED: Final = re.compile(r"(?<=[^\W_]|[%)])[.!]$")
 USUAL_PRICE: Final = 100.0
 """Price, in reais, of what `data/campaigns/things.toml` does not have."""
+
+
+def plain_name(text: str) -> str:
+    """Return a name with the quotation marks of a keyboard, where a phone types others."""
+    return text.translate(_QUOTES)
+
+
+def plain_offer(text: str) -> str:
+    """Return an offer with plain quotation marks, and without the one mark that ends it as a sentence."""
+    return _ENDED.sub("", plain_name(text))
 
 
 def things_of(category: str) -> Mapping[str, float]:

@@ -2,14 +2,14 @@
 
 import random
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.inputs import Name, TaskInputs
-from tasks.commerce.push.products import things_of
+from tasks.commerce.push.products import plain_name, plain_offer, things_of
 from tasks.commerce.regulated import law_against
 from tasks.commerce.text.lexicons import read_data, read_wording
 from tasks.commerce.text.portuguese import StateCode
@@ -26,8 +26,10 @@ DATA_FILES: Final = (
 class PushInputs(TaskInputs):
     """Inputs of one push notification."""
 
-    product: Name = Field(description="The product or group of products, such as `fone de ouvido`")
-    offer: Name = Field(description="The offer, such as `20% de desconto`")
+    product: Annotated[Name, AfterValidator(plain_name)] = Field(
+        description="The product or group of products, such as `fone de ouvido`"
+    )
+    offer: Annotated[Name, AfterValidator(plain_offer)] = Field(description="The offer, such as `20% de desconto`")
     segment: Name = Field(description="Whom it is for, such as `clientes que não compram há 60 dias`")
 
     def prompt(self, instruction: str) -> str:

@@ -21,25 +21,36 @@ from typing import Final, NamedTuple
 
 from tasks.commerce.push.phrases import (
     KEPT_CAMPAIGNS,
+    MOST_PERCENT,
     amounts_of,
     content_words,
     read_phrases,
     suiting,
 )
-from tasks.commerce.regulated import has_bad_sign, law_against
+from tasks.commerce.push.products import plain_name, plain_offer
+from tasks.commerce.regulated import has_bad_sign, law_against_offering
 from tasks.commerce.reward import Reference, Score, StepReward
+from tasks.commerce.text.lexicons import read_data
 
 LONGEST: Final = 120
 """Graphemes that a phone shows."""
+_LINES: Final = re.compile(r"^(?:Produto|Oferta): ", re.MULTILINE)
 _CAMPAIGN: Final = re.compile(r"^Produto: (.+)\nOferta: (.+)$", re.MULTILINE)
 _NAME: Final = re.compile(r"[A-Za-zÀ-ÖØ-öø-ſ0-9 $%&'\"()+,./:!?#×–ºª°²³®™☀-➿\U0001F300-\U0001FAFF-]+")
 """What a phone shows as the shop wrote it: Latin letters, digits, marks without markup, and emoji."""
 _NOT_OF_A_NAME: Final = re.compile(
-    r"//|\bwww\b|\w\.[^\W\d_]{2}|[^\W\d_]:\S|\d(?:\.\d+){3}|\d(?:[ ()./-]*\d){7}|\([.,]\)"
-    r"|[.!?][\"')]* +[^\W\d_]|[!?][\"')]* +\d|[.!?,:]$|^[\W_]*$|^\s|\s$|\s\s",
+    r"//|\bwww\b|\w\.[^\W\d_]{2}|[^\W\d_]:\S|\d(?:\.\d+){3}|(?!\d\d/\d\d/\d{4}(?!\d))\d(?:[ ()./-]*\d){7}|\([.,]\)"
+    r"|[!?][\"')]* +[^\W\d_]|(?<!\b[dsm]r)(?<!\bst)(?<!\bsra)(?<!\bmrs)(?<!\bprof)\.[\"')]* +[^\W\d_]"
+    r"|[!?][\"')]* +\d|[.!?,:]$|^[\W_]*$|^\s|\s$|\s\s",
     re.IGNORECASE,
 )
 """Links, domains, addresses and telephone numbers; the end of a sentence, inside or last; and blanks nobody needs."""
+_NO_PRODUCT: Final = re.compile(
+    rf": |R\$|(?<!100)%(?! (?:de )?(?:{'|'.join(read_data('evidence/regulated.toml')['materiais'])}))", re.IGNORECASE
+)
+"""A second offer, a price or a share in a product; all of it, or of what it is made of, is none."""
+_SHARE: Final = re.compile(r"(\d[\d.,]*)(?= ?%)")
+_TAKEN: Final = re.compile(r"leve (\d+) e pague (\d+)", re.IGNORECASE)
 _ARTICLE: Final = re.compile("[oa]s? ", re.IGNORECASE)
 _FIELD_FIRST: Final = re.compile(r"(^|[.!?] )\{(produto|oferta)\}")
 
@@ -49,6 +60,7 @@ class PushFault(StrEnum):
 
     NAME = "o produto ou a oferta tem o que nome não tem: marcação, link, telefone, sinais estranhos ou fim de frase"
     NUMBER = "a oferta tem um número que não se lê: escreva só um, como 1.234,50"
+    SHARE = f"a oferta promete mais de {MOST_PERCENT}%, nada ou o contrário do que diz"
     FORM = "não é abertura, núcleo e fecho das frases conferidas"
     OPENER = "a abertura é de outro grupo de produtos, ou repete uma palavra do produto ou da oferta"
     CORE = "o núcleo não combina com a oferta, ou repete uma palavra dela ou do produto"
@@ -85,8 +97,11 @@ class PushParts(NamedTuple):
 
 def read_campaign(prompt: str) -> PushCampaign | None:
     """Return the product and the offer of a prompt; None where it names none, or several."""
-    found = _CAMPAIGN.findall(prompt.replace("\r\n", "\n"))
-    return PushCampaign(*found[0]) if len(found) == 1 else None
+    prompt = prompt.replace("\r\n", "\n")
+    found = _CAMPAIGN.search(prompt)
+    if found is None or len(_LINES.findall(prompt)) > len(PushCampaign._fields):
+        return None
+    return PushCampaign(plain_name(found[1]), plain_offer(found[2]))
 
 
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
@@ -134,15 +149,25 @@ def _campaign_fault(campaign: PushCampaign) -> str | None:
     """Return why no push of this product and offer may be sent: a name that no customer may read, or a law."""
     if not all(_NAME.fullmatch(name) and not (_NOT_OF_A_NAME.search(name) or has_bad_sign(name)) for name in campaign):
         return PushFault.NAME
+    if _NO_PRODUCT.search(campaign.product):
+        return PushFault.NAME
     if amounts_of(campaign.offer) is None:
         return PushFault.NUMBER
-    return law_against(" ".join(campaign))
+    return PushFault.SHARE if _is_absurd(campaign.offer) else law_against_offering(*campaign)
+
+
+def _is_absurd(offer: str) -> bool:
+    """Return whether an offer gives all, nothing off, or fewer than are paid for."""
+    shares = [share for text in _SHARE.findall(offer) for share in amounts_of(text.rstrip(".,")) or ()]
+    taken = [(int(some), int(paid)) for some, paid in _TAKEN.findall(offer)]
+    nothing = 0 in shares and ("desconto" in offer.lower() or "off" in offer.lower())
+    return nothing or any(share > MOST_PERCENT for share in shares) or any(not 0 < paid < some for some, paid in taken)
 
 
 def fill(template: str, campaign: PushCampaign) -> str:
     """Return what a customer reads: names in place of fields, a capital where a sentence begins, `no` for `em o`."""
     offer, article = campaign.offer, _ARTICLE.match(campaign.product)
-    if offer[1:2].islower():
+    if offer[1:2].islower() and offer.split(" ")[0].lower() in read_phrases().iniciais:
         offer = offer[:1].lower() + offer[1:]
     if article:
         template = template.replace("Em {produto}", "N{rest}").replace("em {produto}", "n{rest}")

@@ -41,6 +41,9 @@ _SHOWN: Final = regex.compile(r"[A-Za-z\u00c0-\u017f--[×÷]]|[\u2600-\u27bf\U00
 _ADDRESS: Final = regex.compile(r"[\p{L}\p{N}]\.\p{L}{2}|\p{L}:[^ ]|\p{N}(?:\.\p{N}+){3}")
 _NUMBERS: Final = regex.compile(r"[0-9][0-9 ()./-]*")
 DIGITS_OF_A_TELEPHONE: Final = 8
+_DATE: Final = regex.compile(r"(?<![0-9][ ()./-]*)[0-9]{2}/[0-9]{2}/[0-9]{4}(?![ ()./-]*[0-9])")
+_PERCENT: Final = regex.compile("%")
+TITLES: Final = ("dr.", "sr.", "mr.", "st.", "sra.", "mrs.", "prof.")
 _FIELDS: Final = ("{produto}", "{oferta}")
 
 
@@ -72,7 +75,9 @@ def claims_kept(completion: str, reference: Reference) -> dict[str, bool]:
         text = regex.sub(f"([Ee])m {regex.escape(product)}", product, text)
     return {
         "may_be_sent": _is_name(product)
+        and _is_product(product)
         and _is_name(offer)
+        and _is_honest(offer)
         and _is_readable(offer)
         and not _is_regulated(f"{product} {offer}"),
         "in_form": bool(form),
@@ -90,7 +95,9 @@ def _is_name(text: str) -> bool:
     words = text.split(" ")
     known = all(each in MARKS or each in digits or _SHOWN.fullmatch(each) for each in text)
     sentences = any(
-        (end := word.rstrip("\"')")[-1:]) in {*".!?"} and (after[:1].isalpha() or (end != "." and after[:1].isdigit()))
+        word.casefold() not in TITLES
+        and (end := word.rstrip("\"')")[-1:]) in {*".!?"}
+        and (after[:1].isalpha() or (end != "." and after[:1].isdigit()))
         for word, after in itertools.pairwise(words)
     )
     return (
@@ -102,8 +109,40 @@ def _is_name(text: str) -> bool:
         and not any(sign in text for sign in ("//", "(.)", "(,)", *_laws()["sinais"]))
         and "www" not in regex.split(r"[^\p{L}\p{N}]", text.casefold())
         and not _ADDRESS.search(text)
-        and all(sum(map(str.isdigit, each)) < DIGITS_OF_A_TELEPHONE for each in _NUMBERS.findall(text))
+        and all(
+            sum(map(str.isdigit, each)) < DIGITS_OF_A_TELEPHONE for each in _NUMBERS.findall(_DATE.sub(" a ", text))
+        )
     )
+
+
+def _is_product(product: str) -> bool:
+    """Return whether a product has no second offer, no price, no share but of what it is made of, and no sentence."""
+    shares = [
+        product[: end.start()].endswith("100") or _is_made(product[end.end() :]) for end in _PERCENT.finditer(product)
+    ]
+    return ": " not in product and "r$" not in product.casefold() and all(shares) and not _has(product, "produto")
+
+
+def _is_made(rest: str) -> bool:
+    said = rest.casefold()
+    return any(said.startswith((f" {each}", f" de {each}")) for each in _laws()["materiais"])
+
+
+def _is_honest(offer: str) -> bool:
+    """Return whether an offer gives some, not all, and leaves nobody out."""
+    text = offer.casefold()
+    shares = [
+        each.rstrip(".,").replace(".", "").replace(",", ".") for each in regex.findall(r"[0-9][0-9.,]*(?= ?%)", text)
+    ]
+    known = [Decimal(each) for each in shares if each.count(".") < 2]
+    paid = [int(some) > int(few) > 0 for some, few in regex.findall(r"leve ([0-9]+) e pague ([0-9]+)", text)]
+    is_none = 0 in known and ("desconto" in text or "off" in text)
+    return all(each <= HIGHEST_PERCENTAGE for each in known) and all(paid) and not is_none and not _has(offer, "oferta")
+
+
+def _has(text: str, part: str) -> bool:
+    plain = regex.sub(r"\p{M}", "", unicodedata.normalize("NFKD", text.casefold())).replace("-", " ")
+    return any(_find(stem.split(), _LETTERS.findall(plain)) for stem in _laws()[part]["radicais"])
 
 
 def _is_regulated(text: str) -> bool:
@@ -129,14 +168,22 @@ def _offences() -> Sequence[str]:
 
 
 def _find(stems: Sequence[str], words: Sequence[str]) -> slice | None:
-    """Return where words that begin so stand; a full stop ends a word."""
-    for start, word in enumerate(words):
-        if f"{word}.".startswith(stems[0]):
-            for end in range(start + len(stems), min(start + len(stems) * 2 - 1, len(words)) + 1):
-                between = words[start + 1 : end - 1]
-                if f"{words[end - 1]}.".startswith(stems[-1]) and all(0 < len(each) <= SHORT_WORD for each in between):
-                    return slice(start, end)
+    """Return where words that begin so stand, with one short word at most between two; a full stop ends a word."""
+    for start in range(len(words)):
+        end = start
+        for place, stem in enumerate(stems):
+            if place and not _begins(stem, words, end) and 0 < len("".join(words[end : end + 1])) <= SHORT_WORD:
+                end += 1
+            if not _begins(stem, words, end):
+                break
+            end += 1
+        else:
+            return slice(start, end)
     return None
+
+
+def _begins(stem: str, words: Sequence[str], place: int) -> bool:
+    return place < len(words) and f"{words[place]}.".startswith(stem)
 
 
 @cache

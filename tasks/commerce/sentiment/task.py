@@ -9,8 +9,8 @@ from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
 from tasks.commerce.sentiment.scorer import CHECKS, REWARDS, WORDING
 from tasks.commerce.sentiment.truth import metric
-from tasks.commerce.served import serve_object
-from tasks.commerce.text.json_fields import SENTIMENTS, sentiment_of
+from tasks.commerce.served import Served, serve_object
+from tasks.commerce.text.json_fields import SENTIMENTS, sentiment_contradicts, sentiment_of
 
 _FIELDS: Final = {"polarity": one_of(SENTIMENTS), "score": STARS}
 
@@ -21,6 +21,14 @@ def answer(reference: Reference) -> str:
     stars = reference.get("score") or by_polarity.get(reference.get("polarity") or "", 3)
     polarity = reference.get("polarity") or sentiment_of(stars)
     return json.dumps({"polarity": polarity, "score": stars}, separators=(",", ":"))
+
+
+def serve(completion: str) -> Served:
+    """Return polarity and score, unchecked where the one contradicts the other."""
+    served = serve_object(completion, CHECKS)
+    if not isinstance(served.parsed, dict) or not sentiment_contradicts(*map(served.parsed.get, _FIELDS)):
+        return served
+    return served._replace(checked=False, reason="polarity e score se contradizem")
 
 
 TASK: Final = CommerceTask(
@@ -38,7 +46,7 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=False,
     prompt_is_unread=True,
-    serve=lambda completion, _prompt, _databases: serve_object(completion, CHECKS),
+    serve=lambda completion, _prompt, _databases: serve(completion),
     schema=object_schema(_FIELDS),
     grammar=json_grammar(_FIELDS),
 )

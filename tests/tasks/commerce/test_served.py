@@ -142,3 +142,9 @@ def test_what_a_json_task_serves_has_the_fields_of_its_schema() -> None:
             answer = known.answer({"profile": {"Pedidos": "1", "Nota média": "5,0"}})
             served = known.serve(answer, PROMPTS.get(task, ""), None)
             assert list(json.loads(served.text or "")) == known.schema["required"], task
+
+
+@pytest.mark.parametrize("fields", [{"polarity": "positive", "score": 1}, {"polarity": "negative", "score": 5}])
+def test_a_sentiment_against_its_stars_is_not_checked(fields: dict[str, object]) -> None:
+    served = TASKS["sentiment"].serve(json.dumps(fields), PROMPTS.get("sentiment", ""), None)
+    assert not served.checked and served.reason == "polarity e score se contradizem"

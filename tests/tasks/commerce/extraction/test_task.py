@@ -60,6 +60,28 @@ def test_what_no_program_can_use_has_a_reason(completion: str) -> None:
     assert TASK.serve(completion, "", None)[:2] == (None, False)
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"sentiment": "positive", "sentiment_score": 1},
+        {"delivery_issue": True, "complaint_category": "none", "main_complaint": ""},
+        {"product_issue": False, "complaint_category": "product"},
+        {"product_issue": False, "complaint_category": "none", "main_complaint": "veio quebrado"},
+    ],
+)
+def test_fields_that_contradict_each_other_are_not_checked(fields: dict[str, object]) -> None:
+    answer = json.dumps(FIELDS | {"main_complaint": "veio quebrado"} | fields)
+    served = TASK.serve(answer, "Extraia.\nAvaliação: veio quebrado", None)
+    assert not served.checked and served.parsed == FIELDS | {"main_complaint": "veio quebrado"} | fields
+    assert served.reason and "contradizem" in served.reason
+
+
+def test_the_grammar_singles_no_words_out_that_are_sensitive_together() -> None:
+    prompt = "Extraia.\nAvaliação: sou surdo e veio quebrado, tenho deficiência visual e caro"
+    assert writes_complaint("veio quebrado", prompt)
+    assert not writes_complaint("tenho deficiência visual", prompt)
+
+
 def writes_complaint(complaint: str, prompt: str, **changes: object) -> bool:
     fields = FIELDS | {"main_complaint": complaint} | changes
     return writes("extraction", json.dumps(fields, ensure_ascii=False, separators=(",", ":")), prompt)

@@ -17,7 +17,7 @@ ACTION_KEYS = {
 }
 COLUMN_KEYS = {
     *("como", "o", "pron", "unidade", "com", "um", "melhor", "graus", "soma", "media", "passo", "relativo"),
-    *("age_acima", "age_abaixo", "vezes"),
+    *("age_acima", "age_abaixo", "ruim", "vezes"),
 }
 VALUES = {
     "Receita": ("R$ 100", "R$ 400", "R$ 120"),

@@ -51,7 +51,7 @@ def test_the_median_is_the_printed_one() -> None:
             for name in ("Total", "Total Brasil", "Brasil", "Todos", "Subtotal", "Total 2018", "Total.")
         ),
         *(("Estado", name) for name in ("Total-geral", "Grande total", "Totais gerais", "TOTAL DO PERÍODO", "Sudeste")),
-        *(("Mês", name) for name in ("2018", "Ano 2018", "1º trimestre/2018", "Média")),
+        *(("Mês", name) for name in ("2018", "Ano 2018", "1º trimestre/2018", "1T18")),
     ],
 )
 def test_a_row_of_sums_counts_nowhere(kind: str, name: str) -> None:
@@ -59,6 +59,48 @@ def test_a_row_of_sums_counts_nowhere(kind: str, name: str) -> None:
     table = read_table(prompt_of(kind, ["Receita"], {**rows, name: ["R$ 14"]}))
     assert table is not None
     assert table.rows == table.compared == tuple(rows)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "rows"),
+    [
+        ("Tamanho", "Média", {"Pequena": ["R$ 300", "4,0"], "Grande": ["R$ 100", "4,2"]}),
+        ("País", "Brasil", {"Argentina": ["R$ 300", "4,0"], "Chile": ["R$ 100", "4,2"]}),
+        ("Categoria", "Geral", {"infantil": ["R$ 300", "4,0"], "técnico": ["R$ 100", "4,1"]}),
+        ("Marca", "Total", {"Shell": ["R$ 300", "4,0"], "Ipiranga": ["R$ 100", "4,1"]}),
+        ("Estado", "Total Sudeste", {"SP": ["R$ 300", "4,0"], "BA": ["R$ 100", "4,1"]}),
+    ],
+)
+def test_a_row_named_as_a_sum_is_compared_with_where_its_figures_are_none(
+    kind: str, name: str, rows: dict[str, list[str]]
+) -> None:
+    first, _ = rows
+    table = read_table(prompt_of(kind, ["Receita", "Nota média"], {**rows, name: ["R$ 9.000", "2,0"]}))
+    assert table is not None and name in table.compared
+    assert "maior" not in table.facts[first, "Receita"] and "acima" not in table.facts[first, "Receita"]
+    assert "pior" not in table.facts[first, "Nota média"]
+    # A total of the right sum, with a mean that is an end, is none either.
+    table = read_table(prompt_of(kind, ["Receita", "Nota média"], {**rows, name: ["R$ 400", "2,0"]}))
+    assert table is not None and "pior" not in table.facts[first, "Nota média"]
+
+
+def test_a_sum_by_another_name_has_no_finding() -> None:
+    rows = {"SP": ["R$ 300", "90"], "RJ": ["R$ 200", "80"], "BA": ["R$ 100", "7"], "Equipe toda": ["R$ 601", "177"]}
+    table = read_table(prompt_of("Loja", ["Receita", "Pedidos"], rows))
+    assert table is not None and table.rows == ("SP", "RJ", "BA")
+    assert "maior" not in table.facts["SP", "Pedidos"]
+
+
+@pytest.mark.parametrize("head", ["Estado", "Categoria", "estado"])
+def test_a_second_table_of_unknown_columns_is_not_read_as_rows(head: str) -> None:
+    rows = {"SP": ["300"], "RJ": ["200"], head: ["Clientes"], "BA": ["900"]}
+    assert read_table(prompt_of("Estado", ["Pedidos"], rows)) is None
+
+
+@pytest.mark.parametrize("name", ["Média ponderada", "Não sei", "Diversos", "Em branco", "Nenhum", "0"])
+def test_more_names_of_rests_have_no_finding(name: str) -> None:
+    table = read_table(prompt_of("Canal", ["Receita"], {"loja": ["R$ 9"], "site": ["R$ 5"], name: ["R$ 14"]}))
+    assert table is not None and table.rows == ("loja", "site")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +114,19 @@ def test_a_row_of_rests_is_compared_with_and_has_no_finding(name: str) -> None:
     assert "maior" not in table.facts["SP", "Receita"] and "menor" in table.facts["RJ", "Receita"]
 
 
-@pytest.mark.parametrize("name", ["Total Sport", "Brasil Cacau", "Soma Acessórios", "Geral Store", "Todas as estações"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Total Sport",
+        "Na cozinha",
+        "Nan 1",
+        "Média Moda",
+        "Brasil Cacau",
+        "Soma Acessórios",
+        "Geral Store",
+        "Todas as estações",
+    ],
+)
 def test_a_name_that_begins_as_a_sum_is_a_name(name: str) -> None:
     table = read_table(prompt_of("Marca", ["Receita"], {name: ["R$ 9"], "Nova": ["R$ 5"]}))
     assert table is not None and name in table.rows
