@@ -56,14 +56,15 @@ class Departure:
                 numbers = self._signals.recv(64)
             except TimeoutError:
                 continue_stopped()
-                if self._is_lost():
+                if self.is_lost():
                     self._leave(0.0)
                 continue
             if not ENDING.isdisjoint(numbers):
                 self._leave(SECONDS_TO_LEAVE)
         self._signals.close()
 
-    def _is_lost(self) -> bool:
+    def is_lost(self) -> bool:
+        """Return whether a helper has ended, whose sentence is then the command's."""
         lost = next((sentence for loss in self.losses if (sentence := loss()) is not None), None)
         if lost is not None and not self.asked.is_set():
             self.sentence = lost
@@ -83,7 +84,7 @@ class Departure:
             now = time.monotonic()
             if ask_children_to_end() and now < began + SECONDS_TO_END:
                 deadline = max(deadline, now + SECONDS_AFTER_A_CHILD)
-            elif now > deadline or self._is_lost():
+            elif now > deadline or self.is_lost():
                 _end_process(self.sentence)
 
 
@@ -121,7 +122,8 @@ def interruptible(sentence: str) -> Iterator[None]:
         except BaseException as error:
             # Much fails otherwise while a command is left, such as requests to a server that has ended.
             is_ours = isinstance(error, TucanoError | GeneratorExit)
-            if not asked.asked.wait(0.0 if is_ours else SECONDS_OF_THE_THREAD):
+            is_asked = asked.asked.wait(0.0 if is_ours else SECONDS_OF_THE_THREAD)
+            if not is_asked and (is_ours or not asked.is_lost()):
                 raise
             raise Interrupted(asked.sentence) from error
         refuse_if_interrupted()
@@ -141,6 +143,14 @@ def ended_by(loss: Loss) -> Iterator[None]:
     losses.append(loss)
     try:
         yield
+    except TucanoError:
+        raise
+    except Exception:
+        # A request to what was killed may fail before the thread looks at it again, and before it has quite ended.
+        time.sleep(SECONDS_OF_THE_THREAD)
+        if (lost := loss()) is not None:
+            losses.append(lambda: lost)
+        raise
     finally:
         losses.remove(loss)
 
