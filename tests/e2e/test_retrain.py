@@ -278,11 +278,11 @@ def test_prefect_shows_a_flow_a_stage_and_the_killed_runs_as_crashed(
     (resumed,) = finished
     verdict = pipeline.resumed.document["decision"]["verdict"]
     assert set(resumed.tags) == {"profile:small", "seed:7", f"verdict:{verdict}"}
-    # Whoever opens the run sees what came of it, and one bar.
+    # Whoever opens the run sees what came of it, and one bar; the run before it had finished the training.
     assert resumed.start_time is not None
-    assert {each.key for each in artifacts if each.created is not None and each.created >= resumed.start_time} == {
-        *("progress", "audit-gate", "training", "evaluation", "promotion", "retraining")
-    }
+    shown = {each.key for each in artifacts if each.created is not None and each.created >= resumed.start_time}
+    assert shown == {"progress", "audit-gate", "evaluation", "promotion", "retraining"}
+    assert "training" in {each.key for each in artifacts}
     assert {name for name, _ in runs} == {"retrain", *FLOWS}
     assert {name for name, state in runs if state == "Crashed"} >= {"retrain", "train", "evaluate"}
     assert not [name for name, state in runs if state == "Running"]
