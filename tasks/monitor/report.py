@@ -43,7 +43,7 @@ class Page:
     config: MonitorConfig
 
 
-class Verdict(NamedTuple):
+class VerdictWord(NamedTuple):
     """A cell with a verdict, which the page colours; its word is English, and stays to be worded."""
 
     word: str
@@ -259,7 +259,7 @@ def _last_days(page: Page) -> Part:
         rows.append(
             (
                 worded(name) if day == last_day else f"{worded(name)}, {day}",
-                Verdict(verdict),
+                VerdictWord(verdict),
                 worded(shown_by(name, page.drift.by_form)),
                 decimal(last["answers"], 0),
                 decimal(last["mean"]),
@@ -303,7 +303,7 @@ def _trial(trial: ChallengerTrial) -> Iterator[Part]:
     rows = [
         (
             worded(each.name),
-            Verdict(each.finding),
+            VerdictWord(each.finding),
             decimal(each.differences, 0),
             decimal(each.answers, 0),
             *map(signed, (each.mean, each.low, each.high)),
@@ -339,7 +339,8 @@ def _as_markdown(part: Part) -> str:
             return "\n".join(f"- {item}" for item in part.items)
         case "table":
             cells = [
-                [worded(cell.word) if isinstance(cell, Verdict) else str(cell) for cell in row] for row in part.items
+                [worded(cell.word) if isinstance(cell, VerdictWord) else str(cell) for cell in row]
+                for row in part.items
             ]
             cells.insert(1, ["---", *["---:"] * (len(cells[0]) - 1)])
             return "\n".join(f"| {' | '.join(row)} |" for row in cells)

@@ -1,4 +1,4 @@
-"""What a campaign may be of, and how its names are read: apart from phrases, which a shop may add to."""
+"""Products and offers of a campaign, and how their names are read, apart from phrases that a shop may add."""
 
 import re
 from collections.abc import Mapping
