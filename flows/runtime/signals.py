@@ -112,7 +112,7 @@ def departure(sentence: str) -> Iterator[Departure]:
 @contextmanager
 def interruptible(sentence: str) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM inside the block into `Interrupted`."""
-    with departure(sentence) as asked, sigterm_as_ctrl_c():
+    with departure(sentence) as asked, sigterm_as_ctrl_c(), _dropped_interrupts_unprinted():
         try:
             yield
         except KeyboardInterrupt:
@@ -127,6 +127,17 @@ def interruptible(sentence: str) -> Iterator[None]:
                 raise
             raise Interrupted(asked.sentence) from error
         refuse_if_interrupted()
+
+
+@contextmanager
+def _dropped_interrupts_unprinted() -> Iterator[None]:
+    """Print no traceback of an interrupt that the interpreter drops, as in a callback: the thread has kept it."""
+    hook = sys.unraisablehook
+    sys.unraisablehook = lambda lost: None if lost.exc_type is KeyboardInterrupt else hook(lost)
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
 
 
 def refuse_if_interrupted() -> None:
