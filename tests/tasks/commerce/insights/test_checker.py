@@ -381,8 +381,8 @@ def test_no_row_is_promoted_that_is_late_or_ill_rated_though_not_the_worst() -> 
         assert checked(promoted, prompt=prompt_of("Categoria", columns, rows))[0].fault is fault
     rows = {"livros": ["R$ 9.000", "4,8", "9,0%", "900"], "jogos": ["R$ 100", "4,7", "3,0%", "80"]}
     rows |= {"flores": ["R$ 300", "4,9", "9,5%", "90"], "malas": ["R$ 300", "4,9", "2,0%", "90"]}
-    late = checked(promoted, prompt=prompt_of("Categoria", columns, rows))
-    assert late[0].fault is Fault.ACTION
+    ranked = checked(promoted, prompt=prompt_of("Categoria", columns, rows))
+    assert ranked[0].fault is Fault.ACTION
 
 
 def test_an_action_has_its_premise() -> None:

@@ -213,7 +213,7 @@ def test_a_product_that_is_a_sentence_or_a_second_offer_is_not_said(sold: str) -
 )
 def test_a_request_as_shops_type_it_is_told(sold: str, offer: str, text: str) -> None:
     assert render(BARE, prompt_of(PushCampaign(sold, offer))).text == text
-    known = TASK.inputs(product=sold, offer=offer, segment="todos")
+    known = TASK.inputs.model_validate({"product": sold, "offer": offer, "segment": "todos"})
     assert is_right(BARE, PushCampaign(known.product, known.offer))  # type: ignore[attr-defined]
 
 
