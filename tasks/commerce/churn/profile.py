@@ -27,7 +27,7 @@ _FIGURES: Final = {
     "Última nota": (_STARS := re.compile(r"([0-5])(,\d{1,2})?", re.ASCII)),
     "Nota média": _STARS,
 }
-_SILENT: Final = Entry(aponta=None, peso=0, frases=[])
+_SILENT: Final = Entry({"aponta": None, "peso": 0, "frases": []})
 """Says nothing, such as a rating that nobody gave, or any line of somebody without an order."""
 
 

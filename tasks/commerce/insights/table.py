@@ -209,10 +209,12 @@ def read_table(prompt: str) -> FigureTable | None:
     )
     table.worst.update(row for title in columns for row in rows if _is_bad(table, title, row))
     for title in whole:
+        own = table.column(title)
+        ordered = sorted(own.values())
         for row in rows:
             if (row, title) in table.facts:
-                table.facts[row, title] = frozenset(_facts(table, title, row))
-        table.salience.update(_salience(table, title))
+                table.facts[row, title] = frozenset(_facts(table, title, row, own, ordered))
+        table.salience.update(_salience(table, title, own))
     return table if table.facts else None
 
 
@@ -294,10 +296,10 @@ def _months_before(rows: Sequence[str]) -> dict[str, str]:
     return {row: places[place - 1] for place, row in places.items() if place - 1 in places}
 
 
-def _facts(table: FigureTable, title: str, row: str) -> list[str]:
-    """Return what is true of a cell of a column that can be compared."""
-    figures, column, middle = table.column(title), table.columns[title], table.medians[title]
-    own, ordered, true = figures[row], sorted(figures.values()), ["valor"]
+def _facts(table: FigureTable, title: str, row: str, figures: Mapping[str, float], ordered: list[float]) -> list[str]:
+    """Return what is true of a cell, by the figures of its column, which can be compared and come sorted too."""
+    column, middle = table.columns[title], table.medians[title]
+    own, true = figures[row], ["valor"]
     # Beside rows of few orders alone, a rate of many orders would be told without a note.
     noted = not column.media or row in table.few
     if len(ordered) - table.doubted > 1 and (noted or sum(not table.is_unsure(each) for each in figures) > 1):
@@ -326,13 +328,13 @@ def _exceeds(difference: float, base: float) -> bool:
     return abs(difference) - NOTABLE * abs(base) > HAIR
 
 
-def _salience(table: FigureTable, title: str) -> dict[Cell, float]:
+def _salience(table: FigureTable, title: str, figures: Mapping[str, float]) -> dict[Cell, float]:
     """Return the surprise of a column's cells: the distance from the others' median in robust units.
 
     A mean or a rate over few orders is believed less. Sums are compared by logarithms, else the largest row is all that
     surprises. It is cubed in the end, so that three middling cells do not pay as one that stands out.
     """
-    column, figures = table.columns[title], table.column(title)
+    column = table.columns[title]
     step = column.passo
     if column.soma:
         figures = {row: math.log(max(own, 1.0)) for row, own in figures.items()}

@@ -1,6 +1,7 @@
 """Data that tasks are made of: word lists (`data/lexicons`), wordings of prompts (`data/wordings`) and TOML files."""
 
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,10 +15,15 @@ DATA: Final = Path(__file__).resolve().parents[3] / "data"
 class Entry(dict[str, Any]):
     """Table of a TOML file, whose keys are attributes too; None where the file leaves a key out."""
 
+    def __init__(self, keys: Mapping[str, Any]) -> None:
+        """Take a table's keys."""
+        super().__init__(keys)
+        # Checkers ask for attributes in every rollout: a key that is there needs no call.
+        self.__dict__ = self
+
     def __getattr__(self, key: str) -> Any:
         if key.startswith("__"):
             raise AttributeError(key)
-        return self.get(key)
 
 
 def read_data(file: str) -> dict[str, Any]:
