@@ -11,7 +11,6 @@ PROMPTS_SUMMARY: Final = PromptsSummary(
     store=StoreSize(orders=3, reviews=3, products=2),
     asked={"push": 3, "churn": 0},
     made={"push": 3, "churn": 0},
-    paraphrases=None,
     minority_floor=500,
     minorities={"push": 3},
     warnings=["fewer than 500 prompts of push (3)"],

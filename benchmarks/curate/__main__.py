@@ -95,8 +95,7 @@ def measure(report: Report, options: Namespace) -> None:
 
 def _make_prompts(count: int, mix: str, output: Path) -> None:
     output.mkdir(parents=True, exist_ok=True)
-    # Without paraphrasing nothing is kept in a state folder.
-    synthesize.run(SynthesizeConfig(counts=split_count(count, read_mix(mix))), SEED, output, silent, output)
+    synthesize.run(SynthesizeConfig(counts=split_count(count, read_mix(mix))), SEED, output, silent)
 
 
 def _run(prompts: Path, output: Path, workers: int) -> Run:

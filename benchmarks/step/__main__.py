@@ -79,7 +79,7 @@ def _inputs(config: Config, folder: Path, base: Path) -> Inputs:
 
     tokenizer = load_tokenizer(base)
     folder.mkdir()
-    synthesize.run(config.synthesize, config.seed, folder, silent, folder)
+    synthesize.run(config.synthesize, config.seed, folder, silent)
 
     def tokens(system: str, prompt: str) -> int:
         text = tokenizer.apply_chat_template(as_messages(system, prompt), tokenize=False, add_generation_prompt=True)

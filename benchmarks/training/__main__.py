@@ -125,7 +125,7 @@ def _set_up(config: Config) -> Path:
         (draft / name).mkdir(parents=True)
     console = Console(stderr=True)
     console.print("prompts and dataset")
-    synthesize.run(config.synthesize, config.seed, draft / "prompts", silent, STATE)
+    synthesize.run(config.synthesize, config.seed, draft / "prompts", silent)
     curate.run(config.curate, config.policy, draft / "prompts", draft / "dataset", silent, in_processes(1))
     request = WarmStartRequest(
         policy=config.policy,

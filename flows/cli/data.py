@@ -57,7 +57,7 @@ def synthesize(
         typer.Option("--set", metavar="A.B=C", help="Override one value: synthesize.a=b. May be given several times."),
     ] = [],  # noqa: B006 - Typer reads the default and never changes it
     state: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="The state folder: it keeps a paraphrasing model's answers.")
+        Path, typer.Option(metavar="FOLDER", help="The state folder: it keeps the key of your own files' pseudonyms.")
     ] = Path(".tucano"),
     as_json: Json = False,
 ) -> None:
@@ -86,7 +86,7 @@ def synthesize(
         if config.logs is not None:
             served = draft / SERVED_FILE
             write_served_prompts(config.logs, config.counts, served)
-        summary = synthesize_stage.run(config, seed, draft, progress, state, served, own)
+        summary = synthesize_stage.run(config, seed, draft, progress, served, own)
     seconds = time.monotonic() - started
     for warning in summary.warnings:
         warn(warning)
@@ -111,7 +111,7 @@ def _by_options(count: int | None, mix: str, section: Mapping[str, Any], overrid
 
 def _synthesized(summary: PromptsSummary) -> Table:
     """Return how many prompts each task has, by their source."""
-    counts = {"made": summary.made, "paraphrases": summary.paraphrases.made if summary.paraphrases else {}}
+    counts = {"made": summary.made}
     if summary.served is not None:
         counts["from_logs"] = summary.served
     if summary.source == "files":

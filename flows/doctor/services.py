@@ -161,9 +161,6 @@ def check_endpoints(config: Config) -> list[Finding]:
 
 
 def _endpoints(config: Config) -> Iterator[tuple[str, EndpointSection, Verdict]]:
-    paraphrase = config.synthesize.paraphrase
-    if paraphrase is not None:
-        yield "synthesize.paraphrase", paraphrase, "fault" if paraphrase.mandatory else "warning"
     for rival in config.evaluate.rivals:
         yield f"evaluate.rivals.{rival.name}", rival, "fault"
     if config.evaluate.judge is not None:

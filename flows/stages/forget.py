@@ -50,7 +50,6 @@ from tasks.serve.gateway.answer_log import LOCK_FILE
 from tasks.synthesize.forget import anonymous
 from tasks.synthesize.forget import without_person as prompts_without
 from tasks.synthesize.own.identities import KEY_FILE, find_known, open_key, pseudonym
-from tasks.synthesize.stage import ANSWERS_FOLDER
 from tasks.train.resume.state_files import sampled_prompts
 
 MONITORED_FILE: Final = "answers.parquet"
@@ -220,8 +219,8 @@ def clean_logs(config: Config, state: Forgetting, found: FoundPerson) -> Forgett
     if (references := config.curate.references) is not None:
         # Before the dataset is made without them, whose key is of this file.
         reach("references", f"the file {references}", lambda: remove_given(references, found.person.prompts))
-    # What a paraphrasing model answered is asked for again where it is wanted.
-    shutil.rmtree(root / ANSWERS_FOLDER, ignore_errors=True)
+    # Where earlier versions kept a paraphrasing model's answers.
+    shutil.rmtree(root / "paraphrases", ignore_errors=True)
     in_doubt = {file: count for each in removed for file, count in each.doubtful.items()}
     unreached += [sentence for each in removed for sentence in each.unreached]
     return state.model_copy(

@@ -15,7 +15,6 @@ from flows.runtime.own_files import own_files
 from flows.runtime.run_page import stage_flow
 from flows.stages.runner import Session, Stage, StageResult, Work, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
-from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.progress import Progress
 from schemas.tables.prompts_summary import PromptsSummary
 from schemas.tables.summary import SUMMARY_FILE
@@ -46,7 +45,7 @@ def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, oth
     """Return the stage."""
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        synthesize_stage.run(config.synthesize, config.seed, output, progress, config.state.root, served, own)
+        synthesize_stage.run(config.synthesize, config.seed, output, progress, served, own)
 
     return Stage(
         name="synthesize",
@@ -61,10 +60,8 @@ def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, oth
 
 
 def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | None) -> dict[str, Any]:
-    """Return the settings that decide the prompts: files by content, an endpoint without its address."""
-    values = config.model_dump(
-        mode="json", exclude={"olist_dir": True, "files": True, "logs": True, "paraphrase": set(HOW_IT_IS_REACHED)}
-    )
+    """Return the settings that decide the prompts: files by content."""
+    values = config.model_dump(mode="json", exclude={"olist_dir", "files", "logs"})
     if own is not None:
         values["own_files"] = own.identity
     if served is not None:
@@ -77,8 +74,6 @@ def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | N
 def _figures(folder: Path) -> Mapping[str, Any]:
     summary = PromptsSummary.read(folder)
     figures: dict[str, Any] = {f"prompts {task}": count for task, count in summary.made.items()}
-    if summary.paraphrases is not None:
-        figures |= {f"paraphrases {task}": count for task, count in summary.paraphrases.made.items()}
     if summary.source == "files":
         figures |= {f"{task} from {source}": n for task, by in summary.origins.items() for source, n in by.items()}
     if summary.served is not None:

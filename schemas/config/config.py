@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from schemas.config.endpoint import EndpointSection
 from schemas.config.evaluate import EvaluateConfig, PromoteConfig
 from schemas.config.general import GeneralConfig
 from schemas.config.monitor import MonitorConfig
@@ -69,21 +68,6 @@ class StateConfig(Section):
         return address
 
 
-class ParaphraseConfig(EndpointSection):
-    """A chat model that rephrases instructions."""
-
-    share: float = Field(default=0.2, gt=0, le=1)
-    """Share of each task's prompts that is paraphrased."""
-    variants: int = Field(default=1, ge=1, le=10)
-    """Paraphrases of each such prompt."""
-    temperature: float = Field(default=0.8, ge=0, le=2)
-    """Sampling temperature."""
-    max_asks: int = Field(default=3, ge=1, le=10)
-    """Requests for one paraphrase until an answer keeps the facts."""
-    mandatory: bool = True
-    """Stop where the endpoint fails; else go on without, with a warning."""
-
-
 class SynthesizeConfig(Section):
     """The store and its prompts."""
 
@@ -103,8 +87,6 @@ class SynthesizeConfig(Section):
     """Folder of a served model's logs, whose answered prompts are added."""
     minority_floor: int = Field(default=500, ge=0)
     """Fewer prompts of a task give a warning."""
-    paraphrase: ParaphraseConfig | None = None
-    """The model that paraphrases instructions."""
 
     @property
     def orders_to_simulate(self) -> int:

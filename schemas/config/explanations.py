@@ -7,7 +7,7 @@ from typing import Any, Final, get_args
 from schemas.config.section import Section
 from schemas.did_you_mean import did_you_mean, question_after
 
-_ENDPOINTS: Final = frozenset({"paraphrase", "rivals", "judge"})
+_ENDPOINTS: Final = frozenset({"rivals", "judge", "larger"})
 """Sections that may have a key of an endpoint in the wrong place."""
 REMOVED: Final = {
     "sql_schema": "SQL prompts show all tables now, as they are served; leave it out",
@@ -19,6 +19,7 @@ REMOVED: Final = {
     "baseline": "the median of a group was removed; leave it out: a completion's reward is compared with the mean",
     "block_advantages": "advantages by block were removed; leave it out: an answer has one advantage",
     "content_threshold": "conditional rewards were removed; leave it out: form counts whatever the content is",
+    "paraphrase": "paraphrasing was removed; leave it out: `tucano curate` takes your own, as lines with a parent_id",
     "server_url": "a vLLM server for rollouts was removed; leave it out: vllm.enabled samples on the trainer's GPU",
     "max_cache_ratio": "this limit was removed; leave it out: the preflight counts the tokens that the cache saves",
     "result": "an adapter kept beside the base was removed; leave it out: the warm start is merged into the base",

@@ -16,19 +16,6 @@ class StoreSize(BaseModel):
     products: int
 
 
-class ParaphraseCounts(BaseModel):
-    """Paraphrases that a model wrote of the prompts."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    made: dict[TaskName, int]
-    dropped: dict[TaskName, int]
-    """Sentences without any acceptable answer, by task."""
-    refused_answers: dict[str, int]
-    failure: str | None
-    """Reason for abandoning the model's endpoint; None if it answered to the end."""
-
-
 class PromptsSummary(Summary):
     """Counts of synthesized prompts."""
 
@@ -37,17 +24,16 @@ class PromptsSummary(Summary):
     store: StoreSize
     asked: dict[TaskName, int]
     made: dict[TaskName, int]
-    """Prompts made, of every task, without paraphrases."""
+    """Prompts made, of every task."""
     origins: dict[TaskName, dict[str, int]] = Field(default_factory=dict)
     """All prompts of every task by where they came from: `simulated`, `olist`, `files` or `logs`."""
     without_reference: dict[TaskName, int] = Field(default_factory=dict)
     """Prompts of which nothing of the right answer is known, by task."""
-    paraphrases: ParaphraseCounts | None
     served: dict[TaskName, int] | None = None
     """Prompts added from a served model's logs, by task; None where no logs were given."""
     minority_floor: int
     minorities: dict[TaskName, int]
-    """Prompts of each task with fewer, paraphrases among them."""
+    """Prompts of each task with fewer."""
     scrubbed: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
     """Personal data replaced in the store's texts and in prompts, by kind."""
     warnings: list[str]

@@ -47,16 +47,13 @@ def without_person(prompts: Path, person: Person, secret: bytes, output: Path) -
     store = read_store(prompts / STORE_FOLDER)
     write_store(anonymous(store, person, secret), output / STORE_FOLDER)
     removed: Counter[str] = Counter()
-    paraphrased: Counter[str] = Counter()
     with open_prompt_table(output / PROMPTS_FILE) as table:
         for row in read_prompts(prompts / PROMPTS_FILE):
             if row.prompt_id not in person.prompts:
                 table.add(row)
-            elif row.parent_id is not None:
-                paraphrased[row.task] += 1
             else:
                 removed[row.task] += 1
-    _summary_without(PromptsSummary.read(prompts), removed, paraphrased).write(output)
+    _summary_without(PromptsSummary.read(prompts), removed).write(output)
 
 
 def anonymous(store: Store, person: Person, secret: bytes) -> Store:
@@ -118,22 +115,9 @@ def _new_ids(values: frozenset[str], secret: bytes, attempt: int) -> dict[str, s
     return {value: new(value) for value in values}
 
 
-def _summary_without(
-    summary: PromptsSummary, removed: Mapping[str, int], paraphrased: Mapping[str, int]
-) -> PromptsSummary:
+def _summary_without(summary: PromptsSummary, removed: Mapping[str, int]) -> PromptsSummary:
     made = {task: count - removed.get(task, 0) for task, count in summary.made.items()}
-    paraphrases = summary.paraphrases and summary.paraphrases.model_copy(
-        update={"made": {task: count - paraphrased.get(task, 0) for task, count in summary.paraphrases.made.items()}}
-    )
-    total = Counter(made) + Counter(paraphrases.made if paraphrases else {}) + Counter(summary.served or {})
-    return summary.model_copy(
-        update={
-            "made": made,
-            "paraphrases": paraphrases,
-            "minorities": {
-                task: total[task]
-                for task in TASK_NAMES
-                if summary.asked.get(task) and total[task] < summary.minority_floor
-            },
-        }
-    )
+    total = Counter(made) + Counter(summary.served or {})
+    few = {task for task in TASK_NAMES if summary.asked.get(task) and total[task] < summary.minority_floor}
+    minorities = {task: total[task] for task in TASK_NAMES if task in few}
+    return summary.model_copy(update={"made": made, "minorities": minorities})

@@ -4,7 +4,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from schemas.config.config import SynthesizeConfig
 from schemas.errors import InputError
@@ -25,13 +24,6 @@ from tasks.synthesize.own.rows import MOST_ROWS
 from tasks.synthesize.own.tables import own_store
 from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
-
-STORES: Final = {"simulated": "simulated store", "olist": "olist store", "files": "store of the files"}
-REMEDIES: Final = {
-    "simulated": "use more orders",
-    "olist": "use a simulated store, the only one that knows who comes back (churn)",
-    "files": "map more of them, or name tasks in synthesize.simulate",
-}
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,6 @@
 """Synthesize stage: a store, and prompts with references made from it."""
 
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -11,19 +9,22 @@ from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.references import knows_anything
 from schemas.store.files import write_store
-from schemas.tables.prompts import PromptRow, PromptTableWriter, open_prompt_table, read_prompts
-from schemas.tables.prompts_summary import ParaphraseCounts, PromptsSummary, StoreSize
+from schemas.tables.prompts import PromptRow, open_prompt_table, read_prompts
+from schemas.tables.prompts_summary import PromptsSummary, StoreSize
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.personal_data.scrub import Kind
 from tasks.personal_data.scrub_table import scrubbed_rows
 from tasks.synthesize.own.opened import OwnFiles
-from tasks.synthesize.sources import REMEDIES, STORES, OpenedSource, open_source
+from tasks.synthesize.sources import OpenedSource, open_source
 
 DATA_FILES: Final = ("constraints/laptop.txt",)
 """The versions of the packages that know telephone numbers and check digits."""
 ROWS_BETWEEN_REPORTS: Final = 50
-ANSWERS_FOLDER: Final = "paraphrases"
-"""Folder of a paraphrasing model's answers, in the state folder."""
+STORES: Final = {"simulated": "simulated store", "olist": "olist store", "files": "store of the files"}
+REMEDIES: Final = {
+    "simulated": "use more orders",
+    "olist": "use a simulated store, the only one that knows who comes back (churn)",
+    "files": "map more of them, or name tasks in synthesize.simulate",
+}
 
 
 def run(
@@ -31,53 +32,49 @@ def run(
     seed: int,
     output: Path,
     progress: Progress,
-    state: Path,
     served: Path | None = None,
     own: OwnFiles | None = None,
 ) -> PromptsSummary:
-    """Write `store/`, `prompts.parquet` and `summary.json` into the output folder; equal inputs give equal bytes.
+    """Write `store/`, `prompts.parquet` and `summary.json` into an empty folder; equal inputs give equal bytes.
 
-    Prompts come task by task, by task name, each followed by its paraphrases, if any; few are in memory at once. Those
-    of a served model's logs are the last. A task about which the store knows too little gets fewer prompts than
-    requested; `summary.json` has the numbers. Personal data in texts is replaced before anything is written.
+    Prompts come task by task, few of them in memory at once; those of a served model's logs are the last. A task about
+    which the store knows too little gets fewer prompts than requested. Personal data in texts is replaced before
+    anything is written.
 
     Args:
         config: The source, its size, and the prompts to make by task.
         seed: Source of all randomness; each task draws from its own generator, so that counts do not affect each other.
-        output: An empty folder.
+        output: The empty folder.
         progress: Called with the prompts now and then.
-        state: The state folder, which keeps a paraphrasing model's answers; unused without paraphrasing.
-        served: A table of prompts from a served model's logs; None for none.
+        served: A table of prompts from a served model's logs.
         own: The shop's files, where they are the source.
 
     Raises:
-        InputError: The files of the source cannot be read, no task finds any material in them, or the paraphrasing
-            endpoint fails.
+        InputError: The files of the source cannot be read, or no task finds any material in them.
     """
     asked: dict[TaskName, int] = {task: config.counts.get(task, 0) for task in TASK_NAMES}
     source = open_source(config, seed, own, progress)
     write_store(source.store, output / "store")
     made: Counter[TaskName] = Counter()
-    counts = _Counts()
-    with ExitStack() as stack:
-        paraphraser = None
-        if config.paraphrase is not None:
-            # httpx takes a moment to load, and most runs paraphrase nothing.
-            from tasks.synthesize.paraphrase import open_paraphraser
+    added: Counter[TaskName] = Counter()
+    origins: Counter[tuple[TaskName, str]] = Counter()
+    without_reference: Counter[TaskName] = Counter()
+    with open_prompt_table(output / "prompts.parquet") as table:
 
-            paraphraser = stack.enter_context(open_paraphraser(config.paraphrase, seed, state / ANSWERS_FOLDER))
-        table = stack.enter_context(open_prompt_table(output / "prompts.parquet"))
+        def add(row: PromptRow) -> None:
+            table.add(row)
+            origins[row.task, row.source] += 1
+            without_reference[row.task] += not knows_anything(row.reference)
+
         for task, count in asked.items():
-            rows = scrubbed_rows(source.rows(task, count), source.scrubbed)
-            if paraphraser is not None:
-                rows = scrubbed_rows(paraphraser.follow(rows), source.scrubbed)
-            for row in rows:
-                table.add(row)
-                counts.add(row)
-                made[task] += row.parent_id is None
+            for row in scrubbed_rows(source.rows(task, count), source.scrubbed):
+                add(row)
+                made[task] += 1
                 if made.total() % ROWS_BETWEEN_REPORTS == 0:
                     progress(made.total(), sum(asked.values()), f"{task} prompts")
-        added = _add_served(served, asked, table, counts, source.scrubbed)
+        for row in scrubbed_rows(read_prompts(served) if served else [], source.scrubbed):
+            add(row)
+            added[row.task] += 1
     if not made.total():
         wanted = ", ".join(task for task, count in asked.items() if count)
         raise InputError(
@@ -85,84 +82,42 @@ def run(
             f"{REMEDIES[config.source]}{''.join(f' ({note})' for note in source.notes())}"
         )
     progress(made.total(), sum(asked.values()), "prompts")
-    paraphrases = None if paraphraser is None else paraphraser.tally.counts()
-    summary = _summary(config, seed, source, asked, made, paraphrases, added, counts)
+    minorities = {
+        task: total
+        for task, count in asked.items()
+        if count and (total := made[task] + added[task]) < config.minority_floor
+    }
+    summary = PromptsSummary(
+        source=config.source,
+        seed=seed,
+        store=StoreSize(
+            orders=source.store.orders.height,
+            reviews=source.store.reviews.height,
+            products=source.store.products.height,
+        ),
+        asked=asked,
+        made={task: made[task] for task in asked},
+        origins={
+            task: {origin: count for (of, origin), count in sorted(origins.items()) if of == task} for task in asked
+        },
+        without_reference={task: count for task, count in without_reference.items() if count},
+        served=None if served is None else {task: added[task] for task in asked},
+        minority_floor=config.minority_floor,
+        minorities=minorities,
+        scrubbed=dict(sorted(source.scrubbed.items())),
+        warnings=_warnings(config, source, asked, made, minorities, without_reference),
+    )
     summary.write(output)
     return summary
 
 
-class _Counts:
-    """Counts of all rows of the table."""
-
-    def __init__(self) -> None:
-        self.origins: Counter[tuple[TaskName, str]] = Counter()
-        self.without_reference: Counter[TaskName] = Counter()
-
-    def add(self, row: PromptRow) -> None:
-        self.origins[row.task, row.source] += 1
-        self.without_reference[row.task] += not knows_anything(row.reference)
-
-
-def _add_served(
-    served: Path | None,
-    asked: Mapping[TaskName, int],
-    table: PromptTableWriter,
-    counts: _Counts,
-    scrubbed: Counter[Kind],
-) -> dict[TaskName, int] | None:
-    """Add the prompts of a served model's logs, and return how many of each task."""
-    if served is None:
-        return None
-    added: Counter[TaskName] = Counter()
-    for row in scrubbed_rows(read_prompts(served), scrubbed):
-        table.add(row)
-        counts.add(row)
-        added[row.task] += 1
-    return {task: added[task] for task in asked}
-
-
-def _summary(
-    config: SynthesizeConfig,
-    seed: int,
-    source: OpenedSource,
-    asked: Mapping[TaskName, int],
-    made: Counter[TaskName],
-    paraphrases: ParaphraseCounts | None,
-    served: Mapping[TaskName, int] | None,
-    counts: _Counts,
-) -> PromptsSummary:
-    store = source.store
-    added = Counter(paraphrases.made if paraphrases else {}) + Counter(served or {})
-    prompts = {task: made[task] + added[task] for task in asked}
-    minorities = {
-        task: prompts[task] for task, count in asked.items() if count and prompts[task] < config.minority_floor
-    }
-    return PromptsSummary(
-        source=config.source,
-        seed=seed,
-        store=StoreSize(orders=store.orders.height, reviews=store.reviews.height, products=store.products.height),
-        asked=dict(asked),
-        made={task: made[task] for task in asked},
-        origins={
-            task: {origin: count for (of, origin), count in sorted(counts.origins.items()) if of == task}
-            for task in asked
-        },
-        without_reference={task: count for task, count in counts.without_reference.items() if count},
-        paraphrases=paraphrases,
-        served=None if served is None else dict(served),
-        minority_floor=config.minority_floor,
-        minorities=minorities,
-        scrubbed=dict(sorted(source.scrubbed.items())),
-        warnings=[*_warnings(config, asked, made, minorities, paraphrases), *source.notes(), *_untold(counts)],
-    )
-
-
 def _warnings(
     config: SynthesizeConfig,
-    asked: Mapping[TaskName, int],
+    source: OpenedSource,
+    asked: dict[TaskName, int],
     made: Counter[TaskName],
-    minorities: Mapping[TaskName, int],
-    paraphrases: ParaphraseCounts | None,
+    minorities: dict[TaskName, int],
+    without_reference: Counter[TaskName],
 ) -> list[str]:
     warnings = []
     short = [f"{task} ({made[task]} of {count})" for task, count in asked.items() if made[task] < count]
@@ -175,15 +130,11 @@ def _warnings(
             "about 150, and the report puts the critical mass between 150 and 500; make more of them to train in "
             "earnest"
         )
-    if paraphrases and paraphrases.failure:
-        warnings.append(f"paraphrases are missing: {paraphrases.failure}")
-    return warnings
-
-
-def _untold(counts: _Counts) -> list[str]:
-    return [
+    warnings += source.notes()
+    warnings += [
         f"{count:,} prompts of {task} have no reference: in training they are scored by form alone, which a wrong "
         "answer has, too, and in the test split they count once people gave them a reference"
-        for task, count in counts.without_reference.items()
+        for task, count in without_reference.items()
         if count
     ]
+    return warnings

@@ -165,10 +165,8 @@ def expected_prompts(config: Config) -> dict[TaskName, int]:
 
     Duplicates and leakage remove some more, about one in twenty of the simulated store's.
     """
-    paraphrase = config.synthesize.paraphrase
-    made = 1.0 if paraphrase is None else 1 + paraphrase.share * paraphrase.variants
     kept = 1 - config.curate.held_out_share
-    return {task: round(count * made * kept) for task, count in config.synthesize.counts.items() if count}
+    return {task: round(count * kept) for task, count in config.synthesize.counts.items() if count}
 
 
 def estimate_training(config: Config, prompts: Mapping[TaskName, int]) -> Estimate:

@@ -70,27 +70,13 @@ def test_the_same_command_gives_the_same_bytes(made: Path, tmp_path: Path) -> No
         (["--count", "9", "--mix", "poems=3"], "--mix: 'poems=3' is not TASK=WEIGHT"),
         (["--count", "9", "--orders", "3"], "orders: must be greater than or equal to 50"),
         (["--count", "9", "--set", "train.max_steps=1"], "another section"),
-        (["--count", "9", "--set", "synthesize.paraphrase.url=sk-1"], "paraphrase.url: must be an http"),
+        (["--count", "9", "--set", "synthesize.paraphrase.url=sk-1"], "paraphrasing was removed; leave it out"),
         (["--count", "99999999999"], "counts asks for 99999999999 prompts; 10,000,000 is the most"),
         (["--count", "9", "--orders", "99999999999"], "orders: must be less than or equal to 10000000"),
     ],
 )
 def test_a_wrong_option_is_named(tmp_path: Path, arguments: list[str], sentence: str) -> None:
     assert sentence in refused(tmp_path, *arguments)
-
-
-def test_a_missing_key_is_named_and_a_dead_endpoint_too(tmp_path: Path) -> None:
-    endpoint = [
-        "--set",
-        "synthesize.paraphrase.url=http://127.0.0.1:9/v1",
-        "--set",
-        "synthesize.paraphrase.model=tucano",
-    ]
-    endpoint += ["--set", "synthesize.paraphrase.max_attempts=1", "--set", "synthesize.paraphrase.share=1"]
-    elsewhere = ["--state", str(tmp_path.parent / f"{tmp_path.name}-state")]
-    assert "could not be reached" in refused(tmp_path, *COUNT, *endpoint, *elsewhere)
-    key = ["--set", "synthesize.paraphrase.key_variable=NO_SUCH_KEY_OF_A_SHOP"]
-    assert "variable NO_SUCH_KEY_OF_A_SHOP" in refused(tmp_path, *COUNT, *endpoint, *key, *elsewhere)
 
 
 @needs_sample

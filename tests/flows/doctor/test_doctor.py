@@ -368,9 +368,6 @@ def test_an_endpoint_is_asked_with_its_key(
     assert server.asked["/v1/models"]["authorization"] == f"Bearer {SECRET}"
 
 
-def test_an_optional_paraphraser_that_is_missing_is_a_warning(local: Configured) -> None:
-    paraphraser = (f"synthesize.paraphrase.url={NOBODY}/v1", "synthesize.paraphrase.model=m")
-    assert only(check_endpoints(local(*paraphraser))).verdict == "fault"
-    assert only(check_endpoints(local(*paraphraser, "synthesize.paraphrase.mandatory=false"))).verdict == "warning"
+def test_a_judge_that_is_missing_is_a_fault(local: Configured) -> None:
     assert only(check_endpoints(local(f"evaluate.judge.url={NOBODY}/v1", "evaluate.judge.model=m"))).verdict == "fault"
     assert only(check_endpoints(local())).unused

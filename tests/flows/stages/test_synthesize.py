@@ -12,23 +12,10 @@ from schemas.config.profiles import load_config
 from schemas.tables.prompts import read_prompts
 from tests.tasks.monitor.logged import PUSH_PROMPT, answer, write_log
 
-ENDPOINT = {"url": "http://127.0.0.1:8000/v1", "model": "tucano"}
-
 
 def decides(served: Path | None = None, **values: object) -> str:
     config = SynthesizeConfig.model_validate({"counts": {"push": 3}, **values})
     return json.dumps(_key_inputs(config, served, None), sort_keys=True)
-
-
-def test_how_an_endpoint_is_reached_makes_nothing_again() -> None:
-    ways = {"key_variable": "SHOP_KEY", "concurrency": 9, "timeout_seconds": 3.0, "max_attempts": 1}
-    assert decides(paraphrase=ENDPOINT) == decides(paraphrase={**ENDPOINT, **ways})
-
-
-def test_the_paraphrasing_model_and_its_questions_make_it_again() -> None:
-    others = ({"model": "other"}, {"share": 0.5}, {"variants": 2}, {"temperature": 0.1}, {"max_asks": 1})
-    made = {decides(), decides(paraphrase=ENDPOINT), *(decides(paraphrase={**ENDPOINT, **other}) for other in others)}
-    assert len(made) == 2 + len(others)
 
 
 def test_olists_files_decide_and_their_folder_does_not(tmp_path: Path) -> None:

@@ -79,24 +79,24 @@ def test_a_chat_template_is_named_or_a_file() -> None:
     assert kwargs == {"enable_thinking": False}
 
 
-ENDPOINT = ["synthesize.paraphrase.url=http://127.0.0.1:8000/v1/", "synthesize.paraphrase.model=tucano"]
+ENDPOINT = ["evaluate.judge.url=http://127.0.0.1:8000/v1/", "evaluate.judge.model=tucano"]
 
 
 @pytest.mark.parametrize(
     "override",
     [
-        "synthesize.paraphrase.url=ftp://sk-secret/v1",
-        "synthesize.paraphrase.url=http://user:sk-secret@host/v1",
-        "synthesize.paraphrase.url=http://host/v1?key=sk-secret",
-        "synthesize.paraphrase.url=http://host:sk-secret/v1",
-        "synthesize.paraphrase.url=sk-secret",
-        "synthesize.paraphrase.key_variable=sk-secret",
-        "synthesize.paraphrase.key_variable=SK-SECRET",
-        "synthesize.paraphrase.api_key=sk-secret",
-        "synthesize.paraphrase.url.key=sk-secret",
-        "synthesize.paraphrase.share=sk-secret",
-        "synthesize.paraphrase=sk-secret",
-        "synthesize.paraphrase={model=['sk-secret']}",
+        "evaluate.judge.url=ftp://sk-secret/v1",
+        "evaluate.judge.url=http://user:sk-secret@host/v1",
+        "evaluate.judge.url=http://host/v1?key=sk-secret",
+        "evaluate.judge.url=http://host:sk-secret/v1",
+        "evaluate.judge.url=sk-secret",
+        "evaluate.judge.key_variable=sk-secret",
+        "evaluate.judge.key_variable=SK-SECRET",
+        "evaluate.judge.api_key=sk-secret",
+        "evaluate.judge.url.key=sk-secret",
+        "evaluate.judge.prompts=sk-secret",
+        "evaluate.judge=sk-secret",
+        "evaluate.judge={model=['sk-secret']}",
     ],
 )
 def test_a_secret_in_the_wrong_place_is_refused_unsaid(override: str) -> None:

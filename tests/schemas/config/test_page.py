@@ -33,5 +33,5 @@ def test_a_field_has_its_default_range_and_meaning() -> None:
 def test_a_section_that_several_have_is_listed_once() -> None:
     page = config_page()
     assert page.count("- `key_variable` (") == page.count("- `alpha` (") == 1
-    assert "Its endpoint is set as that of `synthesize.paraphrase`." in page
+    assert "Its endpoint is set as that of `evaluate.rivals[]`." in page
     assert "## train.lora\n\nAs `warm_start.lora`.\n" in page

@@ -19,10 +19,6 @@ def test_the_next_recipe_has_the_reports_recommendations() -> None:
     prompts = expected_prompts(config)
     assert sum(prompts.values()) >= 5_000
     assert min(prompts.values()) >= 500
-    assert config.synthesize.paraphrase is None, "who has no model that paraphrases can start it too"
-    offered = 'synthesize.paraphrase={url="http://127.0.0.1:8000/v1", model="NAME"}'
-    assert offered in (PROFILES_FOLDER / "l4-next.toml").read_text(encoding="utf-8")
-    assert load_config("l4-next", (offered,)).synthesize.paraphrase is not None
     assert (recipe.epsilon_low, recipe.epsilon_high) == (0.2, 0.28)
     assert recipe.iterations > 1, "with one step on its completions the ratio is 1, and no clip acts"
     assert recipe.entropy.adaptive

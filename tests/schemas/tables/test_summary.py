@@ -23,7 +23,6 @@ def test_a_summary_is_read_as_written_and_has_the_keys_that_are_kept(tmp_path: P
         "made",
         "origins",
         "without_reference",
-        "paraphrases",
         "served",
         "minority_floor",
         "minorities",

@@ -32,7 +32,7 @@ def test_prompts_and_splits_of_one_seed_are_as_they_were(tmp_path: Path) -> None
     (tmp_path / "prompts").mkdir()
     (tmp_path / "dataset").mkdir()
     config = SynthesizeConfig(counts=dict.fromkeys(TASK_NAMES, 60), orders=300)
-    stage.run(config, 5, tmp_path / "prompts", silent, tmp_path / "state")
+    stage.run(config, 5, tmp_path / "prompts", silent)
     made = [row.prompt_id for row in read_prompts(tmp_path / "prompts" / "prompts.parquet")]
     assert sha256("".join(made).encode()).hexdigest()[:16] == "f54d50b7031dd5bd"
     curate = CurateConfig(test_per_task=4, validation_per_task=2, held_out_share=0.4, workers=1)

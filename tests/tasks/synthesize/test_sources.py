@@ -41,7 +41,7 @@ def synthesize(folder: Path, toml: str = MAP, **config: object) -> PromptsSummar
     own = open_own_files(folder / "map.toml", lambda: bytes(32), INPUTS)
     (folder / "out").mkdir(exist_ok=True)
     settings = SynthesizeConfig.model_validate(values)
-    return stage.run(settings, 3, folder / "out", silent, folder / "state", own=own)
+    return stage.run(settings, 3, folder / "out", silent, own=own)
 
 
 def test_lacking_tasks_are_simulated_only_on_request(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from schemas.config.config import SynthesizeConfig
-from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.store.files import read_store
 from schemas.tables.prompts import read_prompt_table, read_prompts
@@ -12,7 +11,6 @@ from schemas.tables.prompts_summary import PromptsSummary
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import drop_schema_failures
 from tasks.synthesize import stage
-from tests.chat_server import says, serve
 from tests.schemas.olist_sample import SAMPLE, needs_sample
 
 COUNTS = {"extraction": 12, "sql_qa": 9, "insights": 8, "push": 7, "sentiment": 6, "churn": 5}
@@ -21,7 +19,7 @@ COUNTS = {"extraction": 12, "sql_qa": 9, "insights": 8, "push": 7, "sentiment": 
 def synthesize(output: Path, seed: int = 5, **config: object) -> Path:
     output.mkdir()
     settings = SynthesizeConfig.model_validate({"orders": 150, "counts": COUNTS, **config})
-    stage.run(settings, seed, output, silent, output.parent / "state")
+    stage.run(settings, seed, output, silent)
     return output
 
 
@@ -63,36 +61,6 @@ def test_a_task_too_small_to_be_learnt_is_reported_and_is_no_error(tmp_path: Pat
     assert "learned nothing from about 150" in warning
     none = PromptsSummary.read(synthesize(tmp_path / "none", counts=counts, minority_floor=19))
     assert none.warnings == []
-
-
-def test_paraphrases_follow_their_prompts_and_are_reported(tmp_path: Path) -> None:
-    with serve(lambda text, _: says(f"Agora, {text[0].lower()}{text[1:]}")) as server:
-        paraphrase = {"url": server.url, "model": "tucano", "share": 1.0, "concurrency": 2}
-        first = synthesize(tmp_path / "first", counts={"extraction": 9, "insights": 8}, paraphrase=paraphrase)
-        asked = len(server.requests)
-        again = synthesize(tmp_path / "again", counts={"extraction": 9, "insights": 8}, paraphrase=paraphrase)
-        assert 0 < asked == len(server.requests)
-    assert contents(first) == contents(again)
-    rows = read_prompts(first / "prompts.parquet")
-    assert [row.parent_id for row in rows[1::2]] == [row.prompt_id for row in rows[::2]]
-    assert drop_schema_failures(read_prompt_table(first / "prompts.parquet"))[1].is_empty()
-    summary = PromptsSummary.read(first)
-    assert summary.made == {**dict.fromkeys(TASK_NAMES, 0), "extraction": 9, "insights": 8}
-    assert summary.paraphrases is not None
-    assert summary.paraphrases.made == {"extraction": 9, "insights": 8}
-    assert summary.minorities == {"extraction": 18, "insights": 16}
-
-
-def test_an_endpoint_that_is_down_is_one_sentence_or_a_warning(tmp_path: Path) -> None:
-    paraphrase = {"url": "http://127.0.0.1:9/v1", "model": "tucano", "share": 1.0, "max_attempts": 1}
-    with pytest.raises(InputError, match="could not be reached"):
-        synthesize(tmp_path / "needed", paraphrase=paraphrase)
-    output = synthesize(tmp_path / "wished", paraphrase={**paraphrase, "mandatory": False})
-    summary = PromptsSummary.read(output)
-    assert summary.made == COUNTS
-    assert summary.paraphrases is not None
-    assert summary.paraphrases.made == dict.fromkeys(COUNTS, 0)
-    assert [warning for warning in summary.warnings if "paraphrases are missing" in warning]
 
 
 @needs_sample

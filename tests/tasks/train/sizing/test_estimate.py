@@ -80,15 +80,14 @@ def test_dpo_samples_once_and_its_time_was_never_measured() -> None:
     assert estimate_training(config_of(**recipe), {"push": 32}).pairs == 32
 
 
-def test_expected_prompts_lose_the_held_out_share_and_gain_the_paraphrases() -> None:
-    paraphrase = {"url": "http://127.0.0.1:1/v1", "model": "any", "share": 0.5, "variants": 2}
+def test_expected_prompts_lose_the_held_out_share() -> None:
     config = Config.model_validate(
         {
-            "synthesize": {"counts": {"extraction": 100, "push": 0}, "paraphrase": paraphrase},
+            "synthesize": {"counts": {"extraction": 100, "push": 0}},
             "curate": {"held_out_share": 0.2},
         }
     )
-    assert expected_prompts(config) == {"extraction": 160}
+    assert expected_prompts(config) == {"extraction": 80}
 
 
 @pytest.mark.parametrize("prompts", [{}, {"push": 0}])
