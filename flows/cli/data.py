@@ -229,22 +229,15 @@ def _recognized_lines(recognized: Recognized) -> Iterator[str]:
         yield f"{file.path}: {file.cells.height:,} rows, {file.cells.width} columns"
         for section in sections:
             kind = "table" if section.is_table else "prompts of"
-            by = f", as {section.shipped} exports it" if section.shipped else ""
             sure = [as_shown(_pair(choice)) for choice in section.choices if choice.sure]
-            yield f"  {kind} {section.name}{by}: {', '.join(sure) or 'nothing is sure'}"
+            yield f"  {kind} {section.name}: {', '.join(sure) or 'nothing is sure'}"
             open_choices = ((_pair(choice), choice.why) for choice in section.choices if not choice.sure)
             for line, why in (*open_choices, *undecided(section)):
                 yield as_shown(f"  - to confirm: {line}: {why}")
         if not sections:
             yield "  nothing was recognised"
-        for what, columns in (
-            ("not recognised", recognized.unused(file)),
-            ("not read, though they may tell of canceled sales, which count", recognized.unread_statuses(file)),
-            ("a person's own, and left out", recognized.personal(file)),
-            ("objects, and left out", file.nested),
-        ):
-            if columns:
-                yield as_shown(f"  {what}: {', '.join(columns)}")
+        for why, columns in recognized.left_out(file).items():
+            yield as_shown(f"  {why}: {', '.join(columns)}")
 
 
 def _pair(choice: ColumnChoice) -> str:

@@ -1,15 +1,15 @@
 """Choice of a file's column for one of ours: by its name, and by what its cells look like."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 import polars as pl
 
 from schemas.store.mapped_tables import CANCELED, OTHER_STATUSES, TELL_CANCELED
-from tasks.synthesize.columns.kinds import expected, looks_like, share_of
+from tasks.synthesize.columns.kinds import are_mostly_states, expected, looks_like
 from tasks.synthesize.columns.look import LookedFile
-from tasks.synthesize.columns.names import ColumnNames, Ranked, folded
+from tasks.synthesize.columns.names import Known, folded, read_names
 
 MOST_VALUES: Final = 40
 """Different values of a status, beyond which it is none."""
@@ -35,27 +35,30 @@ class ColumnChoice:
         return not self.sure and self.ours in TELL_CANCELED
 
 
-def identity_of(file: LookedFile, names: ColumnNames) -> ColumnChoice | None:
+def identity_of(file: LookedFile, ours: str) -> ColumnChoice | None:
     """Return the personal column by which a file's rows are one person's; None without one."""
+    identities = read_names().identities
     for column in file.personal:
-        if folded(column) in names.identities and file.cells[column].null_count() < file.cells.height:
-            return ColumnChoice("customer_id", column, "a person's own number or address, replaced by a keyed hash")
+        if folded(column) in identities and not _is_empty(file.cells[column]):
+            return ColumnChoice(ours, column, "a person's own number or address, replaced by a keyed hash")
     return None
 
 
-def choose(file: LookedFile, wanted: Mapping[str, Ranked], names: ColumnNames) -> dict[str, ColumnChoice]:
+def choose(file: LookedFile, wanted: Known) -> dict[str, ColumnChoice]:
     """Return the choice for each of our columns that the file seems to have."""
-    open_columns = [column for column in file.cells.columns if column not in file.personal]
-    named = [
-        (_is_empty(file.cells[column]), rank, judged(ours, column, file.cells[column], names))
-        for ours, ranks in wanted.items()
-        for column in open_columns
-        if (rank := ranks.get(folded(column))) is not None and not _is_other(ours, column, file.cells[column], names)
-    ]
+    named = []
+    for ours, ranks in wanted.items():
+        for column in file.cells.columns:
+            cells, name = file.cells[column], folded(column)
+            if name in ranks and column not in file.personal and not _is_other(ours, name, cells):
+                # Some shops give only some of their products a code.
+                lacks = _is_empty(cells) or (ours == "product_id" and cells.null_count() > 0)
+                choice = judged(ours, column, cells)
+                # The cells go before the names: `Avaliação` may be the stars or the text.
+                named.append((lacks, not choice.sure, ranks[name], choice))
     chosen: dict[str, ColumnChoice] = {}
     taken: set[str] = set()
-    # What the cells bear out goes first: `Avaliação` may be the stars or the text.
-    for _, _, choice in sorted(named, key=lambda each: (each[0], not each[2].sure, each[1])):
+    for *_, choice in sorted(named, key=lambda each: each[:3]):
         if choice.ours not in chosen and choice.theirs not in taken:
             chosen[choice.ours] = choice
             # Only an id may be two of ours: that of an order, and of its only customer.
@@ -67,51 +70,45 @@ def _is_empty(cells: pl.Series) -> bool:
     return cells.null_count() == cells.len()
 
 
-def _is_other(ours: str, column: str, cells: pl.Series, names: ColumnNames) -> bool:
+def _is_other(ours: str, name: str, cells: pl.Series) -> bool:
     """Return whether a column whose name is that of a status and of a state, such as `Estado`, holds the other."""
-    name, known = folded(column), names.values["order_status"]
-    if name not in names.tables["orders"]["order_status"] or name not in names.tables["customers"]["customer_state"]:
+    tables, known = read_names().tables, read_names().values["order_status"]
+    if name not in tables["orders"]["order_status"] or name not in tables["customers"]["customer_state"]:
         return False
-    is_status = any(folded(value) in known for value in cells.drop_nulls().unique()) or share_of(cells, "states") < 0.5
+    is_status = any(folded(value) in known for value in cells.drop_nulls().unique()) or not are_mostly_states(cells)
     return is_status == (expected(ours) == "states")
 
 
-def judged(
-    ours: str, column: str, cells: pl.Series, names: ColumnNames, more: Mapping[str, str] | None = None
-) -> ColumnChoice:
-    """Return the choice of a column by its cells; `more` are further known values of ours, by the file's folded."""
-    kind = expected(ours)
+def judged(ours: str, column: str, cells: pl.Series) -> ColumnChoice:
+    """Return the choice of a column by its cells, and where ours has known values, by what they mean."""
     if _is_empty(cells):
         # A later export of the same form may have a canceled order.
         return ColumnChoice(ours, column, "by its name, but every cell is empty", sure=ours in TELL_CANCELED)
-    if ours in names.values:
-        return _translated(ColumnChoice(ours, column, "by its name"), cells, {**names.values[ours], **(more or {})})
-    if kind is not None and not looks_like(cells, kind):
-        return ColumnChoice(ours, column, f"by its name, but its cells are not {kind}", sure=False)
-    return ColumnChoice(ours, column, f"by its name, and its cells are {kind}" if kind else "by its name")
-
-
-def _translated(choice: ColumnChoice, cells: pl.Series, known: Mapping[str, str]) -> ColumnChoice:
-    """Return a choice with our value for each of the file's, or not sure where one is unknown."""
+    if ours not in read_names().values:
+        kind = expected(ours)
+        if kind is not None and not looks_like(cells, kind):
+            return ColumnChoice(ours, column, f"by its name, but its cells are not {kind}", sure=False)
+        return ColumnChoice(ours, column, f"by its name, and its cells are {kind}" if kind else "by its name")
+    known = read_names().values[ours]
     found = cells.drop_nulls().unique().sort().to_list()
     if len(found) > MOST_VALUES:
-        return replace(choice, why=f"by its name, but it has {len(found):,} different values", sure=False)
+        return ColumnChoice(ours, column, f"by its name, but it has {len(found):,} different values", sure=False)
     values = {value: known[folded(value)] for value in found if folded(value) in known}
-    unknown = {value: proposed(value, known) for value in found if value not in values}
-    different = {value: ours for value, ours in values.items() if value != ours}
+    unknown = {value: _proposed(value, known) for value in found if value not in values}
+    why = "by its name, and all its values are known"
     if unknown:
         why = f"by its name, but {len(unknown)} of its {len(found)} values are unknown; say below what they mean"
-        return replace(choice, why=why, sure=False, values=different, unknown=unknown)
-    return replace(choice, why="by its name, and all its values are known", values=different)
+    different = {theirs: value for theirs, value in values.items() if theirs != value}
+    return ColumnChoice(ours, column, why, not unknown, different, unknown)
 
 
-def proposed(value: str, known: Mapping[str, str]) -> str:
+def _proposed(value: str, known: Mapping[str, str]) -> str:
     """Return what the longest known value means all of whose words are in a file's value; nothing without one."""
     words = set(folded(value).split())
     return known[max(alike, key=len)] if (alike := [each for each in known if words.issuperset(each.split())]) else ""
 
 
-def more_statuses(file: LookedFile, chosen: Mapping[str, ColumnChoice], names: ColumnNames) -> Iterator[ColumnChoice]:
+def more_statuses(file: LookedFile, chosen: Mapping[str, ColumnChoice]) -> Iterator[ColumnChoice]:
     """Yield further columns that tell of canceled orders by name or values, one for each status that is left."""
     left = [ours for ours in ("order_status", *OTHER_STATUSES) if ours not in chosen]
     taken = {choice.theirs for choice in chosen.values()}
@@ -119,23 +116,21 @@ def more_statuses(file: LookedFile, chosen: Mapping[str, ColumnChoice], names: C
         cells = file.cells[column]
         if not left or column in taken or column in file.personal or _is_empty(cells):
             continue
-        if tells_canceled(column, cells, names) and _is_of_orders(file, chosen["order_id"].theirs, column):
-            yield judged(left.pop(0), column, cells, names)
+        if tells_canceled(column, cells):
+            # One that differs within an order is of its items, which may be canceled by themselves.
+            said = file.cells.group_by(chosen["order_id"].theirs).agg(pl.col(column).drop_nulls().n_unique())
+            if not (said[column] > 1).any():
+                yield judged(left.pop(0), column, cells)
 
 
-def tells_canceled(column: str, cells: pl.Series, names: ColumnNames) -> bool:
+def tells_canceled(column: str, cells: pl.Series) -> bool:
     """Return whether a column is named like a status, or half of its values are known ones, `canceled` among them."""
-    known = names.values["order_status"]
-    if any(folded(column) in names.tables["orders"][ours] for ours in ("order_status", *OTHER_STATUSES)):
-        return not _is_other("order_status", column, cells, names)
+    names, name = read_names(), folded(column)
+    if any(name in names.tables["orders"][ours] for ours in ("order_status", *OTHER_STATUSES)):
+        return not _is_other("order_status", name, cells)
     found = cells.drop_nulls().unique()
     if found.len() > MOST_VALUES:
         return False
+    known = names.values["order_status"]
     meant = [known[folded(value)] for value in found if folded(value) in known]
     return CANCELED in meant and len(meant) >= found.len() / 2
-
-
-def _is_of_orders(file: LookedFile, order_id: str, column: str) -> bool:
-    """Return whether all rows of an order say the same in a column: one of items may be canceled by itself."""
-    said = file.cells.group_by(order_id).agg(pl.col(column).drop_nulls().n_unique().alias("said"))["said"]
-    return not (said > 1).any()

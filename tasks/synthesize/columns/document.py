@@ -27,7 +27,9 @@ def column_map_text(recognized: Recognized, folder: Path, *, confirmed: bool = F
             what tells of canceled orders is left out where it waits to be completed.
     """
     parts = ["\n".join(_section(section, folder, confirmed=confirmed)) for section in recognized.sections]
-    parts += list(_left_out(recognized))
+    for file in recognized.files:
+        lines = [f"# - {why}: {', '.join(map(_quoted, names))}" for why, names in recognized.left_out(file).items()]
+        parts += ["\n".join([f"# {_quoted(file.path.name)}:", *lines])] * bool(lines)
     return "\n\n".join([_HEAD.rstrip(), *parts]) + "\n"
 
 
@@ -37,30 +39,25 @@ def _section(section: MapSection, folder: Path, *, confirmed: bool) -> Iterator[
     mark = "" if section.is_sure else "# "
     if mark:
         yield "# confirm this whole section: remove the first `#` of each line that is right"
-    if section.shipped:
-        yield f"# the header is that of {section.shipped}'s export: data/columns/{section.shipped}.toml"
     path = os.path.relpath(section.file.path.resolve(), folder.resolve())
     yield f"{mark}[[{kind}]]"
     yield f"{mark}{'table' if section.is_table else 'task'} = {_quoted(section.name)}"
     yield f"{mark}path = {_quoted(Path(path).as_posix())}"
     open_mark = mark if confirmed else "# "
     yield from (f"{open_mark}{line}  # confirm: {why}" for line, why in undecided(section))
-    yield f"{mark}[{kind}.columns]"
     marks = {each.ours: mark if each.sure or (each.waits and not confirmed) else "# " for each in section.choices}
-    yield from (_line(choice, marks[choice.ours]) for choice in section.columns)
-    if section.reference:
-        yield f"{mark}[{kind}.reference]"
-        yield from (_line(choice, marks[choice.ours]) for choice in section.reference)
+    for name, choices in (("columns", section.columns), ("reference", section.reference)):
+        if choices:
+            yield f"{mark}[{kind}.{name}]"
+            yield from (_line(choice, marks[choice.ours]) for choice in choices)
     for choice in section.choices:
         if choice.values or choice.unknown:
             comment = marks[choice.ours]
             yield f"{comment}[{kind}.values.{choice.ours}]"
             yield from (f"{comment}{_quoted(theirs)} = {_quoted(ours)}" for theirs, ours in choice.values.items())
             meant = f"one of {', '.join(ORDER_STATUSES)}" if choice.waits else "one of ours"
-            yield from (
-                f"# {_quoted(theirs)} = {_quoted(ours)}  # confirm: {meant}, or nothing"
-                for theirs, ours in choice.unknown.items()
-            )
+            for theirs, ours in choice.unknown.items():
+                yield f"# {_quoted(theirs)} = {_quoted(ours)}  # confirm: {meant}, or nothing"
 
 
 def _line(choice: ColumnChoice, mark: str) -> str:
@@ -68,23 +65,6 @@ def _line(choice: ColumnChoice, mark: str) -> str:
     if choice.waits and not mark:
         return f"{line}  # or remove this line: {choice.why}"
     return f"{mark}{line}  # {choice.why}" if choice.sure else f"# {line}  # confirm: {choice.why}"
-
-
-def _left_out(recognized: Recognized) -> Iterator[str]:
-    for file in recognized.files:
-        lines = [
-            *_listed("not mapped, for nothing was recognised", recognized.unused(file)),
-            *_listed("not read, though they may tell of canceled sales, which count", recognized.unread_statuses(file)),
-            *_listed("not mapped, for they are a person's own", recognized.personal(file)),
-            *_listed("not mapped, for they hold objects", file.nested),
-        ]
-        if lines:
-            yield "\n".join([f"# {_quoted(file.path.name)}:", *lines])
-
-
-def _listed(what: str, columns: tuple[str, ...]) -> Iterator[str]:
-    if columns:
-        yield f"# - {what}: {', '.join(map(_quoted, columns))}"
 
 
 def _quoted(text: str) -> str:

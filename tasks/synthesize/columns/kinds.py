@@ -15,28 +15,22 @@ LOOKED_AT: Final = 2_000
 """Cells of a column that are looked at."""
 ENOUGH: Final = 0.95
 """Share of the cells that must look like a kind: files have a few odd ones, which reading then names."""
-
-
-def _states() -> str:
-    """Return the codes and names of Brazil's states as alternatives of a pattern, with accents and without."""
-    parts = [part for line in read_lexicon("states") for part in line.split(" = ", 1)]
-    return "|".join(dict.fromkeys(form for part in parts for form in (part, fold(part))))
-
-
+_STATES: Final = "|".join(
+    form for line in read_lexicon("states") for part in line.split(" = ", 1) for form in (part, fold(part))
+)
 _PATTERNS: Final[Mapping[str, str]] = {
     "dates": "|".join(f"(?:{pattern})" for pattern in DATES),
     "stars from 1 to 5": r"^[1-5](?:[.,]0+)?$",
     "whole numbers": r"^\d+(?:[.,]0+)?$",
     "numbers": r"^-?\s*(?:R\$)?\s*-?\d[\d.,]*$",
     "true or false": r"(?i)^(?:true|false|1|0|sim|s|yes|não|nao|n|no)$",
-    "states": rf"(?i)^(?:br-)?(?:{_states()})$",
+    "states": rf"(?i)^(?:br-)?(?:{_STATES})$",
     "prefixes of postcodes": r"^\d{4,5}$",
     "texts": r"\p{L}{2,}\s+\S*\p{L}{2,}",
+    "codes": r"^(?:[\w-]*\d[\w-]*|[0-9a-fA-F]{16,})$",
 }
-_CODE: Final = r"^(?:[\w-]*\d[\w-]*|[0-9a-fA-F]{16,})$"
-_IDS: Final = "ids"
 _EXPECTED: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("order_id", "customer_id", "customer_unique_id", "review_id", "seller_id"), _IDS),
+    **dict.fromkeys(("order_id", "customer_id", "customer_unique_id", "review_id", "seller_id"), "ids"),
     "order_approved_at": "dates",
     **dict.fromkeys(("review_score", "score", "rating", "last_rating"), "stars from 1 to 5"),
     **dict.fromkeys(("price", "freight_value", "payment_value", REFUNDED, "spent", "mean_rating"), "numbers"),
@@ -56,6 +50,7 @@ _PERSONAL: Final = (
     r"^\d{3}\.\d{3}\.\d{3}-\d{2}$|^\d{2}\.\d{3}\.\d{3}/\d{4}-\d{2}$",
     r"^(?:\+?55)?\s*\(?\d{2}\)?\s*9?\d{4}-\d{4}$|^\+55\d{10,11}$",
 )
+_TAXPAYER: Final = r"^(?:\d{11}|\d{14})$"
 _CHECKED: Final = 100
 """Numbers whose check digits are looked at."""
 _SHORTEST_TEXT: Final = 20
@@ -64,34 +59,28 @@ _SHORTEST_TEXT: Final = 20
 
 def expected(ours: str) -> str | None:
     """Return the kind of a column of ours; None where any text will do."""
-    if ours in _EXPECTED:
-        return _EXPECTED[ours]
-    return next((kind for ending, kind in _BY_ENDING.items() if ours.endswith(ending)), None)
+    by_ending = next((kind for ending, kind in _BY_ENDING.items() if ours.endswith(ending)), None)
+    return _EXPECTED.get(ours, by_ending)
 
 
 def looks_like(cells: pl.Series, kind: str) -> bool:
     """Return whether a column's cells are of a kind; a column without any is of none."""
     some = _some(cells)
-    if some.is_empty() or (kind == "texts" and _mean_length(some) < _SHORTEST_TEXT):
+    if some.is_empty():
         return False
-    if kind == _IDS:
+    if kind == "ids":
         # Two people may have one name, and a name is nobody's id.
         return _share(some, FULL_NAME) < 0.5 and _share(some, _PATTERNS["texts"]) < 0.5
-    # Some reviews are one word.
-    needed = 0.6 if kind == "texts" else ENOUGH
-    return _share(some, _PATTERNS[kind]) >= needed
+    if kind == "texts":
+        # Some reviews are one word.
+        return int(some.str.len_chars().sum()) >= _SHORTEST_TEXT * some.len() and _share(some, _PATTERNS[kind]) >= 0.6
+    return _share(some, _PATTERNS[kind]) >= ENOUGH
 
 
-def share_of(cells: pl.Series, kind: str) -> float:
-    """Return the share of a column's cells that are of a kind; 0 for a column without any."""
+def are_mostly_states(cells: pl.Series) -> bool:
+    """Return whether at least half of a column's cells are states."""
     some = _some(cells)
-    return 0.0 if some.is_empty() else _share(some, _PATTERNS[kind])
-
-
-def are_codes(cells: pl.Series) -> bool:
-    """Return whether cells are numbers or codes that a program gave, in contrast to names."""
-    some = _some(cells)
-    return not some.is_empty() and _share(some, _CODE) >= ENOUGH
+    return not some.is_empty() and _share(some, _PATTERNS["states"]) >= 0.5
 
 
 def is_personal(cells: pl.Series) -> bool:
@@ -106,7 +95,7 @@ def _are_taxpayers(cells: pl.Series) -> bool:
     """Return whether numbers without punctuation have the check digits of CPF or CNPJ, as one in a hundred would."""
     from stdnum.br import cnpj, cpf
 
-    bare = cells.filter(cells.str.contains(r"^(?:\d{11}|\d{14})$"))
+    bare = cells.filter(cells.str.contains(_TAXPAYER))
     if bare.len() < cells.len() / 2:
         return False
     some = bare.head(_CHECKED)
@@ -119,7 +108,3 @@ def _some(cells: pl.Series) -> pl.Series:
 
 def _share(cells: pl.Series, pattern: str) -> float:
     return int(cells.str.contains(pattern).sum()) / cells.len()
-
-
-def _mean_length(cells: pl.Series) -> float:
-    return float(cells.str.len_chars().cast(pl.Float64).sum()) / cells.len()

@@ -10,7 +10,7 @@ import polars as pl
 
 from schemas.errors import InputError
 from schemas.store.column_map import FORMATS
-from tasks.synthesize.columns.kinds import are_codes, is_personal
+from tasks.synthesize.columns.kinds import is_personal, looks_like
 from tasks.synthesize.columns.names import folded, read_names
 from tasks.synthesize.own.cells import without_nothing
 from tasks.synthesize.own.rows import read_rows
@@ -42,7 +42,7 @@ class LookedFile:
             for column in self.cells.columns
             if folded(column) in names.personal
             or is_personal(self.cells[column])
-            or (folded(column) in names.names_or_codes and not are_codes(self.cells[column]))
+            or (folded(column) in names.names_or_codes and not looks_like(self.cells[column], "codes"))
         ]
         last = len(names.identities)
         return tuple(sorted(found, key=lambda column: names.identities.get(folded(column), last)))
@@ -52,8 +52,7 @@ def find_files(paths: Sequence[Path]) -> tuple[Path, ...]:
     """Return the files that are named, and those of a format that can be read in the folders that are.
 
     Raises:
-        InputError: A path does not exist, a file has another format, a folder has none or too many, or one file is
-            named twice.
+        InputError: A path does not exist, a file has another format, or a folder has none or too many.
     """
     found: dict[Path, Path] = {}
     for path in paths:
@@ -62,9 +61,7 @@ def find_files(paths: Sequence[Path]) -> tuple[Path, ...]:
                 raise InputError(f"{file} does not exist; give files or folders of {', '.join(FORMATS)}")
             if file.suffix.lower() not in FORMATS:
                 raise InputError(f"{file} is none of {', '.join(FORMATS)}; export it as one of them")
-            if file.resolve() in found:
-                raise InputError(f"{file} is given twice; name it once")
-            found[file.resolve()] = file
+            found.setdefault(file.resolve(), file)
     return tuple(found.values())
 
 
@@ -79,8 +76,9 @@ def look_at(path: Path) -> LookedFile:
 def _in_folder(folder: Path) -> list[Path]:
     # A name that begins with a dot is a program's own.
     files = sorted(file for file in folder.iterdir() if file.suffix.lower() in OF_DATA and file.name[0] != ".")
-    if not files:
-        raise InputError(f"folder {folder} has no file of {', '.join(OF_DATA)}; give the folder of your exports")
-    if len(files) > MOST_FILES:
-        raise InputError(f"folder {folder} has {len(files)} files, and {MOST_FILES} are looked at; name those you mean")
+    if not files or len(files) > MOST_FILES:
+        raise InputError(
+            f"folder {folder} has {len(files) or 'no'} files of {', '.join(OF_DATA)}; give a folder of 1 to "
+            f"{MOST_FILES} exports, or name files"
+        )
     return files

@@ -5,41 +5,42 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from schemas.source import REPOSITORY
-from schemas.store.mapped_tables import OTHER_STATUSES, TableName
+from schemas.store.mapped_tables import OTHER_STATUSES
 from tasks.commerce.text.text_form import fold
 
-FOLDER: Final = REPOSITORY / "data" / "columns"
+NAMES_FILE: Final = REPOSITORY / "data" / "columns" / "names.toml"
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORDS: Final = re.compile(r"[a-z0-9]+|#")
 _GENDER: Final = re.compile(r"(?<=[a-z]{3})[ao]\Z")
 
 Ranked = Mapping[str, int]
 """Rank of each name that is known of a column of ours, by the folded name; the lowest wins."""
+Known = Mapping[str, Ranked]
+"""Names by column of ours."""
 
 
 @dataclass(frozen=True)
 class ColumnNames:
     """All known names, folded."""
 
-    tables: Mapping[TableName, Mapping[str, Ranked]]
-    """By table and column of ours."""
-    prompts: Mapping[str, Mapping[str, Ranked]]
-    """By task (`review` for those that read one) and input."""
-    references: Mapping[str, Mapping[str, Ranked]]
-    """By task and field of its reference."""
+    tables: Mapping[str, Known]
+    prompts: Mapping[str, Known]
+    """Inputs by task; `review` for those that read one."""
+    references: Mapping[str, Known]
     identities: Ranked
-    """Of personal columns that may identify a person."""
+    """Personal columns that may identify a person."""
     personal: frozenset[str]
-    """Of all columns that are personal whatever is in them."""
     names_or_codes: frozenset[str]
-    """Of columns that are personal where they hold no codes."""
-    files: Mapping[str, TableName]
+    """Columns that are personal where they hold no codes."""
+    files: Mapping[str, str]
     """Table of a file by its name without the ending."""
-    short: Mapping[TableName, Mapping[str, Ranked]]
-    """By table and column of ours: names that count only in a file named after the table."""
+    short: Mapping[str, Known]
+    """By table: names that count only in a file named after it."""
+    beside: Mapping[str, Known]
+    """By a name: names that count only in a file that has it, too."""
     values: Mapping[str, Mapping[str, str]]
     """By column of ours: our value, by the folded one of a file."""
 
@@ -54,10 +55,10 @@ def folded(name: str) -> str:
     return " ".join(sorted(_GENDER.sub("", word) for word in telling))
 
 
-def with_short(known: Mapping[str, Ranked], short: Mapping[str, Ranked]) -> Mapping[str, Ranked]:
-    """Return the names of a table's columns with those that count in a file named after it, which come last."""
+def with_more(known: Known, more: Known) -> Known:
+    """Return the names of a table's columns with more of them, which come last."""
     return {
-        ours: {**{name: len(ranks) + rank for name, rank in short.get(ours, {}).items()}, **ranks}
+        ours: {**{name: len(ranks) + rank for name, rank in more.get(ours, {}).items()}, **ranks}
         for ours, ranks in known.items()
     }
 
@@ -66,34 +67,29 @@ def with_short(known: Mapping[str, Ranked], short: Mapping[str, Ranked]) -> Mapp
 def read_names() -> ColumnNames:
     """Return the known names."""
     document = _document()
-    listed = document["tables"]
-    values = {
+    personal, values = document["personal"], document["values"]
+    of_values = {
         column: {folded(word): ours for ours, words in of_column.items() for word in (ours, *words)}
-        for column, of_column in document["values"].items()
+        for column, of_column in values.items()
     }
+    statuses = {name: of_values["order_status"] | of_values.get(name, {}) for name in OTHER_STATUSES}
     return ColumnNames(
-        tables=cast("Mapping[TableName, Mapping[str, Ranked]]", _ranked(listed, listed)),
-        prompts=_ranked(document["prompts"], listed),
-        references=_ranked(document["references"], listed),
-        identities=_ranks(document["personal"]["identities"]),
-        personal=frozenset(map(folded, [*document["personal"]["identities"], *document["personal"]["others"]])),
-        names_or_codes=frozenset(map(folded, document["personal"]["names_or_codes"])),
-        files={
-            folded(name): cast("TableName", table)
-            for table, names in document["files"].items()
-            for name in (table, *names)
-        },
-        short={
-            cast("TableName", table): {ours: _ranks(words) for ours, words in columns.items()}
-            for table, columns in document["short"].items()
-        },
-        values=values | {name: values["order_status"] | values.get(name, {}) for name in OTHER_STATUSES},
+        tables=_ranked(document["tables"]),
+        prompts=_ranked(document["prompts"]),
+        references=_ranked(document["references"]),
+        identities=_ranks(personal["identities"]),
+        personal=frozenset(map(folded, [*personal["identities"], *personal["others"]])),
+        names_or_codes=frozenset(map(folded, personal["names_or_codes"])),
+        files={folded(name): table for table, names in document["files"].items() for name in (table, *names)},
+        short={table: _ranked_alone(columns) for table, columns in document["short"].items()},
+        beside={folded(name): _ranked_alone(columns) for name, columns in document["beside"].items()},
+        values=of_values | statuses,
     )
 
 
 @cache
 def _document() -> dict[str, Any]:
-    return tomllib.loads((FOLDER / "names.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(NAMES_FILE.read_text(encoding="utf-8"))
 
 
 @cache
@@ -103,19 +99,29 @@ def _word_lists() -> tuple[frozenset[str], Mapping[str, str]]:
     return frozenset(words["fillers"]), {fold(word): fold(one) for one, same in words["same"].items() for word in same}
 
 
-def _ranked(sections: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[str, Mapping[str, Ranked]]:
+def _ranked(sections: Mapping[str, Any]) -> Mapping[str, Known]:
     return {
-        section: {ours: _ranks([ours, *_listed(names, tables)]) for ours, names in columns.items()}
+        section: {ours: _ranked_with(ours, names) for ours, names in columns.items()}
         for section, columns in sections.items()
     }
 
 
-def _listed(names: str | Sequence[str], tables: Mapping[str, Any]) -> Sequence[str]:
+def _ranked_with(ours: str, given: str | Sequence[str]) -> Ranked:
+    """Return the ranks of names and of our own, which comes first where it is not listed."""
+    names = _listed(given)
+    return _ranks(names if ours in names else [ours, *names])
+
+
+def _ranked_alone(columns: Mapping[str, Sequence[str]]) -> Known:
+    return {ours: _ranks(names) for ours, names in columns.items()}
+
+
+def _listed(names: str | Sequence[str]) -> Sequence[str]:
     """Return the names of a column, or those of the column `table.column` that it shares them with."""
     if not isinstance(names, str):
         return names
     table, column = names.split(".")
-    return [column, *_listed(tables[table][column], tables)]
+    return [column, *_listed(_document()["tables"][table][column])]
 
 
 def _ranks(names: Sequence[str]) -> Ranked:

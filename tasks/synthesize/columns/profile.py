@@ -81,15 +81,14 @@ def profile_text(planned: ShopPlan, confirmed: ShopPlan, column_map: Path) -> st
     """Return the profile, with the counts once every column that is to be confirmed is as a comment."""
     more = confirmed.trained != planned.trained
     sizes = confirmed if more else planned
-    path = json.dumps(str(column_map), ensure_ascii=False)
     lines = [
         "# Profile for your own files, written by `tucano init`: what differs from infra/profiles/local.toml.",
         'extends = "local"',
         "",
         "[synthesize]",
         'source = "files"',
-        f"files = {path}",
-        *(f"# {each.task}: {_explained(each)}" for each in planned.tasks),
+        f"files = {json.dumps(str(column_map), ensure_ascii=False)}",
+        *(f"# {each.task}: {each.missing or _found(each.rows)}" for each in planned.tasks),
         f"counts = {_by_task({each.task: each.count for each in planned.tasks})}",
     ]
     if more:
@@ -113,9 +112,8 @@ def _by_task(numbers: Mapping[TaskName, int]) -> str:
     return f"{{ {', '.join(f'{task} = {number}' for task, number in numbers.items())} }}"
 
 
-def _explained(each: TaskPlan) -> str:
-    made = "made from the tables, as many as you ask for" if each.rows is None else f"{each.rows:,} different rows"
-    return each.missing or made
+def _found(rows: int | None) -> str:
+    return "made from the tables, as many as you ask for" if rows is None else f"{rows:,} different rows"
 
 
 def _rows_of(task: TaskName, recognized: Recognized) -> tuple[int | None, str | None]:

@@ -1,6 +1,6 @@
 """Recognition of a shop's files: which tables of a store they make, and which rows are prompts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, cast
@@ -14,8 +14,7 @@ from tasks.commerce.registry import TASKS
 from tasks.synthesize.columns.choices import ColumnChoice, choose, identity_of, more_statuses, tells_canceled
 from tasks.synthesize.columns.kinds import expected
 from tasks.synthesize.columns.look import LookedFile
-from tasks.synthesize.columns.names import ColumnNames, folded, read_names, with_short
-from tasks.synthesize.columns.shipped import ShippedMap, shipped_map_of
+from tasks.synthesize.columns.names import folded, read_names, with_more
 
 _YEAR_LAST: Final = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.]\d{4}"
 READS_REVIEWS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment")
@@ -34,7 +33,6 @@ class MapSection:
     """Our columns that it cannot be without."""
     columns: tuple[ColumnChoice, ...]
     reference: tuple[ColumnChoice, ...] = ()
-    shipped: str | None = None
 
     @property
     def choices(self) -> tuple[ColumnChoice, ...]:
@@ -45,14 +43,6 @@ class MapSection:
     def is_sure(self) -> bool:
         """Return whether all columns that it cannot be without are sure."""
         return all(choice.sure for choice in self.columns if choice.ours in self.needed)
-
-    @property
-    def confirmed(self) -> "MapSection":
-        """Return the section with every choice confirmed."""
-        columns, reference = (
-            tuple(replace(choice, sure=True) for choice in choices) for choices in (self.columns, self.reference)
-        )
-        return replace(self, columns=columns, reference=reference)
 
     def column(self, ours: str) -> str | None:
         """Return the file's column that is surely ours."""
@@ -77,34 +67,34 @@ class Recognized:
     @property
     def confirmed(self) -> "Recognized":
         """Return the same with every choice confirmed."""
-        return replace(self, sections=tuple(section.confirmed for section in self.sections))
 
-    def unused(self, file: LookedFile) -> tuple[str, ...]:
-        """Return a file's columns that are in no section, and have no personal data."""
+        def sure(choices: tuple[ColumnChoice, ...]) -> tuple[ColumnChoice, ...]:
+            return tuple(replace(choice, sure=True) for choice in choices)
+
+        sections = (replace(each, columns=sure(each.columns), reference=sure(each.reference)) for each in self.sections)
+        return replace(self, sections=tuple(sections))
+
+    def left_out(self, file: LookedFile) -> dict[str, tuple[str, ...]]:
+        """Return a file's columns that are in no section, by the reason: only those that have some."""
         named = {choice.theirs for section in self.sections if section.file is file for choice in section.choices}
-        return tuple(name for name in file.cells.columns if name not in named and name not in file.personal)
-
-    def unread_statuses(self, file: LookedFile) -> tuple[str, ...]:
-        """Return a file's columns that may tell of canceled sales, and that no table of ours has a place for."""
-        names = read_names()
-        return tuple(name for name in self.unused(file) if tells_canceled(name, file.cells[name], names))
-
-    def personal(self, file: LookedFile) -> tuple[str, ...]:
-        """Return a file's columns with personal data that are not mapped."""
-        named = {choice.theirs for section in self.sections if section.file is file for choice in section.choices}
-        return tuple(name for name in file.personal if name not in named)
+        left = [name for name in file.cells.columns if name not in named]
+        unused = tuple(name for name in left if name not in file.personal)
+        reasons = {
+            "not recognised": unused,
+            "not read, though they may tell of canceled sales, which count": tuple(
+                name for name in unused if tells_canceled(name, file.cells[name])
+            ),
+            "a person's own, and left out": tuple(name for name in file.personal if name not in named),
+            "objects, and left out": file.nested,
+        }
+        return {reason: columns for reason, columns in reasons.items() if columns}
 
 
 def recognize(files: Sequence[LookedFile]) -> Recognized:
     """Recognise the columns of some files."""
-    names = read_names()
-    found: list[MapSection] = []
-    for file in files:
-        shipped = shipped_map_of(file, names)
-        found += _shipped_sections(file, shipped) if shipped else _table_sections(file, names)
-    tables = _one_file_each(found)
+    tables = _one_file_each([section for file in files for section in _table_sections(file)])
     without_table = [file for file in files if all(section.file is not file for section in tables)]
-    prompts = [section for file in without_table for section in _prompt_sections(file, names)]
+    prompts = [section for file in without_table for section in _prompt_sections(file)]
     return Recognized(tuple(files), (*tables, *prompts))
 
 
@@ -113,20 +103,18 @@ def required_inputs(task: TaskName) -> tuple[str, ...]:
     return tuple(name for name, inputs in TASKS[task].inputs.model_fields.items() if inputs.is_required())
 
 
-def _shipped_sections(file: LookedFile, shipped: ShippedMap) -> Iterator[MapSection]:
-    for table, choices in shipped.tables.items():
-        yield MapSection(table, True, file, NEEDED[table], choices, shipped=shipped.name)
-
-
-def _table_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection]:
+def _table_sections(file: LookedFile) -> Iterator[MapSection]:
+    names = read_names()
     named = names.files.get(folded(file.path.stem))
-    for table, known in names.tables.items():
-        wanted = with_short(known, names.short.get(table, {})) if table == named else known
-        chosen = choose(file, wanted, names)
-        needed = NEEDED[table]
+    beside = [names.beside[name] for column in file.cells.columns if (name := folded(column)) in names.beside]
+    for table, needed in NEEDED.items():
+        wanted = names.tables[table]
+        for more in [*beside, *([names.short.get(table, {})] if table == named else [])]:
+            wanted = with_more(wanted, more)
+        chosen = choose(file, wanted)
         if all(name in chosen for name in needed):
             if table == "orders":
-                chosen |= {choice.ours: choice for choice in more_statuses(file, chosen, names)}
+                chosen |= {choice.ours: choice for choice in more_statuses(file, chosen)}
             yield MapSection(table, True, file, needed, tuple(chosen.values()))
 
 
@@ -139,18 +127,13 @@ def _one_file_each(found: Sequence[MapSection]) -> tuple[MapSection, ...]:
             best[section.name] = section
     if "orders" not in best:
         return ()
-    orders = best["orders"]
-    if not orders.shipped:
-        customers = best.pop("customers", None)
-        best |= {section.name: section for section in _with_persons(orders, customers)}
-    for table in NAMED_BY_OTHERS:
-        if table in best and not _says_more_than_its_key(best[table]):
-            del best[table]
-    return tuple(best[table] for table in NEEDED if table in best)
-
-
-def _says_more_than_its_key(section: MapSection) -> bool:
-    return any(choice.ours not in section.needed for choice in section.columns)
+    best |= {section.name: section for section in _with_persons(best["orders"], best.pop("customers", None))}
+    tables = (best[table] for table in NEEDED if table in best)
+    return tuple(
+        each
+        for each in tables
+        if each.name not in NAMED_BY_OTHERS or any(choice.ours not in each.needed for choice in each.columns)
+    )
 
 
 def _worth(section: MapSection) -> tuple[bool, int, int]:
@@ -160,61 +143,52 @@ def _worth(section: MapSection) -> tuple[bool, int, int]:
 
 def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[MapSection]:
     """Return the orders and their customers, by a number of the shop's or else by one of the person's own."""
-    names = read_names()
     known = next((choice for choice in orders.columns if choice.ours == "customer_id"), None)
     # Without an order's customer nothing joins a file of customers to it.
     if customers is not None and customers.file is not orders.file and known is not None:
-        person = identity_of(customers.file, names)
+        person = identity_of(customers.file, "customer_unique_id")
         if customers.column("customer_unique_id") is None and person is not None:
-            customers = replace(customers, columns=(*customers.columns, replace(person, ours="customer_unique_id")))
+            customers = replace(customers, columns=(*customers.columns, person))
         yield customers
         return
-    person = known if known is not None and known.sure else identity_of(orders.file, names) or known
+    of_file = identity_of(orders.file, "customer_unique_id")
+    person = known if known is not None and known.sure else of_file or known
     order = next(choice for choice in orders.columns if choice.ours == "order_id")
     own = replace(order, ours="customer_id", why="each order's own, for its person may move")
-    others = {ours: ranks for ours, ranks in names.tables["customers"].items() if not ours.endswith("_id")}
-    places = choose(orders.file, others, names)
+    of_customers = read_names().tables["customers"]
+    places = choose(orders.file, {ours: ranks for ours, ranks in of_customers.items() if not ours.endswith("_id")})
     persons = () if person is None else (replace(person, ours="customer_unique_id"),)
-    if not persons and not places:
-        return
-    yield replace(orders, columns=(*(c for c in orders.columns if c.ours != "customer_id"), own))
-    columns = (own, *persons, *places.values())
-    yield MapSection("customers", True, orders.file, NEEDED["customers"], columns)
+    if persons or places:
+        yield replace(orders, columns=(*(c for c in orders.columns if c.ours != "customer_id"), own))
+        columns = (own, *persons, *places.values())
+        yield MapSection("customers", True, orders.file, NEEDED["customers"], columns)
 
 
-def _prompt_sections(file: LookedFile, names: ColumnNames) -> Iterator[MapSection]:
+def _prompt_sections(file: LookedFile) -> Iterator[MapSection]:
+    names = read_names()
     for group, wanted in names.prompts.items():
-        tasks = READS_REVIEWS if group == "review" else (cast("TaskName", group),)
-        chosen = choose(file, wanted, names)
-        for task in tasks:
-            if all(name in chosen for name in required_inputs(task)):
-                reference = choose(file, _of_task(names.references.get(group, {}), task), names)
-                inputs = {choice.theirs for choice in chosen.values()}
-                yield MapSection(
-                    task,
-                    False,
-                    file,
-                    required_inputs(task),
-                    (*chosen.values(), *_identities(file, names)),
-                    tuple(choice for choice in reference.values() if choice.theirs not in inputs),
-                )
+        chosen = choose(file, wanted)
+        inputs = {choice.theirs for choice in chosen.values()}
+        for task in READS_REVIEWS if group == "review" else (cast("TaskName", group),):
+            needed = required_inputs(task)
+            if all(name in chosen for name in needed):
+                fields = names.references.get(group, {})
+                known = choose(file, {field: fields[field] for field in fields if field in reference_fields(task)})
+                reference = tuple(choice for choice in known.values() if choice.theirs not in inputs)
+                yield MapSection(task, False, file, needed, (*chosen.values(), *_identities(file)), reference)
 
 
-def _of_task(wanted: Mapping[str, Mapping[str, int]], task: TaskName) -> Mapping[str, Mapping[str, int]]:
-    return {field: ranks for field, ranks in wanted.items() if field in reference_fields(task)}
-
-
-def _identities(file: LookedFile, names: ColumnNames) -> tuple[ColumnChoice, ...]:
+def _identities(file: LookedFile) -> tuple[ColumnChoice, ...]:
     """Return the columns that say of whom and of what a prompt is."""
-    orders, reviews = (with_short(names.tables[table], names.short[table]) for table in ("orders", "reviews"))
+    names = read_names()
+    orders, reviews = (with_more(names.tables[table], names.short[table]) for table in ("orders", "reviews"))
     wanted = {
         "customer_id": orders["customer_id"],
         "order_id": names.tables["orders"]["order_id"],
         "review_id": reviews["review_id"],
     }
-    chosen = choose(file, wanted, names)
-    person = identity_of(file, names)
-    if "customer_id" not in chosen and person is not None:
+    chosen = choose(file, wanted)
+    if "customer_id" not in chosen and (person := identity_of(file, "customer_id")) is not None:
         chosen["customer_id"] = person
     return tuple(chosen.values())
 
@@ -226,15 +200,15 @@ def undecided(section: MapSection) -> Iterator[tuple[str, str]]:
     if any(part.len() for part in parts) and not any((part > 12).any() for part in parts):
         yield 'dates = "day-first"', "no date tells whether 03/04 is in April"
     for choice in section.choices:
-        if choice.sure and expected(choice.ours) == "numbers" and _may_be_two(section, choice.theirs):
+        if choice.sure and expected(choice.ours) == "numbers" and _may_be_two(section.file, choice.theirs):
             yield 'decimals = "comma"', f"no number of {choice.theirs!r} tells whether 1.234 is more than a thousand"
             return
 
 
-def _may_be_two(section: MapSection, column: str) -> bool:
+def _may_be_two(file: LookedFile, column: str) -> bool:
     """Return whether numbers can be read with a decimal comma, and no row tells that they have one."""
-    cells = section.file.cells[column]
-    if column in section.file.numbers:
+    cells = file.cells[column]
+    if column in file.numbers:
         return False
     try:
         read_numbers(cells, column)

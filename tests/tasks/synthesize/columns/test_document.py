@@ -48,7 +48,7 @@ def test_dates_and_decimals_that_no_cell_tells_are_to_be_confirmed(tmp_path: Pat
 
 def test_columns_of_people_are_named_as_left_out_and_no_cell_is_repeated(tmp_path: Path) -> None:
     text = column_map_text(recognize([looked(FLAT)]), tmp_path)
-    assert '# - not mapped, for they are a person\'s own: "E-mail", "Telefone"' in text
+    assert '# - a person\'s own, and left out: "E-mail", "Telefone"' in text
     assert not [cell for column in ("CPF", "E-mail", "Nome do cliente") for cell in FLAT[column] if str(cell) in text]
 
 

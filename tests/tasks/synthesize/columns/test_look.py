@@ -32,7 +32,7 @@ def test_the_same_cells_are_read_from_every_kind_of_file(tmp_path: Path) -> None
     [
         ("nada.csv", r"nada\.csv does not exist; give files or folders of \.csv"),
         ("leia.md", r"leia\.md is none of \.csv, .*; export it as one of them"),
-        ("vazia", r"folder .*vazia has no file of \.csv"),
+        ("vazia", r"folder .*vazia has no files of \.csv"),
     ],
 )
 def test_other_files_and_empty_folders_are_refused(tmp_path: Path, name: str, sentence: str) -> None:
