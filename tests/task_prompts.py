@@ -17,7 +17,7 @@ def task_prompts(each: int, folder: Path) -> Sequence[PromptRow]:
         each: Prompts of one task.
         folder: An empty one, for the stage's files.
     """
-    stage.run(SynthesizeConfig(counts=dict.fromkeys(TASK_NAMES, each)), 1, folder, silent, folder)
+    stage.run(SynthesizeConfig(counts=dict.fromkeys(TASK_NAMES, each)), 1, folder, silent)
     rows = read_prompts(folder / "prompts.parquet")
     by_task = [[row for row in rows if row.task == task] for task in TASK_NAMES]
     return [row for turn in zip(*by_task, strict=True) for row in turn]

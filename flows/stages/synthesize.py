@@ -63,7 +63,7 @@ def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | N
     """Return the settings that decide the prompts: files by content."""
     values = config.model_dump(mode="json", exclude={"olist_dir", "files", "logs"})
     if own is not None:
-        values["own_files"] = own.identity
+        values["own_files"] = [*own.digests.values()]
     if served is not None:
         values["served_prompts"] = file_digests([served])
     if config.olist_dir is not None:

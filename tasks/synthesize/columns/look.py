@@ -70,7 +70,7 @@ def look_at(path: Path) -> LookedFile:
     rows = read_rows(path)
     if not rows.texts.width:
         raise InputError(f"{path} has no column of texts or numbers; write flat rows")
-    return LookedFile(path, rows.texts.select(pl.all().map_batches(without_nothing)), rows.nested, rows.numbers)
+    return LookedFile(path, rows.texts.select(pl.all().map_batches(without_nothing)), tuple(rows.nested), rows.numbers)
 
 
 def _in_folder(folder: Path) -> list[Path]:

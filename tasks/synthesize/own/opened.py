@@ -55,11 +55,6 @@ class OwnFiles:
     """What a prompt of each task is written from. Given by the caller: the registry of tasks knows the rewards, too, of
     which no prompt depends."""
 
-    @property
-    def identity(self) -> list[str]:
-        """Return what identifies their content, for a stage's key: no path, and no secret."""
-        return [*self.digests.values()]
-
     @cached_property
     def _tables(self) -> Mapping[Path, FileRows]:
         """Return the mapped columns of every file."""
@@ -79,6 +74,10 @@ class OwnFiles:
         """Return the number of rows of a file."""
         return self._tables[file.path].texts.height
 
+    def place(self, file: MappedFile) -> ColumnCells:
+        """Return the cells of any column, to name a row by."""
+        return self.cells(file, next(iter(file.columns.values())), "")
+
     def cells(self, file: MappedFile, name: str, ours: str) -> ColumnCells:
         """Return the cells of a column, with our values for the file's."""
         place = f"{file.path}: column {name!r}"
@@ -87,21 +86,19 @@ class OwnFiles:
         return cells.translated(file.values[ours]) if ours in file.values else cells
 
     @cached_property
-    def _identities(self) -> tuple[list[Identities], list[str]]:
+    def _identities(self) -> tuple[dict[int, Identities], list[str]]:
         """Return the identities of each file, and the kinds of which pseudonyms were made."""
-        found = [dict(self._identities_of(file)) for file in self._files()]
-        columns = (
+        found = {id(file): dict(self._identities_of(file)) for file in self._files()}
+        personal = personal_kinds(
             (name, f"{file.path}: column {file.columns[name]!r}", values)
-            for file, of_file in zip(self._files(), found, strict=True)
-            for name, values in of_file.items()
+            for file in self._files()
+            for name, values in found[id(file)].items()
             if name in file.columns
         )
-        personal = personal_kinds(columns)
-        if personal:
+        for of_file in found.values() if personal else ():
             key = self.key()
-            for of_file in found:
-                of_file |= {name: replaced(of_file[name], key) for name in of_file if KINDS[name] in personal}
-        return [*found], personal
+            of_file |= {name: replaced(of_file[name], key) for name in of_file if KINDS[name] in personal}
+        return {**found}, personal
 
     @property
     def made_pseudonyms(self) -> list[str]:
@@ -110,8 +107,7 @@ class OwnFiles:
 
     def identities(self, file: MappedFile) -> Identities:
         """Return the identities of a file's rows by our column; none of them is personal data."""
-        place = next(place for place, each in enumerate(self._files()) if each is file)
-        return self._identities[0][place]
+        return self._identities[0][id(file)]
 
     def _identities_of(self, file: MappedFile) -> Iterator[tuple[str, pl.Series]]:
         following = FOLLOWING.get(file.table, {}) if isinstance(file, MappedTableFile) else {}
@@ -130,7 +126,8 @@ def open_own_files(path: Path, key: Callable[[], bytes], inputs: Mapping[TaskNam
     column_map = read_column_map(path)
     for number, prompts in enumerate(column_map.prompts, 1):
         _check_inputs(f"column map {path}: prompts.{number}", prompts, inputs)
-    _refuse_queries_without_tables(path, column_map)
+    if not column_map.tables and any(file.task == "sql_qa" for file in column_map.prompts):
+        raise InputError(f"column map {path} has rows of sql_qa, and {NO_TABLES}")
     digests = {}
     for file in (path, *column_map.files):
         try:
@@ -171,9 +168,3 @@ def _check_inputs(place: str, prompts: MappedPrompts, of_tasks: Mapping[TaskName
         raise InputError(
             f"{place}: columns lacks {', '.join(missing)}, from which the prompt is written; map them, or {PROMPT}"
         )
-
-
-def _refuse_queries_without_tables(path: Path, column_map: ColumnMap) -> None:
-    if column_map.tables or not any(file.task == "sql_qa" for file in column_map.prompts):
-        return
-    raise InputError(f"column map {path} has rows of sql_qa, and {NO_TABLES}")

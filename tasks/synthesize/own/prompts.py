@@ -3,9 +3,9 @@
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 import polars as pl
 from pydantic import ValidationError
@@ -33,8 +33,13 @@ store's reviews: else to hide it would earn as much as to name it."""
 COMPLAINT: Final = "main_complaint"
 _BETWEEN_FACTS: Final = "|"
 
-Kind = Literal["text", "whole", "number", "flag", "list"]
-_KINDS: Final[Mapping[str, Kind]] = {"array": "list", "boolean": "flag", "number": "number", "integer": "whole"}
+_READERS: Final[Mapping[str, Callable[[ColumnCells, MappedPrompts], list[Any]]]] = {
+    "array": lambda cells, _: [None if text is None else _facts(text) for text in cells.texts],
+    "boolean": lambda cells, _: as_flags(cells).to_list(),
+    "number": lambda cells, file: as_numbers(cells, file.decimals).to_list(),
+    "integer": lambda cells, file: as_whole_numbers(cells, file.decimals).to_list(),
+}
+"""How cells are read for a field, by its type in a JSON schema; others are texts."""
 
 
 @dataclass
@@ -83,7 +88,8 @@ def _candidates(own: OwnFiles, file: MappedPrompts, task: TaskName) -> _Candidat
         for ours, name in columns.items():
             if ours in kinds:
                 cells = own.cells(file, name, ours)
-                values[ours] = _values(_only(cells, is_of_task), kind_of(kinds[ours]), file)
+                only = replace(cells, texts=cells.texts.set(~is_of_task, None))
+                values[ours] = _values(only, kinds[ours], file)
         return values
 
     known = REFERENCES[task].model_json_schema()["properties"]
@@ -95,7 +101,7 @@ def _candidates(own: OwnFiles, file: MappedPrompts, task: TaskName) -> _Candidat
         read(file.columns, inputs),
         read(file.reference, {name: known[name] for name in reference_fields(task)}),
         {name: identities[name].to_list() for name in IDENTITIES if name in identities},
-        own.cells(file, next(iter(file.columns.values())), ""),
+        own.place(file),
         own.inputs[task],
     )
 
@@ -113,26 +119,11 @@ def _is_of_task(own: OwnFiles, file: MappedPrompts, task: TaskName) -> pl.Series
     return named == task
 
 
-def _only(cells: ColumnCells, rows: pl.Series) -> ColumnCells:
-    return ColumnCells(cells.texts.set(~rows, None), cells.place, cells.lines, cells.are_numbers)
-
-
-def kind_of(described: Mapping[str, Any]) -> Kind:
-    """Return how a text is read for a field with this JSON schema."""
+def _values(cells: ColumnCells, described: Mapping[str, Any], file: MappedPrompts) -> list[Any]:
+    """Return the cells as a field with this JSON schema has them."""
     types = {each.get("type") for each in described.get("anyOf", [described])}
-    return next((kind for name, kind in _KINDS.items() if name in types), "text")
-
-
-def _values(cells: ColumnCells, kind: Kind, file: MappedPrompts) -> list[Any]:
-    if kind == "flag":
-        return as_flags(cells).to_list()
-    if kind == "number":
-        return as_numbers(cells, file.decimals).to_list()
-    if kind == "whole":
-        return as_whole_numbers(cells, file.decimals).to_list()
-    if kind == "list":
-        return [None if text is None else _facts(text) for text in cells.texts]
-    return cells.texts.to_list()
+    read = next((read for kind, read in _READERS.items() if kind in types), None)
+    return cells.texts.to_list() if read is None else read(cells, file)
 
 
 def _facts(text: str) -> list[Any]:
@@ -163,7 +154,11 @@ def _rows(candidates: _Candidates, task: TaskName, generator: random.Random, ski
         if reference is None:
             skipped.rows[task, UNTOLD] += 1
             continue
-        _check_reference(candidates, task, row, reference)
+        try:
+            check_reference(task, reference)
+        except ValidationError as error:
+            said = f"has no reference of {task}: {first_fault(error)}; translate values by [prompts.values.FIELD]"
+            raise _fault(candidates, row, said) from None
         customer, order, review = (
             candidates.identities[name][row] if name in candidates.identities else None for name in IDENTITIES
         )
@@ -225,17 +220,6 @@ def _extraction(known: Mapping[str, Any], review: str) -> dict[str, Any] | None:
     if fields and COMPLAINT not in fields:
         return None
     return {"rating": rating, "fields": fields}
-
-
-def _check_reference(candidates: _Candidates, task: TaskName, row: int, reference: Mapping[str, Any]) -> None:
-    try:
-        check_reference(task, reference)
-    except ValidationError as error:
-        raise _fault(
-            candidates,
-            row,
-            f"has no reference of {task}: {first_fault(error)}; translate values by [prompts.values.FIELD]",
-        ) from None
 
 
 def _fault(candidates: _Candidates, row: int, what: str) -> InputError:

@@ -1,10 +1,11 @@
 """Rows of a shop's file, whatever its kind, as a table of texts: null is empty, lists are JSON."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import polars as pl
@@ -17,7 +18,6 @@ from schemas.json_lines import gives_a_key_twice, stream_lines
 from schemas.tables.delimited import read_delimited
 
 JSON_LINES: Final = (".jsonl", ".ndjson")
-PARQUET: Final = ".parquet"
 MOST_ROWS: Final = 5_000_000
 """Most rows of a file: more do not fit into the memory of a laptop."""
 MOST_BYTES: Final = 4 * 2**30
@@ -33,8 +33,8 @@ class FileRows:
     numbers: frozenset[str] = frozenset()
     """Columns whose cells were all numbers: a text such as "1.234" may be more than a thousand, and the number is not.
     """
-    nested: tuple[str, ...] = ()
-    """Columns that were left out, for they hold objects or other nested values."""
+    nested: Mapping[str, str] = MappingProxyType({})
+    """Columns that were left out, each with the nested values that it holds."""
 
 
 def has_lines(path: Path) -> bool:
@@ -59,28 +59,23 @@ def read_rows(path: Path, columns: Collection[str] | None = None) -> FileRows:
         raise InputError(f"{path} is empty; export it again")
     if size > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES // 2**30} GB; export a shorter span")
-    if has_lines(path):
-        rows = _read_json_lines(path, columns)
-    elif path.suffix.lower() == PARQUET:
-        rows = _read_parquet(path, columns)
-    else:
-        table = read_delimited(path)
-        _refuse_absent(path, columns, table.columns)
-        rows = FileRows(table if columns is None else table.select(columns))
+    rows = _READERS.get(path.suffix.lower(), lambda file: FileRows(read_delimited(file)))(path)
     _refuse_too_many(path, rows.texts.height)
-    return rows
+    for name in columns or ():
+        if name in rows.nested:
+            raise InputError(
+                f"{path}: column {name!r}, {rows.nested[name]}; write texts, numbers, dates, true or false, or lists of "
+                "these"
+            )
+        if name not in rows.texts.columns:
+            near = did_you_mean(name, rows.texts.columns) or "; correct the column map"
+            raise InputError(f"{path} has no column {name!r}{near}")
+    return rows if columns is None else FileRows(rows.texts.select(columns), rows.numbers)
 
 
 def _refuse_too_many(path: Path, rows: int) -> None:
     if rows > MOST_ROWS:
         raise InputError(f"{path} has more than {MOST_ROWS:,} rows; export a shorter span, or split it by one")
-
-
-def _refuse_absent(path: Path, columns: Collection[str] | None, present: Collection[str]) -> None:
-    for name in columns or ():
-        if name not in present:
-            near = did_you_mean(name, present) or "; correct the column map"
-            raise InputError(f"{path} has no column {name!r}{near}")
 
 
 class _Line(BaseModel):
@@ -97,10 +92,9 @@ class _Line(BaseModel):
         return self
 
 
-def _read_json_lines(path: Path, columns: Collection[str] | None) -> FileRows:
+def _read_json_lines(path: Path) -> FileRows:
     parts: list[pl.DataFrame] = []
-    seen: dict[str, None] = {}
-    nested: dict[str, None] = {}
+    nested: dict[str, str] = {}
     others: set[str] = set()
     lines = enumerate(stream_lines(path, _Line, "rows of"), start=1)
     while batch := list(islice(lines, _ROWS_AT_ONCE)):
@@ -109,27 +103,18 @@ def _read_json_lines(path: Path, columns: Collection[str] | None) -> FileRows:
             if gives_a_key_twice(text):
                 raise InputError(f"{path}: line {number}: a key is there twice; leave one of them out")
         documents = [line.model_extra or {} for _, (_, line) in batch]
-        keys = dict.fromkeys(key for document in documents for key in document)
-        seen |= keys
         texts: dict[str, list[str | None]] = {}
-        for name in keys if columns is None else columns:
+        for name in dict.fromkeys(key for document in documents for key in document):
             values = [document.get(name) for document in documents]
-            broken = next((number for (number, _), value in zip(batch, values, strict=True) if not _is_plain(value)), 0)
-            if broken and columns is not None:
-                raise InputError(
-                    f"{path}: column {name!r}, line {broken} is an object or a nested list, and not a text or a "
-                    "number; correct it"
-                )
-            if broken:
-                nested[name] = None
-                continue
+            broken = (number for (number, _), value in zip(batch, values, strict=True) if not _is_plain(value))
+            if (first := next(broken, None)) is not None:
+                nested.setdefault(name, f"line {first} is an object or a nested list")
             if not all(value in (None, "") or _is_number(value) for value in values):
                 others.add(name)
             texts[name] = [*map(_text, values)]
         parts.append(pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)))
-    _refuse_absent(path, columns, seen)
-    wanted = list(columns) if columns is not None else [name for name in seen if name not in nested]
-    return FileRows(pl.concat(parts, how="diagonal").select(wanted), frozenset(wanted) - others, tuple(nested))
+    whole = pl.concat(parts, how="diagonal").drop(nested)
+    return FileRows(whole, frozenset(whole.columns) - others, nested)
 
 
 def _is_plain(value: Any) -> bool:
@@ -143,38 +128,29 @@ def _is_number(value: Any) -> bool:
 
 
 def _text(value: Any) -> str | None:
-    """Return a plain value of JSON as text."""
+    """Return a value of JSON as text."""
     if value is None or value == "":
         return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, str):
         return value
     return repr(value) if _is_number(value) else json.dumps(value, ensure_ascii=False)
 
 
-def _read_parquet(path: Path, columns: Collection[str] | None) -> FileRows:
+def _read_parquet(path: Path) -> FileRows:
     try:
         scanned = pl.scan_parquet(path, glob=False)
         schema = scanned.collect_schema()
-        _refuse_absent(path, columns, schema.names())
-        texts = {name: _as_text(name, kind) for name, kind in schema.items() if columns is None or name in columns}
-        nested = tuple(name for name, text in texts.items() if text is None)
-        if nested and columns is not None:
-            raise InputError(
-                f"{path}: column {nested[0]!r} is of the type {schema[nested[0]]}; write texts, numbers, dates, true "
-                "or false, or lists of these"
-            )
-        wanted = [text for name in columns or texts if (text := texts[name]) is not None]
+        texts = {name: _as_text(name, kind) for name, kind in schema.items()}
         rows = int(scanned.select(pl.len()).collect().item())
         if not rows:
             raise InputError(f"{path} has no rows; export it again")
         _refuse_too_many(path, rows)
-        table = scanned.select(wanted).collect()
+        table = scanned.select(text for text in texts.values() if text is not None).collect()
     except (OSError, PolarsError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path} cannot be read as Parquet ({reason}); export it again") from None
-    numbers = frozenset(name for name in table.columns if name in schema and schema[name].is_numeric())
+    numbers = frozenset(name for name in table.columns if schema[name].is_numeric())
+    nested = {name: f"is of the type {schema[name]}" for name, text in texts.items() if text is None}
     return FileRows(table.select(pl.all().replace("", None)), numbers, nested)
 
 
@@ -192,3 +168,6 @@ def _as_text(name: str, kind: pl.DataType) -> pl.Expr | None:
     if isinstance(kind, (pl.Categorical, pl.Enum)) or kind in (pl.String, pl.Boolean, pl.Null) or kind.is_numeric():
         return column.cast(pl.String)
     return None
+
+
+_READERS: Final = {**dict.fromkeys(JSON_LINES, _read_json_lines), ".parquet": _read_parquet}

@@ -237,7 +237,7 @@ def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Seque
         if several.height:
             group = read.join(several.head(1).select(key), on=key, how="semi").drop_nulls(name)
             first, second = group.unique(name, keep="first", maintain_order=True)[ROW][:2]
-            cells = own.cells(file, next(iter(file.columns.values())), name)
+            cells = own.place(file)
             raise InputError(
                 f"{file.path}: {cells.row(first)} and {cells.row(second)} have the same {' and '.join(key)} in table "
                 f"{file.table} and another {name}{_remedy(file.table, name, several.height)}"
@@ -312,7 +312,7 @@ def _check(own: OwnFiles, file: MappedTableFile, table: pl.DataFrame) -> None:
 
     if table.is_empty():
         raise InputError(f"{file.path} has no row for table {file.table}; correct the column map, or leave it out")
-    first = 1 if own.cells(file, next(iter(file.columns.values())), "").lines else 2
+    first = 1 if own.place(file).lines else 2
     faults = table_faults(table.drop(ROW), TABLES[file.table], (table[ROW] + first).to_list())
     if faults:
         raise InputError(
@@ -336,7 +336,7 @@ def _check_links(own: OwnFiles, files: Mapping[str, MappedTableFile], tables: Ma
         strangers = ~tables[name][column].is_in(tables[other][column].implode())
         rows = tables[name].filter(strangers)[ROW]
         if len(rows):
-            cells = own.cells(file, next(iter(file.columns.values())), "")
+            cells = own.place(file)
             more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
             raise InputError(
                 f"{file.path} as table {name}: the {column} of {cells.row(rows[0])}{more} is in no row of table "

@@ -172,7 +172,7 @@ def test_a_wrong_line_is_one_sentence(tmp_path: Path, text: str, words: str) -> 
 def test_a_parquet_with_other_types_is_refused(tmp_path: Path) -> None:
     frame = pl.DataFrame({"texto": [b"bom"], "cliente": [1], "id": ["a"], "nota": [5]})
     frame.write_parquet(tmp_path / "notas.parquet")
-    with pytest.raises(InputError, match="column 'texto' is of the type Binary; write texts, numbers"):
+    with pytest.raises(InputError, match="column 'texto', is of the type Binary; write texts, numbers"):
         list(own_prompts(opened(tmp_path, SENTIMENT.format("parquet")), "sentiment", 5, random.Random(0), Skipped()))
 
 
