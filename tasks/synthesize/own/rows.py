@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 import polars as pl
@@ -33,7 +32,7 @@ class FileRows:
     numbers: frozenset[str] = frozenset()
     """Columns whose cells were all numbers: a text such as "1.234" may be more than a thousand, and the number is not.
     """
-    nested: Mapping[str, str] = MappingProxyType({})
+    nested: Mapping[str, str] = field(default_factory=dict)
     """Columns that were left out, each with the nested values that it holds."""
 
 
@@ -53,15 +52,17 @@ def read_rows(path: Path, columns: Collection[str] | None = None) -> FileRows:
         size = path.stat().st_size
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); correct its path") from None
-    if not path.is_file():
-        raise InputError(f"{path} is no file; correct its path")
-    if not size:
-        raise InputError(f"{path} is empty; export it again")
+    if not path.is_file() or not size:
+        raise InputError(f"{path} is {'empty; export it again' if path.is_file() else 'no file; correct its path'}")
     if size > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES // 2**30} GB; export a shorter span")
     rows = _READERS.get(path.suffix.lower(), lambda file: FileRows(read_delimited(file)))(path)
     _refuse_too_many(path, rows.texts.height)
-    for name in columns or ():
+    return rows if columns is None else _selected(path, rows, columns)
+
+
+def _selected(path: Path, rows: FileRows, columns: Collection[str]) -> FileRows:
+    for name in columns:
         if name in rows.nested:
             raise InputError(
                 f"{path}: column {name!r}, {rows.nested[name]}; write texts, numbers, dates, true or false, or lists of "
@@ -70,7 +71,7 @@ def read_rows(path: Path, columns: Collection[str] | None = None) -> FileRows:
         if name not in rows.texts.columns:
             near = did_you_mean(name, rows.texts.columns) or "; correct the column map"
             raise InputError(f"{path} has no column {name!r}{near}")
-    return rows if columns is None else FileRows(rows.texts.select(columns), rows.numbers)
+    return FileRows(rows.texts.select(columns), rows.numbers)
 
 
 def _refuse_too_many(path: Path, rows: int) -> None:
