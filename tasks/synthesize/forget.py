@@ -7,7 +7,7 @@ whose they are is replaced: ids by random ones, texts by nothing, the place by n
 import hashlib
 import hmac
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -70,49 +70,39 @@ def anonymous(store: Store, person: Person, secret: bytes) -> Store:
     columns = {name: values for name, values in person.columns().items() if name not in {"prompt_id", "parent_id"}}
     # Of a review or an order alone, the person's other rows stay theirs.
     found = {name: table.filter(person.theirs(table.columns)) for name, table in tables.items()}
-    reviews = found["reviews"]["review_id"].to_list()
-    texts = {"review_comment_title", "review_comment_message"}
     seen = cut(store).orders["order_id"].sort()
 
-    def with_ids(attempt: int) -> Store:
-        def renamed(table: "DataFrame") -> "DataFrame":
-            return table.with_columns(
-                pl.col(name).replace(_new_ids(values, secret, attempt))
-                for name, values in columns.items()
-                if name in table.columns and values
-            )
-
-        changed = {name: renamed(table) for name, table in tables.items()}
-        mine = tables["reviews"]["review_id"].is_in(reviews)
-        changed["reviews"] = changed["reviews"].with_columns(
-            pl.when(mine).then(None).otherwise(pl.col(name)).alias(name) for name in sorted(texts)
+    def emptied(table: str, key: str, value: str | None, names: Collection[str]) -> None:
+        """Replace some columns of the person's rows."""
+        theirs = pl.col(key).is_in(found[table][key].to_list())
+        tables[table] = tables[table].with_columns(
+            pl.when(theirs).then(pl.lit(value, pl.String)).otherwise(pl.col(name)).alias(name) for name in sorted(names)
         )
-        at_home = pl.Series(tables["customers"]["customer_id"].is_in(found["customers"]["customer_id"].to_list()))
-        changed["customers"] = changed["customers"].with_columns(
-            pl.when(at_home).then(pl.lit(NOWHERE)).otherwise(pl.col(name)).alias(name)
-            for name in ("customer_city", "customer_zip_code_prefix")
-        )
-        if "review_causes" in changed:
-            causes = tables["review_causes"]["review_id"].is_in(reviews)
-            changed["review_causes"] = changed["review_causes"].with_columns(
-                pl.when(causes).then(pl.lit("")).otherwise(pl.col(name)).alias(name)
-                for name in {"main_complaint", "complaint_words"} & {*changed["review_causes"].columns}
-            )
-        return replace(store, **changed)
 
+    emptied("reviews", "review_id", None, ("review_comment_title", "review_comment_message"))
+    emptied("customers", "customer_id", NOWHERE, ("customer_city", "customer_zip_code_prefix"))
+    if "review_causes" in tables:
+        told = {"main_complaint", "complaint_words"} & {*tables["review_causes"].columns}
+        emptied("review_causes", "review_id", "", told)
     for attempt in range(ATTEMPTS):
-        new = with_ids(attempt)
-        orders = _new_ids(columns["order_id"], secret, attempt)
-        if cut(new).orders["order_id"].sort().equals(seen.replace(orders).sort()):
+        new_ids = {name: _new_ids(values, secret, attempt) for name, values in columns.items()}
+        changed = {
+            name: table.with_columns(
+                pl.col(column).replace(ids) for column, ids in new_ids.items() if column in table.columns and ids
+            )
+            for name, table in tables.items()
+        }
+        new = replace(store, **changed)
+        if cut(new).orders["order_id"].sort().equals(seen.replace(new_ids["order_id"]).sort()):
             return new
     raise InputError("no random ids keep the part of the store that queries see; make the prompts again")
 
 
 def _new_ids(values: frozenset[str], secret: bytes, attempt: int) -> dict[str, str]:
-    def new(value: str) -> str:
-        return hmac.new(secret, f"{attempt} {value}".encode(), hashlib.sha256).hexdigest()[:ID_CHARACTERS]
-
-    return {value: new(value) for value in values}
+    return {
+        value: hmac.new(secret, f"{attempt} {value}".encode(), hashlib.sha256).hexdigest()[:ID_CHARACTERS]
+        for value in values
+    }
 
 
 def _summary_without(summary: PromptsSummary, removed: Mapping[str, int]) -> PromptsSummary:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
-from tasks.synthesize.sentences import REVIEWS, continued, read_patterns
+from tasks.synthesize.market import REVIEWS
+from tasks.synthesize.sentences import continued, read_patterns
 
 DATA_FILES: Final = ("data/reviews/spelling.toml",)
 

@@ -8,22 +8,22 @@ from typing import Final
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
 
-_PART: Final = re.compile(rf"\s*({'|'.join(TASK_NAMES)})\s*=\s*(\d{{1,9}}(?:\.\d{{0,9}})?|\.\d{{1,9}})\s*", re.ASCII)
+_WEIGHT: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 
 
 def read_mix(text: str) -> dict[TaskName, Fraction]:
     """Parse weights such as `extraction=40,push=10.5`; they need not sum to anything."""
     weights: dict[str, Fraction] = {}
     for part in text.split(","):
-        found = _PART.fullmatch(part)
-        if found is None:
+        task, _, weight = (each.strip() for each in part.partition("="))
+        if task not in TASK_NAMES or not _WEIGHT.fullmatch(weight):
             raise InputError(
                 f"--mix: {part.strip()!r} is not TASK=WEIGHT with a number of 0 or more, such as push=12.5; the tasks "
                 f"are {', '.join(TASK_NAMES)}"
             )
-        if found[1] in weights:
-            raise InputError(f"--mix names {found[1]} twice; give each task one weight")
-        weights[found[1]] = Fraction(found[2].removesuffix("."))
+        if task in weights:
+            raise InputError(f"--mix names {task} twice; give each task one weight")
+        weights[task] = Fraction(weight)
     if not any(weights.values()):
         raise InputError("--mix gives no task a weight above 0; give at least one")
     return {task: weights[task] for task in TASK_NAMES if task in weights}

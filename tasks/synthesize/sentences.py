@@ -6,10 +6,9 @@ import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
-from tasks.synthesize.market import MACHINE, SIZED, USED_UP, Thing
+from tasks.synthesize.market import MACHINE, REVIEWS, SIZED, USED_UP, Thing
 
 DATA_FILES: Final = (
     "data/reviews/complaints.toml",
@@ -17,7 +16,6 @@ DATA_FILES: Final = (
     "data/reviews/kinds.toml",
     "data/reviews/words.toml",
 )
-REVIEWS: Final = Path(__file__).resolve().parents[2] / "data" / "reviews"
 ANYTHING: Final = "produto"
 LONG_DELAY: Final = 4
 """Days from which a delay is described as long."""

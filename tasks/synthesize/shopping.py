@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Any, Final
 
-from tasks.synthesize.catalogue import Address, Catalogue, Product, draw_address, draw_id
 from tasks.synthesize.keyboard import Style, draw_style
-from tasks.synthesize.market import ISSUES, State
+from tasks.synthesize.market import ISSUES, Address, Catalogue, Product, State, draw_address, draw_id
 
 CHANCE_LOST: Final = 0.015
 CHANCE_CANCELED: Final = 0.012

@@ -16,8 +16,7 @@ from typing import Any, Final
 import polars as pl
 
 from schemas.store.store import FILE_NAMES, Store
-from tasks.synthesize.catalogue import Catalogue, draw_catalogue, draw_id
-from tasks.synthesize.market import CATEGORIES
+from tasks.synthesize.market import CATEGORIES, Catalogue, draw_catalogue, draw_id
 from tasks.synthesize.review_text import write_message, write_title
 from tasks.synthesize.shopping import CLOSING, Order, Shopper, draw_shopper
 

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from schemas.config.config import SynthesizeConfig
@@ -104,49 +104,30 @@ def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Coun
             yield from _of_store(task, count - made[task], store, seed, SOURCE)
 
     def notes() -> list[str]:
-        return [
-            *_notes_on_lacking(config, lacking, made),
-            *(
-                f"{count:,} rows of {task} made no prompt: {reason}"
-                for (task, reason), count in sorted(skipped.rows.items())
-            ),
-            *_notes_on_pseudonyms(own),
+        notes = [
+            f"the files have nothing of {task}: map a file of its rows, or {', '.join(lacking[task])}; "
+            f"or simulate it by --set 'synthesize.simulate=[\"{task}\"]'"
+            for task, count in config.counts.items()
+            if count and task not in config.simulate and not made[task] and lacking[task]
         ]
+        notes += [f"{n:,} rows of {task} made no prompt: {why}" for (task, why), n in sorted(skipped.rows.items())]
+        if own.made_pseudonyms:
+            notes.append(
+                f"identities of {', '.join(own.made_pseudonyms)} hold e-mail addresses, CPF or telephone numbers and "
+                f"were replaced by pseudonyms; keep {KEY_FILE} of the state folder, for another key gives others, and "
+                "another split"
+            )
+        return notes
 
     return OpenedSource(simulated if simulated is not None and not tables else store, rows, notes, scrubbed)
 
 
 def _lacking(column_map: ColumnMap) -> dict[TaskName, list[str]]:
     """Return the tables and columns that the prompts of each task would need besides those that are mapped."""
-    mapped: Mapping[str, set[str]] = {file.table: set(file.columns) for file in column_map.tables}
+    mapped = {f"{file.table}.{column}" for file in column_map.tables for column in file.columns}
     return {
         task: [
-            f"{table}.{column}"
-            for table, columns in needed.items()
-            for column in columns
-            if column not in mapped.get(table, ())
+            name for table, columns in needed.items() for each in columns if (name := f"{table}.{each}") not in mapped
         ]
         for task, needed in NEEDED_BY_TASK.items()
     }
-
-
-def _notes_on_lacking(
-    config: SynthesizeConfig, lacking: Mapping[TaskName, list[str]], made: Mapping[TaskName, int]
-) -> list[str]:
-    return [
-        f"the files have nothing of {task}: map a file of its rows, or {', '.join(lacking[task])}; "
-        f"or simulate it by --set 'synthesize.simulate=[\"{task}\"]'"
-        for task, count in config.counts.items()
-        if count and task not in config.simulate and not made.get(task) and lacking[task]
-    ]
-
-
-def _notes_on_pseudonyms(own: OwnFiles) -> list[str]:
-    kinds = own.made_pseudonyms
-    if not kinds:
-        return []
-    note = (
-        f"identities of {', '.join(kinds)} hold e-mail addresses, CPF or telephone numbers and were replaced by "
-        f"pseudonyms; keep {KEY_FILE} of the state folder, for another key gives others, and another split"
-    )
-    return [note]

@@ -65,8 +65,8 @@ def _selected(path: Path, rows: FileRows, columns: Collection[str]) -> FileRows:
     for name in columns:
         if name in rows.nested:
             raise InputError(
-                f"{path}: column {name!r}, {rows.nested[name]}; write texts, numbers, dates, true or false, or lists of "
-                "these"
+                f"{path}: column {name!r}, {rows.nested[name]}; write texts, numbers, dates, true or false, or lists "
+                "of these"
             )
         if name not in rows.texts.columns:
             near = did_you_mean(name, rows.texts.columns) or "; correct the column map"
