@@ -19,7 +19,6 @@ from tasks.checkpoints.address import open_mirror, require_folder, trainings
 from tasks.checkpoints.inspect import (
     choose_checkpoint,
     complete_name,
-    require_nobody_sends,
     require_not_left_behind,
     size_of,
     verify_checkpoints,
@@ -28,7 +27,6 @@ from tasks.checkpoints.lease import Lease, holder
 from tasks.checkpoints.local import verify_sealed
 from tasks.checkpoints.manifest import REWARD, Manifest
 from tasks.checkpoints.mirror import Mirror
-from tasks.checkpoints.object_store import GRACE_SECONDS
 from tasks.checkpoints.segments import describe, read_segments
 
 app = group("checkpoints")
@@ -184,20 +182,15 @@ def prune(
     keep: Annotated[
         int, typer.Option(min=1, help="Newest checkpoints of each training to keep; pinned ones stay.")
     ] = 3,
-    grace_hours: Annotated[
-        float, typer.Option(min=0, help="Bytes younger than this stay: they may be of a checkpoint that is being sent.")
-    ] = GRACE_SECONDS / 3600,
     as_json: Json = False,
 ) -> None:
-    """Remove all but the newest checkpoints and the pinned ones, and then the bytes that none is made of."""
+    """Remove all but the newest checkpoints and the pinned ones, and then the bytes that none has had for an hour."""
     with interruptible(PRUNED_IN_PART), stage_progress("prune") as progress:
         mirrors = _open(mirror, training)
         removed: list[dict[str, Any]] = []
-        for opened in mirrors:
-            require_nobody_sends(opened, grace_hours)
         for number, opened in enumerate(mirrors):
             progress(number, len(mirrors), opened.training)
-            pruned = opened.prune(keep, grace_hours * 3600)
+            pruned = opened.prune(keep)
             counts = {"checkpoints": pruned.manifests, "blobs": pruned.blobs, "bytes": pruned.bytes}
             removed.append({"training": opened.training, **counts})
     done = Table("Removed", removed, "training checkpoints blobs bytes") if removed else f"{mirror} {EMPTY}"

@@ -10,7 +10,15 @@ from typing import Final
 
 from schemas.errors import InputError
 from tasks.checkpoints.manifest import Manifest, ManifestTooNew, blobs_of, is_live, parse_name
-from tasks.checkpoints.object_store import CLOCK, REQUESTS, ObjectMissing, ObjectStore, StoredObject, store_time
+from tasks.checkpoints.object_store import (
+    CLOCK,
+    GRACE_SECONDS,
+    REQUESTS,
+    ObjectMissing,
+    ObjectStore,
+    StoredObject,
+    store_time,
+)
 from tasks.checkpoints.segments import begun
 
 BLOBS: Final = "blobs/sha256/"
@@ -37,6 +45,18 @@ class Entries:
         """Return the errors of damaged manifests on that branch, by step and fencing number."""
         named = ((parse_name(name_of(stored)), reason) for stored, reason in self.damaged.items())
         return {place: reason for place, reason in named if place is not None and is_live(*place, segments)}
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """Removed objects of a mirror."""
+
+    manifests: int
+    """Checkpoints."""
+    blobs: int
+    """Files that no checkpoint references any more."""
+    bytes: int
+    """Size of these files."""
 
 
 class Catalog:
@@ -75,6 +95,30 @@ class Catalog:
         """Return the pins, whose keys end in the pin's name and the checkpoint's name."""
         return self._store.list(f"{self._root}{PINS}")
 
+    def blobs(self) -> list[StoredObject]:
+        """Return the bytes in the store's listing, whose keys end in their sha256."""
+        return self._store.list(f"{self._root}{BLOBS}")
+
+    def prune(self, keep_last: int) -> Pruned:
+        """Remove everything neither pinned nor among the newest, as documented in `Mirror.prune`."""
+        if keep_last < 1:
+            raise ValueError(f"keep_last is {keep_last}; a mirror keeps at least its newest checkpoint")
+        # Concurrent publishers rely on this order. Bytes stored after this listing are of another generation and stay.
+        # Listed bytes that are used again are referenced by a manifest that the second reading finds; otherwise their
+        # publisher finds that the manifest which referenced them is gone, and stores them again: see `Mirror.publish`.
+        store = self._store
+        old = store_time(store, self._root) - timedelta(seconds=GRACE_SECONDS)
+        blobs = self.blobs()
+        manifests = delete_all(store, _past(self.read(), begun(store, self._root), self.pins(), keep_last))
+        delete_all(store, [each for each in store.list(f"{self._root}{CLOCK}") if each.created_at <= old])
+        remaining = self.read()
+        if remaining.damaged:
+            logger.warning("kept all bytes of the mirror: %s", "; ".join(remaining.damaged.values()))
+            return Pruned(len(manifests), 0, 0)
+        named = blobs_of(remaining.manifests.values())
+        gone = delete_all(store, [each for each in blobs if name_of(each) not in named and each.created_at <= old])
+        return Pruned(len(manifests), len(gone), sum(blob.size for blob in gone))
+
     def _parse(self, stored: StoredObject, content: bytes) -> Manifest:
         manifest = Manifest.from_bytes(content)
         if manifest.training != self._training:
@@ -90,44 +134,6 @@ class Catalog:
 def name_of(stored: StoredObject) -> str:
     """Return the last part of an object's key, without its extension."""
     return PurePosixPath(stored.key).stem
-
-
-@dataclass(frozen=True)
-class Pruned:
-    """Removed objects of a mirror."""
-
-    manifests: int
-    """Checkpoints."""
-    blobs: int
-    """Files that no checkpoint references any more."""
-    bytes: int
-    """Size of these files."""
-
-
-def prune(store: ObjectStore, root: str, catalog: Catalog, keep_last: int, grace_seconds: float) -> Pruned:
-    """Remove everything neither pinned nor among the newest, as documented in `Mirror.prune`."""
-    if keep_last < 1:
-        raise ValueError(f"keep_last is {keep_last}; a mirror keeps at least its newest checkpoint")
-    # Concurrent publishers rely on this order. Bytes stored after this listing are of another generation and stay.
-    # Listed bytes that are used again are referenced by a manifest that the second reading finds; otherwise their
-    # publisher finds that the manifest which referenced them is gone, and stores them again: see `Mirror.publish`.
-    now, grace = store_time(store, root), timedelta(seconds=grace_seconds)
-    blobs = store.list(f"{root}{BLOBS}")
-    manifests = _delete(store, _past(catalog.read(), begun(store, root), catalog.pins(), keep_last))
-    _delete(store, [clock for clock in store.list(f"{root}{CLOCK}") if now - clock.created_at >= grace])
-    remaining = catalog.read()
-    if remaining.damaged:
-        logger.warning("kept all bytes of the mirror: %s", "; ".join(remaining.damaged.values()))
-        return Pruned(len(manifests), 0, 0)
-    named = blobs_of(remaining.manifests.values())
-    gone = _delete(store, [blob for blob in blobs if name_of(blob) not in named and now - blob.created_at >= grace])
-    return Pruned(len(manifests), len(gone), sum(blob.size for blob in gone))
-
-
-def clear(store: ObjectStore, root: str, catalog: Catalog) -> None:
-    """Remove every checkpoint and pin of a training: the manifests first, so that none is ever incomplete."""
-    for stored in (catalog.listed(), catalog.pins(), store.list(f"{root}{BLOBS}")):
-        _delete(store, stored)
 
 
 def _past(
@@ -148,6 +154,7 @@ def _past(
     return [*readable, *(stored for stored in entries.damaged if name_of(stored) not in kept and is_past(stored))]
 
 
-def _delete(store: ObjectStore, objects: Sequence[StoredObject]) -> list[StoredObject]:
+def delete_all(store: ObjectStore, objects: Sequence[StoredObject]) -> list[StoredObject]:
+    """Delete objects, several at a time; return those that were still there."""
     with ThreadPoolExecutor(REQUESTS) as pool:
         return [stored for stored, deleted in zip(objects, pool.map(store.delete, objects), strict=True) if deleted]

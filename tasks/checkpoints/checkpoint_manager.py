@@ -36,12 +36,6 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
-class _Job:
-    checkpoint: Checkpoint
-    kind: Kind
-
-
-@dataclass(frozen=True)
 class _Upload:
     folder: Path
     step: int
@@ -123,7 +117,7 @@ class CheckpointManager:
         self._lease = lease
         self._keep_last = keep_last
         self._trouble = trouble
-        self._writer = LatestJobWorker[_Job]("checkpoint-writer", self._write)
+        self._writer = LatestJobWorker[tuple[Checkpoint, Kind]]("checkpoint-writer", self._write)
         self._uploader = LatestJobWorker[_Upload]("checkpoint-mirror", self._upload)
         self._owed: _Upload | None = None
         """The best so far while it is not pinned: after a failure, the next upload retries it."""
@@ -142,7 +136,7 @@ class CheckpointManager:
     def keep(self, checkpoint: Checkpoint, kind: Kind) -> None:
         """Schedule a checkpoint for keeping, unless a newer one of its kind replaces it."""
         self.raise_failure()
-        self._writer.submit(_Job(checkpoint, kind), kind)
+        self._writer.submit((checkpoint, kind), kind)
 
     def resume_from(self, folder: Path, step: int, *, mirrored: bool) -> None:
         """Take over a checkpoint of an earlier segment; one only on the local disk is mirrored."""
@@ -159,7 +153,9 @@ class CheckpointManager:
     def leave(self) -> None:
         """Schedule the mirroring of the last finished step, and no other work that can wait."""
         self._leaving = True
-        if self.last is not None and self.last.step not in {self.mirrored_step, *self._on_the_way()}:
+        written = {checkpoint.step for checkpoint, kind in self._writer.unfinished() if kind != "local"}
+        on_the_way = written | {upload.step for upload in self._uploader.unfinished()}
+        if self.last is not None and self.last.step not in {self.mirrored_step, *on_the_way}:
             self.keep(self.last, "newest")
 
     def seconds_to_leave(self, unknown: float) -> float:
@@ -167,10 +163,6 @@ class CheckpointManager:
         if self.seconds_to_mirror is None:
             return unknown
         return self.seconds_to_write + self.seconds_to_mirror * (1 + len(self._uploader.unfinished()))
-
-    def _on_the_way(self) -> set[int]:
-        written = {job.checkpoint.step for job in self._writer.unfinished() if job.kind != "local"}
-        return written | {upload.step for upload in self._uploader.unfinished()}
 
     def flush(self, seconds: float | None = None) -> bool:
         """Wait until all is written and mirrored, for at most `seconds`; return whether it is."""
@@ -203,13 +195,13 @@ class CheckpointManager:
         self._writer.close(seconds)
         self._uploader.close(seconds)
 
-    def _write(self, job: _Job) -> None:
-        started, checkpoint = time.monotonic(), job.checkpoint
+    def _write(self, job: tuple[Checkpoint, Kind]) -> None:
+        started, (checkpoint, kind) = time.monotonic(), job
         folder = self._local.write(checkpoint.step, self._lease.fencing, checkpoint.metrics, checkpoint.fill)
         self.seconds_to_write = time.monotonic() - started
         self.newest_step = checkpoint.step
-        if job.kind != "local":
-            self._uploader.submit(_Upload(folder, checkpoint.step, job.kind), job.kind)
+        if kind != "local":
+            self._uploader.submit(_Upload(folder, checkpoint.step, kind), kind)
         uploads = [*self._uploader.unfinished(), *([] if self._owed is None else [self._owed])]
         self._local.keep(KEPT_LOCALLY, but=[upload.folder for upload in uploads])
 

@@ -5,10 +5,8 @@ from typing import Any, Final
 
 from schemas.errors import InputError
 from schemas.progress import Progress
-from tasks.checkpoints.lease import holder
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
-from tasks.checkpoints.object_store import GRACE_SECONDS, store_time
 from tasks.checkpoints.segments import begun
 
 MEGABYTE: Final = 1_000_000
@@ -82,18 +80,6 @@ def require_not_left_behind(mirror: Mirror, manifest: Manifest, address: str) ->
         raise InputError(
             f"training {manifest.training} in {address} went on without this checkpoint of step {manifest.step}, which "
             "is of no use there any more; push it to a mirror of its own"
-        )
-
-
-def require_nobody_sends(mirror: Mirror, grace_hours: float) -> None:
-    """Refuse to remove bytes so young that they may belong to a checkpoint that is being uploaded."""
-    if grace_hours * 3600 >= GRACE_SECONDS or (held_by := holder(mirror.store, mirror.root)) is None:
-        return
-    silent = store_time(mirror.store, mirror.root) - held_by.heard_at
-    if silent.total_seconds() <= held_by.seconds:
-        raise InputError(
-            f"{held_by.owner.machine} works on {mirror.training}, and may be sending what --grace-hours "
-            f"{grace_hours:g} would remove; leave it at {GRACE_SECONDS / 3600:g}, or prune when that training is over"
         )
 
 

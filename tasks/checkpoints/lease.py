@@ -32,6 +32,7 @@ LONGEST_WAIT_SECONDS: Final = 5.0
 STOP_SECONDS: Final = 2.0
 """Time that a release waits for a heartbeat in flight; arriving later, it does no harm."""
 
+STOPS: Final = "this process stops: run the same command again"
 _NAME: Final = re.compile(r"(?P<fencing>\d{8})/(?:(?P<beat>\d{8})|released)\.json")
 logger = logging.getLogger(__name__)
 
@@ -86,8 +87,7 @@ class Lease:
         self._stop = Event()
         self._thread: Thread | None = None
         self._loss = (
-            f"the heartbeat of the lease of training {_training(root)} broke off, and the log says why; this process "
-            "stops: run the same command again"
+            f"the heartbeat of the lease of training {_training(root)} broke off, and the log says why; {STOPS}"
         )
 
     @classmethod
@@ -122,7 +122,12 @@ class Lease:
                 heard = max((now - other.heard_at).total_seconds(), 0.0)
                 if heard <= other.seconds:
                     left = other.seconds - heard
-                    waiting(_waiting(root, other.owner, heard, left), left)
+                    sentence = (
+                        f"the training {_training(root)} is held by process {other.owner.process} on machine "
+                        f"{other.owner.machine}, last heard of {heard:.0f} s ago; waiting until it gives it back, or "
+                        f"for at most {math.ceil(left)} s if it stays silent"
+                    )
+                    waiting(sentence, left)
                     sleep(min(max(left, 0.1), seconds / 4, LONGEST_WAIT_SECONDS))
                     continue
             fencing = turns[-1].fencing + 1 if turns else 1
@@ -199,11 +204,8 @@ class Lease:
     def _tidy(self, turns: list[_Turn]) -> None:
         """Delete objects listed before the newest heartbeat that no reader needs any more."""
         for turn in turns:
-            if turn.fencing < self.fencing - 1:
-                needless = [*turn.beats, *([turn.released] if turn.released else [])]
-            else:
-                needless = turn.beats[1:-1]
-            for stored in needless:
+            past = turn.fencing < self.fencing - 1
+            for stored in [*turn.beats, *([turn.released] if turn.released else [])] if past else turn.beats[1:-1]:
                 self._store.delete(stored)
 
     def _require_newest(self) -> list[_Turn]:
@@ -218,14 +220,9 @@ class Lease:
                 f"{self.fencing}); this process stops, and nothing that it did since is kept"
             )
         if newest.fencing < self.fencing:
-            raise LeaseLost(
-                f"the lease of training {training} was removed from the store by hand; this process stops: run the "
-                "same command again"
-            )
+            raise LeaseLost(f"the lease of training {training} was removed from the store by hand; {STOPS}")
         if newest.released:
-            raise LeaseLost(
-                f"the lease of training {training} was given back; this process stops: run the same command again"
-            )
+            raise LeaseLost(f"the lease of training {training} was given back; {STOPS}")
         return turns
 
 
@@ -282,13 +279,6 @@ def _turns(store: ObjectStore, root: str, *, refuse_foreign: bool = False) -> li
 
 def _newest(store: ObjectStore, root: str) -> _Turn:
     return next(reversed(_turns(store, root)), _Turn(0))
-
-
-def _waiting(root: str, owner: ProcessIdentity, heard: float, left: float) -> str:
-    return (
-        f"the training {_training(root)} is held by process {owner.process} on machine {owner.machine}, last heard of "
-        f"{heard:.0f} s ago; waiting until it gives it back, or for at most {math.ceil(left)} s if it stays silent"
-    )
 
 
 def _training(root: str) -> str:

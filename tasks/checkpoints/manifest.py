@@ -84,7 +84,7 @@ class Manifest(BaseModel):
         return self.step, self.fencing
 
     def is_live(self, begun: Mapping[int, int]) -> bool:
-        """Return whether no later segment of the training began before this checkpoint; see `is_live`."""
+        """Return whether no later segment of the training began before this checkpoint."""
         return is_live(*self.place, begun)
 
     def to_bytes(self) -> bytes:

@@ -18,7 +18,7 @@ from typing import Final
 
 from schemas.errors import InputError
 from schemas.scratch import scratch_folder
-from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS, Catalog, Entries, Pruned, clear, name_of, prune
+from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS, Catalog, Entries, Pruned, delete_all, name_of
 from tasks.checkpoints.files import disk_refusal
 from tasks.checkpoints.local import describe, put_in_place, read_sealed
 from tasks.checkpoints.manifest import Manifest, ManifestFile, blobs_of, parse_name
@@ -71,8 +71,8 @@ class Mirror:
         damaged parts.
         """
         manifest = read_sealed(folder)
-        # Listed before the manifests are read, as a concurrent pruning relies on; see `catalog.prune`.
-        stored = {name_of(blob): blob for blob in self.store.list(f"{self.root}{BLOBS}")}
+        # Listed before the manifests are read, as a concurrent pruning relies on; see `Catalog.prune`.
+        stored = {name_of(blob): blob for blob in self._catalog.blobs()}
         entries = self._catalog.read()
         manifest = self._accept(folder, manifest, entries)
         # The largest first, so that no thread is left alone with it at the end.
@@ -102,20 +102,13 @@ class Mirror:
         return entries.live(begun(self.store, self.root))
 
     def inspect(self) -> tuple[list[Manifest], dict[tuple[int, int], str]]:
-        """Return the same checkpoints as `manifests`, and the errors of those with damaged manifests.
-
-        Returns:
-            The former, and a sentence for each of the latter, by step and fencing number.
-        """
+        """Return the same checkpoints as `manifests`, and a sentence for each damaged manifest, by step and fencing."""
         entries = self._catalog.read(again=True)
         segments = begun(self.store, self.root)
         return entries.live(segments), entries.live_damaged(segments)
 
     def newest(self, base: str | None = None) -> Manifest | None:
-        """Return the newest checkpoint whose every byte verifies; None without one.
-
-        A checkpoint that does not verify is skipped, with the reason logged as a warning.
-        """
+        """Return the newest checkpoint whose every byte verifies; one that does not is skipped with a warning."""
         return self._newest(self.verify, base)
 
     def restore_newest(
@@ -204,22 +197,18 @@ class Mirror:
         pins = sorted(self._catalog.pins(), key=lambda pin: (_fencing(pin), pin.created_at, pin.generation))
         return {PurePosixPath(pin.key).parent.name: name_of(pin) for pin in pins}
 
-    def prune(self, keep_last: int, grace_seconds: float = GRACE_SECONDS) -> Pruned:
-        """Remove the checkpoints that are neither pinned nor among the newest, and unreferenced bytes.
+    def prune(self, keep_last: int) -> Pruned:
+        """Remove the checkpoints that are neither pinned nor among the newest, and bytes that none has had for an hour.
 
         Checkpoints that the training discarded are removed too. If a kept manifest cannot be read, all bytes are kept,
         since it may reference any. Leftovers of clock requests are removed with the bytes.
-
-        Args:
-            keep_last: Number of newest to keep; 1 or more.
-            grace_seconds: Time for which unreferenced bytes are kept, by the store's clock; less than the default may
-                take them from a checkpoint that another process is publishing.
         """
-        return prune(self.store, self.root, self._catalog, keep_last, grace_seconds)
+        return self._catalog.prune(keep_last)
 
     def clear(self) -> None:
-        """Remove every checkpoint and pin; leases and the record of the segments stay."""
-        clear(self.store, self.root, self._catalog)
+        """Remove every checkpoint and pin, the manifests first; leases and the record of the segments stay."""
+        for objects in (self._catalog.listed(), self._catalog.pins(), self._catalog.blobs()):
+            delete_all(self.store, objects)
 
     def read(self, manifest: Manifest, name: str) -> bytes:
         """Return a file of a checkpoint, which is small enough for the memory.

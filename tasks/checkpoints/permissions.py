@@ -5,7 +5,6 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
 
@@ -30,9 +29,7 @@ class PermissionProbe:
 
     refusals: dict[Right, str]
     """Missing permissions, each with a sentence; without `create` nothing else could be tried."""
-    clock: datetime | None
-    """The present time by the store's clock; None if nothing could be created."""
-    left: str | None
+    left: str | None = None
     """The key of the object if it could not be deleted."""
 
 
@@ -56,15 +53,10 @@ def probe(store: ObjectStore, prefix: str) -> PermissionProbe:
     key = f"{prefix}{FOLDER}{uuid.uuid4().hex}"
     refusals: dict[Right, str] = {}
     try:
-        stored = store.put_new(key, _CONTENT)
+        # Where an answer was lost, the retried request finds its own first attempt.
+        stored = store.put_new(key, _CONTENT) or store.list(key)[0]
     except InputError as error:
-        return PermissionProbe({"create": str(error)}, None, None)
-    if stored is None:
-        # An answer was lost, and the retried request found its own first attempt.
-        stored = next(iter(store.list(key)), None)
-    if stored is None:
-        refusal = f"{key} cannot be created, though nothing has its name; look into the place's rules"
-        return PermissionProbe({"create": refusal}, None, None)
+        return PermissionProbe({"create": str(error)})
     current = stored
     with _noted(refusals, "precondition"):
         if store.put_new(key, _OTHER) is not None:
@@ -83,7 +75,7 @@ def probe(store: ObjectStore, prefix: str) -> PermissionProbe:
     with _noted(refusals, "delete"):
         if not store.delete(current):
             raise InputError(f"{key} was not deleted, though nobody else knows of it; delete it by hand")
-    return PermissionProbe(refusals, stored.created_at, key if "delete" in refusals else None)
+    return PermissionProbe(refusals, key if "delete" in refusals else None)
 
 
 @contextmanager

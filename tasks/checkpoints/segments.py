@@ -7,12 +7,12 @@ its end. A machine that vanishes writes no end; the beginning of the next segmen
 import logging
 import re
 from collections.abc import Iterable
-from datetime import datetime
 from itertools import zip_longest
 from typing import Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
+from schemas.artifact import TrainingSegment
 from schemas.errors import InputError
 from tasks.checkpoints.machine import machine_name
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject, create
@@ -25,26 +25,11 @@ logger = logging.getLogger(__name__)
 Part = TypeVar("Part", bound=BaseModel)
 
 
-class Segment(BaseModel):
-    """Steps trained by one process, in the form of the mirror's documents."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Segment(TrainingSegment):
+    """Steps trained by one process."""
 
     fencing: int
     """The fencing number of its lease."""
-
-    machine: str
-    from_step: int
-    """The finished step from which it resumed; 0 at the start of the training."""
-
-    began_at: datetime
-    """UTC, by the store's clock."""
-
-    to_step: int | None
-    """The last step that it finished; None while it runs."""
-
-    ended: Ended | None
-    """Reason of the end; None while it runs."""
 
 
 class _Begin(BaseModel):
@@ -107,23 +92,16 @@ def read_segments(store: ObjectStore, root: str) -> list[Segment]:
 
 
 def describe(segments: Iterable[Segment]) -> str:
-    """Describe the segments for a reader: "0-140 on A, preempted; 141-300 on B".
-
-    A segment that resumed from step 140 shows 141, its own first step. A running one has no last step: "141- on B".
-    """
-    return "; ".join(_describe(segment) for segment in segments)
-
-
-def _describe(segment: Segment) -> str:
-    first = segment.from_step + 1 if segment.from_step else 0
-    if segment.to_step is None:
-        steps = f"{first}-"
-    elif segment.to_step > segment.from_step:
-        steps = f"{first}-{segment.to_step}"
-    else:
-        steps = "no step"
-    why = "" if segment.ended in {None, "finished"} else f", {segment.ended}"
-    return f"{steps} on {segment.machine}{why}"
+    """Describe the segments for a reader: "0-140 on A, preempted; 141-300 on B"; a running one is "141- on B"."""
+    described = []
+    for segment in segments:
+        first = segment.from_step + 1 if segment.from_step else 0
+        steps = f"{first}-{'' if segment.to_step is None else segment.to_step}"
+        if segment.to_step is not None and segment.to_step <= segment.from_step:
+            steps = "no step"
+        why = "" if segment.ended in {None, "finished"} else f", {segment.ended}"
+        described.append(f"{steps} on {segment.machine}{why}")
+    return "; ".join(described)
 
 
 def _listing(store: ObjectStore, root: str, part: Literal["begin", "end"]) -> dict[int, StoredObject]:

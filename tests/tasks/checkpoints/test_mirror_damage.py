@@ -152,7 +152,7 @@ def refusals(mirror: Mirror) -> list[Callable[[], object]]:
         mirror.newest,
         mirror.inspect,
         lambda: mirror.restore_newest(unwanted),
-        lambda: mirror.prune(1, grace_seconds=0),
+        lambda: mirror.prune(1),
         lambda: publish(mirror, 30, NEW),
     ]
 
