@@ -33,16 +33,6 @@ def test_no_persons_word_is_repeated(reference: dict[str, object]) -> None:
     assert "maria" not in fault(reference=reference).lower()
 
 
-def test_a_wrong_choice_a_number_and_the_way_there_are_said() -> None:
-    assert fault(task="poems").startswith("task: Input should be 'extraction'")
-    assert "(it is 'poems')" in fault(task="poems")
-    said = fault(reference={"rating": 9, "fields": None})
-    assert said.startswith("reference of extraction: rating: ")
-    assert "(it is 9)" in said
-    assert "(it is '3,5')" in fault(reference={"rating": "3,5", "fields": None})
-    assert "fields.sentiment: " in fault(reference={"rating": 1, "fields": {"sentiment": "good"}})
-
-
 @pytest.mark.parametrize("changes", [{"prompt": 52998224725}, {"task": "52998224725"}, {"prompt": 529982247.25}])
 def test_no_number_that_may_be_a_persons_is_repeated(changes: dict[str, object]) -> None:
     assert "52998" not in fault(**changes)

@@ -29,20 +29,6 @@ def test_a_full_disk_is_known_by_its_error_or_its_cause(error: Exception) -> Non
     assert is_of_full_disk(error)
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        OSError(errno.EACCES, "Permission denied"),
-        sqlite3.OperationalError("database is locked"),
-        sqlite3.OperationalError("disk I/O error"),
-        ValueError("the hall is full"),
-        _caused(ValueError("bad"), KeyError("worse")),
-    ],
-)
-def test_no_other_error_is_one(error: Exception) -> None:
-    assert not is_of_full_disk(error)
-
-
 def test_of_several_disks_the_full_one_is_named(tmp_path: Path) -> None:
     with mounted_disk(tmp_path, 1 << 20) as disk:
         with pytest.raises(OSError, match="No space left") as caught, (disk / "file").open("wb", buffering=0) as file:

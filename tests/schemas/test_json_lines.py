@@ -34,21 +34,6 @@ def test_names_the_line_that_is_no_such_document(tmp_path: Path, line: str, comp
         read_json_lines(path, PairedScore, "scores")
 
 
-def test_names_five_different_faults_and_counts_the_others(tmp_path: Path) -> None:
-    path = tmp_path / "scores.jsonl"
-    path.write_text("".join(f'{{"prompt_id": {number}}}\n' for number in range(8)), encoding="utf-8")
-    with pytest.raises(InputError, match=r"line 5: .*; and 3 more lines"):
-        read_json_lines(path, PairedScore, "scores")
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_a_file_in_utf_16_is_one_sentence(tmp_path: Path, encoding: str) -> None:
-    path = tmp_path / "scores.jsonl"
-    path.write_bytes(f"{GOOD.model_dump_json()}\n{GOOD.model_dump_json()}\n".encode(encoding))
-    with pytest.raises(InputError, match=r"^scores .*scores\.jsonl is UTF-16, .*; save it as UTF-8$"):
-        read_json_lines(path, PairedScore, "scores")
-
-
 @pytest.mark.parametrize("size", [None, 10**6])
 def test_a_file_that_lacks_its_line_feeds_is_not_read_whole(
     tmp_path: Path, size: int | None, monkeypatch: pytest.MonkeyPatch
@@ -66,12 +51,6 @@ def test_a_file_that_lacks_its_line_feeds_is_not_read_whole(
         list(stream_json_lines(path, PairedScore, "scores", size and 10**8))
     assert tracemalloc.get_traced_memory()[1] < 10**6
     tracemalloc.stop()
-
-
-def test_a_byte_order_mark_and_a_missing_last_line_feed_are_no_faults(tmp_path: Path) -> None:
-    path = tmp_path / "scores.jsonl"
-    path.write_bytes(b"\xef\xbb\xbf" + f"{GOOD.model_dump_json()}\r\n{GOOD.model_dump_json()}".encode())
-    assert read_json_lines(path, PairedScore, "scores") == (GOOD, GOOD)
 
 
 def test_good_lines_come_before_the_faults_are_reported(tmp_path: Path) -> None:

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from schemas.scratch import scratch_folder
 
 HOLD = """
@@ -61,23 +59,3 @@ def test_an_empty_folder_is_removed_once_no_process_can_be_just_beginning(tmp_pa
     with scratch_folder(tmp_path):
         assert not old.exists()
         assert new.exists()
-
-
-def test_other_programs_folders_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    theirs = tmp_path / "theirs"
-    (theirs / "content").mkdir(parents=True)
-    (tmp_path / "tucano-symlink1").symlink_to(theirs)
-    (tmp_path / "tucano-file_abc").touch()
-    (tmp_path / "tucano-notes" / "content").mkdir(parents=True)
-    (tmp_path / "tucano-work_abc" / "content").mkdir(parents=True)
-    (tmp_path / "tucano-work_abc" / "more").touch()
-    # One that another process has made and not locked yet.
-    (tmp_path / "tucano-beginner").mkdir()
-    before = set(tmp_path.rglob("*"))
-    with scratch_folder(tmp_path):
-        pass
-    assert set(tmp_path.rglob("*")) == before
-    (tmp_path / "tucano-of_other" / "content").mkdir(parents=True)
-    monkeypatch.setattr("os.geteuid", lambda: 12345)
-    with scratch_folder(tmp_path):
-        assert (tmp_path / "tucano-of_other").exists()

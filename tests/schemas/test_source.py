@@ -1,9 +1,6 @@
 """A key changes with the code and the data that decide, and with no word that is said of them."""
 
 import ast
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -87,31 +84,6 @@ def test_the_digest_changes_with_each_part(repository: Path, changed: str) -> No
     before = source_digest("tasks.curate.stage")
     write(repository, changed, "x = 7\n")
     assert source_digest("tasks.curate.stage") != before
-
-
-@pytest.mark.parametrize("changed", ["tasks/curate/unrelated.py", "tasks/curate/types.py", "data/other.txt"])
-def test_the_digest_changes_with_nothing_else(repository: Path, changed: str) -> None:
-    before = source_digest("tasks.curate.stage")
-    write(repository, changed, "x = 7\n")
-    assert source_digest("tasks.curate.stage") == before
-
-
-def test_two_threads_never_parse_at_once(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CPython 3.11 ended one of two concurrent trainings: "AST constructor recursion depth mismatch"."""
-    parse, busy, met = ast.parse, threading.Lock(), []
-
-    def parse_alone(*arguments: Any) -> Any:
-        met.append(not busy.acquire(blocking=False))
-        time.sleep(0.01)
-        if not met[-1]:
-            busy.release()
-        return parse(*arguments)
-
-    monkeypatch.setattr(ast, "parse", parse_alone)
-    with ThreadPoolExecutor(2) as threads:
-        list(threads.map(source_files, ["tasks.curate.stage", "tasks.curate.split"]))
-    assert met
-    assert not any(met)
 
 
 @pytest.mark.parametrize("others", [1, ATTEMPTS])

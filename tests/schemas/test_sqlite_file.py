@@ -147,16 +147,6 @@ def of_schema(path: Path, schema: Schema, *revisions: str) -> SqliteFile:
     return file
 
 
-def test_the_newest_revision_is_the_library_s_own() -> None:
-    from alembic.script import ScriptDirectory
-    from mlflow.store.db.utils import _get_package_dir
-
-    scripts = ScriptDirectory(str(Path(_get_package_dir()) / "store" / "db_migrations"))
-    newest, known = MLFLOW.revisions()
-    assert newest == scripts.get_current_head()
-    assert known == {each.revision for each in scripts.walk_revisions()}
-
-
 @pytest.mark.parametrize("schema", [MLFLOW, PREFECT])
 @pytest.mark.parametrize("revisions", [("abc123",), (), ("abc123", "def456")])
 def test_an_unknown_schema_is_refused_with_both_versions(

@@ -50,10 +50,3 @@ def test_another_encoding_is_one_sentence(text: str, read: Reader, encoding: str
     path.write_bytes(text.encode(encoding))
     with pytest.raises(InputError, match=rf"file\.toml:? {said}"):
         read(path)
-
-
-@pytest.mark.parametrize(("text", "read"), READERS, ids=["profile", "column map", "chat template"])
-def test_a_folder_is_no_file(text: str, read: Reader, tmp_path: Path) -> None:
-    (tmp_path / "file.toml").mkdir()
-    with pytest.raises(InputError, match=r"file\.toml cannot be read \(Is a directory\); check the path"):
-        read(tmp_path / "file.toml")

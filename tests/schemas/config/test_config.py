@@ -72,13 +72,6 @@ def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str
     assert "segredo" not in str(caught.value)
 
 
-def test_a_chat_template_is_named_or_a_file() -> None:
-    assert load_config("l4", ["policy.chat_template=chatml"]).policy.chat_template == "chatml"
-    assert load_config("l4", ["policy.chat_template=own.jinja"]).policy.chat_template == Path("own.jinja")
-    kwargs = load_config("l4", ["policy.chat_template_kwargs.enable_thinking=false"]).policy.chat_template_kwargs
-    assert kwargs == {"enable_thinking": False}
-
-
 ENDPOINT = ["evaluate.judge.url=http://127.0.0.1:8000/v1/", "evaluate.judge.model=tucano"]
 
 
@@ -131,36 +124,6 @@ def test_a_profile_extends_another_by_key(tmp_path: Path) -> None:
     assert config.curate.test_per_task == 30
     assert config.train.model_dump(exclude={"seeds", "lora"}) == extended.train.model_dump(exclude={"seeds", "lora"})
     assert (config.policy, config.workers) == (extended.policy, extended.workers)
-
-
-def test_the_path_of_a_profile_that_is_extended_is_relative_to_the_one_that_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for folder, seed in (("shop", 5), ("elsewhere", 6)):
-        (tmp_path / folder / "base").mkdir(parents=True)
-        _write(tmp_path / folder, base=f'extends = "local"\nseed = {seed}', mine='extends = "base/middle.toml"')
-        _write(tmp_path / folder / "base", middle='extends = "../base.toml"')
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    assert load_config("../shop/mine.toml").seed == 5
-    # As it was read before: from the current folder, where there is none beside the profile.
-    (tmp_path / "shop" / "base" / "middle.toml").unlink()
-    assert load_config("../shop/mine.toml").seed == 6
-    _write(tmp_path / "shop" / "base", middle='extends = "../mine.toml"')
-    with pytest.raises(InputError, match="extends itself, by"):
-        load_config("../shop/mine.toml")
-
-
-@pytest.mark.parametrize(
-    ("parent", "complaint"),
-    [
-        ('"FOLDER/mine.toml"', r"profile '.*mine\.toml' extends itself, by .*mine\.toml -> .*mine\.toml; remove one"),
-        ('"l5"', "there is no profile 'l5'; use one of: l4"),
-        ('["l4", "local"]', r"mine\.toml': extends is \['l4', 'local'\]; give the name of one profile, or its path"),
-    ],
-)
-def test_a_parent_that_is_none_is_refused(parent: str, complaint: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=complaint):
-        load_config(_write(tmp_path, mine=f"extends = {parent}"))
 
 
 SAID_ALL_THE_SAME = {
@@ -216,11 +179,6 @@ def test_a_misspelt_key_gets_a_question(override: str, said: str) -> None:
         load_config("local", [override])
     assert said in str(caught.value)
     assert "Input should" not in str(caught.value)
-
-
-def test_a_key_that_is_like_no_other_has_no_suggestion() -> None:
-    with pytest.raises(InputError, match=r"train.zzz: unknown key$"):
-        load_config("local", ["train.zzz=1"])
 
 
 def test_the_name_of_a_model_beside_the_stand_in_is_refused() -> None:

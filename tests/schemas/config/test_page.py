@@ -19,19 +19,3 @@ def test_every_field_and_section_is_on_it() -> None:
         for field in declared.get("properties", {}):
             nested = any(re.search(rf"\.{field}(?:\[\]|\.NAME)?$", heading) for heading in headings)
             assert f"- `{field}` (" in page or nested, f"{section}.{field}"
-
-
-def test_a_field_has_its_default_range_and_meaning() -> None:
-    rows = {line.split("`")[1]: line for line in config_page().splitlines() if line.startswith("- `")}
-    assert rows["held_out_share"].startswith("- `held_out_share` (`0.25`, > 0, < 1): Share of customers")
-    assert "(`grounded`, `v4.2`): " in rows["spec"]
-    assert "(required, table by task): " in rows["counts"]
-    assert "(integer, 50 to 10000000): " in rows["orders"]
-    assert "(path): " in rows["references"]
-
-
-def test_a_section_that_several_have_is_listed_once() -> None:
-    page = config_page()
-    assert page.count("- `key_variable` (") == page.count("- `alpha` (") == 1
-    assert "Its endpoint is set as that of `evaluate.rivals[]`." in page
-    assert "## train.lora\n\nAs `warm_start.lora`.\n" in page

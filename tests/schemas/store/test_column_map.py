@@ -29,12 +29,6 @@ def read(folder: Path, text: str) -> str:
     return str(caught.value)
 
 
-def test_paths_are_beside_the_map(tmp_path: Path) -> None:
-    (tmp_path / "mapa.toml").write_text(MAP, encoding="utf-8-sig")
-    found = read_column_map(tmp_path / "mapa.toml")
-    assert found.files == (tmp_path / "avaliacoes.jsonl", tmp_path / "pedidos.csv")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -55,11 +49,6 @@ def test_paths_are_beside_the_map(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_wrong_name_is_one_sentence_with_the_nearest(tmp_path: Path, old: str, new: str, words: str) -> None:
     assert words in read(tmp_path, MAP.replace(old, new, 1))
-
-
-def test_a_map_of_an_older_version_names_the_command_that_writes_one(tmp_path: Path) -> None:
-    for older in (MAP.replace("table =", "kind =", 1), f"version = 1\n{MAP}"):
-        assert read(tmp_path, older).endswith("correct it, or write the map again with `tucano init FILES`")
 
 
 def test_a_table_comes_from_one_file(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 import contextlib
 import csv
-import io
 import os
 import random
 import shutil
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from schemas.errors import InputError
-from schemas.store.files import finish_replacement, read_store, read_table, replace_store, write_store
+from schemas.store.files import finish_replacement, read_store, replace_store, write_store
 from schemas.store.store import FILE_NAMES, Store
 from tasks.synthesize.simulated import simulate_store
 from tests.schemas.olist_sample import SAMPLE, needs_sample
@@ -43,16 +42,6 @@ def message_of_reading(folder: Path) -> str:
     with pytest.raises(InputError) as caught:
         read_store(folder, complete=True)
     return str(caught.value)
-
-
-def test_quoted_line_ends_commas_and_a_byte_order_mark_are_read(folder: Path) -> None:
-    path = folder / REVIEWS
-    header, rest = path.read_bytes().split(b"\n", 1)
-    review = b'r1,o1,5,"T\xc3\xadtulo, ""bom""","linha um\r\nlinha dois",2018-01-01 00:00:00,2018-01-02 00:00:00\n'
-    path.write_bytes(b"\xef\xbb\xbf" + header + b"\n" + review + rest)
-    first = read_table(path, "reviews").row(0, named=True)
-    assert first["review_comment_title"] == 'Título, "bom"'
-    assert first["review_comment_message"] == "linha um\r\nlinha dois"
 
 
 def after_header(line: bytes) -> Callable[[bytes], bytes]:
@@ -115,19 +104,6 @@ def test_a_broken_table_is_named_with_its_column_and_row(
     assert words in message
 
 
-@pytest.mark.parametrize("row", [0, 7, 41])
-def test_the_row_is_the_one_that_a_spreadsheet_shows(folder: Path, row: int) -> None:
-    # As a spreadsheet reads it: line ends inside quotation marks start no row.
-    path = folder / REVIEWS
-    header, *rows = csv.reader(io.StringIO(path.read_bytes().decode(), newline=""))
-    rows[0][4] = "linha um\nlinha dois\n\nlinha quatro"
-    rows[row][2] = "cinco estrelas"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([header, *rows])
-    message = message_of_reading(folder)
-    assert f"column review_score, row {row + 2} is not a whole" in message
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -150,14 +126,6 @@ def test_no_message_repeats_a_shopper(folder: Path, damage: Callable[..., list[l
     assert REVIEWS in message
     assert "Joana" not in message
     assert "529" not in message
-
-
-def test_a_quote_that_never_closes_is_reported_where_it_opens_in_a_large_file(folder: Path) -> None:
-    path = folder / PAYMENTS
-    lines = path.read_bytes().split(b"\n")
-    lines[30] = lines[30].replace(b",", b',"', 1)
-    path.write_bytes(b"\n".join([*lines[:-1], *lines[1:] * 400]))
-    assert "line 31: a quotation mark" in message_of_reading(folder)
 
 
 @needs_sample

@@ -60,11 +60,3 @@ def test_one_number_tells_how_the_others_are_written(
 def test_ambiguous_numbers_are_refused_by_row(texts: tuple[str, ...], fault: str) -> None:
     with pytest.raises(InputError, match=rf"\Aloja\.csv: column 3: {re.escape(fault)}"):
         read(*texts)
-
-
-def test_a_map_may_say_what_no_row_tells() -> None:
-    column = pl.Series("peso", ["1.234", "12"])
-    assert read_numbers(column, "loja.csv", "comma").to_list() == [1234.0, 12.0]
-    assert read_numbers(column, "loja.csv", "point").to_list() == [1.234, 12.0]
-    with pytest.raises(InputError, match="row 2 is no number with a decimal comma; correct it"):
-        read_numbers(pl.Series("peso", ["1.23"]), "loja.csv", "comma")

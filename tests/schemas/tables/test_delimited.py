@@ -2,7 +2,6 @@
 
 import csv
 import io
-import os
 from pathlib import Path
 
 import pytest
@@ -82,11 +81,6 @@ def test_any_bytes_are_a_table_or_refused_in_one_sentence(
         assert "" not in table.columns
 
 
-def test_one_column_may_hold_the_marks_that_its_header_lacks(tmp_path: Path) -> None:
-    (tmp_path / "textos.csv").write_bytes(b"texto\nbom, bonito\n\nruim\n")
-    assert read_delimited(tmp_path / "textos.csv").rows() == [("bom, bonito",), (None,), ("ruim",)]
-
-
 def test_the_delimiter_is_the_one_that_fits_every_row(tmp_path: Path) -> None:
     """A guess from the header alone, or from the most frequent mark, would be the comma."""
     (tmp_path / "loja.csv").write_bytes(b"id;cor, tamanho\n1;azul, P\n2;verde\n")
@@ -130,11 +124,6 @@ def test_unreadable_content_is_refused_by_line(tmp_path: Path, content: bytes, s
     assert refusal(tmp_path, content).startswith(sentence)
 
 
-def test_no_refusal_repeats_a_cell(tmp_path: Path) -> None:
-    assert "Maria" not in refusal(tmp_path, b"nome;cpf\nMaria Souza\n")
-    assert "Maria" not in refusal(tmp_path, b"Maria;Maria\n1;2\n")
-
-
 def test_absent_files_folders_and_files_that_are_too_large_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,23 +133,3 @@ def test_absent_files_folders_and_files_that_are_too_large_are_refused(
         read_delimited(tmp_path)
     monkeypatch.setattr("schemas.tables.delimited.MOST_BYTES", 3)
     assert "is larger than 0 MB; split it into several files" in refusal(tmp_path, b"a;b\n1;2\n")
-
-
-@pytest.mark.parametrize("change", ["grow", "shrink", "rewrite"])
-def test_a_file_that_changes_while_it_is_read_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
-) -> None:
-    path = tmp_path / "loja.csv"
-    look = os.fstat
-
-    def look_and_change(descriptor: int) -> os.stat_result:
-        seen = look(descriptor)
-        if change == "rewrite":
-            os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns + 1))
-        else:
-            os.truncate(path, max(0, seen.st_size + (1 if change == "grow" else -1)))
-        return seen
-
-    monkeypatch.setattr("schemas.tables.delimited.os.fstat", look_and_change)
-    sentence = refusal(tmp_path, b"a;b\n1;2\n")
-    assert sentence == " changed while it was read; wait until it is written, and run the same command again"

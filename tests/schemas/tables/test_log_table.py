@@ -116,14 +116,6 @@ def test_a_faulty_parquet_file_is_reported_as_lines_are(tmp_path: Path, change: 
     assert words in message(parquet(tmp_path / "log.parquet", table.with_columns(change)))
 
 
-def test_no_message_repeats_what_a_shopper_wrote(tmp_path: Path) -> None:
-    said = "meu CPF é 529.982.247-25"
-    lines = [line(1, prompt=said), line(2, prompt_id="p1", completion=said), line(3, time=said), line(4, task=said)]
-    path = write(tmp_path / "log.jsonl", *lines)
-    assert "529" not in message(path)
-    assert "529" not in message(write(path, *lines[:2]))
-
-
 def test_the_first_bytes_of_a_log_are_read_as_far_as_they_go(tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", line(1), line(2), line(3))
     size = len(path.read_bytes().splitlines(keepends=True)[0])

@@ -24,12 +24,6 @@ def row(prompt: str = "Quantos pedidos?", **reference: Any) -> PromptRow:
     return PromptRow(identity, "sql_qa", "Responda.", prompt, known, "simulated", None, "o1", None)
 
 
-def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
-    rows = [row(), row("Não há “aspas”?", fields={"b": [1, None, 0.5], "a": "ç"}, rating=3)]
-    write_prompts(rows, tmp_path / "prompts.parquet")
-    assert read_prompts(tmp_path / "prompts.parquet") == rows
-
-
 @pytest.mark.parametrize("count", [0, 1, ROWS_PER_GROUP, ROWS_PER_GROUP + 1])
 def test_rows_written_one_by_one_are_the_same_table(tmp_path: Path, count: int) -> None:
     rows = [replace(row(str(number)), parent_id="0" * 64 if number % 2 else None) for number in range(count)]
@@ -40,13 +34,6 @@ def test_rows_written_one_by_one_are_the_same_table(tmp_path: Path, count: int) 
     assert read_prompt_table(tmp_path / "first").equals(prompt_table(rows))
     assert read_prompts(tmp_path / "first") == rows
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's device that is always full")
-def test_a_full_disk_is_an_error_of_the_system_row_by_row_too() -> None:
-    with pytest.raises(OSError, match="No space left"), open_prompt_table(Path("/dev/full")) as table:
-        for number in range(ROWS_PER_GROUP + 1):
-            table.add(row(str(number)))
 
 
 @pytest.mark.parametrize("part", range(4))

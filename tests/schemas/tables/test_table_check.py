@@ -34,11 +34,6 @@ def test_every_failure_is_in_one_message_and_no_value_is() -> None:
     assert not any(value in found for value in ("poesia", "Maria", "7.25"))
 
 
-def test_the_rows_that_are_not_named_are_counted() -> None:
-    table = pl.concat([scores(seed=[number] * 2, score=[2.0, 0.0]) for number in range(8)])
-    assert "rows 1, 3, 5, 7, 9 and 3 more: score fails" in message(table)
-
-
 def test_a_key_that_is_there_twice_is_named_by_its_rows() -> None:
     table = pl.concat([scores(), scores(score=[0.1, 0.2])[1:]])
     assert "rows 2, 3: task, prompt_id, seed, sample together are there more than once" in message(table)

@@ -17,14 +17,6 @@ def address(
     return str(tmp_path / "mirror") if request.param == "folder" else request.param
 
 
-def test_a_store_gives_back_what_it_was_given(address: str) -> None:
-    store, prefix = open_store(address)
-    assert prefix in {"", "some/prefix/"}
-    store.put_new(f"{prefix}a", b"bytes")
-    again, _ = open_store(address)
-    assert again.read(f"{prefix}a") == b"bytes"
-
-
 def test_a_mirror_is_of_one_training(address: str) -> None:
     mirror = open_mirror(address, "first")
     assert mirror.root == f"{open_store(address)[1]}first/"
@@ -53,14 +45,3 @@ def test_the_trainings_are_those_that_the_mirror_has_anything_of(address: str) -
 def test_another_scheme_and_a_missing_bucket_are_refused(address: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         open_mirror(address, "training")
-
-
-def test_missing_credentials_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from google.auth.exceptions import DefaultCredentialsError
-
-    def refuse() -> None:
-        raise DefaultCredentialsError
-
-    monkeypatch.setattr("google.cloud.storage.Client", refuse)
-    with pytest.raises(InputError, match="no Google credentials are found for the bucket some-bucket"):
-        open_store("gs://some-bucket/prefix")

@@ -116,27 +116,6 @@ def test_branches_that_the_training_went_on_without_go_unless_pinned() -> None:
     assert steps_of(memory) == [(140, 1), (145, 2), (160, 1)]
 
 
-def test_a_segment_that_begins_while_it_is_pruned_loses_nothing() -> None:
-    memory, _ = aging_store()
-    mirror = Mirror(memory, "", "train-1")
-    segments.begin(memory, mirror.root, 1, 0)
-    for step in (140, 150):
-        publish(mirror, step, content_of(step))
-
-    def work(store: ObjectStore) -> object:
-        return Mirror(store, "", "train-1").prune(1)
-
-    def successor(store: ObjectStore) -> object:
-        segments.begin(store, mirror.root, 2, 140)
-        return publish(Mirror(store, "", "train-1"), 145, content_of(145), fencing=2)
-
-    for calls in range(20):
-        copy = copied(memory)
-        interleave(copy, {"prune": work, "publish": successor}, ["prune"] * calls + ["publish"] * 100)
-        assert (145, 2) in steps_of(copy)
-        assert restored(Mirror(copy, "", "train-1"), Mirror(copy, "", "train-1").newest()) == content_of(145)
-
-
 def test_clock_objects_of_a_dead_process_go_after_the_grace_time() -> None:
     memory, clock = aging_store()
     mirror = Mirror(memory, "", "train-1")
@@ -300,16 +279,6 @@ def pruning(store: ObjectStore) -> object:
     return Mirror(store, "", "train-1").prune(1)
 
 
-def publishing_and_pruning(store: ObjectStore) -> object:
-    mirror = Mirror(store, "", "train-1")
-    publish(mirror, 50, {"state": b"50"})
-    return mirror.prune(1)
-
-
-def pruning_again_and_again(store: ObjectStore) -> object:
-    return [Mirror(store, "", "train-1").prune(1) for _ in range(3)]
-
-
 def require_whole(memory: MemoryStore, *wanted: int) -> None:
     mirror = Mirror(memory, "", "train-1")
     manifests = mirror.manifests()
@@ -328,25 +297,3 @@ def test_a_pruning_at_the_same_moment_takes_nothing_from_what_is_reported_as_sav
                 memory = copied(start)
                 interleave(memory, processes, [one] * first + [two] * second + [one] * 100)
                 require_whole(memory, 40)
-
-
-@settings(max_examples=100, deadline=None)
-@given(
-    data=st.data(),
-    other=st.sampled_from([pruning, publishing_and_pruning, pruning_again_and_again]),
-    turns=st.lists(st.sampled_from(["publish", "other"]), max_size=60),
-)
-def test_not_even_where_calls_take_hours(
-    data: st.DataObject, other: Callable[[ObjectStore], object], turns: list[str]
-) -> None:
-    memory, clock = many_checkpoints()
-    minutes = data.draw(st.lists(st.sampled_from([0, 0, 0, 1, 20, 31, 46, 61, 200]), min_size=100, max_size=100))
-    waits = iter(minutes)
-
-    def later() -> datetime:
-        clock.now += timedelta(minutes=next(waits, 0))
-        return clock.now
-
-    memory.clock = later
-    interleave(memory, {"publish": publishing, "other": other}, turns)
-    require_whole(memory, 50 if other is publishing_and_pruning else 40)

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from tasks.checkpoints.checkpoint_manager import KEPT_LOCALLY, Checkpoint, CheckpointManager, LatestJobWorker
+from tasks.checkpoints.checkpoint_manager import KEPT_LOCALLY, Checkpoint, CheckpointManager
 from tasks.checkpoints.lease import Lease, LeaseLost
 from tasks.checkpoints.local import LocalCheckpoints
 from tasks.checkpoints.mirror import Mirror
@@ -92,15 +90,6 @@ def kept(tmp_path: Path) -> Iterator[Kept]:
     kept.store.gate.set()
     kept.keeper.close()
     kept.lease.release()
-
-
-def test_a_kept_checkpoint_is_on_the_disk_and_in_the_mirror(kept: Kept) -> None:
-    kept.keep(3)
-    assert kept.keeper.flush(LONG)
-    assert (kept.on_disk(), kept.mirrored()) == ([3], [3])
-    assert (kept.keeper.newest_step, kept.keeper.mirrored_step) == (3, 3)
-    assert kept.keeper.seconds_to_mirror is not None
-    assert kept.mirror.manifests()[0].fencing == kept.lease.fencing
 
 
 def test_of_those_that_wait_for_a_slow_mirror_the_newest_is_sent(kept: Kept) -> None:
@@ -218,30 +207,3 @@ def test_a_process_without_the_lease_mirrors_nothing_more_and_stops(kept: Kept) 
     assert kept.mirrored() == [1]
     # It is no trouble of the mirror, which a later checkpoint could mend.
     assert kept.troubles == []
-
-
-def test_the_newest_mirrored_is_pinned_by_name(kept: Kept) -> None:
-    kept.keeper.pin_newest("final")
-    assert kept.mirror.pins() == {}
-    for step in (1, 2):
-        kept.keep(step)
-        assert kept.keeper.flush(LONG)
-    kept.keeper.pin_newest("final")
-    assert kept.mirror.pins() == {"final": "00000002-00000001"}
-
-
-@settings(deadline=None, max_examples=30)
-@given(jobs=st.lists(st.tuples(st.sampled_from(["newest", "best"]), st.integers(0, 99)), max_size=20))
-def test_the_last_of_every_kind_is_done_and_none_twice_and_each_kind_in_order(jobs: list[tuple[str, int]]) -> None:
-    done: list[tuple[int, str, int]] = []
-    background = LatestJobWorker[tuple[int, str, int]]("test", done.append)
-    for number, (kind, value) in enumerate(jobs):
-        background.submit((number, kind, value), kind)
-    assert background.wait(LONG)
-    background.close()
-    assert len(set(done)) == len(done)
-    for kind in ("newest", "best"):
-        asked = [(number, *job) for number, job in enumerate(jobs) if job[0] == kind]
-        found = [job for job in done if job[1] == kind]
-        assert found == sorted(found)
-        assert found[-1:] == asked[-1:]

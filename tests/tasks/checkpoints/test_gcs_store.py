@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -65,16 +64,6 @@ def test_a_writer_whose_answer_is_lost_knows_its_own_object(
     service.faults = Faults(rate=1, kinds=("reset-after",), limit=1)
     assert not create(store, "lease/1", b"another's")
     assert store.read("lease/1") == content
-
-
-def test_a_deletion_whose_answer_is_lost_deletes_nothing_newer(service: StorageServer, store: GcsStore) -> None:
-    stale = store.put_new("a", b"old")
-    assert stale is not None
-    service.faults = Faults(rate=1, kinds=("reset-after",), limit=1)
-    assert not store.delete(stale)
-    newer = store.put_new("a", b"new")
-    assert not store.delete(stale)
-    assert store.list("") == [newer]
 
 
 def test_nothing_is_asked_of_the_service_but_what_the_store_is_asked(service: StorageServer) -> None:
@@ -180,21 +169,6 @@ def test_a_page_is_no_answer_of_the_service_and_no_object(
         with pytest.raises(InputError, match=rf"bucket {bucket} could not be reached .*page of HTML .*127\.0\.0\.1"):
             call()
     assert not (tmp_path / "back").exists()
-
-
-def test_expired_credentials_are_reported(
-    service: StorageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from google.auth.exceptions import RefreshError
-
-    def refuse(*args: Any, **options: Any) -> None:
-        raise RefreshError("invalid_grant")
-
-    client = service.client()
-    monkeypatch.setattr(client._http, "request", refuse)
-    for call in _calls(GcsStore(service.bucket, client), tmp_path):
-        with pytest.raises(InputError, match=r"^the Google credentials for the bucket checkpoints are refused"):
-            call()
 
 
 @pytest.mark.parametrize("content", [b"small" * 1000, LARGE], ids=["small", "large"])

@@ -15,7 +15,6 @@ from tasks.checkpoints.folder_store import FolderStore
 from tasks.checkpoints.lease import Holder, Lease, LeaseLost, holder
 from tasks.checkpoints.machine import machine_name
 from tasks.checkpoints.object_store import ObjectStore
-from tests.tasks.checkpoints.conftest import MemoryStore
 from tests.tasks.checkpoints.steered_store import LEASES, ROOT, Busy, SteeredStore, acquire, under
 
 
@@ -53,21 +52,6 @@ def test_the_holder_of_a_lease_is_reported_until_it_is_given_back(store: ObjectS
     assert holder(store, ROOT) is None
     successor = acquire(store, seconds=5)
     assert holder(store, ROOT) == Holder(successor.owner, 5, store.list(f"{LEASES}00000002/")[0].created_at)
-
-
-def test_a_waiting_process_goes_on_as_soon_as_the_lease_is_given_back(store: ObjectStore) -> None:
-    first = acquire(store, seconds=1000)
-    sleeps: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        sleeps.append(seconds)
-        if len(sleeps) == 3:
-            first.release()
-
-    second = Lease.acquire(store, ROOT, seconds=1000, sleep=sleep)
-    assert second.fencing == 2
-    assert len(sleeps) == 3
-    assert all(0 < seconds <= 5 for seconds in sleeps)
 
 
 @pytest.mark.parametrize("wrong_by", [timedelta(hours=-1), timedelta(0), timedelta(hours=1)])
@@ -147,32 +131,6 @@ def test_a_store_that_stays_away_for_longer_than_the_lease_lives_loses_nothing_t
     lease.release()
 
 
-def test_a_heartbeat_that_ends_by_something_unforeseen_loses_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = SteeredStore()
-    lease = acquire(store, seconds=0.3)
-    seen: list[object] = []
-    monkeypatch.setattr(threading, "excepthook", lambda failure: seen.append(failure.exc_type))
-    nothing: list[None] = []
-    store.before = nothing.pop
-    lease.start()
-    lease.lost.wait()
-    until(lambda: seen)
-    assert seen == [IndexError]
-    with pytest.raises(LeaseLost, match="broke off"):
-        lease.require_held()
-
-
-def test_a_process_too_busy_to_beat_in_time_keeps_the_lease_that_nobody_took() -> None:
-    store = MemoryStore()
-    lease = acquire(store, seconds=0.2)
-    lease.start()
-    sum(range(30_000_000))  # holds the interpreter for longer than the lease lives
-    seen = under(store, 1)
-    until(lambda: lease.lost.is_set() or under(store, 1) != seen)
-    lease.require_held()
-    lease.release()
-
-
 def test_remains_of_many_leases_and_beats_stay_small(store: ObjectStore) -> None:
     for fencing in range(1, 6):
         lease = acquire(store)
@@ -195,16 +153,6 @@ def test_a_damaged_lease_stops_with_one_sentence_and_is_not_deleted(store: Objec
     assert store.list(LEASES) == before
     store.put_new(f"{LEASES}00000007/released.json", b"")  # as the sentence says
     assert acquire(store).fencing == 8
-
-
-def test_one_damaged_beat_is_no_damaged_lease(store: ObjectStore) -> None:
-    lease = acquire(store)
-    lease._beat()
-    (claim, _) = store.list(LEASES)
-    store.delete(claim)
-    store.put_new(claim.key, b"damaged")
-    with pytest.raises(Busy):
-        acquire(store)
 
 
 def test_something_else_among_the_leases_stops_with_one_sentence_and_is_not_deleted(store: ObjectStore) -> None:
@@ -245,17 +193,6 @@ def child(folder: Path, seconds: float) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.kill()
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system does not say")
-def test_a_killed_process_on_this_machine_is_taken_over_at_once(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
-    with child(tmp_path, 3600) as process:
-        with pytest.raises(Busy, match=f"process {process.pid} "):
-            acquire(store)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        assert acquire(store).fencing == 2
 
 
 def test_a_paused_process_is_taken_over_after_its_time_and_stops_when_it_wakes(tmp_path: Path) -> None:

@@ -1,46 +1,13 @@
-import threading
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.checkpoints.folder_store import FolderStore
 from tasks.checkpoints.lease import Lease, LeaseLost
-from tests.tasks.checkpoints.steered_store import LEASES, ROOT, Busy, SteeredStore, TornStore, acquire
-
-
-def test_of_threads_that_race_one_at_a_time_holds_the_lease(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
-    barrier = threading.Barrier(6)
-    holding = threading.Semaphore(1)
-    fencings: list[int] = []
-    clashes: list[int] = []
-
-    def work() -> None:
-        barrier.wait()
-        for _ in range(4):
-            lease = Lease.acquire(store, ROOT, seconds=600, sleep=lambda _: time.sleep(0.002))
-            if not holding.acquire(blocking=False):
-                clashes.append(lease.fencing)
-                return
-            fencings.append(lease.fencing)
-            lease._beat()
-            lease.require_held()
-            holding.release()
-            lease.release()
-
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not clashes
-    assert fencings == list(range(1, 25))
+from tests.tasks.checkpoints.steered_store import LEASES, Busy, SteeredStore, TornStore, acquire
 
 
 @pytest.mark.parametrize("beats", range(5))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tasks.checkpoints import machine
 from tasks.checkpoints.machine import ProcessIdentity, is_dead, this_process
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system does not say")
@@ -46,14 +45,3 @@ def test_nothing_is_known_of_another_machine_or_boot(elsewhere: dict[str, str]) 
     gone = this_process().model_copy(update={"started": -5.0})
     assert is_dead(gone)
     assert not is_dead(gone.model_copy(update=elsewhere))
-
-
-def test_an_owner_that_the_system_does_not_know_counts_as_alive(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = this_process()
-    monkeypatch.setattr(machine, "PROC", tmp_path)
-    owner = this_process()
-    assert owner.boot == ""
-    assert not is_dead(owner)
-    assert not is_dead(here.model_copy(update={"started": -5.0}))

@@ -72,30 +72,6 @@ def test_a_file_outside_the_checkpoints_folder_or_in_the_manifests_place_is_refu
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"version": 1},
-        {"step": -1},
-        {"fencing": -1},
-        {"files": {}},
-        {"more": 1},
-        {"base": "gpt"},
-        {"files": {"a": FILE | {"crc32c": "A"}}},
-        {"files": {"a": FILE | {"size": -1}}},
-        {"files": {"a": FILE | {"sha256": "../" + "a" * 61}}},
-    ],
-)
-def test_a_manifest_of_another_version_is_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        manifest(**change)
-
-
-@pytest.mark.parametrize("name", ["10-3", "00000010", "00000010-00000003.json", "latest", ""])
-def test_only_a_checkpoints_name_is_one(name: str) -> None:
-    assert parse_name(name) is None
-
-
-@pytest.mark.parametrize(
     ("step", "fencing", "begun", "live"),
     [
         (150, 1, {}, True),

@@ -67,19 +67,6 @@ def test_a_damaged_checkpoint_is_passed_over_and_mended_by_publishing_it_again(
     assert restored(mirror, mirror.newest()) == NEW
 
 
-def test_a_blob_whose_listing_tells_the_damage_is_mended_by_the_next_publication_that_has_it(
-    mirror: Mirror, memory: MemoryStore
-) -> None:
-    first = publish(mirror, 10, OLD)
-    for stored in memory.list(blob_key(first, "tokenizer.json")):
-        memory.delete(stored)
-        memory.put_new(stored.key, b"THE SAME")
-    memory.objects.pop(blob_key(first, "state.json"))
-    publish(mirror, 20, OLD)
-    assert restored(mirror, mirror.newest()) == OLD
-    assert restored(mirror, first) == OLD
-
-
 def test_a_mirror_that_cannot_be_read_is_no_damaged_checkpoint(memory: MemoryStore) -> None:
     class Unreachable(MemoryStore):
         def read(self, key: str) -> bytes:
@@ -93,12 +80,6 @@ def test_a_mirror_that_cannot_be_read_is_no_damaged_checkpoint(memory: MemorySto
     publish(Mirror(memory, "", "train-1"), 10, OLD)
     with pytest.raises(InputError, match="cannot be reached"):
         Mirror(Unreachable(), "", "train-1").newest()
-
-
-def test_a_manifest_under_another_name_is_not_taken(mirror: Mirror, memory: MemoryStore) -> None:
-    publish(mirror, 10, OLD)
-    memory.put_new("train-1/manifests/00000099-00000001.json", memory.read("train-1/manifests/00000010-00000001.json"))
-    assert newest_step(mirror) == 10
 
 
 def unwanted(manifest: Manifest) -> Path:

@@ -11,7 +11,7 @@ import google_crc32c
 import pytest
 
 from tasks.checkpoints.gcs_store import GcsStore
-from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject, create, store_time
+from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject
 from tests.storage_server import StorageServer
 from tests.tasks.checkpoints.conftest import keys
 
@@ -26,16 +26,6 @@ def _put(store: ObjectStore, key: str, content: Path | bytes) -> StoredObject:
 
 def _checksum(content: bytes) -> str:
     return base64.b64encode(google_crc32c.value(content).to_bytes(4, "big")).decode()
-
-
-def test_a_put_object_is_read_and_downloaded(store: ObjectStore, tmp_path: Path) -> None:
-    (tmp_path / "weights.bin").write_bytes(EVERY_BYTE)
-    _put(store, "blobs/sha256/from-file", tmp_path / "weights.bin")
-    _put(store, "blobs/sha256/from-bytes", EVERY_BYTE)
-    for key in ("blobs/sha256/from-file", "blobs/sha256/from-bytes"):
-        assert store.read(key) == EVERY_BYTE
-        store.download(key, tmp_path / "back")
-        assert (tmp_path / "back").read_bytes() == EVERY_BYTE
 
 
 def test_a_put_object_is_described_as_in_the_listing(store: ObjectStore, tmp_path: Path) -> None:
@@ -109,24 +99,6 @@ def test_an_object_that_took_the_name_of_a_deleted_one_is_not_deleted_for_it(sto
     assert store.list("") == [newer]
 
 
-def test_of_eight_that_delete_an_object_one_does_and_what_is_put_then_stays(store: ObjectStore) -> None:
-    for _ in range(10):
-        stale = _put(store, "lease/1", b"stale")
-        start = threading.Barrier(8)
-
-        def replace(number: int, stale: StoredObject = stale, start: threading.Barrier = start) -> tuple[bool, bool]:
-            start.wait()
-            deleted = store.delete(stale)
-            return deleted, store.put_new("lease/1", f"new {number}".encode()) is not None
-
-        with ThreadPoolExecutor(8) as pool:
-            done = list(pool.map(replace, range(8)))
-        assert [deleted for deleted, _ in done].count(True) == 1
-        (winner,) = [number for number, (_, created) in enumerate(done) if created]
-        assert store.read("lease/1") == f"new {winner}".encode()
-        assert store.delete(store.list("lease/1")[0])
-
-
 def test_a_missing_object_is_named(store: ObjectStore, tmp_path: Path) -> None:
     _put(store, "a/2", b"x")
     for key in ("a/1", "b/c/1"):
@@ -135,20 +107,6 @@ def test_a_missing_object_is_named(store: ObjectStore, tmp_path: Path) -> None:
         with pytest.raises(ObjectMissing, match=f"no object {key}"):
             store.download(key, tmp_path / "back")
     assert not (tmp_path / "back").exists()
-
-
-def test_creating_again_what_is_there_succeeds_and_anything_else_does_not(store: ObjectStore) -> None:
-    assert create(store, "lease/1", b"mine")
-    assert create(store, "lease/1", b"mine")
-    assert not create(store, "lease/1", b"another's")
-    assert store.read("lease/1") == b"mine"
-
-
-def test_the_stores_time_leaves_nothing_behind_and_goes_on(store: ObjectStore) -> None:
-    first = store_time(store, "training/")
-    assert store_time(store, "training/") >= first - timedelta(seconds=1)
-    assert abs(first - datetime.now(UTC)) < timedelta(minutes=10)
-    assert keys(store) == []
 
 
 def test_erasing_leaves_nothing_behind_and_its_neighbours_alone(store: ObjectStore) -> None:

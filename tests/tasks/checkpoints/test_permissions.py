@@ -1,12 +1,10 @@
 """What a place lets this machine do is found out with one object, of which nothing stays."""
 
-from http import HTTPStatus
 from pathlib import Path
 
 import pytest
 
 from schemas.errors import InputError
-from tasks.checkpoints.gcs_store import GcsStore
 from tasks.checkpoints.object_store import ObjectStore, StoredObject
 from tasks.checkpoints.permissions import FOLDER, probe, probe_address
 from tests.storage_server import StorageServer
@@ -70,11 +68,3 @@ def test_a_bucket_is_tried_by_its_address(service: StorageServer, monkeypatch: p
     assert probe_address(f"gs://{service.bucket}/prefix").refusals == {}
     assert service.keys() == []
     assert "there is no bucket nowhere; create it" in probe_address("gs://nowhere").refusals["create"]
-
-
-@pytest.mark.integration
-def test_an_account_without_any_right_is_reported_once(service: StorageServer) -> None:
-    service.refusal = HTTPStatus.FORBIDDEN
-    probed = probe(GcsStore(service.bucket, service.client()), "")
-    assert list(probed.refusals) == ["create"]
-    assert "give the account the role Storage Object User" in probed.refusals["create"]

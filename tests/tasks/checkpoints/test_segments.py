@@ -24,13 +24,6 @@ def segment(from_step: int, to_step: int | None, machine: str, ended: Ended | No
     )
 
 
-def test_each_segment_names_its_machine_and_why_it_ended() -> None:
-    text = describe([segment(0, 140, "A", "preempted"), segment(140, 300, "B", "finished")])
-    assert text == "0-140 on A, preempted; 141-300 on B"
-    text = describe([segment(0, 0, "A", "failed"), segment(0, 5, "A", "vanished"), segment(5, None, "B", None)])
-    assert text == "no step on A, failed; 0-5 on A, vanished; 6- on B"
-
-
 @settings(deadline=None)
 @given(
     st.dictionaries(st.integers(1, 99999999), st.tuples(STEPS, st.none() | st.tuples(STEPS, st.sampled_from(REASONS))))
@@ -52,13 +45,6 @@ def test_segments_are_read_in_order_and_a_silent_one_vanished_if_another_resumed
         silent = (None, None) if successor is None else (noted[successor][0], "vanished")
         assert one.from_step == from_step
         assert (one.to_step, one.ended) == (ending or silent)
-
-
-def test_of_two_ends_the_first_one_stands(store: ObjectStore) -> None:
-    begin(store, ROOT, 1, 0)
-    end(store, ROOT, 1, 7, "preempted")
-    end(store, ROOT, 1, 9, "finished")
-    assert describe(read_segments(store, ROOT)) == f"0-7 on {machine_name()}, preempted"
 
 
 def test_beginning_again_changes_nothing_and_at_another_step_is_refused(

@@ -84,14 +84,6 @@ def test_a_record_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> Non
     assert not (tmp_path / "evil").exists()
 
 
-def test_a_note_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
-    shared = SharedArtifacts(str(tmp_path / "place"))
-    assert shared.note("trained.json") is None
-    for text in (b"one", b"two", b"two"):
-        shared.leave("trained.json", text)
-        assert shared.note("trained.json") == text
-
-
 def test_pruning_removes_what_is_old_and_keeps_the_bytes_of_what_is_not(tmp_path: Path) -> None:
     place, days = tmp_path / "place", 20
     shared = SharedArtifacts(str(place))

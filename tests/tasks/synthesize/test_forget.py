@@ -69,13 +69,3 @@ def test_every_table_has_its_rows_and_its_links_and_sums(made: Path, without: Pa
     assert before.payments["payment_value"].to_list() == after.payments["payment_value"].to_list()
     assert before.orders.drop("order_id", "customer_id").equals(after.orders.drop("order_id", "customer_id"))
     Databases.from_store(after)
-
-
-def test_the_secret_decides_the_ids_and_equal_ones_give_equal_bytes(
-    made: Path, without: Path, person: Person, tmp_path: Path
-) -> None:
-    for name, secret in (("same", SECRET), ("other", b"another")):
-        (tmp_path / name).mkdir()
-        without_person(made, person, secret, tmp_path / name)
-    assert contents(tmp_path / "same") == contents(without)
-    assert contents(tmp_path / "other") != contents(without)

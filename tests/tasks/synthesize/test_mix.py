@@ -10,8 +10,6 @@ from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES
 from tasks.synthesize.mix import read_mix, split_count
 
-REPORT = read_mix("extraction=40,sql_qa=40,insights=10,push=10")
-
 
 @given(
     st.integers(0, 10**9),
@@ -25,13 +23,6 @@ def test_the_parts_sum_up_and_are_within_one_of_their_share(count: int, weights:
     for task, part in parts.items():
         assert abs(part - count * weights[task] / sum(weights.values())) < 1
         assert part == 0 or weights[task] > 0
-
-
-@pytest.mark.parametrize(
-    ("count", "parts"), [(5000, [2000, 2000, 500, 500]), (1, [1, 0, 0, 0]), (7, [3, 3, 1, 0]), (13, [5, 5, 2, 1])]
-)
-def test_the_reports_mix(count: int, parts: list[int]) -> None:
-    assert list(split_count(count, REPORT).values()) == parts
 
 
 @pytest.mark.parametrize(

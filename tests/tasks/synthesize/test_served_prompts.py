@@ -44,12 +44,6 @@ def test_an_answer_whose_reference_came_as_feedback_is_a_prompt_and_the_others_a
     )  # fmt: skip
 
 
-def test_a_prompt_that_was_asked_twice_counts_once_with_its_newest_reference(tmp_path: Path) -> None:
-    old = answer(request_id=ONE, days_ago=1, reference=reference("bule"))
-    new = answer(request_id=OTHER, reference=reference())
-    assert [row.reference for row in served(tmp_path, [new, old])] == [reference()]
-
-
 def test_prompts_with_another_system_prompt_are_left_out(tmp_path: Path) -> None:
     def asked(system: str) -> dict[str, Any]:
         return answer(prompt_id=content_id("push", system, PUSH_PROMPT, {}), reference=reference())

@@ -40,9 +40,3 @@ def test_other_files_and_empty_folders_are_refused(tmp_path: Path, name: str, se
     (tmp_path / "vazia").mkdir()
     with pytest.raises(InputError, match=sentence):
         find_files([tmp_path / name])
-
-
-def test_lines_without_a_plain_value_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"x": {"y": 1}}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="no column of texts or numbers"):
-        look_at(tmp_path / "a.jsonl")

@@ -62,10 +62,3 @@ def test_rows_without_a_right_answer_train_nothing() -> None:
     # A push is compared with its own product and offer.
     push = {"produto": texts(500), "oferta": ["10% de desconto"] * 500, "segmento": ["novos clientes"] * 500}
     assert counts(plan(recognize([looked(push)]), LOCAL)) == {"push": 500}
-
-
-def test_one_task_gets_the_prompts_of_those_that_the_files_cannot_train() -> None:
-    labels = {"comentario": texts(5_000), "sentimento": ["positivo", "negativo"] * 2_500}
-    planned = plan(recognize([looked(labels)]), LOCAL)
-    assert counts(planned) == {"sentiment": 6 * 310}
-    assert planned.test["sentiment"] == 186

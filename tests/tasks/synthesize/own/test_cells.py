@@ -33,12 +33,6 @@ def test_a_date_with_the_month_in_words_is_that_moment(text: str) -> None:
     assert moments.dt.strftime("%Y-%m-%d %H:%M").to_list() == ["2025-03-03 09:00"] * 2
 
 
-@pytest.mark.parametrize("text", ["1º de fevereiro de 2025", "1 fev 2025", "01-Feb-2025"])
-def test_a_day_with_the_month_in_words_decides_no_order_and_needs_none(text: str) -> None:
-    for order in (date_order([cells(text)], None), date_order([cells(text)], "month-first")):
-        assert as_moments(cells(text), order).dt.strftime("%Y-%m-%d").to_list() == ["2025-02-01"]
-
-
 @pytest.mark.parametrize("text", ["-", " – ", "—", "--", "N/A", "n/d", "#N/D", "NULL", "não informado", "0000-00-00"])
 def test_a_cell_that_says_that_it_is_empty_is(text: str) -> None:
     dates = as_moments(cells("2025-01-31", text), None)

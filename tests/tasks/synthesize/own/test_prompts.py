@@ -169,13 +169,6 @@ def test_a_wrong_line_is_one_sentence(tmp_path: Path, text: str, words: str) -> 
     assert words in message_of(tmp_path, SENTIMENT.format("jsonl"), "sentiment", text)
 
 
-def test_a_parquet_with_other_types_is_refused(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"texto": [b"bom"], "cliente": [1], "id": ["a"], "nota": [5]})
-    frame.write_parquet(tmp_path / "notas.parquet")
-    with pytest.raises(InputError, match="column 'texto', is of the type Binary; write texts, numbers"):
-        list(own_prompts(opened(tmp_path, SENTIMENT.format("parquet")), "sentiment", 5, random.Random(0), Skipped()))
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -187,12 +180,6 @@ def test_a_parquet_with_other_types_is_refused(tmp_path: Path) -> None:
 def test_inputs_are_checked_before_a_file_is_looked_for(tmp_path: Path, change: tuple[str, str], words: str) -> None:
     with pytest.raises(InputError, match=words.replace("?", r"\?")):
         opened(tmp_path, SENTIMENT.format("jsonl").replace(*change))
-
-
-def test_questions_need_the_shops_tables(tmp_path: Path) -> None:
-    toml = '[[prompts]]\npath = "a.jsonl"\ntask = "sql_qa"\n[prompts.columns]\nquestion = "q"\n'
-    with pytest.raises(InputError, match=r"the column map has none; add \[\[tables\]\]"):
-        opened(tmp_path, toml)
 
 
 def test_a_whole_prompt_is_taken_as_it_is_and_facts_stand_between_bars(tmp_path: Path) -> None:

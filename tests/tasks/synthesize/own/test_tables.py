@@ -133,12 +133,6 @@ def test_tables_that_others_name_are_there_and_those_that_nobody_names_are_empty
     assert store.review_causes is store.customer_hazards is None
 
 
-def test_a_person_is_an_id_with_orders_and_a_state_may_be_a_name(tmp_path: Path) -> None:
-    store = store_of(tmp_path, ORDERS + CUSTOMERS, pedidos_csv=PEDIDOS)
-    assert store.customers.select("customer_unique_id", "customer_state").rows() == [("7", "SP"), ("7", "RJ")]
-    assert store.orders["customer_id"].is_in(store.customers["customer_id"].implode()).all()
-
-
 def test_the_zero_that_a_spreadsheet_strips_of_a_postcode_is_put_back(tmp_path: Path) -> None:
     codes = ["1310100", "1310", "01310-100", "1310-100", "20040002", "20040"]
     rows = "".join(f"{number};2024-01-05;{number};{code}\n" for number, code in enumerate(codes))
@@ -163,12 +157,6 @@ def test_a_delivery_on_the_day_of_the_purchase_needs_no_time(tmp_path: Path) -> 
     order = store_of(tmp_path, toml, pedidos_csv=text).orders.row(0, named=True)
     assert order["order_delivered_customer_date"] == order["order_purchase_timestamp"]
     assert order["order_status"] == "delivered"
-
-
-def test_moments_with_an_offset_are_told_by_the_clock_of_the_store(tmp_path: Path) -> None:
-    text = "numero,data\n1,2024-01-05T12:00:00Z\n2,2024-01-05 12:00:00 -0300\n"
-    moments = store_of(tmp_path, ORDERS, pedidos_csv=text).orders["order_purchase_timestamp"]
-    assert moments.dt.hour().to_list() == [9, 12]
 
 
 @pytest.mark.parametrize(
