@@ -1,62 +1,24 @@
-"""Table schema of a served model's logs, which `tucano monitor` reads.
-
-Import it inside the function that reads a log: pandera takes a second to load.
-"""
+"""Table of a served model's logs, which `tucano monitor` reads."""
 
 from collections.abc import Iterator
 from datetime import MAXYEAR
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import orjson
-import pandera.polars as pa
 import polars as pl
-from pandera.polars import PolarsData
 from polars.exceptions import PolarsError
 from pydantic import ValidationError
 
-from schemas.documents import FIRST_YEAR, MOST_DOLLARS, MOST_MILLISECONDS, LoggedAnswer
+from schemas.documents import FIRST_YEAR, LoggedAnswer
 from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.json_lines import stream_json_lines
-from schemas.tables.rollout_tables import one_value_each
-from schemas.tables.table_check import as_table, validate_table
-from schemas.tasks import TASK_NAMES
+from schemas.tables.rollout_tables import document_table, require_one_prompt_each
 
 _AT_ONCE: Final = 50_000
 _REQUIRED: Final = tuple(name for name, field in LoggedAnswer.model_fields.items() if field.is_required())
-
-
-class ProductionLogs(pa.DataFrameModel):  # type: ignore[misc]
-    """Production requests and answers; times are in UTC, and `reference` is JSON."""
-
-    request_id: str = pa.Field(nullable=True, str_length={"min_value": 1})
-    prompt_id: str = pa.Field(nullable=True, str_length={"min_value": 1})
-    task: str = pa.Field(isin=TASK_NAMES)
-    prompt: str = pa.Field()
-    completion: str = pa.Field()
-    time: Annotated[pl.Datetime, "us", "UTC"] = pa.Field()
-    model_version: str = pa.Field(nullable=True, str_length={"min_value": 1})
-    latency_ms: float = pa.Field(in_range={"min_value": 0, "max_value": MOST_MILLISECONDS})
-    cost: float = pa.Field(nullable=True, in_range={"min_value": 0, "max_value": MOST_DOLLARS})
-    reference: str = pa.Field(nullable=True)
-    reward: float = pa.Field(nullable=True, in_range={"min_value": 0, "max_value": 1})
-    rating: int = pa.Field(nullable=True, in_range={"min_value": 1, "max_value": 5})
-    role: str = pa.Field(nullable=True)
-    shadow_of: str = pa.Field(nullable=True, str_length={"min_value": 1})
-
-    class Config:
-        """Exactly these columns."""
-
-        strict = True
-
-    @pa.dataframe_check  # type: ignore[untyped-decorator]
-    def one_prompt_for_each_prompt_id(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Require one prompt text per `prompt_id`; rows without an id always pass."""
-        same = one_value_each(data, "prompt_id", "task", "prompt").collect().to_series()
-        verdict: pl.LazyFrame = data.lazyframe.select(pl.col("prompt_id").is_null() | same)
-        return verdict
 
 
 def read_production_logs(path: Path, size: int | None = None) -> pl.DataFrame:
@@ -76,8 +38,10 @@ def read_production_logs(path: Path, size: int | None = None) -> pl.DataFrame:
     )
     parts = []
     while batch := list(islice(documents, _AT_ONCE)):
-        parts.append(as_table(batch, ProductionLogs))
-    return validate_table(pl.concat(parts), ProductionLogs, what)
+        parts.append(document_table(batch, LoggedAnswer))
+    table = pl.concat(parts)
+    require_one_prompt_each(table, what)
+    return table
 
 
 def _parquet(path: Path, what: str) -> Iterator[LoggedAnswer]:

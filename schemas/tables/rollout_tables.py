@@ -1,114 +1,64 @@
-"""Table schemas of completions, of their scores by rewards and by people, and of a training's log of them.
+"""Tables of documents whose lines were validated one by one, and what must hold from row to row of them."""
 
-Import it inside the function that checks a table: pandera takes a second to load.
-"""
-
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, Final
 
-import pandera.polars as pa
 import polars as pl
-from pandera.polars import PolarsData
+from pydantic import BaseModel
 
-from schemas.documents import RaterKind, Rollout
+from schemas.documents import Rollout
+from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
-from schemas.tables.table_check import as_table, validate_table
-from schemas.tasks import TASK_NAMES
+from schemas.tables.table_check import as_table, named_rows
+
+_TYPES: Final[Mapping[str, Any]] = {"integer": pl.Int64(), "number": pl.Float64(), "boolean": pl.Boolean()}
+ONE_PROMPT: Final = {"one prompt for each prompt id": ("prompt_id", ("task", "prompt"))}
+"""Rule of rollouts and logs; rows without an id are of no prompt."""
 
 
-class Rollouts(pa.DataFrameModel):  # type: ignore[misc]
-    """Completions; `reference` is JSON. A prompt may be answered more than once."""
-
-    prompt_id: str = pa.Field(str_length={"min_value": 1})
-    task: str = pa.Field(isin=TASK_NAMES)
-    prompt: str = pa.Field()
-    completion: str = pa.Field()
-    reference: str = pa.Field(nullable=True)
-
-    class Config:
-        """Exactly these columns."""
-
-        strict = True
-
-    @pa.dataframe_check  # type: ignore[untyped-decorator]
-    def one_prompt_for_each_prompt_id(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Require one prompt text per `prompt_id`."""
-        return one_value_each(data, "prompt_id", "task", "prompt")
+def document_table(documents: Iterable[BaseModel], model: type[BaseModel]) -> pl.DataFrame:
+    """Return documents as a table with a column a field; an object is JSON, and a time is in UTC."""
+    columns = {}
+    for name, described in model.model_json_schema()["properties"].items():
+        kind = next(each for each in described.get("anyOf", [described]) if each.get("type") != "null")
+        is_time = kind.get("format") == "date-time"
+        columns[name] = pl.Datetime("us", "UTC") if is_time else _TYPES.get(kind.get("type", ""), pl.String())
+    return as_table(documents, columns)
 
 
-class PairedScores(pa.DataFrameModel):  # type: ignore[misc]
-    """One model's scores: a file that `tucano compare` reads."""
+def row_faults(
+    table: pl.DataFrame,
+    numbers: Sequence[int],
+    same: Mapping[str, tuple[str, tuple[str, ...]]],
+    unique: tuple[str, ...] = (),
+) -> list[str]:
+    """Return a sentence for each rule that does not hold from row to row.
 
-    prompt_id: str = pa.Field(str_length={"min_value": 1})
-    task: str = pa.Field(isin=TASK_NAMES)
-    seed: int = pa.Field()
-    sample: int = pa.Field(ge=0)
-    score: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
-    truth: float = pa.Field(in_range={"min_value": 0, "max_value": 1}, nullable=True)
-    decoding: str = pa.Field(nullable=True)
-
-    class Config:
-        """Exactly these columns, and each answer once."""
-
-        strict = True
-        unique = ("task", "prompt_id", "seed", "sample")
-
-
-class AuditSheet(pa.DataFrameModel):  # type: ignore[misc]
-    """Completions with their raters' scores."""
-
-    audit_id: str = pa.Field(str_length={"min_value": 1})
-    task: str = pa.Field(isin=TASK_NAMES)
-    prompt_id: str = pa.Field()
-    stratum: str = pa.Field()
-    prompt: str = pa.Field()
-    completion: str = pa.Field()
-    human_score: int = pa.Field(in_range={"min_value": 1, "max_value": 5})
-    rater: str = pa.Field(str_length={"min_value": 1})
-    rater_kind: str = pa.Field(isin=get_args(RaterKind))
-    notes: str = pa.Field()
-
-    class Config:
-        """Exactly these columns, and each completion scored once by each rater."""
-
-        strict = True
-        unique = ("audit_id", "rater")
-
-    @pa.dataframe_check  # type: ignore[untyped-decorator]
-    def each_rater_is_of_one_kind(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Refuse a rater who is a person in one row and a model in another: the gate counts only people."""
-        return one_value_each(data, "rater", "rater_kind")
+    Args:
+        table: The rows.
+        numbers: Their numbers in the file.
+        same: By the rule's name, a key and the columns that are equal in all rows with that key.
+        unique: Columns that no two rows have in common.
+    """
+    faults = []
+    for rule, (key, columns) in same.items():
+        equal = [pl.col(column).eq_missing(pl.col(column).first().over(key)) for column in columns]
+        right = table.select(pl.col(key).is_null() | pl.all_horizontal(equal)).to_series()
+        faults += [f"{_named(~right, numbers)}: not true: {rule}"] * (not right.all())
+    twice = table.select(unique).is_duplicated() if unique else pl.Series([], dtype=pl.Boolean)
+    faults += [f"{_named(twice, numbers)}: {', '.join(unique)} together are there more than once"] * twice.any()
+    return faults
 
 
-class TrainingRollouts(pa.DataFrameModel):  # type: ignore[misc]
-    """`rollouts/*.parquet` of a policy: a row for each completion of each step, those of a group adjacent."""
+def _named(broken: pl.Series, numbers: Sequence[int]) -> str:
+    return named_rows([numbers[place] for place in broken.arg_true()])
 
-    prompt_id: str = pa.Field(str_matches=r"^[0-9a-f]{64}$")
-    task: str = pa.Field(isin=TASK_NAMES)
-    step: int = pa.Field(ge=1)
-    """The optimizer step that they were sampled for; where a step repeats, the first of them."""
-    seed: int = pa.Field(ge=0)
-    completion: str = pa.Field()
-    components: str = pa.Field(str_matches=r"^\{.*\}$")
-    """Each part of the reward, in [0, 1], by name, as JSON."""
-    reward: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
-    advantage: float = pa.Field(nullable=True)
-    """Weight of its tokens in the loss: the mean where they differ; null where it was not trained on, because its group
-    had no learning signal or the reference's answer took its place."""
-    tokens: int = pa.Field(ge=0)
-    stop_reason: str = pa.Field(isin=("end_of_turn", "token_limit"))
-    corrected: bool = pa.Field()
-    """Whether it is the reference's answer, put in place of the policy's own."""
 
-    class Config:
-        """Exactly these columns."""
-
-        strict = True
-
-    @pa.dataframe_check  # type: ignore[untyped-decorator]
-    def one_task_for_each_prompt_id(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Require one task per `prompt_id`."""
-        return one_value_each(data, "prompt_id", "task")
+def require_one_prompt_each(table: pl.DataFrame, what: str) -> None:
+    """Refuse a table in which one `prompt_id` has several prompts."""
+    if faults := row_faults(table, range(1, table.height + 1), ONE_PROMPT):
+        raise InputError(f"{what}: {'; '.join(faults)}; correct it")
 
 
 def read_rollouts(path: Path) -> tuple[Rollout, ...]:
@@ -118,12 +68,5 @@ def read_rollouts(path: Path) -> tuple[Rollout, ...]:
         InputError: The file cannot be read or is empty, lines are not rollouts, or one `prompt_id` has several prompts.
     """
     rollouts = read_json_lines(path, Rollout, "rollouts")
-    validate_table(as_table(rollouts, Rollouts), Rollouts, f"rollouts {path}")
+    require_one_prompt_each(document_table(rollouts, Rollout), f"rollouts {path}")
     return rollouts
-
-
-def one_value_each(data: PolarsData, key: str, *columns: str) -> pl.LazyFrame:
-    """Return for each row whether its columns equal those of the first row with the same key."""
-    same = [pl.col(column).eq_missing(pl.col(column).first().over(key)) for column in columns]
-    verdict: pl.LazyFrame = data.lazyframe.select(pl.all_horizontal(same))
-    return verdict

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -51,20 +51,24 @@ def table_faults(table: pl.DataFrame, model: "type[DataFrameModel]", numbers: Se
     rows = cases.group_by("column", "check").agg(pl.col("index").unique().sort()).sort("column", "check")
     unique = model.to_schema().unique or ()
     return [
-        f"{_named_rows([numbers[index] for index in indices])}: {fault_text(column, check, model.__name__, unique)}"
+        f"{named_rows([numbers[index] for index in indices])}: {fault_text(column, check, model.__name__, unique)}"
         for column, check, indices in rows.iter_rows()
     ]
 
 
-def as_table(documents: Iterable[object], model: "type[DataFrameModel]") -> pl.DataFrame:
-    """Return documents as the table that a model describes; an object in a document becomes its JSON."""
-    schema = {name: column.dtype.type for name, column in model.to_schema().columns.items()}
+def columns_of(model: "type[DataFrameModel]") -> dict[str, pl.DataType]:
+    """Return the types of a model's columns."""
+    return {name: column.dtype.type for name, column in model.to_schema().columns.items()}
+
+
+def as_table(documents: Iterable[object], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Return documents as a table of some of their fields; an object in a document becomes its JSON."""
     columns: dict[str, list[Any]] = {name: [] for name in schema}
     for document in documents:
         for name, column in columns.items():
             value = getattr(document, name)
             column.append(json.dumps(value, sort_keys=True) if isinstance(value, dict) else value)
-    return pl.DataFrame(columns, schema=schema)
+    return pl.DataFrame(columns, schema=dict(schema))
 
 
 def shown_column(name: str) -> str:
@@ -79,7 +83,8 @@ def _of_no_row(case: dict[str, Any]) -> str:
     return f"column {shown_column(str(case['column']))} fails {case['check']}"
 
 
-def _named_rows(numbers: Sequence[int]) -> str:
+def named_rows(numbers: Sequence[int]) -> str:
+    """Name the first of some rows, and count the others."""
     named = ", ".join(map(str, numbers[:_MOST_ROWS]))
     more = f" and {len(numbers) - _MOST_ROWS:,} more" if len(numbers) > _MOST_ROWS else ""
     return f"row{'s' if len(numbers) > 1 else ''} {named}{more}"

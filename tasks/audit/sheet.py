@@ -23,7 +23,7 @@ from schemas.documents import RaterKind, Rollout, ScoredRollout, SheetItem, Shee
 from schemas.errors import InputError
 from schemas.faults import first_fault, first_few
 from schemas.tables.delimited import Dialect, as_cell, of_cell, read_text
-from schemas.tables.table_check import as_table, table_faults
+from schemas.tables.rollout_tables import document_table, row_faults
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.shown import shown_text
 
@@ -290,8 +290,6 @@ def _check_columns(path: Path, columns: Sequence[str]) -> None:
 
 
 def _validated(path: Path, cells: Sequence[Row]) -> tuple[SheetRow, ...]:
-    from schemas.tables.rollout_tables import AuditSheet
-
     rows: dict[int, SheetRow] = {}
     faults = []
     for number, row in enumerate(cells, 2):
@@ -299,7 +297,10 @@ def _validated(path: Path, cells: Sequence[Row]) -> tuple[SheetRow, ...]:
             rows[number] = SheetRow.model_validate(row)
         except ValidationError as error:
             faults.append(f"row {number}: {first_fault(error)}")
-    faults += table_faults(as_table(rows.values(), AuditSheet), AuditSheet, tuple(rows))
+    table = document_table(rows.values(), SheetRow)
+    # The gate counts only people, and nobody is a person in one row and a model in another.
+    one_kind = {"each rater is of one kind": ("rater", ("rater_kind",))}
+    faults += row_faults(table, tuple(rows), one_kind, unique=("audit_id", "rater"))
     if faults:
         raise InputError(f"sheet {path}: {first_few(faults)}; correct it")
     return tuple(rows.values())

@@ -229,10 +229,6 @@ def _as_other(evaluation: Evaluation, other: ShownModel, scored: Evaluated, chos
 
 
 def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
-    from schemas.tables.rollout_tables import PairedScores
-    from schemas.tables.table_check import as_table, validate_table
-
-    validate_table(as_table(scores, PairedScores), PairedScores, f"paired scores {file.name}")
     file.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
 
 

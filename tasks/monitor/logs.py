@@ -19,6 +19,7 @@ from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
 from schemas.tables.feedback import FeedbackCounts, read_feedback, with_feedback
 from schemas.tables.log_file import LogFiles
+from schemas.tables.log_table import read_production_logs
 from tasks.personal_data.scrub import LEAST_PERSONAL
 
 CLOCK_SKEW: Final = timedelta(minutes=5)
@@ -84,9 +85,6 @@ def read_logs(
         InputError: A file is no log or no feedback, or was changed meanwhile, a row's time is in the future, or two
             different rows have one `request_id`.
     """
-    # Imports pandera.
-    from schemas.tables.log_table import read_production_logs
-
     parts = []
     for number, file in enumerate(found.files):
         if file.size:

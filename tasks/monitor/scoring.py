@@ -27,6 +27,7 @@ import polars as pl
 from schemas.documents import Rollout
 from schemas.progress import Progress, silent
 from schemas.references import REFERENCES
+from schemas.tables.rollout_tables import document_table, read_rollouts
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -151,10 +152,7 @@ def champion_answers(file: Path) -> pl.DataFrame:
     Raises:
         InputError: The file cannot be read, or is no file of rollouts.
     """
-    from schemas.tables.rollout_tables import Rollouts, read_rollouts
-    from schemas.tables.table_check import as_table
-
-    return as_table(read_rollouts(file), Rollouts)
+    return document_table(read_rollouts(file), Rollout)
 
 
 def without_broken_queries(

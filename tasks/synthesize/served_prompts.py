@@ -11,6 +11,7 @@ import polars as pl
 from schemas.errors import InputError
 from schemas.tables.feedback import read_feedback, with_feedback
 from schemas.tables.log_file import files_of_folder
+from schemas.tables.log_table import read_production_logs
 from schemas.tables.prompts import PromptRow, content_id, open_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
@@ -48,9 +49,6 @@ def _known(folder: Path) -> Iterator[PromptRow]:
         return
     if not folder.is_dir():
         raise InputError(f"synthesize.logs {folder} is no folder; name the folder of the logs")
-    # Imports pandera.
-    from schemas.tables.log_table import read_production_logs
-
     found = files_of_folder(folder)
     tables = [read_production_logs(file.path, file.size) for file in found.files if file.size]
     if not tables:

@@ -16,6 +16,7 @@ from typing import Any, Final
 import polars as pl
 
 from schemas.store.store import FILE_NAMES, Store
+from schemas.tables.table_check import columns_of
 from tasks.synthesize.market import CATEGORIES, Catalogue, draw_catalogue, draw_id
 from tasks.synthesize.review_text import write_message, write_title
 from tasks.synthesize.shopping import CLOSING, Order, Shopper, draw_shopper
@@ -58,10 +59,7 @@ class _Batches:
         # Imports pandera.
         from schemas.store.tables import TABLES
 
-        self._schemas = {
-            table: {name: column.dtype.type for name, column in TABLES[table].to_schema().columns.items()}
-            for table in FILE_NAMES
-        }
+        self._schemas = {table: columns_of(TABLES[table]) for table in FILE_NAMES}
         self._rows: dict[str, list[Row]] = {table: [] for table in FILE_NAMES}
         self._frames: dict[str, list[pl.DataFrame]] = {table: [] for table in FILE_NAMES}
 

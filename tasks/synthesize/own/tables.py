@@ -17,7 +17,7 @@ from schemas.store.mapped_tables import (
     TABLE_NAMES,
 )
 from schemas.store.store import Store
-from schemas.tables.table_check import table_faults
+from schemas.tables.table_check import columns_of, table_faults
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
 from tasks.synthesize.own.cells import (
@@ -89,7 +89,7 @@ def own_store(own: OwnFiles) -> Store:
 def _schema(table: str) -> dict[str, Any]:
     from schemas.store.tables import TABLES
 
-    return {name: column.dtype.type for name, column in TABLES[table].to_schema().columns.items()}
+    return columns_of(TABLES[table])
 
 
 def _empty(table: str) -> pl.DataFrame:
