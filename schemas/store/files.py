@@ -28,24 +28,15 @@ _KINDS: Final[Mapping[Any, str]] = {
 }
 
 
-def read_store(folder: Path, *, complete: bool = False) -> Store:
+def read_store(folder: Path) -> Store:
     """Read and check every table of a store; other files in the folder, such as Olist's geolocation, are ignored.
-
-    Args:
-        folder: The folder of its CSV files.
-        complete: Whether it must be whole as Olist's is, every table with rows and every column that Olist fills; a
-            store of a shop's own files may lack some.
 
     Raises:
         InputError: The folder cannot be read, lacks a table, or a table breaks its schema; names the file, column and
             row (as a spreadsheet shows it: the header is row 1).
     """
     names = require_tables(folder)
-    tables = {
-        table: read_table(folder / name, table, complete=complete)
-        for table, name in FILE_NAMES.items()
-        if name in names
-    }
+    tables = {table: read_table(folder / name, table) for table, name in FILE_NAMES.items() if name in names}
     _check_links(folder, tables)
     return Store(**tables)
 
@@ -92,9 +83,9 @@ def _whole(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.new")
 
 
-def read_table(path: Path, table: str, *, complete: bool = False) -> pl.DataFrame:
-    """Read one CSV file and check it against the model of the table; with `complete` as `read_store` does."""
-    from schemas.store.tables import NEVER_EMPTY_IN_OLIST, TABLES
+def read_table(path: Path, table: str) -> pl.DataFrame:
+    """Read one CSV file and check it against the model of the table."""
+    from schemas.store.tables import TABLES
 
     columns = TABLES[table].to_schema().columns
     text = _read_texts(path)
@@ -104,13 +95,9 @@ def read_table(path: Path, table: str, *, complete: bool = False) -> pl.DataFram
         faults = [f"no column {', '.join(missing)}"] * bool(missing)
         faults += [f"an unknown column {', '.join(map(shown_column, unknown))}"] * bool(unknown)
         raise InputError(f"{path} has {' and '.join(faults)}; its header must be {','.join(columns)}")
-    if complete and text.is_empty():
-        raise InputError(f"{path} has a header but no rows; export it again")
     frame = text.select(
         _typed(path, text[name], column.dtype.type) for name, column in columns.items() if name in text.columns
     )
-    for name in NEVER_EMPTY_IN_OLIST.get(table, ()) if complete else ():
-        _refuse(path, frame[name].is_null(), f"column {name}", "is empty, and it must have a value; correct it")
     return validate_table(frame, TABLES[table], str(path), FIRST_ROW)
 
 

@@ -213,18 +213,6 @@ TABLES: Final[dict[str, type[StoreTable]]] = {
 }
 """The model of each table, by its name in `schemas.store.store.Store`."""
 
-NEVER_EMPTY_IN_OLIST: Final[dict[str, tuple[str, ...]]] = {
-    "orders": ("order_status", "order_estimated_delivery_date"),
-    "items": ("shipping_limit_date", "freight_value"),
-    "payments": ("payment_type", "payment_installments"),
-    "reviews": ("review_creation_date", "review_answer_timestamp"),
-    "customers": ("customer_zip_code_prefix", "customer_city", "customer_state"),
-    "sellers": ("seller_zip_code_prefix", "seller_city", "seller_state"),
-    "category_translation": ("product_category_name_english",),
-    "customer_hazards": ("hazard",),
-}
-"""Columns that Olist fills in every row; a shop's own store may not have them (`schemas.store.mapped_tables`)."""
-
 LINKS: Final = (
     ("orders", "customer_id", "customers"),
     ("items", "order_id", "orders"),

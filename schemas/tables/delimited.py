@@ -7,9 +7,7 @@ shift columns without a word. No message repeats a cell: where a row is shifted,
 
 import csv
 import io
-import os
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -24,8 +22,6 @@ from schemas.text_file import wide_encoding
 DELIMITERS: Final = {";": "semicolons", ",": "commas", "\t": "tabs"}
 MOST_BYTES: Final = 256 * 2**20
 """A larger file would fill the memory; Parquet holds the same in less."""
-LONGEST_LINE: Final = 2_000_000
-"""Most characters of a line; a file without line ends is no CSV."""
 
 _SAVE: Final = "save it as CSV UTF-8"
 # Excel's own way to name the delimiter, as a line above the header.
@@ -33,23 +29,6 @@ _NAMED_DELIMITER: Final = re.compile(r'\A"?sep=([;,\t])"?(?:\r\n|\r|\n)', re.IGN
 # A lower-case Portuguese letter, a typographic sign or an emoji in UTF-8, which cp1252 would read as Ã§, â€œ and ðŸ˜€.
 _UTF8_LETTER: Final = re.compile(rb"\xc3[\xa1-\xbf]|\xe2[\x80-\x9f][\x80-\xbf]|\xf0\x9f[\x80-\xbf]{2}")
 _ROWS_AT_ONCE: Final = 20_000
-# Signs that begin a formula, the sign of minus too, and texts that are a number, a date or a truth value.
-_CHANGED: Final = re.compile(
-    r"[=+\-@\u2212]|(?=[^\n]*\d)[\d.,:/%eER$ \-]+\Z|(?:true|false|verdadeiro|falso)\s*\Z", re.IGNORECASE
-)
-# Categories of characters that show nothing by themselves, and those of other categories that are empty.
-_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cn", "Me", "Mn", "Zl", "Zp", "Zs"})
-_FILLERS: Final = frozenset("\u115f\u1160\u2800")
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a file was written, by which it is written again."""
-
-    delimiter: str
-    encoding: str
-    """`utf-8`, `utf-8-sig` (with a byte order mark) or `cp1252`."""
-    line_end: str
 
 
 @dataclass(frozen=True)
@@ -58,34 +37,14 @@ class DelimitedText:
 
     text: str
     encoding: str
+    """`utf-8`, `utf-8-sig` (with a byte order mark) or `cp1252`."""
     first_line: int
     named_delimiter: str | None
     """The delimiter of a line `sep=;` at the top, if there is one."""
 
-    def dialect(self, delimiter: str) -> Dialect:
-        """Return the file's dialect with a delimiter; its line ends are that of its first row."""
-        lines = io.StringIO(self.text, newline="")
-        next(csv.reader(lines, delimiter=delimiter), None)
-        end = re.search(r"(?:\r\n|\r|\n)\Z", self.text[: lines.tell()])
-        return Dialect(delimiter, self.encoding, end[0] if end else "\r\n")
-
-    def header(self, known: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-        """Return the delimiter under which the header has most of some known columns, and the header."""
-        headers: dict[str, tuple[str, ...]] = {}
-        fault = ValueError("line 1 is no header")
-        for delimiter in DELIMITERS:
-            try:
-                headers[delimiter] = tuple(next((cells for _, cells in self.rows(delimiter) if cells), ()))
-            except ValueError as error:
-                fault = error
-        if not headers:
-            raise fault
-        best = max(headers, key=lambda delimiter: len({*headers[delimiter]} & {*known}))
-        return best, headers[best]
-
     def rows(self, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         """Yield each row's line and cells; a blank line has no cells, and those at the end are left out."""
-        reader = csv.reader(_bounded(io.StringIO(self.text, newline="")), delimiter=delimiter, strict=True)
+        reader = csv.reader(io.StringIO(self.text, newline=""), delimiter=delimiter, strict=True)
         blank: list[int] = []
         while True:
             line = self.first_line + reader.line_num
@@ -103,27 +62,6 @@ class DelimitedText:
             yield line, cells
 
 
-def as_cell(text: str) -> str:
-    """Return a text as a cell that a spreadsheet leaves alone: behind an apostrophe where it would compute it."""
-    return f"'{text}" if _is_changed(text.lstrip("'")) else text
-
-
-def of_cell(cell: str) -> str:
-    """Return the text of a cell without apostrophes that only keep a spreadsheet from computing it."""
-    text = cell.lstrip("'")
-    return text if _is_changed(text) else cell
-
-
-def _is_changed(text: str) -> bool:
-    """Return whether a spreadsheet may change a text: it may drop what shows nothing, and take wide signs for usual."""
-    if text.startswith(("\t", "\r", "\n")):
-        return True
-    # Not composed: `=` and a combining stroke would be another sign.
-    plain = unicodedata.normalize("NFKD", text)
-    seen = (n for n, each in enumerate(plain) if each not in _FILLERS and unicodedata.category(each) not in _INVISIBLE)
-    return _CHANGED.match(plain, next(seen, len(plain))) is not None
-
-
 def read_delimited(path: Path) -> pl.DataFrame:
     """Read a CSV file as a table of strings; an empty cell is null.
 
@@ -133,8 +71,8 @@ def read_delimited(path: Path) -> pl.DataFrame:
             end, and columns at the right with neither a name nor a value, are left out.
 
     Raises:
-        InputError: The file cannot be read, changes meanwhile, is too large, can be read in two ways or in none, a row
-            has more or fewer cells than the header, or a column has no name or that of another.
+        InputError: The file cannot be read, is too large, can be read in two ways or in none, a row has more or fewer
+            cells than the header, or a column has no name or that of another.
     """
     source = read_text(path)
     if not source.text.strip():
@@ -162,9 +100,16 @@ def read_text(path: Path) -> DelimitedText:
     """Read and decode a file.
 
     Raises:
-        InputError: The file cannot be read, changes meanwhile, is too large, or is no text in UTF-8 or cp1252.
+        InputError: The file cannot be read, is too large, or is no text in UTF-8 or cp1252.
     """
-    content = _read_bytes(path)
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(
+                f"{path} is larger than {MOST_BYTES // 2**20} MB; split it into several files, or save it as Parquet"
+            )
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); give a CSV file that you may read") from None
     if wide := wide_encoding(content):
         raise InputError(f"{path} is {wide}; {_SAVE}")
     if content.startswith(b"PK\x03\x04"):
@@ -177,25 +122,6 @@ def read_text(path: Path) -> DelimitedText:
     if named is None:
         return DelimitedText(text, encoding, 1, None)
     return DelimitedText(text[named.end() :], encoding, 2, named[1])
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            before = os.fstat(file.fileno())
-            if before.st_size > MOST_BYTES:
-                raise InputError(
-                    f"{path} is larger than {MOST_BYTES // 2**20} MB; split it into several files, or save it as "
-                    "Parquet"
-                )
-            # One byte more than there was, to see that the file grew.
-            content = file.read(before.st_size + 1)
-            after = os.fstat(file.fileno())
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}); give a CSV file that you may read") from None
-    if len(content) != after.st_size or (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-        raise InputError(f"{path} changed while it was read; wait until it is written, and run the same command again")
-    return content
 
 
 def _decoded(path: Path, content: bytes) -> tuple[str, str]:
@@ -219,20 +145,9 @@ def _line(content: bytes, position: int) -> int:
     return len(re.findall(rb"\r\n|\r|\n", content[:position])) + 1
 
 
-def _bounded(lines: io.StringIO) -> Iterator[str]:
-    """Yield lines, and refuse one that goes on for too long; `csv` itself limits each cell."""
-    while line := lines.readline(LONGEST_LINE + 1):
-        if len(line) > LONGEST_LINE:
-            raise csv.Error("line too long")
-        yield line
-
-
 def _explain(error: csv.Error) -> str:
-    message = str(error)
-    if "field limit" in message:
+    if "field limit" in str(error):
         return f"a cell is longer than {csv.field_size_limit():,} characters: is a quotation mark not closed?"
-    if "line too long" in message:
-        return f"it is longer than {LONGEST_LINE:,} characters: is this CSV?"
     return "a quotation mark is not closed, or stands inside a text without being doubled"
 
 

@@ -11,6 +11,7 @@ from schemas.given_references import GivenReference
 from schemas.json_lines import stream_lines
 from schemas.tables.delimited import read_text
 from tasks.audit.sheet import COLUMNS, as_kept, read_rows
+from tasks.audit.spreadsheet import header_of
 
 _PROMPT = COLUMNS.index("prompt_id")
 
@@ -29,7 +30,7 @@ def remove_prompts(sheet: Path, prompts: Collection[str]) -> int:
                 # Of a process that was killed while it wrote the sheet as it was.
                 left.unlink()
             source = read_text(sheet)
-            delimiter, _ = source.header(COLUMNS)
+            delimiter, _ = header_of(source, COLUMNS)
             header, *rows = _records(source.text, delimiter)
             kept = [text for text, cells in rows if len(cells) <= _PROMPT or as_kept(cells[_PROMPT]) not in prompts]
             if any(cells for _, cells in rows):

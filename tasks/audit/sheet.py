@@ -19,13 +19,15 @@ from typing import Final
 from pydantic import ValidationError
 
 from schemas.disk import replace_whole
-from schemas.documents import RaterKind, Rollout, ScoredRollout, SheetItem, SheetRow
+from schemas.documents import RaterKind, Rollout, ScoredRollout
 from schemas.errors import InputError
 from schemas.faults import first_fault, first_few
-from schemas.tables.delimited import Dialect, as_cell, of_cell, read_text
+from schemas.tables.delimited import read_text
 from schemas.tables.rollout_tables import document_table, row_faults
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.audit.sheet_rows import SheetItem, SheetRow
 from tasks.audit.shown import shown_text
+from tasks.audit.spreadsheet import Dialect, as_cell, dialect_of, header_of, of_cell
 
 COLUMNS: Final = tuple(SheetRow.model_fields)
 MOST_CHARACTERS: Final = 32_000
@@ -152,7 +154,7 @@ def read_with_dialect(path: Path) -> tuple[tuple[Row, ...], Dialect]:
     """Read a sheet's cells as `read_rows` does, and the dialect in which it is written again; the same errors."""
     source = read_text(path)
     try:
-        delimiter, header = source.header(COLUMNS)
+        delimiter, header = header_of(source, COLUMNS)
         _check_columns(path, header)
         cells = [_whole(cells) for _, cells in source.rows(delimiter) if cells][1:]
     except ValueError as error:
@@ -168,7 +170,7 @@ def read_with_dialect(path: Path) -> tuple[tuple[Row, ...], Dialect]:
         {name: cell if name in _NUMBERS else as_kept(cell) for name, cell in zip(COLUMNS, row, strict=True)}
         for row in cells
     )
-    return rows, source.dialect(delimiter)
+    return rows, dialect_of(source, delimiter)
 
 
 def is_scored(row: Row) -> bool:

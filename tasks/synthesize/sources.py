@@ -51,7 +51,7 @@ def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progr
         store = simulate_store(config.orders_to_simulate, random.Random(f"{seed}:store"))
     elif config.olist_dir is not None:
         progress(0, total, f"reading {config.olist_dir}")
-        store = scrub_store(read_store(config.olist_dir, complete=True), scrubbed)
+        store = scrub_store(read_store(config.olist_dir), scrubbed)
     else:
         raise InputError(f"synthesize.source is {config.source!r} but no files are given; set synthesize.olist_dir")
     return OpenedSource(

@@ -4,7 +4,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from schemas.documents import LoggedAnswer, PairedScore, Rollout, SheetRow
+from schemas.documents import LoggedAnswer, PairedScore, Rollout
 from schemas.errors import InputError
 from schemas.tables.rollout_tables import document_table, read_rollouts, row_faults
 
@@ -31,7 +31,6 @@ def test_a_document_is_a_row_of_its_fields() -> None:
     assert (scores["seed"], scores["score"], scores["truth"]) == (pl.Int64, pl.Float64, pl.Float64)
     logged = document_table([], LoggedAnswer).schema
     assert (logged["time"], logged["rating"]) == (pl.Datetime("us", "UTC"), pl.Int64)
-    assert document_table([], SheetRow).schema["human_score"] == pl.Int64
 
 
 def test_rows_that_must_be_unique_are_named() -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
-from schemas.tables.delimited import Dialect
 from tasks.audit.sheet import (
     COLUMNS,
     as_kept,
@@ -21,6 +20,7 @@ from tasks.audit.sheet import (
     read_with_dialect,
     write_rows,
 )
+from tasks.audit.spreadsheet import Dialect
 
 HOSTILE = 'linha 1\nlinha 2; "aspas", =SOMA(A1) \u2028 fim'
 
