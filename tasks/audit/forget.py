@@ -10,8 +10,8 @@ from schemas.errors import InputError
 from schemas.given_references import GivenReference
 from schemas.json_lines import stream_lines
 from schemas.tables.delimited import read_text
+from schemas.tables.spreadsheet import header_of
 from tasks.audit.sheet import COLUMNS, as_kept, read_rows
-from tasks.audit.spreadsheet import header_of
 
 _PROMPT = COLUMNS.index("prompt_id")
 

@@ -19,15 +19,14 @@ from typing import Final
 from pydantic import ValidationError
 
 from schemas.disk import replace_whole
-from schemas.documents import RaterKind, Rollout, ScoredRollout
+from schemas.documents import RaterKind, Rollout, ScoredRollout, SheetItem, SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault, first_few
 from schemas.tables.delimited import read_text
 from schemas.tables.rollout_tables import document_table, row_faults
+from schemas.tables.spreadsheet import Dialect, as_cell, dialect_of, header_of, of_cell
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.audit.sheet_rows import SheetItem, SheetRow
 from tasks.audit.shown import shown_text
-from tasks.audit.spreadsheet import Dialect, as_cell, dialect_of, header_of, of_cell
 
 COLUMNS: Final = tuple(SheetRow.model_fields)
 MOST_CHARACTERS: Final = 32_000

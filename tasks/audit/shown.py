@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from schemas.documents import Rollout
+from schemas.documents import Rollout, SheetItem
 from schemas.tasks import TaskName
-from tasks.audit.sheet_rows import SheetItem
 from tasks.commerce.churn import render as churn
 from tasks.commerce.insights import render as insights
 from tasks.commerce.push import render as push

@@ -3,59 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from schemas.errors import InputError
 from schemas.json_lines import gives_a_key_twice, stream_lines
-from schemas.tables.prompts import (
-    PromptRow,
-    canonical_json,
-    content_id,
-    open_prompt_table,
-    reading_prompts,
-    scan_prompt_table,
-)
+from schemas.tables.prompt_lines import PromptLine
+from schemas.tables.prompts import PromptRow, content_id, open_prompt_table, reading_prompts, scan_prompt_table
 from schemas.tables.prompts_summary import PromptsSummary
 from schemas.tables.summary import SUMMARY_FILE
-from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
 
 JSON_LINES: Final = (".jsonl", ".ndjson", ".json")
 MOST_NAMED: Final = 5
-
-
-class PromptLine(BaseModel):
-    """One prompt of a shop's own as a line of JSON, with its reference and its origin; an unknown key is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    task: TaskName
-    prompt: str = Field(min_length=1)
-    reference: dict[str, Any]
-    """The known part of the right answer, in the shape of its task; null marks unknown values."""
-    system: str | None = Field(default=None, min_length=1)
-    """The system prompt; the task's own where not given."""
-    source: str = Field(default="own", pattern=r"^[a-z0-9_-]{1,40}$")
-    customer_id: str | None = Field(default=None, min_length=1)
-    """A pseudonym of the customer: prompts of one customer are never in different splits."""
-    order_id: str | None = Field(default=None, min_length=1)
-    review_id: str | None = Field(default=None, min_length=1)
-    parent_id: str | None = None
-    """The `prompt_id` of the prompt that this one is a paraphrase of."""
-    prompt_id: str | None = None
-    """The sha256 of its content; computed where not given."""
-
-    @field_validator("reference")
-    @classmethod
-    def _reference_can_be_written(cls, reference: dict[str, Any]) -> dict[str, Any]:
-        try:
-            canonical_json(reference).encode()
-        except (ValueError, RecursionError):
-            raise ValueError("must be JSON with finite numbers and whole characters") from None
-        return reference
 
 
 @dataclass(frozen=True)

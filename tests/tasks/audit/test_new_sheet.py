@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from schemas.config.config import AUDIT_FOLDER
-from schemas.documents import Rollout
+from schemas.documents import Rollout, SheetItem
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
 from schemas.progress import silent
 from tasks.audit.sampling import make_sheet
 from tasks.audit.sheet import MOST_CHARACTERS, is_scored, match_rollouts, read_rows
-from tasks.audit.sheet_rows import SheetItem
 from tasks.audit.stage import shipped_files
 
 SHIPPED = shipped_files()

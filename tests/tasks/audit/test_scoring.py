@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
+from schemas.tables.spreadsheet import Dialect
 from tasks.audit.scoring import Rows, change_rows, with_score, without_score
 from tasks.audit.sheet import Row, as_row, read_rows, read_with_dialect, write_rows
-from tasks.audit.spreadsheet import Dialect
 
 SCORE_COLUMNS = ("human_score", "rater", "rater_kind", "notes")
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
+from schemas.tables.spreadsheet import Dialect
 from tasks.audit.sheet import (
     COLUMNS,
     as_kept,
@@ -20,7 +21,6 @@ from tasks.audit.sheet import (
     read_with_dialect,
     write_rows,
 )
-from tasks.audit.spreadsheet import Dialect
 
 HOSTILE = 'linha 1\nlinha 2; "aspas", =SOMA(A1) \u2028 fim'
 
