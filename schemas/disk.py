@@ -17,7 +17,6 @@ def locked(file: Path) -> Iterator[None]:
 
     Raises:
         InUse: Another command holds it for longer than `SECONDS_TO_WAIT`.
-        OSError: Its folder cannot be written.
     """
     lock = FileLock(file.with_name(f".{file.name}.lock"), timeout=SECONDS_TO_WAIT)
     try:
@@ -31,11 +30,7 @@ def locked(file: Path) -> Iterator[None]:
 
 
 def synchronize(path: Path) -> None:
-    """Wait until a file's bytes, or a folder's names, are on the disk.
-
-    Raises:
-        OSError: The path cannot be read, or the disk is full.
-    """
+    """Wait until a file's bytes, or a folder's names, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -55,10 +50,7 @@ def replace_whole(path: Path, content: bytes) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text file by renaming a draft: a reader finds it whole, whenever this process or the machine ends.
-
-    Where the disk is full, no draft is left.
-    """
+    """Write a text file by renaming a draft: a reader finds it whole, whenever this process or the machine ends."""
     _put(text.encode(), path.with_suffix(".draft"), path)
 
 

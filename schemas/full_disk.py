@@ -24,13 +24,7 @@ def is_of_full_disk(error: BaseException) -> bool:
 
 
 def full_disk_error(folder: Path, error: BaseException | None = None) -> InputError:
-    """Return the sentence for a full disk.
-
-    Args:
-        folder: The folder that was worked in.
-        error: What failed. Where that folder's disk has space, the full one is that of a file which the error names, or
-            that of temporary files.
-    """
+    """Return the sentence for a full disk: of the folder that was worked in, or else of a file that the error names."""
     named = [Path(name).parent for cause in causes_of(error) if (name := _file_of(cause))] if error else []
     nearest = next(path for path in (folder, *folder.parents) if path.is_dir())
     others = [path for path in (*named, Path(tempfile.gettempdir())) if path.is_dir()]

@@ -69,12 +69,8 @@ def read_given(path: Path) -> tuple[GivenReference, ...]:
 
 def values_of(task: TaskName, reference: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of a reference that people may be asked for, by name; other tasks have none."""
-    if task == "extraction":
-        fields = reference.get("fields") or {}
-        return {name: fields[name] for name in ASKED_FIELDS[task] if name in fields}
-    if task == "sentiment":
-        return {name: reference[name] for name in ASKED_FIELDS[task] if name in reference}
-    return {}
+    known = (reference.get("fields") or {}) if task == "extraction" else reference
+    return {name: known[name] for name in ASKED_FIELDS.get(task, ()) if name in known}  # type: ignore[call-overload]
 
 
 def with_values(task: AskedTask, reference: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -34,19 +33,17 @@ def stream_json_lines(path: Path, model: type[Document], what: str, size: int | 
 def stream_lines(
     path: Path, model: type[Document], what: str, size: int | None = None
 ) -> Iterator[tuple[bytes, Document]]:
-    """Yield the lines of a file in its order, each with its document, one in memory at a time.
-
-    Lines that do not fit the model are skipped and reported together at the end.
+    """Yield the lines of a file of UTF-8 in its order, each with its document, one in memory at a time.
 
     Args:
-        path: The file, in UTF-8.
+        path: The file.
         model: Model of each line.
         what: Name of the content for error messages, such as `rollouts`.
-        size: Number of bytes to read, where somebody is still appending to the file; all of them where None.
+        size: Number of bytes to read, where somebody is still appending to the file.
 
     Raises:
         InputError: The file cannot be read or is empty, a line is longer than 64 MB, or, once all lines were read, some
-            do not fit the model.
+            do not fit the model: they are skipped, and reported together.
     """
     faults = _Faults()
     number, blank = 0, 0
@@ -77,28 +74,21 @@ def stream_lines(
         raise InputError(f"{what} {path} cannot be read: {error.strerror}") from None
     if number == blank:
         raise InputError(f"{what} {path} is empty; it needs one JSON object a line")
-    if faults.first:
+    if faults:
         raise InputError(f"{what} {path}: {faults}")
 
 
-class _Faults:
+class _Faults(dict[str, list[int]]):
     """Faulty lines, each fault named once: a whole file may have the same one."""
 
-    def __init__(self) -> None:
-        self.first: dict[str, int] = {}
-        self._count: Counter[str] = Counter()
-
     def add(self, line: int, fault: str) -> None:
-        named = fault if fault in self.first or len(self.first) < _MOST_NAMED else ""
-        self.first.setdefault(named, line)
-        self._count[named] += 1
+        self.setdefault(fault if fault in self or len(self) < _MOST_NAMED else "", []).append(line)
 
     def __str__(self) -> str:
         named = []
-        for fault, line in self.first.items():
-            count = self._count[fault]
-            more = f" and {count - 1:,} more" if count > 1 else ""
-            named.append(f"line {line}{more}: {fault}" if fault else f"and {count:,} more lines")
+        for fault, lines in self.items():
+            more = f" and {len(lines) - 1:,} more" if len(lines) > 1 else ""
+            named.append(f"line {lines[0]}{more}: {fault}" if fault else f"and {len(lines):,} more lines")
         return "; ".join(named)
 
 

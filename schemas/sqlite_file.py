@@ -107,12 +107,7 @@ class SqliteFile:
             raise failure from None
 
     def prove_writable(self) -> None:
-        """Refuse a file that could not be written now; what is written to prove it is undone.
-
-        Raises:
-            InUse: As of `opened`.
-            InputError: As of `opened`.
-        """
+        """Refuse a file that could not be written now, as `opened` does; what is written to prove it is undone."""
         with self.opened(write=True) as database:
             # Of a read-only file SQLite grants even this, and says so only at a change.
             database.execute("BEGIN IMMEDIATE")

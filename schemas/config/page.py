@@ -72,15 +72,11 @@ def _section_of(described: Schema, schema: Schema) -> tuple[Schema, str] | None:
     """Return the section that a field holds, and what follows its name where it holds several."""
     places = ((described, ""), (described.get("items", {}), "[]"), (described.get("additionalProperties", {}), ".NAME"))
     for place, repeated in places:
-        if isinstance(place, dict) and (section := _referenced(place, schema)) is not None:
-            return section, repeated
+        for choice in [place, *place.get("anyOf", [])] if isinstance(place, dict) else []:
+            section = schema["$defs"].get(choice.get("$ref", "").rpartition("/")[2], {})
+            if "properties" in section:
+                return section, repeated
     return None
-
-
-def _referenced(described: Schema, schema: Schema) -> Schema | None:
-    choices = [described, *described.get("anyOf", [])]
-    found = [schema["$defs"][choice["$ref"].rpartition("/")[2]] for choice in choices if "$ref" in choice]
-    return next((section for section in found if "properties" in section), None)
 
 
 def _listed(fields: Mapping[str, Schema], required: Collection[str]) -> str:

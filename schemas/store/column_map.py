@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from schemas.did_you_mean import did_you_mean
 from schemas.errors import InputError
-from schemas.references import REFERENCES, ExtractionFields, ExtractionReference
+from schemas.references import REFERENCES, ExtractionFields
 from schemas.store.mapped_tables import NEEDED, TABLE_NAMES, TableName, mapped_columns
 from schemas.tasks import TASK_NAMES, TaskName
 from schemas.text_file import read_toml
@@ -68,21 +68,13 @@ class MappedPrompts(MappedFile):
         return TASK_NAMES if self.task is None else (self.task,)
 
     @model_validator(mode="after")
-    def _has_one_task_or_a_column_of_them(self) -> Self:
+    def _names_are_known_and_mean_one_thing(self) -> Self:
         if (self.task is None) == (self.task_column is None):
             raise ValueError('give either task or task_column, such as task = "sentiment"')
-        return self
-
-    @model_validator(mode="after")
-    def _fields_are_of_the_reference(self) -> Self:
         known = list(dict.fromkeys(name for task in self.tasks for name in reference_fields(task)))
         _refuse_unknown(self.reference, known, f"field of the reference of {self.task or 'any task'}")
         translated = [*self.reference, *self.columns, *(["task"] if self.task_column else [])]
         _refuse_unknown(self.values, translated, "column of ours that is mapped here, of which values could be given")
-        return self
-
-    @model_validator(mode="after")
-    def _no_column_means_two_things(self) -> Self:
         if self.task is not None:
             refuse_answers_in_prompts(self.columns, self.reference)
         return self
@@ -154,10 +146,7 @@ def read_column_map(path: Path) -> ColumnMap:
 
 def reference_fields(task: TaskName) -> tuple[str, ...]:
     """Return the fields of a task's reference, as a column map names them: of extraction the rating and the ten."""
-    model = REFERENCES[task]
-    if model is ExtractionReference:
-        return ("rating", *ExtractionFields.model_fields)
-    return tuple(model.model_fields)
+    return ("rating", *ExtractionFields.model_fields) if task == "extraction" else tuple(REFERENCES[task].model_fields)
 
 
 def refuse_answers_in_prompts(columns: Columns, reference: Columns) -> None:

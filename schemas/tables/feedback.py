@@ -39,10 +39,7 @@ class FeedbackCounts:
 
 
 def read_feedback(files: Sequence[LogFile], latest: datetime | None = None) -> pl.DataFrame:
-    """Read files of feedback, in their order.
-
-    Returns:
-        `request_id`, `task`, `time` (UTC), `reference` (JSON or null) and `rating` (or null).
+    """Read files of feedback, in their order, with times in UTC and references as JSON.
 
     Raises:
         InputError: A file cannot be read, a line is no feedback, or its time is later.

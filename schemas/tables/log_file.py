@@ -67,10 +67,7 @@ class LogFiles:
 
 
 def log_files(path: Path) -> LogFiles:
-    """Find the log files, which may all be empty (`require_rows`).
-
-    Those of a folder that are still being written are read up to their present end.
-    """
+    """Find the log files, which may all be empty (`require_rows`); those being written count up to their last line."""
     if path.is_dir():
         return files_of_folder(path)
     if not path.is_file():
@@ -93,22 +90,15 @@ def require_rows(found: LogFiles) -> None:
 
 
 def files_of_folder(folder: Path) -> LogFiles:
-    """Find the log files of a folder, of which there may be none yet; arguments and errors as of `log_files`."""
+    """Find the log files of a folder, of which there may be none yet."""
     # A name that begins with a dot is a writer's temporary file.
-    logs = (file for file in folder.iterdir() if file.suffix in KINDS and not file.name.startswith("."))
-    found = [find_log_file(file) for file in sorted(logs) if file.is_file()]
+    found = [_log_file(file) for file in sorted(folder.glob("[!.]*")) if file.suffix in KINDS and file.is_file()]
     filled = tuple(file for file in found if file.size or file.half_written)
-    return LogFiles(folder, filled, len(found) - len(filled), _feedback_files(folder / FEEDBACK_FOLDER))
+    feedback = [_log_file(each) for each in sorted((folder / FEEDBACK_FOLDER).glob(f"[!.]*{FEEDBACK_SUFFIX}"))]
+    return LogFiles(folder, filled, len(found) - len(filled), tuple(file for file in feedback if file.size))
 
 
-def _feedback_files(folder: Path) -> tuple[LogFile, ...]:
-    if not folder.is_dir():
-        return ()
-    found = [find_log_file(file) for file in sorted(folder.glob(f"[!.]*{FEEDBACK_SUFFIX}")) if file.is_file()]
-    return tuple(file for file in found if file.size)
-
-
-def find_log_file(path: Path) -> LogFile:
+def _log_file(path: Path) -> LogFile:
     """Return a file of a folder of logs, up to its last whole line."""
     try:
         size = path.stat().st_size

@@ -37,9 +37,6 @@ class Person:
         import polars as pl
 
         of_table = self.columns() | ({"customer_id": self.people} if "prompt_id" in columns else {})
-        known = [
-            pl.col(name).is_in(sorted(values)).fill_null(False)
-            for name, values in of_table.items()
-            if name in columns and values
-        ]
+        named = ((name, sorted(values)) for name, values in of_table.items() if name in columns and values)
+        known = [pl.col(name).is_in(values).fill_null(False) for name, values in named]
         return pl.any_horizontal(known) if known else pl.lit(False)

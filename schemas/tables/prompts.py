@@ -87,14 +87,9 @@ def canonical_json(value: Mapping[str, Any]) -> str:
 
 
 def read_prompts(path: Path) -> list[PromptRow]:
-    """Read a curated prompt table.
-
-    Raises:
-        InputError: The file is not such a table.
-    """
-    return [
-        PromptRow(**{**row, "reference": json.loads(row["reference"])}) for row in read_prompt_table(path).to_dicts()
-    ]
+    """Read a prompt table; errors as of `read_prompt_table`."""
+    rows = read_prompt_table(path).to_dicts()
+    return [PromptRow(**{**row, "reference": json.loads(row["reference"])}) for row in rows]
 
 
 def read_prompt_table(path: Path) -> pl.DataFrame:
@@ -109,11 +104,7 @@ def read_prompt_table(path: Path) -> pl.DataFrame:
 
 
 def scan_prompt_table(path: Path) -> pl.LazyFrame:
-    """Open a prompt table without reading its rows; read them inside `reading_prompts`.
-
-    Raises:
-        InputError: The file cannot be read as parquet, or does not have exactly the columns of `COLUMNS`.
-    """
+    """Open a prompt table without reading its rows, with the same errors; read them inside `reading_prompts`."""
     with reading_prompts(path):
         table = pl.scan_parquet(path, glob=False)
         schema = table.collect_schema()
@@ -126,11 +117,7 @@ def scan_prompt_table(path: Path) -> pl.LazyFrame:
 
 @contextmanager
 def reading_prompts(path: Path) -> Iterator[None]:
-    """Name the file where it cannot be read: its footer may be intact while its rows are damaged.
-
-    Raises:
-        InputError: The block could not read the file as parquet.
-    """
+    """Name the file where it cannot be read: its footer may be intact while its rows are damaged."""
     try:
         yield
     except FileNotFoundError:
@@ -166,11 +153,7 @@ class PromptTableWriter:
 
 @contextmanager
 def open_prompt_table(path: Path) -> Iterator[PromptTableWriter]:
-    """Write a prompt table row by row; equal rows in equal order give equal bytes.
-
-    Raises:
-        OSError: The disk is full, or the file cannot be written.
-    """
+    """Write a prompt table row by row; equal rows in equal order give equal bytes."""
     with open_parquet(path, COLUMNS) as table:
         rows = PromptTableWriter(table)
         yield rows
