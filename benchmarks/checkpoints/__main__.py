@@ -1,8 +1,4 @@
-"""Checkpoints: what they cost, and what is kept when workers die, storage fails and machines are taken away.
-
-Cost: a save, at the size of the profile `local` and with an adapter of 40 MB, takes at most 1 % of a step; of two
-checkpoints the second sends at most its changed files, its manifest and 1 KiB for each request, the same one again no
-file; 500 MB are mirrored at 70 % or more of the rate of a bare `upload_many`.
+"""Checkpoints: what is kept when workers die, storage fails and machines are taken away.
 
 Faults: concurrent trainings, each with a bucket on a storage service whose requests fail at random (429, 503, resets,
 broken and late answers), and workers that are killed, frozen until their successor has begun, or beside a rival, half
@@ -38,7 +34,6 @@ from typing import Final
 
 from benchmarks.checkpoints.checks import Verdict, check
 from benchmarks.checkpoints.commands import COLUMNS, HELPERS, SIGNALS, as_row, strike
-from benchmarks.checkpoints.cost import measure_cost
 from benchmarks.checkpoints.course import run_courses
 from benchmarks.checkpoints.notice import LONG_STEP, SECONDS_TO_LEAVE, notices, resumes
 from benchmarks.checkpoints.trainings import Life, Result, Run, Strike, draw_strike, make_request, run
@@ -89,10 +84,6 @@ def measure(report: Report, options: Namespace) -> None:
     kinds = [kind for kind in BLOWS if kind in options.only]
     if kinds:
         _commands(report, work / "commands", kinds, options.blows)
-
-
-def _cost(report: Report, work: Path, options: Namespace) -> None:
-    measure_cost(report, work, options.set)
 
 
 def _faults(report: Report, work: Path, options: Namespace) -> None:
@@ -221,7 +212,6 @@ def _request(work: Path, server: StorageServer, options: Namespace) -> TrainRequ
 
 
 PARTS: Final[Mapping[str, Callable[[Report, Path, Namespace], None]]] = {
-    "cost": _cost,
     "faults": _faults,
     "exact": _exact,
     "notice": _notice,

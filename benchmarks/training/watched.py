@@ -1,6 +1,5 @@
 """Training on the laptop's model for benchmarks: ours, watched and kept as in the pipeline. None is validated."""
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,24 +11,17 @@ from schemas.config.config import Config
 from schemas.config.train import TrainConfig
 from schemas.store.store import Store
 from schemas.tables.prompts import PromptRow
-from schemas.tasks import TASK_NAMES
 from tasks.checkpoints.address import open_mirror
 from tasks.checkpoints.checkpoint_manager import CheckpointManager
 from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import LocalCheckpoints
-from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel
-from tasks.synthesize.prompt_rows import as_prompt_row
-from tasks.synthesize.simulated import simulate_store
 
 if TYPE_CHECKING:
     from tasks.train.watch.checkpointer import Checkpointer
 
 SEED: Final = 1
-ORDERS: Final = 600
-EXAMPLES: Final = 60
-"""Prompts of each task, from which the tokenizer is learnt."""
 TRAINING: Final = "benchmark"
 BASE: Final = "0" * 64
 
@@ -45,32 +37,6 @@ class Inputs:
     """Makes the base, for one trainer."""
     shortest: int = 0
     """Tokens of the shortest completion."""
-
-
-def same_steps(config: Config) -> Inputs:
-    """Simulate a store, and learn a tokenizer from its prompts, for a stand-in with random weights.
-
-    Every completion is as long as the limit and every step has the same prompts, so that all steps are the same work.
-    """
-    from tasks.stand_in.model import StandInShape, build_model, build_tokenizer
-
-    store = simulate_store(ORDERS, random.Random(SEED))
-    rows = [
-        as_prompt_row(example)
-        for task in TASK_NAMES
-        for example in EXAMPLE_MAKERS[task](store, random.Random(SEED), EXAMPLES)
-    ]
-    texts = (text for row in rows for text in (row.system, row.prompt))
-    shape = StandInShape()
-    tokenizer = build_tokenizer(texts, shape.vocabulary_size)
-    return Inputs(
-        store,
-        # As many prompts as a step has.
-        rows[:: EXAMPLES + 1][: config.train.prompts_per_step],
-        tokenizer,
-        lambda: build_model(shape, tokenizer, SEED),
-        shortest=config.train.max_completion_tokens,
-    )
 
 
 def watched_trainer(
