@@ -77,8 +77,6 @@ class SynthesizeConfig(Section):
     """The folder of Olist's CSV files."""
     files: Path | None = None
     """The column map of own files."""
-    simulate: tuple[TaskName, ...] = ()
-    """Tasks to simulate where own files have nothing of them."""
     orders: int | None = Field(default=None, ge=50, le=MOST_ASKED)
     """Orders to simulate; one a prompt, from 1,500 to 100,000."""
     counts: dict[TaskName, int]
@@ -108,11 +106,6 @@ class SynthesizeConfig(Section):
                 f"source is {self.source!r} and files is {'not set' if self.files is None else self.files}; a column "
                 'map belongs to source = "files": set both or neither'
             )
-        if self.simulate and self.source != "files":
-            raise ValueError(f'simulate is for source = "files", and source is {self.source!r}; leave it out')
-        for task in self.simulate:
-            if not self.counts.get(task):
-                raise ValueError(f"simulate names {task}, of which counts asks none; give it a count, or leave it out")
         return self
 
     @model_validator(mode="after")

@@ -78,24 +78,12 @@ def _of_store(task: TaskName, count: int, store: Store, seed: int, source: str) 
 
 
 def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Counter[Kind]) -> OpenedSource:
-    tables = {file.table for file in own.column_map.tables}
-    if tables and "sql_qa" in config.simulate:
-        raise InputError(
-            f"synthesize.simulate names sql_qa, whose queries run on one store, and {config.files} maps tables of the "
-            "shop's; leave sql_qa out of it"
-        )
     store = scrub_store(own_store(own), scrubbed)
-    simulated = None
-    if config.simulate:
-        simulated = simulate_store(config.orders_to_simulate, random.Random(f"{seed}:store"))
     lacking = _lacking(own.column_map)
     skipped = Skipped()
     made: Counter[TaskName] = Counter()
 
     def rows(task: TaskName, count: int) -> Iterator[PromptRow]:
-        if simulated is not None and task in config.simulate:
-            yield from _of_store(task, count, simulated, seed, "simulated")
-            return
         if count:
             for row in own_prompts(own, task, count, random.Random(f"{seed}:{task}:rows"), skipped):
                 made[task] += 1
@@ -105,10 +93,9 @@ def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Coun
 
     def notes() -> list[str]:
         notes = [
-            f"the files have nothing of {task}: map a file of its rows, or {', '.join(lacking[task])}; "
-            f"or simulate it by --set 'synthesize.simulate=[\"{task}\"]'"
+            f"the files have nothing of {task}: map a file of its rows, or {', '.join(lacking[task])}"
             for task, count in config.counts.items()
-            if count and task not in config.simulate and not made[task] and lacking[task]
+            if count and not made[task] and lacking[task]
         ]
         notes += [f"{n:,} rows of {task} made no prompt: {why}" for (task, why), n in sorted(skipped.rows.items())]
         if own.made_pseudonyms:
@@ -119,7 +106,7 @@ def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Coun
             )
         return notes
 
-    return OpenedSource(simulated if simulated is not None and not tables else store, rows, notes, scrubbed)
+    return OpenedSource(store, rows, notes, scrubbed)
 
 
 def _lacking(column_map: ColumnMap) -> dict[TaskName, list[str]]:

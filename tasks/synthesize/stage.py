@@ -23,7 +23,7 @@ STORES: Final = {"simulated": "simulated store", "olist": "olist store", "files"
 REMEDIES: Final = {
     "simulated": "use more orders",
     "olist": "use a simulated store, the only one that knows who comes back (churn)",
-    "files": "map more of them, or name tasks in synthesize.simulate",
+    "files": "map more of them",
 }
 
 

@@ -16,7 +16,7 @@ from schemas.store.mapped_tables import (
     REFUNDED,
     TABLE_NAMES,
 )
-from schemas.store.store import Store
+from schemas.store.store import HIDDEN_TABLES, Store
 from schemas.tables.table_check import columns_of, table_faults
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
@@ -39,7 +39,6 @@ ROW: Final = "row"
 ORDER_OF_ITS_OWN: Final = "pedido {}"
 """Person of an order that names none: no other order's, and no id of a customer."""
 OWN_SELLER: Final = "loja"
-HIDDEN: Final = ("review_causes", "customer_hazards")
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "orders": ("order_id",),
     "items": ("order_id", "order_item_id"),
@@ -80,20 +79,14 @@ def own_store(own: OwnFiles) -> Store:
     for name, file in files.items():
         _check(own, file, tables[name])
     _check_links(own, files, tables)
-    frames = {name: table.drop(ROW) for name, table in tables.items()}
-    return Store(
-        **{name: frames.get(name, _empty(name)) for name in TABLE_NAMES if name in frames or name not in HIDDEN}
-    )
+    empty = {name: pl.DataFrame(schema=_schema(name)) for name in TABLE_NAMES if name not in HIDDEN_TABLES}
+    return Store(**empty | {name: table.drop(ROW) for name, table in tables.items()})
 
 
 def _schema(table: str) -> dict[str, Any]:
     from schemas.store.tables import TABLES
 
     return columns_of(TABLES[table])
-
-
-def _empty(table: str) -> pl.DataFrame:
-    return pl.DataFrame(schema=_schema(table))
 
 
 def _read_table(own: OwnFiles, file: MappedTableFile) -> pl.DataFrame:
@@ -104,11 +97,7 @@ def _read_table(own: OwnFiles, file: MappedTableFile) -> pl.DataFrame:
     kinds = {**schema, **KINDS_OF_NO_STORE}
     order = date_order((each for ours, each in cells.items() if kinds[ours] == pl.Datetime), file.dates)
     values = {ours: _typed(ours, each, kinds[ours], file, order).alias(ours) for ours, each in cells.items()}
-    _refuse_unknown_statuses(cells, values)
-    if QUANTITY in values:
-        wrong = ~values[QUANTITY].is_between(0, MOST_PIECES).fill_null(value=True)
-        if wrong.any():
-            raise cells[QUANTITY].fault(wrong, f"a number of pieces from 0 to {MOST_PIECES:,}")
+    _refuse_values_of_no_store(cells, values)
     columns = {ROW: pl.int_range(own.rows(file), eager=True), **identities, **values}
     read = pl.DataFrame({name: column.alias(name) for name, column in columns.items()})
     read = _with_rows_alone(own, file, read.select(ROW, *(n for n in kinds if n in read.columns)))
@@ -116,26 +105,26 @@ def _read_table(own: OwnFiles, file: MappedTableFile) -> pl.DataFrame:
     return _in_time(file.table, read.with_columns(absent).select(ROW, *schema))
 
 
-def _refuse_unknown_statuses(cells: Mapping[str, ColumnCells], values: Mapping[str, pl.Series]) -> None:
-    for name in OTHER_STATUSES:
-        if name in values:
-            unknown = ~values[name].is_in(ORDER_STATUSES).fill_null(value=True)
-            if unknown.any():
-                raise cells[name].fault(
-                    unknown, f"one of {', '.join(ORDER_STATUSES)} (translate it by [tables.values.{name}])"
-                )
+def _refuse_values_of_no_store(cells: Mapping[str, ColumnCells], values: Mapping[str, pl.Series]) -> None:
+    """Refuse wrong values in columns that no store has, and so no table's schema checks."""
+    statuses = ", ".join(ORDER_STATUSES)
+    for name, column in values.items():
+        right, what = pl.Series([True]), ""
+        if name in OTHER_STATUSES:
+            right, what = column.is_in(ORDER_STATUSES), f"one of {statuses} (translate it by [tables.values.{name}])"
+        elif name == QUANTITY:
+            right, what = column.is_between(0, MOST_PIECES), f"a number of pieces from 0 to {MOST_PIECES:,}"
+        wrong = ~right.fill_null(value=True)
+        if wrong.any():
+            raise cells[name].fault(wrong, what)
 
 
 def _typed(ours: str, cells: ColumnCells, kind: Any, file: MappedTableFile, order: DateOrder | None) -> pl.Series:
     if kind == pl.Datetime:
         return as_moments(cells, order)
-    if kind == pl.Int64:
-        return as_whole_numbers(cells, file.decimals)
-    if kind == pl.Float64:
-        return as_numbers(cells, file.decimals)
-    if kind == pl.Boolean:
-        return as_flags(cells)
-    return _text(ours, cells)
+    if kind in (pl.Int64, pl.Float64):
+        return (as_whole_numbers if kind == pl.Int64 else as_numbers)(cells, file.decimals)
+    return as_flags(cells) if kind == pl.Boolean else _text(ours, cells)
 
 
 def _text(ours: str, cells: ColumnCells) -> pl.Series:
@@ -293,18 +282,15 @@ def _with_named_rows(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFra
     ):
         if name not in found and of_table in found:
             ids = found[of_table].select(ROW, column).drop_nulls().unique(column, keep="first", maintain_order=True)
-            found[name] = _with_ids(name, column, ids)
+            same = {column, "customer_unique_id"} if name == "customers" else {column}
+            found[name] = ids.select(
+                ROW,
+                *(
+                    (pl.col(column) if each in same else pl.lit(None, kind)).alias(each)
+                    for each, kind in _schema(name).items()
+                ),
+            )
     return found
-
-
-def _with_ids(table: str, column: str, ids: pl.DataFrame) -> pl.DataFrame:
-    schema = _schema(table)
-    same = ["customer_unique_id"] if table == "customers" else []
-    values = [
-        pl.col(column).alias(name) if name in {column, *same} else pl.lit(None, kind).alias(name)
-        for name, kind in schema.items()
-    ]
-    return ids.select(ROW, *values)
 
 
 def _check(own: OwnFiles, file: MappedTableFile, table: pl.DataFrame) -> None:

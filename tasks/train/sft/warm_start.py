@@ -222,7 +222,7 @@ def _demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]]
     if not any(rows):
         raise InputError(
             "no training prompt has a reference for the warm start to show; map the right answers of your files "
-            "([prompts.reference] of the column map), simulate prompts (synthesize.simulate), or set warm_start.steps=0"
+            "([prompts.reference] of the column map), or set warm_start.steps=0"
         )
     file = request.dataset / GENERAL_FILE
     general = pl.read_parquet(file, columns=list(COLUMNS)).to_dicts() if file.exists() else []
