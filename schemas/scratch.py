@@ -23,9 +23,7 @@ _SECONDS_TO_BEGIN: Final = 3600
 def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
     """Provide an empty folder, which only this user can read and which is removed with the block.
 
-    Args:
-        parent: Where it is made, and where those of killed processes are looked for; None for the system's temporary
-            folder.
+    It is made in `parent` or the system's temporary folder, where those of killed processes are removed.
     """
     parent = parent or Path(tempfile.gettempdir())
     _remove_abandoned(parent)

@@ -75,10 +75,7 @@ class SqliteFile:
 
     @contextmanager
     def opened(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
-        """Open the file for the block.
-
-        Args:
-            write: Whether the block may change it, and make it where it is missing.
+        """Open the file for the block, which may change and make it with `write`.
 
         Raises:
             InUse: Another process holds it for longer than `SECONDS_TO_WAIT`.

@@ -26,9 +26,8 @@ def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: b
     """Read a profile and apply `a.b=c` overrides to it.
 
     Args:
-        profile: Name of a file in `infra/profiles` without its suffix, or a path to a TOML file. With `extends = "l4"`
-            it holds what differs from that profile: sections and tables by key, lists as a whole. A path in `extends`
-            is relative to the profile, or else to the current folder.
+        profile: Name of a file in `infra/profiles` without its suffix, or a path to a TOML file, with what differs from
+            the profile that it `extends`: sections and tables by key, lists as a whole.
         overrides: Assignments such as `train.max_steps=20`; values are read as TOML, else as plain text.
         makes_prompts: Whether the run makes the prompts that it splits, so that there must be enough of them.
 

@@ -63,12 +63,10 @@ class DelimitedText:
 
 
 def read_delimited(path: Path) -> pl.DataFrame:
-    """Read a CSV file as a table of strings; an empty cell is null.
+    """Read CSV with a header as a table of strings; an empty cell is null.
 
-    Args:
-        path: CSV with a header, separated by `;`, `,` or tabs, in UTF-8 (with or without a byte order mark) or cp1252,
-            with CR, LF or both at the end of a row. Names of columns are stripped of spaces; rows of empty cells at the
-            end, and columns at the right with neither a name nor a value, are left out.
+    It is separated by `;`, `,` or tabs, in UTF-8 or cp1252, with any line ends. Names of columns are stripped of spaces;
+    rows of empty cells at the end, and columns at the right with neither a name nor a value, are left out.
 
     Raises:
         InputError: The file cannot be read, is too large, can be read in two ways or in none, a row has more or fewer

@@ -15,11 +15,7 @@ _PARTS_OF_A_TRAINING: Final = (MANIFESTS, segments.FOLDER, lease.FOLDER)
 
 
 def open_store(address: str, *, seconds_to_retry: float = 120) -> tuple[ObjectStore, str]:
-    """Open the store of a mirror.
-
-    Returns:
-        The store, and the prefix of the mirror's keys: empty, or ending in a slash.
-    """
+    """Open the store of a mirror, and return the prefix of its keys too: empty, or ending in a slash."""
     if not address.startswith(BUCKET_SCHEME):
         if "://" in address:
             raise InputError(f"the mirror {address!r} is neither a folder nor gs://bucket/prefix; write one of them")

@@ -38,8 +38,8 @@ class Entries:
 
     def live(self, segments: Mapping[int, int]) -> list[Manifest]:
         """Return those on the training's current branch, newest first."""
-        live = (manifest for manifest in self.manifests.values() if manifest.is_live(segments))
-        return sorted(live, key=lambda manifest: manifest.place, reverse=True)
+        newest_first = sorted(self.manifests.values(), key=lambda manifest: manifest.place, reverse=True)
+        return [manifest for manifest in newest_first if manifest.is_live(segments)]
 
     def live_damaged(self, segments: Mapping[int, int]) -> dict[tuple[int, int], str]:
         """Return the errors of damaged manifests on that branch, by step and fencing number."""

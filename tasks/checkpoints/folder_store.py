@@ -14,8 +14,15 @@ from typing import BinaryIO, Final
 
 from schemas.disk import synchronize
 from schemas.errors import InputError
-from tasks.checkpoints.files import CHUNK, crc32c, disk_refusal, encoded, written_whole
-from tasks.checkpoints.object_store import ObjectMissing, StoredObject
+from tasks.checkpoints.object_store import (
+    CHUNK,
+    ObjectMissing,
+    StoredObject,
+    crc32c,
+    disk_refusal,
+    encoded,
+    written_whole,
+)
 
 INCOMING_FOLDER: Final = ".incoming"
 ABANDONED_AFTER: Final = 24 * 3600 * 1_000_000_000

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from schemas.errors import InputError
-from tasks.checkpoints.files import written_whole
-from tasks.checkpoints.object_store import ObjectMissing, StoredObject
+from tasks.checkpoints.object_store import ObjectMissing, StoredObject, written_whole
 
 if TYPE_CHECKING:
     from google.cloud.storage import Blob, Client
@@ -139,11 +138,10 @@ class GcsStore:
                 f"the Google credentials for the bucket {name} are refused; run `gcloud auth application-default login`"
             ) from None
         except Forbidden as error:
+            refusal = f"there is no permission to use the bucket {name}; give the account the role Storage Object User"
             if "quota" in str(error).lower():
-                raise InputError(f"the quota for the bucket {name} is used up; raise it and run again") from None
-            raise InputError(
-                f"there is no permission to use the bucket {name}; give the account the role Storage Object User on it"
-            ) from None
+                refusal = f"the quota for the bucket {name} is used up; raise it and run again"
+            raise InputError(refusal) from None
         except RetryError as error:
             raise InputError(
                 f"the bucket {name} could not be reached within {self._seconds_to_retry:g} seconds of retries "

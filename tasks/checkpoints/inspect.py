@@ -46,11 +46,7 @@ def choose_checkpoint(mirror: Mirror, step: int | None, pin: str | None) -> Mani
 def verify_checkpoints(
     mirrors: Sequence[Mirror], step: int | None, progress: Progress
 ) -> dict[str, list[dict[str, Any]]]:
-    """Read and hash every file of every checkpoint that a training kept on its path.
-
-    Returns:
-        A row for each checkpoint, by training, the newest first: its step, its fencing number, and its fault or None.
-    """
+    """Read and hash every file of every checkpoint that a training kept on its path; the newest come first."""
     checked: dict[str, list[dict[str, Any]]] = {mirror.training: [] for mirror in mirrors}
     whole: list[tuple[Mirror, Manifest]] = []
     for mirror in mirrors:

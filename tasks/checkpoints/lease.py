@@ -100,18 +100,11 @@ class Lease:
         waiting: Callable[[str, float], None] = lambda sentence, _: logger.info(sentence),
         sleep: Callable[[float], None] = time.sleep,
     ) -> "Lease":
-        """Acquire the lease of the training below `root`, waiting for its holder.
+        """Acquire the lease of the training below `root`, for so many seconds without a heartbeat.
 
-        The wait ends when the holder releases the lease or its newest heartbeat is older than its own lease time, by
-        the store's clock. A holder that was killed on this same machine is not waited for.
-
-        Args:
-            store: Store of the training's checkpoints.
-            root: The key prefix of the training, with a slash at its end.
-            seconds: Lifetime of the lease without a heartbeat.
-            waiting: Called before each wait, with a sentence for people and the most seconds left if the holder is
-                silent from now on; an exception ends the waiting.
-            sleep: Waits for a number of seconds.
+        It waits until the holder releases it or its newest heartbeat is older than its own lease time, by the store's
+        clock; not for a holder that was killed on this same machine. `waiting` is called before each wait, with a
+        sentence for people and the most seconds left; an exception ends the waiting.
         """
         claim = _Claim(owner=this_process(), seconds=seconds)
         content = claim.model_dump_json().encode()

@@ -20,7 +20,6 @@ from typing import Final
 from schemas.disk import synchronize
 from schemas.errors import InputError
 from schemas.full_disk import is_of_full_disk
-from tasks.checkpoints.files import CHUNK, disk_refusal, encoded
 from tasks.checkpoints.manifest import (
     MANIFEST_FILE,
     Manifest,
@@ -29,6 +28,7 @@ from tasks.checkpoints.manifest import (
     checkpoint_name,
     parse_name,
 )
+from tasks.checkpoints.object_store import CHUNK, disk_refusal, encoded
 
 CHECKPOINT: Final = "checkpoint-"
 DRAFT: Final = ".draft-"
@@ -55,16 +55,9 @@ class LocalCheckpoints:
         self._base = base
 
     def write(self, step: int, fencing: int, metrics: Mapping[str, float], fill: Callable[[Path], None]) -> Path:
-        """Write a checkpoint; on return it survives a crash of the machine.
+        """Write a checkpoint, and return its folder, which survives a crash; a complete one is left as it is.
 
-        Args:
-            step: The step after which it is saved.
-            fencing: Fencing number of the lease under which it is saved.
-            metrics: Metrics of that step.
-            fill: Writes its files into the given folder: at least one, and none named like the manifest.
-
-        Returns:
-            The checkpoint's folder; an existing complete one is left unchanged.
+        `fill` writes its files into the given folder: at least one, and none named like the manifest.
         """
         name = checkpoint_name(step, fencing)
         folder = self._folder(name)

@@ -80,7 +80,7 @@ class Manifest(BaseModel):
 
     @property
     def place(self) -> tuple[int, int]:
-        """Return step and fencing number, by which the checkpoints of a training are ordered."""
+        """Return step and fencing number, by which checkpoints are ordered."""
         return self.step, self.fencing
 
     def is_live(self, begun: Mapping[int, int]) -> bool:

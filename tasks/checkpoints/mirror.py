@@ -19,7 +19,6 @@ from typing import Final
 from schemas.errors import InputError
 from schemas.scratch import scratch_folder
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS, Catalog, Entries, Pruned, delete_all, name_of
-from tasks.checkpoints.files import disk_refusal
 from tasks.checkpoints.local import describe, put_in_place, read_sealed
 from tasks.checkpoints.manifest import Manifest, ManifestFile, blobs_of, parse_name
 from tasks.checkpoints.object_store import (
@@ -29,6 +28,7 @@ from tasks.checkpoints.object_store import (
     ObjectStore,
     StoredObject,
     create,
+    disk_refusal,
     store_time,
 )
 from tasks.checkpoints.segments import begun
@@ -65,11 +65,7 @@ class Mirror:
         """Bytes of files published here that the mirror did not have intact."""
 
     def publish(self, folder: Path, *, before_manifest: Callable[[], object] | None = None) -> Manifest:
-        """Mirror a checkpoint; on return it can be restored.
-
-        Only bytes missing from the mirror are sent. Publishing the same checkpoint again only replaces missing or
-        damaged parts.
-        """
+        """Mirror a checkpoint; on return it can be restored. Only bytes that are missing or damaged there are sent."""
         manifest = read_sealed(folder)
         # Listed before the manifests are read, as a concurrent pruning relies on; see `Catalog.prune`.
         stored = {name_of(blob): blob for blob in self._catalog.blobs()}
@@ -119,13 +115,10 @@ class Mirror:
         newer_than: tuple[int, int] | None = None,
         passed_over: Callable[[Manifest, str], None] = warn,
     ) -> Manifest | None:
-        """Restore the newest checkpoint whose every byte verifies; None without one.
+        """Restore the newest checkpoint whose every byte verifies into a new folder; None without one.
 
-        Args:
-            folder_of: Returns the destination of a checkpoint: a folder that does not exist yet.
-            base: Required sha256 of the base policy; any if None.
-            newer_than: Step and fencing number of an existing checkpoint; only newer ones are restored.
-            passed_over: Called with each checkpoint that does not verify, and the reason.
+        Only one of this base policy, if any is given, and with a step and fencing number after `newer_than`. Each that
+        does not verify is passed over with the reason.
         """
 
         def restore(manifest: Manifest) -> None:
@@ -211,21 +204,14 @@ class Mirror:
             delete_all(self.store, objects)
 
     def read(self, manifest: Manifest, name: str) -> bytes:
-        """Return a file of a checkpoint, which is small enough for the memory.
-
-        Raises:
-            CheckpointDamaged: The file is missing.
-        """
+        """Return a small file of a checkpoint; raises `CheckpointDamaged` where it is missing."""
         try:
             return self.store.read(self._blob_key(manifest.files[name].sha256))
         except (KeyError, ObjectMissing):
             raise CheckpointDamaged(f"the checkpoint {manifest.name} of {self.training} lacks {name}") from None
 
     def remove(self) -> int:
-        """Remove everything of the training for good, its leases and segments too; return the number of objects.
-
-        Nobody may train it meanwhile.
-        """
+        """Remove everything of a training that nobody works on, for good; return the number of objects."""
         return self.store.erase(self.root)
 
     def _accept(self, folder: Path, manifest: Manifest, entries: Entries) -> Manifest:

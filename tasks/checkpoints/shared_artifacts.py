@@ -22,8 +22,7 @@ from schemas.digests import file_sha256
 from schemas.errors import InputError
 from tasks.checkpoints.address import open_store
 from tasks.checkpoints.catalog import BLOBS
-from tasks.checkpoints.files import crc32c
-from tasks.checkpoints.object_store import REQUESTS, ObjectMissing, StoredObject, store_time
+from tasks.checkpoints.object_store import REQUESTS, ObjectMissing, StoredObject, crc32c, store_time
 
 _RECORDS: Final = "records/"
 _NOTES: Final = "notes/"

@@ -35,11 +35,7 @@ WITH_IDS: Final = ("orders", "items", "payments", "reviews", "customers", "revie
 def without_person(prompts: Path, person: Person, secret: bytes, output: Path) -> None:
     """Write prompts without a person's into an empty folder; equal inputs give equal bytes.
 
-    Args:
-        prompts: Folder of the prompts.
-        person: The person.
-        secret: Decides the random ids; once it is gone, nobody can say what they were.
-        output: The empty folder.
+    The secret decides the random ids; once it is gone, nobody can say what they were.
 
     Raises:
         InputError: The prompts or their store cannot be read.

@@ -118,14 +118,7 @@ class Experience:
 
 
 def judge(issues: Collection[str], leniency: float, generator: random.Random, days_late: int = 0) -> Experience:
-    """Let a shopper rate an order.
-
-    Args:
-        issues: Keys of `market.ISSUES` that occurred.
-        leniency: Stars that the shopper adds by temperament; 0 is usual.
-        generator: Draws the mood of the day, and whether three stars mean recommending and returning.
-        days_late: Whole days past the promised date: the longer, the worse.
-    """
+    """Let a shopper rate an order with some of `market.ISSUES`; leniency is the stars that temperament adds."""
     ranked = tuple(sorted(issues, key=lambda key: (-ISSUES[key].severity, key)))
     cost = sum(ISSUES[key].severity for key in ranked)
     cost += STARS_PER_DAY_LATE * (min(days_late, LONG_DELAY) - USUAL_DELAY) if "late" in ranked else 0.0

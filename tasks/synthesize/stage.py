@@ -38,16 +38,8 @@ def run(
     """Write `store/`, `prompts.parquet` and `summary.json` into an empty folder; equal inputs give equal bytes.
 
     Prompts come task by task, few of them in memory at once; those of a served model's logs are the last. A task about
-    which the store knows too little gets fewer prompts than requested. Personal data in texts is replaced before
-    anything is written.
-
-    Args:
-        config: The source, its size, and the prompts to make by task.
-        seed: Source of all randomness; each task draws from its own generator, so that counts do not affect each other.
-        output: The empty folder.
-        progress: Called with the prompts now and then.
-        served: A table of prompts from a served model's logs.
-        own: The shop's files, where they are the source.
+    which the store knows too little gets fewer prompts than requested, and no count moves another task. Personal data
+    in texts is replaced before anything is written. `served` is a table of prompts from a served model's logs.
 
     Raises:
         InputError: The files of the source cannot be read, or no task finds any material in them.

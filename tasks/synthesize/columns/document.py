@@ -18,13 +18,10 @@ _HEAD: Final = """\
 
 
 def column_map_text(recognized: Recognized, folder: Path, *, confirmed: bool = False) -> str:
-    """Return the column map.
+    """Return the column map, with paths relative to its folder.
 
-    Args:
-        recognized: What was found.
-        folder: The folder that the map will be in, by which its paths are relative.
-        confirmed: Whether the order of dates and the decimal sign are taken as proposed, where no cell tells them, and
-            what tells of canceled orders is left out where it waits to be completed.
+    With `confirmed`, dates and decimals are as proposed where no cell tells them, and what tells of canceled orders is
+    left out where it waits to be completed.
     """
     parts = ["\n".join(_section(section, folder, confirmed=confirmed)) for section in recognized.sections]
     for file in recognized.files:

@@ -8,11 +8,10 @@ from threading import Lock
 import google_crc32c
 import pytest
 
-from tasks.checkpoints.files import encoded
 from tasks.checkpoints.folder_store import FolderStore
 from tasks.checkpoints.gcs_store import GcsStore
 from tasks.checkpoints.mirror import Mirror
-from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject
+from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject, encoded
 from tests.storage_server import StorageServer, storage_server
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.checkpoints import folder_store
-from tasks.checkpoints.files import CHUNK, crc32c
 from tasks.checkpoints.folder_store import ABANDONED_AFTER, FolderStore
+from tasks.checkpoints.object_store import CHUNK, crc32c
 
 
 def test_remains_of_a_killed_writer_are_removed_after_a_day(tmp_path: Path) -> None:
