@@ -65,7 +65,7 @@ class DelimitedText:
 def read_delimited(path: Path) -> pl.DataFrame:
     """Read CSV with a header as a table of strings; an empty cell is null.
 
-    It is separated by `;`, `,` or tabs, in UTF-8 or cp1252, with any line ends. Names of columns are stripped of spaces;
+    It is separated by `;`, `,` or tabs, in UTF-8 or cp1252, with any line ends. Names of columns are stripped;
     rows of empty cells at the end, and columns at the right with neither a name nor a value, are left out.
 
     Raises:

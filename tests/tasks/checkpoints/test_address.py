@@ -17,12 +17,6 @@ def address(
     return str(tmp_path / "mirror") if request.param == "folder" else request.param
 
 
-def test_a_mirror_is_of_one_training(address: str) -> None:
-    mirror = open_mirror(address, "first")
-    assert mirror.root == f"{open_store(address)[1]}first/"
-    assert mirror.training == "first"
-
-
 def test_the_trainings_are_those_that_the_mirror_has_anything_of(address: str) -> None:
     assert trainings(address) == []
     store, prefix = open_store(address)

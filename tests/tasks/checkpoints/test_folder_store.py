@@ -1,16 +1,14 @@
 import errno
 import fcntl
 import os
-import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from schemas.errors import InputError
-from tasks.checkpoints import folder_store
 from tasks.checkpoints.folder_store import ABANDONED_AFTER, FolderStore
-from tasks.checkpoints.object_store import CHUNK, crc32c
+from tasks.checkpoints.object_store import crc32c
 
 
 def test_remains_of_a_killed_writer_are_removed_after_a_day(tmp_path: Path) -> None:
@@ -57,25 +55,6 @@ def test_a_folder_that_may_not_be_read_is_reported_and_not_taken_for_an_empty_on
     for prefix in ("", "training/manifests/"):
         with pytest.raises(InputError, match=r"cannot be read \(Permission denied\)"):
             store.list(prefix)
-
-
-def test_a_put_file_is_read_once_and_has_the_checksum_of_the_copied_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*args: object) -> None:
-        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
-
-    content = random.Random(0).randbytes(3 * CHUNK + 1)
-    (tmp_path / "file").write_bytes(content)
-    expected = crc32c(tmp_path / "file")
-    monkeypatch.setattr(os, "setxattr", refuse, raising=False)
-    monkeypatch.setattr(folder_store, "crc32c", refuse)
-    store = FolderStore(tmp_path / "mirror")
-    for key, source in (("a", tmp_path / "file"), ("b", content)):
-        stored = store.put_new(key, source)
-        assert stored is not None
-        assert (stored.crc32c, stored.size) == (expected, len(content))
-        assert store.read(key) == content
 
 
 def test_a_file_that_was_written_to_is_another_object_with_another_checksum(tmp_path: Path) -> None:

@@ -155,17 +155,6 @@ def test_a_damaged_lease_stops_with_one_sentence_and_is_not_deleted(store: Objec
     assert acquire(store).fencing == 8
 
 
-def test_something_else_among_the_leases_stops_with_one_sentence_and_is_not_deleted(store: ObjectStore) -> None:
-    lease, name = acquire(store), "0-before-all-leases.txt"
-    store.put_new(f"{LEASES}{name}", b"mine")
-    with pytest.raises(InputError, match=rf"lease/{name} is no lease"):
-        acquire(store)
-    lease._beat()
-    lease.require_held()
-    lease.release()
-    assert store.read(f"{LEASES}{name}") == b"mine"
-
-
 CHILD = """
 import sys
 from pathlib import Path
