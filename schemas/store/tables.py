@@ -22,12 +22,10 @@ STATES: Final = (
 # fmt: on
 
 
-class StoreTable(pa.DataFrameModel):  # type: ignore[misc]
+class _StoreTable(pa.DataFrameModel):  # type: ignore[misc]
     """A table of a store: exactly the declared columns, with exactly their types."""
 
     class Config:
-        """Refuse unknown columns: a misspelt one would otherwise look like a missing one only."""
-
         strict = True
 
 
@@ -37,9 +35,7 @@ def _verdict(data: PolarsData, is_right: pl.Expr) -> pl.LazyFrame:
     return verdict
 
 
-class Orders(StoreTable):
-    """`olist_orders_dataset.csv`."""
-
+class _Orders(_StoreTable):
     order_id: str = pa.Field(unique=True)
     customer_id: str = pa.Field()
     order_status: str = pa.Field(nullable=True, isin=[*ORDER_STATUSES])
@@ -77,9 +73,7 @@ class Orders(StoreTable):
         return _verdict(data, later >= pl.col("order_purchase_timestamp"))
 
 
-class Items(StoreTable):
-    """`olist_order_items_dataset.csv`."""
-
+class _Items(_StoreTable):
     order_id: str = pa.Field()
     order_item_id: int = pa.Field(ge=1)
     product_id: str = pa.Field()
@@ -89,14 +83,10 @@ class Items(StoreTable):
     freight_value: float = pa.Field(nullable=True, ge=0)
 
     class Config:
-        """An order's items are numbered."""
-
         unique = ("order_id", "order_item_id")
 
 
-class Payments(StoreTable):
-    """`olist_order_payments_dataset.csv`."""
-
+class _Payments(_StoreTable):
     order_id: str = pa.Field()
     payment_sequential: int = pa.Field(ge=1)
     payment_type: str = pa.Field(
@@ -106,14 +96,10 @@ class Payments(StoreTable):
     payment_value: float = pa.Field(ge=0)
 
     class Config:
-        """An order's payments are numbered."""
-
         unique = ("order_id", "payment_sequential")
 
 
-class Reviews(StoreTable):
-    """`olist_order_reviews_dataset.csv`."""
-
+class _Reviews(_StoreTable):
     review_id: str = pa.Field()
     order_id: str = pa.Field()
     review_score: int = pa.Field(in_range={"min_value": 1, "max_value": 5})
@@ -123,8 +109,6 @@ class Reviews(StoreTable):
     review_answer_timestamp: datetime = pa.Field(nullable=True)
 
     class Config:
-        """Olist repeats a `review_id` where one review stands for several orders."""
-
         unique = ("review_id", "order_id")
 
     @pa.dataframe_check  # type: ignore[untyped-decorator]
@@ -133,9 +117,7 @@ class Reviews(StoreTable):
         return _verdict(data, pl.col("review_answer_timestamp") >= pl.col("review_creation_date"))
 
 
-class Customers(StoreTable):
-    """`olist_customers_dataset.csv`."""
-
+class _Customers(_StoreTable):
     customer_id: str = pa.Field(unique=True)
     customer_unique_id: str = pa.Field()
     customer_zip_code_prefix: str = pa.Field(nullable=True)
@@ -143,9 +125,7 @@ class Customers(StoreTable):
     customer_state: str = pa.Field(nullable=True, isin=STATES)
 
 
-class Products(StoreTable):
-    """`olist_products_dataset.csv`; `lenght` is Olist's spelling."""
-
+class _Products(_StoreTable):
     product_id: str = pa.Field(unique=True)
     product_category_name: str = pa.Field(nullable=True)
     product_name_lenght: int = pa.Field(nullable=True, ge=0)
@@ -157,25 +137,19 @@ class Products(StoreTable):
     product_width_cm: int = pa.Field(nullable=True, ge=0)
 
 
-class Sellers(StoreTable):
-    """`olist_sellers_dataset.csv`."""
-
+class _Sellers(_StoreTable):
     seller_id: str = pa.Field(unique=True)
     seller_zip_code_prefix: str = pa.Field(nullable=True)
     seller_city: str = pa.Field(nullable=True)
     seller_state: str = pa.Field(nullable=True, isin=STATES)
 
 
-class CategoryTranslation(StoreTable):
-    """`product_category_name_translation.csv`."""
-
+class _CategoryTranslation(_StoreTable):
     product_category_name: str = pa.Field(unique=True)
     product_category_name_english: str = pa.Field(nullable=True)
 
 
-class ReviewCauses(StoreTable):
-    """`review_causes.csv`: the true values of an extraction's ten fields, for each simulated review."""
-
+class _ReviewCauses(_StoreTable):
     review_id: str = pa.Field(unique=True)
     sentiment: str = pa.Field(isin=["positive", "neutral", "negative"])
     sentiment_score: int = pa.Field(in_range={"min_value": 1, "max_value": 5})
@@ -191,25 +165,23 @@ class ReviewCauses(StoreTable):
     """The main complaint as the review's own words tell it; stores that were made before have no such column."""
 
 
-class CustomerHazards(StoreTable):
-    """`customer_hazards.csv`: each simulated customer's probability of leaving, and whether they left."""
-
+class _CustomerHazards(_StoreTable):
     customer_unique_id: str = pa.Field(unique=True)
     hazard: float = pa.Field(nullable=True, in_range={"min_value": 0, "max_value": 1})
     churned: bool = pa.Field()
 
 
-TABLES: Final[dict[str, type[StoreTable]]] = {
-    "orders": Orders,
-    "items": Items,
-    "payments": Payments,
-    "reviews": Reviews,
-    "customers": Customers,
-    "products": Products,
-    "sellers": Sellers,
-    "category_translation": CategoryTranslation,
-    "review_causes": ReviewCauses,
-    "customer_hazards": CustomerHazards,
+TABLES: Final[dict[str, type[_StoreTable]]] = {
+    "orders": _Orders,
+    "items": _Items,
+    "payments": _Payments,
+    "reviews": _Reviews,
+    "customers": _Customers,
+    "products": _Products,
+    "sellers": _Sellers,
+    "category_translation": _CategoryTranslation,
+    "review_causes": _ReviewCauses,
+    "customer_hazards": _CustomerHazards,
 }
 """The model of each table, by its name in `schemas.store.store.Store`."""
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from schemas.store.tables import Payments
+from schemas.store.tables import TABLES
 from schemas.tables.table_check import validate_table
 
 GOOD: dict[str, list[Any]] = {
@@ -20,7 +20,7 @@ GOOD: dict[str, list[Any]] = {
 
 def message(table: pl.DataFrame) -> str:
     with pytest.raises(InputError) as caught:
-        validate_table(table, Payments, "payments x.csv")
+        validate_table(table, TABLES["payments"], "payments x.csv")
     return str(caught.value)
 
 
