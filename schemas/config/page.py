@@ -1,5 +1,6 @@
 """Reference page of the configuration, made of the fields' docstrings: `python -m schemas.config.page`."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -80,11 +81,10 @@ def _section_of(described: Schema, schema: Schema) -> tuple[Schema, str] | None:
 
 
 def _listed(fields: Mapping[str, Schema], required: Collection[str]) -> str:
-    lines = []
-    for field, described in fields.items():
-        meaning = " ".join(described["description"].split())
-        lines.append(f"- `{field}` ({_value(described, required=field in required)}): {meaning}\n")
-    return "".join(lines)
+    return "".join(
+        f"- `{field}` ({_value(described, required=field in required)}): {' '.join(described['description'].split())}\n"
+        for field, described in fields.items()
+    )
 
 
 def _value(described: Schema, *, required: bool) -> str:
@@ -115,17 +115,11 @@ def _kind(described: Schema) -> tuple[str, list[str], list[str]]:
 
 
 def _toml(value: Any) -> str:
-    match value:
-        case bool():
-            return str(value).lower()
-        case str():
-            return f'"{value}"'
-        case list():
-            return f"[{', '.join(map(_toml, value))}]"
-        case dict():
-            return f"{{{', '.join(f'{key} = {_toml(inner)}' for key, inner in value.items())}}}"
-        case _:
-            return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} = {_toml(inner)}' for key, inner in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return f"{value:g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
 
 
 if __name__ == "__main__":

@@ -177,3 +177,8 @@ def test_an_orders_fulfilment_goes_before_its_state_of_sale() -> None:
         "orders",
     )
     assert (orders["order_status"], orders["sale_status"]) == ("Status do Envio", "Status do Pedido")
+
+
+def test_a_code_that_some_products_lack_goes_behind_their_name() -> None:
+    cells = {**{name: [cell] * 2 for name, cell in EXPORTS["nuvemshop"].items()}, "SKU": ["K-1", None]}
+    assert mapped(recognize([looked(cells)]), "items")["product_id"] == "Nome do Produto"
