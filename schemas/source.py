@@ -64,15 +64,9 @@ ATTEMPTS: Final = 5
 
 
 def source_digest(*entry_modules: str) -> str:
-    """Return the digest of all code and data that the modules depend on, in whatever order they are named.
-
-    Raises:
-        ValueError: A module or a data file is missing, or a module cannot be read.
-    """
-    digest = hashlib.sha256()
-    for name, sha256 in source_files(*entry_modules).items():
-        digest.update(f"{sha256}  {name}\n".encode())
-    return digest.hexdigest()
+    """Return the digest of all code and data that the modules depend on, in whatever order they are named."""
+    lines = (f"{sha256}  {name}\n" for name, sha256 in source_files(*entry_modules).items())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def source_files(*entry_modules: str) -> dict[str, str]:
@@ -89,11 +83,8 @@ def source_files(*entry_modules: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Module:
-    """One module, as its closure sees it."""
-
     sha256: str
     imports: tuple[str, ...]
-    """Modules of the repository by their dotted names, those of its patterns too."""
     data_files: tuple[str, ...]
 
 
@@ -106,7 +97,11 @@ def _closure(repository: Path, entries: tuple[str, ...]) -> Mapping[str, str]:
     seen: set[str] = set()
     while waiting:
         name, is_entry = waiting.pop()
-        if name in seen or name.partition(".")[0] not in packages or (not is_entry and _is_left_out(name)):
+        if (
+            name in seen
+            or name.partition(".")[0] not in packages
+            or (not is_entry and not NOT_IN_KEY.keys().isdisjoint([name, *_ancestors(name)]))
+        ):
             continue
         seen.add(name)
         module = _module(repository, name)
@@ -115,10 +110,6 @@ def _closure(repository: Path, entries: tuple[str, ...]) -> Mapping[str, str]:
             found |= _data_files(repository, name, path)
         waiting += [(imported, imported in entries) for imported in (*module.imports, *_ancestors(name))]
     return MappingProxyType(dict(sorted(found.items())))
-
-
-def _is_left_out(name: str) -> bool:
-    return name in NOT_IN_KEY or any(ancestor in NOT_IN_KEY for ancestor in _ancestors(name))
 
 
 def _ancestors(name: str) -> list[str]:
@@ -174,13 +165,11 @@ def _statements(tree: ast.Module) -> Iterator[tuple[ast.stmt, bool]]:
         if isinstance(statement, _SIMPLE):
             continue
         for name in _BLOCKS:
-            inner = runs and not (name == "body" and isinstance(statement, ast.If) and _is_for_types(statement.test))
+            test = statement.test if name == "body" and isinstance(statement, ast.If) else None
+            for_types = "TYPE_CHECKING" in (getattr(test, "id", None), getattr(test, "attr", None))
             for part in getattr(statement, name, ()):
-                waiting += [(each, inner) for each in ([part] if isinstance(part, ast.stmt) else part.body)]
-
-
-def _is_for_types(test: ast.expr) -> bool:
-    return "TYPE_CHECKING" in (getattr(test, "id", None), getattr(test, "attr", None))
+                parts = [part] if isinstance(part, ast.stmt) else part.body
+                waiting += [(each, runs and not for_types) for each in parts]
 
 
 def _imports(repository: Path, statements: Iterable[ast.stmt], package: str) -> Iterator[str]:
@@ -225,7 +214,8 @@ def _data_files(repository: Path, module: str, declared: str) -> Mapping[str, st
         named = os.environ.get(declared[1:])
         return {declared: file_sha256(Path(named))} if named else {}
     path = repository / declared
-    files = [path] if path.is_file() else sorted(_files_below(path))
+    below = (file for file in path.rglob("*") if file.is_file())
+    files = [path] if path.is_file() else sorted(file for file in below if not _is_hidden(file.relative_to(path)))
     if not files:
         raise ValueError(
             f"{_DATA_FILES} of module {module} names {declared!r}, which is no file, and no folder with files in it, "
@@ -234,11 +224,8 @@ def _data_files(repository: Path, module: str, declared: str) -> Mapping[str, st
     return {file.relative_to(repository).as_posix(): file_sha256(file) for file in files}
 
 
-def _files_below(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        parts = path.relative_to(folder).parts
-        if path.is_file() and "__pycache__" not in parts and not any(part.startswith(".") for part in parts):
-            yield path
+def _is_hidden(path: Path) -> bool:
+    return any(part == "__pycache__" or part.startswith(".") for part in path.parts)
 
 
 def _code(text: str, statements: Iterable[ast.stmt]) -> bytes:
