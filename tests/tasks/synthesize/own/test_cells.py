@@ -39,3 +39,9 @@ def test_a_cell_that_says_that_it_is_empty_is(text: str) -> None:
     assert dates.dt.strftime("%Y-%m-%d").to_list() == ["2025-01-31", None]
     assert as_numbers(cells("1,50", text), None).to_list() == [1.5, None]
     assert as_identifiers(cells("7", text)).to_list() == ["7", None]
+
+
+@pytest.mark.parametrize(("text", "order"), [("31/01/2025", "day-first"), ("01/31/2025", "month-first")])
+def test_days_and_months_are_read_in_the_order_that_the_file_shows(text: str, order: DateOrder) -> None:
+    assert date_order([cells(text)], None) == order
+    assert as_moments(cells(text), order).dt.strftime("%Y-%m-%d").to_list() == ["2025-01-31"]
