@@ -58,6 +58,9 @@ def test_rows_of_reviews_without_orders_are_prompts_with_what_they_know_of_the_a
 def test_a_name_that_could_be_two_columns_goes_where_its_cells_fit() -> None:
     cells = {"Nº do Pedido": ["1", "2", "3"], "Avaliação": ["5", "4", "1"], "Texto": REVIEWS["Comentário"]}
     assert mapped(recognize([looked(ORDERS), looked(cells)]), "reviews")["review_score"] == "Avaliação"
+    texts = {"Nº do Pedido": ["1", "2", "3"], "Avaliação": REVIEWS["Comentário"], "Pontuação": ["5", "4", "1"]}
+    reviews = mapped(recognize([looked(ORDERS), looked(texts)]), "reviews")
+    assert (reviews["review_score"], reviews["review_comment_message"]) == ("Pontuação", "Avaliação")
 
 
 def test_an_unknown_status_is_proposed_to_mean_what_the_longest_known_part_of_it_does() -> None:
@@ -180,5 +183,6 @@ def test_an_orders_fulfilment_goes_before_its_state_of_sale() -> None:
 
 
 def test_a_code_that_some_products_lack_goes_behind_their_name() -> None:
-    cells = {**{name: [cell] * 2 for name, cell in EXPORTS["nuvemshop"].items()}, "SKU": ["K-1", None]}
+    cells: dict[str, list[str | None]] = {name: [cell] * 2 for name, cell in EXPORTS["nuvemshop"].items()}
+    cells["SKU"] = ["K-1", None]
     assert mapped(recognize([looked(cells)]), "items")["product_id"] == "Nome do Produto"
