@@ -1,13 +1,11 @@
-"""Trainer callbacks: progress reports, alarms and coordinated stopping."""
+"""Trainer callbacks: progress reports and alarms."""
 
 import math
 from typing import Any
 
-from accelerate.utils import gather_object
 from transformers import TrainerCallback
 
 from tasks.policy.child import Channel
-from tasks.train.resume.preemption import Preemption
 from tasks.train.sizing.estimate import cost_usd
 from tasks.train.watch.alarms import Alarms, is_finite
 from tasks.train.watch.validation import Selection
@@ -36,24 +34,6 @@ class AlarmWatch(TrainerCallback):  # type: ignore[misc]
         if not is_finite(logs):
             # The previous checkpoint has the last finite weights.
             control.should_save = False
-
-
-class StopTogether(TrainerCallback):  # type: ignore[misc]
-    """Callback that makes all processes of a training save and stop at the same step."""
-
-    def __init__(self, preemption: Preemption) -> None:
-        self._preemption = preemption
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **named: Any) -> None:
-        """Agree once a step, after the callbacks that may stop this process."""
-        if not logs or "loss" not in logs:
-            return
-        own = (control.should_training_stop, control.should_save, self._preemption.noticed.is_set())
-        stops, saves, notices = zip(*gather_object([own]), strict=True)
-        if any(notices):
-            self._preemption.notice()
-        control.should_training_stop = any(stops) or any(notices)
-        control.should_save = all(saves)
 
 
 class StepReporter(TrainerCallback):  # type: ignore[misc]

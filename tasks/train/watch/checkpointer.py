@@ -16,7 +16,7 @@ from tasks.train.resume.preemption import Preemption
 from tasks.train.resume.resumable import OPTIMIZER, RANDOM, random_state
 from tasks.train.resume.state_files import Stateful, TrainerSnapshot, read_state
 from tasks.train.watch.alarms import Alarms
-from tasks.train.watch.callbacks import AlarmWatch, StepReporter, StopTogether
+from tasks.train.watch.callbacks import AlarmWatch, StepReporter
 from tasks.train.watch.validation import Selection
 
 
@@ -39,7 +39,7 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
         trainer: Any,
         parts: Mapping[str, Stateful],
         selection: Selection,
-        keeper: CheckpointManager | None,
+        keeper: CheckpointManager,
         preemption: Preemption,
         *,
         save_every: int,
@@ -75,21 +75,18 @@ class Checkpointer(TrainerCallback):  # type: ignore[misc]
     def on_save(self, args: Any, state: Any, control: Any, **named: Any) -> None:
         """Copy the state, and write it where it is due or cheap enough."""
         started, step = time.monotonic(), state.global_step
-        # A part may gather its state from all processes.
         states = {name: part.state_dict() for name, part in self._parts.items()}
-        if self._keeper is None:
-            return
         checkpoint = Checkpoint(step, self._metrics(step), self._snapshot(step, states).write)
         self._keeper.last = checkpoint
         best = self._selection.best is not None and self._selection.best.step == step
         due = best or control.should_training_stop or step % self._save_every == 0
         self.seconds_stood_still = time.monotonic() - started
-        if due or self._is_cheap(self._keeper):
+        if due or self._is_cheap():
             self._written_at = started
             self._keeper.keep(checkpoint, "best" if best else "newest" if due else "local")
 
-    def _is_cheap(self, keeper: CheckpointManager) -> bool:
-        cost = self.seconds_stood_still + keeper.seconds_to_write
+    def _is_cheap(self) -> bool:
+        cost = self.seconds_stood_still + self._keeper.seconds_to_write
         return cost <= self._snapshot_share * (time.monotonic() - self._written_at)
 
     def _metrics(self, step: int) -> dict[str, float]:
@@ -113,7 +110,7 @@ def watch(
     parts: Mapping[str, Stateful],
     selection: Selection,
     alarms: Alarms,
-    keeper: CheckpointManager | None,
+    keeper: CheckpointManager,
     preemption: Preemption,
     config: TrainConfig,
     channel: Channel,
@@ -132,7 +129,6 @@ def watch(
     for callback in (
         selection,
         AlarmWatch(alarms, selection, channel),
-        *([StopTogether(preemption)] if config.processes > 1 else []),
         checkpointer,
         StepReporter(channel, config.max_steps, config.price_per_hour),
     ):

@@ -62,7 +62,7 @@ def _remedies(config: TrainConfig) -> Iterator[str]:
 
 def _finer(config: TrainConfig) -> Iterator[int]:
     """Yield finer divisions of the same step; for DPO only those with the same number of pairs."""
-    at_once = config.completions_per_step // config.processes
+    at_once = config.completions_per_step
     pairs = pairs_per_pass(config) * config.accumulation
     for parts in range(config.accumulation + 1, at_once + 1):
         same_pairs = pairs_per_pass(config.model_copy(update={"accumulation": parts})) * parts == pairs

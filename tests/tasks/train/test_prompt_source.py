@@ -83,11 +83,6 @@ def test_drawing_by_task_takes_each_tasks_own_rows_and_leaves_the_mix_alone() ->
     assert sorted(_ids(drawn + later)) == sorted(_ids(rows))
 
 
-def test_a_task_without_prompts_is_named() -> None:
-    with pytest.raises(InputError, match="no prompts of sql_qa"):
-        PromptSource(_rows(3), 0).draw_of({"push": 1, "sql_qa": 2})
-
-
 @pytest.mark.parametrize(
     ("rows", "seed", "said"),
     [

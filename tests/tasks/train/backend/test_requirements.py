@@ -65,12 +65,6 @@ def test_a_machine_with_another_unsloth_is_refused_before_anything_is_paid(monke
         refuse_unfit_machine(TrainConfig(backend="unsloth", device_memory_gb=24))
 
 
-def test_a_machine_without_a_card_may_fetch_for_one_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    install(monkeypatch, {})
-    refuse_unfit_machine(TrainConfig(backend="unsloth", device_memory_gb=24))
-
-
 def _pinned(name: str) -> dict[str, str]:
     lines = (REPOSITORY / "constraints" / name).read_text(encoding="utf-8").splitlines()
     return {

@@ -41,10 +41,3 @@ def test_the_weighted_components_of_a_row_are_its_reward(rewards: ComponentRewar
         ]
         assert sum(known) == pytest.approx(rollout.reward)
         assert rollout.reward > 0.5
-
-
-def test_functions_answer_from_the_newest_batch(rewards: ComponentRewards) -> None:
-    functions = rewards.functions()
-    for rows in (ROWS, ROWS[:1]):
-        rewards.set_batch(rewards.components(_score(rewards, rows)))
-        assert [len(function()) for function in functions] == [len(rows)] * len(functions)

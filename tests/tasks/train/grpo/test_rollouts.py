@@ -67,9 +67,8 @@ def test_the_total_of_each_completion_is_its_reward(spec: SpecName) -> None:
         whole,
         whole.at([7, 0, 30]),
         whole.at_groups([5, 1]),
-        whole.share(1, 2),
         whole.with_answers([4, 9], [[1], [2]], scored[:2], whole.rewards[:2]),
-        whole.with_groups_of(whole.share(1, 2), {0: 3, 2: 0}),
+        whole.with_groups_of(whole, {0: 3, 2: 0}),
     ]
     for rollouts in parts:
         earned = [rollout.reward for rollout in rollouts.scored]

@@ -69,28 +69,6 @@ def test_the_memory_of_a_small_step_is_as_by_hand() -> None:
     assert training_bytes(guided, SMALL) == pytest.approx(on_gpu(weights + adapter + kept + 6 * logits))
 
 
-def test_vllm_that_sleeps_and_a_step_never_add_up() -> None:
-    vllm = (
-        "train.load_in_4bit=false",
-        "train.vllm.enabled=true",
-        "train.vllm.memory_share=0.5",
-        "train.generations=64",
-    )
-    awake, asleep = (training_bytes(small_config(*vllm, f"train.vllm.sleep={on}"), SMALL) for on in ("false", "true"))
-    assert asleep < awake
-
-
-def test_a_pass_of_dpo_has_whole_pairs_and_no_vllm() -> None:
-    """1 prompt x 9 completions make 4 pairs, and 9 parts of them 1 pair each."""
-    shared = ("train.prompts_per_step=1", "train.generations=9", "train.load_in_4bit=false", "evaluate.batch_size=1")
-    vllm = ("train.vllm.enabled=true", "train.vllm.memory_share=0.5", 'train.algorithm="dpo"')
-    stays = weight_bytes(SMALL, 2, four_bit=False) + adapter_bytes(SMALL.adapter_parameters(2), "adamw_8bit")
-    for parts, sequences in ((1, 8), (9, 2)):
-        found = training_bytes(small_config(*shared, *vllm, f"train.accumulation={parts}"), SMALL)
-        kept = kept_bytes(SMALL, 2, sequences * 80, 80, "none") + 4 * sequences * 16 * 32
-        assert found == pytest.approx(on_gpu(stays + max(kept, 4 * SMALL.parameters)))
-
-
 @pytest.mark.parametrize(("kind", "head_size"), [("llama", 8), ("qwen2", 8), ("qwen3", 16)])
 def test_activations_are_what_a_real_layer_keeps(kind: Any, head_size: int) -> None:
     """The difference of two models that differ by one layer, in bfloat16 on a CPU."""
