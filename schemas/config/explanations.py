@@ -26,6 +26,7 @@ REMOVED: Final = {
     "processes": "one training on several GPUs was removed; leave it out: train a seed of train.seeds on each GPU",
     "top_p": "sampling from likely tokens alone was removed; leave it out: rollouts are drawn from all tokens",
     "top_k": "sampling from likely tokens alone was removed; leave it out: rollouts are drawn from all tokens",
+    "entropy_advantages": "advantages by entropy were removed; leave it out: `entropy` has a bonus for it in the loss",
     "runner": "Dask was removed; leave curate.runner out: curate.workers processes work on the shards",
     "dask_address": "Dask was removed; leave curate.dask_address out: curate.workers processes work on the shards",
     "checked_pairs": "the judge is no longer compared with people's scores; leave it out, and use `tucano compare`",

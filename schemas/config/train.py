@@ -87,8 +87,6 @@ class TrainConfig(Section):
     """Divisor of advantages; none is Dr. GRPO (2503.20783)."""
     aggregation: Literal["normalize_then_sum", "sum_then_normalize"] = "normalize_then_sum"
     """Normalize each component first is GDPO (2601.05242)."""
-    entropy_advantages: bool = False
-    """Scale advantages by inverse entropy (EDGE-GRPO, 2507.21848)."""
     mask_truncated: bool = False
     """Exclude truncated completions (DAPO)."""
     entropy: EntropySection = EntropySection()
@@ -176,8 +174,6 @@ class TrainConfig(Section):
         left_out: dict[str, object] = {
             # Its loss ignores an adaptive coefficient, with a warning; a fixed one counts.
             "entropy.adaptive": self.entropy.adaptive,
-            # Its log-probabilities come without entropies.
-            "entropy_advantages": self.entropy_advantages,
             # Its configuration silently puts "none" in the place of "group".
             "scale_rewards 'group' with loss 'dr_grpo'": self.scale_rewards == "group" and self.loss == "dr_grpo",
             # Only its replacements in the GRPO trainer were reviewed.

@@ -28,7 +28,6 @@ from tasks.train.grpo.packed import PackedUpdate
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups, before_shuffle, whole_batch
 from tasks.train.grpo.sampling import RolloutSampler
-from tasks.train.methods.entropy import entropy_scale
 from tasks.train.resume.resumable import copied_to_cpu
 
 TOKEN_MEANS: Final = ("entropy", "clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean", "kl")
@@ -190,30 +189,12 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             del model.generate
 
     def _advantages(self, chosen: RolloutGroups, output: Mapping[str, Any]) -> torch.Tensor:
-        """Return the advantages, (completions,), by all methods that the recipe enables."""
+        """Return the advantages, (completions,), weighed by task where the recipe says so."""
         values: torch.Tensor = output["advantages"]
-        factors = torch.ones(len(chosen.rows), device=values.device)
-        if self._recipe.task_weights.applies_to == "loss":
-            weights = self._sampler.loss_weights()
-            factors = factors * torch.tensor([weights[row.task] for row in chosen.rows], device=values.device)
-        if self._recipe.entropy_advantages:
-            factors = factors * entropy_scale(self._entropies(output), output["completion_mask"])
-        return values * factors
-
-    def _entropies(self, output: Mapping[str, Any]) -> torch.Tensor:
-        """Return the entropy of each completion token's distribution in nats, (completions, tokens)."""
-        ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
-        mask = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
-        with torch.no_grad():
-            entropies: torch.Tensor = self._get_per_token_logps_and_entropies(
-                self.model,
-                ids,
-                mask,
-                output["completion_ids"].size(1),
-                batch_size=self.args.per_device_train_batch_size,
-                compute_entropy=True,
-            )[1]
-        return entropies
+        if self._recipe.task_weights.applies_to != "loss":
+            return values
+        weights = self._sampler.loss_weights()
+        return values * torch.tensor([weights[row.task] for row in chosen.rows], device=values.device)
 
     def _measure(self, chosen: RolloutGroups) -> None:
         """Log metrics of the step's rollouts; rewards are the policy's own."""

@@ -4,12 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.config.policy import PolicyConfig
-from schemas.errors import InputError
 from tasks.policy.generate import as_messages
 from tasks.policy.length import PromptLengths
 from tasks.policy.load import load_tokenizer
@@ -93,17 +91,3 @@ def test_a_tokenizer_that_lengthens_texts_is_not_trusted_to_bytes(tmp_path: Path
         assert tokens > 5
         assert lengths.too_long(table, tokens - 1).to_list() == [True]
         assert lengths.too_long(table, tokens).to_list() == [False]
-
-
-def test_a_missing_tokenizer_is_reported(tmp_path: Path) -> None:
-    table = _table(("Seja breve.", "oi"))
-    with pytest.raises(InputError, match=r"no tokenizer can be read from policy\.name '.*missing' "):
-        PromptLengths.of(PolicyConfig(name=str(tmp_path / "missing"))).too_long(table, 50)
-    with pytest.raises(
-        InputError, match=r"has no chat template, as Base models have none; set policy\.chat_template='chatml'"
-    ):
-        _saved(tmp_path / "silent", template=None).tokens(table)
-    with pytest.raises(
-        InputError, match=r"cannot render a system text and a prompt \(TemplateError\); set policy\.chat_template"
-    ):
-        _saved(tmp_path / "strict", template="{{ raise_exception('no system role') }}").tokens(table)

@@ -35,7 +35,6 @@ def _recipe(**settings: Any) -> TrainConfig:
     ("settings", "said"),
     [
         ({"entropy": {"adaptive": True}}, r"entropy\.adaptive"),
-        ({"entropy_advantages": True}, "entropy_advantages"),
         ({"scale_rewards": "group"}, r"scale_rewards 'group' with loss 'dr_grpo'"),
         ({"algorithm": "dpo"}, "algorithm 'dpo'"),
     ],

@@ -149,7 +149,7 @@ def test_the_gradient_is_that_of_the_constrained_policy(tmp_path: Path, monkeypa
     "recipe",
     [
         {"guided": "all", "beta": 0.1, "entropy": {"coefficient": 0.01}, "iterations": 2, "accumulation": 2},
-        {"guided": "all", "entropy_advantages": True, "guided_correction": {"share": 1.0}},
+        {"guided": "all", "guided_correction": {"share": 1.0}},
         {"guided": "forms", "gradient_checkpointing": "torch", "mask_truncated": True, "max_completion_tokens": 30},
     ],
     ids=", ".join,

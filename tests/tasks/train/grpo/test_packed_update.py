@@ -21,7 +21,7 @@ LEARNS: dict[str, Any] = {"guided_correction": {"share": 1.0}, "max_completion_t
     [
         {"entropy": {"coefficient": 0.01}, "guided": "forms"},
         {"beta": 0.05, "iterations": 2, "max_steps": 2, "load_in_4bit": True, "accumulation": 4},
-        {"entropy_advantages": True, "gradient_checkpointing": "torch"},
+        {"gradient_checkpointing": "torch"},
     ],
     ids=lambda recipe: next(iter(recipe)),
 )
