@@ -49,14 +49,14 @@ def test_equal_recipes_write_the_bytes_that_both_cards_promise(tmp_path: Path) -
     # What a training that was killed has left is in nobody's way.
     (tmp_path / "second.draft").mkdir()
     for name in ("first", "second"):
-        make(SHORT, tmp_path / name, scored=0)
+        make(SHORT, tmp_path / name)
         assert _promised(tmp_path / name) == _digests(tmp_path / name)
     assert _promised(tmp_path / "first") == _promised(tmp_path / "second")
 
 
 def test_a_trained_stand_in_is_refused_with_another_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = tmp_path / "made"
-    make(SHORT, made, scored=0)
+    make(SHORT, made)
     monkeypatch.setattr(stand_in, "FOLDER", made)
     assert read_weights(PolicyConfig(stand_in=True)).num_parameters() == _card(made)["parameters"]
     weights = made / "model.safetensors"
@@ -77,13 +77,11 @@ def test_the_command_writes_what_its_recipe_promises(tmp_path: Path) -> None:
         "1",
         "--demonstrated-steps",
         "1",
-        "--scored",
-        "0",
         "--output",
         "by-command",
     ]
     subprocess.run(command, cwd=tmp_path, check=True, env={"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"})
-    make(SmallRecipe(steps=1, demonstrated_steps=1), tmp_path / "here", scored=0)
+    make(SmallRecipe(steps=1, demonstrated_steps=1), tmp_path / "here")
     assert _promised(tmp_path / "by-command") == _digests(tmp_path / "by-command") == _promised(tmp_path / "here")
 
 
