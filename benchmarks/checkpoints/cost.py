@@ -30,7 +30,7 @@ from tests.storage_server import storage_server
 
 if TYPE_CHECKING:
     from tasks.checkpoints.checkpoint_manager import CheckpointManager
-    from tasks.train.watch.checkpointer import Checkpointer
+    from tasks.train.watch.callbacks import Checkpointer
 
 BUCKET: Final = "checkpoints"
 CAPTURED: Final = "captured only"

@@ -24,7 +24,7 @@ from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 
 if TYPE_CHECKING:
-    from tasks.train.watch.checkpointer import Checkpointer
+    from tasks.train.watch.callbacks import Checkpointer
 
 SEED: Final = 1
 ORDERS: Final = 600
@@ -84,8 +84,8 @@ def watched_trainer(
     from tasks.train.resume.adapter_files import adapter_weights
     from tasks.train.resume.preemption import Preemption
     from tasks.train.watch.alarms import Alarms
-    from tasks.train.watch.callbacks import AlarmWatch, StepReporter
-    from tasks.train.watch.checkpointer import Checkpointer
+    from tasks.train.watch.callbacks import AlarmWatch, Checkpointer
+    from tasks.train.watch.reporter import StepReporter
     from tasks.train.watch.validation import Selection
 
     recipe = config.train

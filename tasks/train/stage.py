@@ -151,7 +151,7 @@ class _Training:
 
         from tasks.train.resume.state_files import TRAINER_STATE_FILE
         from tasks.train.watch.alarms import Alarms
-        from tasks.train.watch.checkpointer import watch
+        from tasks.train.watch.callbacks import watch
 
         if checkpoint is not None:
             channel.progress(held.step, config.max_steps, f"resumed at step {held.step}")

@@ -151,7 +151,7 @@ def _train_adapter(
 
     from tasks.train.backend.cpu import keep_adapter_in_float32
     from tasks.train.sft.packed_head import add_packed_head
-    from tasks.train.watch.callbacks import StepReporter
+    from tasks.train.watch.reporter import StepReporter
 
     four_bit = request.warm_start.load_in_4bit
     model = read_weights(request.policy, **loading_arguments(four_bit=four_bit))

@@ -15,7 +15,7 @@ from tasks.policy.child import Channel
 from tasks.train.resume.lease import CHECKPOINTS_FOLDER
 from tasks.train.resume.state_files import read_state
 from tasks.train.watch.alarms import Alarms, Validation
-from tasks.train.watch.callbacks import StepReporter
+from tasks.train.watch.reporter import StepReporter
 from tests.tasks.train.kept_training import KeptTraining
 
 pytestmark = pytest.mark.slow

@@ -149,7 +149,7 @@ def test_a_full_disk_ends_the_training_with_one_sentence_and_leaves_no_half_chec
         if name == "optimizer" and training.trainer.state.global_step > 1:
             Path("/dev/full").write_bytes(b"weights")
 
-    monkeypatch.setattr("tasks.train.resume.state_files.write_state", fill_the_disk)
+    monkeypatch.setattr("tasks.train.watch.callbacks.write_state", fill_the_disk)
     with pytest.raises(InputError) as ended:
         training.train(WaitForMirror(training))
     assert re.fullmatch(
