@@ -1,7 +1,7 @@
 """GRPO on a LoRA adapter: a child process of the train stage."""
 
 from tasks.policy.child import as_child
-from tasks.train.backend.requirements import require_vllm
+from tasks.train.backend.requirements import require_pinned
 from tasks.train.prompt_source import SAMPLING
 from tasks.train.resume.state_files import Stateful
 from tasks.train.stage import StartedTraining, TrainingInputs, train
@@ -11,7 +11,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
     """Build the trainer, which samples its own rollouts and logs each of them."""
     request, trainable = inputs.request, inputs.trainable
     if request.config.vllm.enabled:
-        require_vllm()
+        require_pinned("train.vllm.enabled", "vllm", otherwise=", or train.vllm.enabled=false")
 
     from trl import GRPOConfig
 

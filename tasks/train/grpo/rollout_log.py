@@ -47,11 +47,7 @@ class RolloutLog:
         self._written: list[str] = []
 
     def add(self, step: int, rollouts: "RolloutGroups", advantages: "torch.Tensor | None") -> None:
-        """Add the rollouts of a step.
-
-        Raises:
-            InputError: A row violates the log's schema.
-        """
+        """Add the rollouts of a step; InputError where a row violates the log's schema."""
         if self._rows and _file_of(self._rows[0].step) != _file_of(step):
             self._written.append(self._write(self._folder))
             self._rows = []
@@ -101,11 +97,7 @@ class RolloutLog:
             self._written.append(file.name)
 
     def write(self, policy: Path) -> None:
-        """Write all rows into a policy's folder.
-
-        Raises:
-            InputError: A row violates the log's schema.
-        """
+        """Write all rows into a policy's folder; InputError where a row violates the log's schema."""
         folder = policy / ROLLOUTS_FOLDER
         folder.mkdir()
         for name in self._written:

@@ -83,17 +83,25 @@ def test_a_failure_keeps_its_sentence_and_its_kind(do: str, kind: type[TucanoErr
     assert type(caught.value) is kind
 
 
-@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize(("named", "expected"), [(None, "2"), ("1", "1")])
 def test_the_bits_of_the_weights_are_not_the_number_of_cores(
-    named: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    named: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """How many threads there are decides how sums are split: a training would end differently on another machine."""
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     if named is not None:
         monkeypatch.setenv("OMP_NUM_THREADS", named)
-    assert _run("environment OMP_NUM_THREADS MKL_NUM_THREADS", tmp_path) == [(0, 1, f"{expected} {expected}")]
+    environment = child._environment(2)
+    assert [environment[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")] == [expected, expected]
+
+
+def test_a_fork_computes_with_so_many_threads_as_its_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "MAY_FORK", "tests.")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert _run("threads", tmp_path) == [(0, 1, "1")]
 
 
 @pytest.mark.parametrize(

@@ -51,24 +51,14 @@ def _saved(
     return PromptLengths.of(PolicyConfig(name=str(folder)))
 
 
-@given(texts=st.lists(st.tuples(TEXTS, TEXTS), max_size=5), most_tokens=st.integers(10, 120))
+@given(texts=st.lists(st.tuples(TEXTS, TEXTS), max_size=5), most_tokens=st.integers(10, 120), stand_in=st.booleans())
 @settings(deadline=None)
-def test_a_policy_with_a_tokenizer_is_measured_exactly(
-    texts: list[tuple[str, str]], most_tokens: int, base: Path
+def test_prompts_are_measured_exactly(
+    texts: list[tuple[str, str]], most_tokens: int, stand_in: bool, base: Path
 ) -> None:
-    tokenizer = load_tokenizer(base)
-    lengths = PromptLengths.of(PolicyConfig(name=str(base)))
-    true = [_true_tokens(tokenizer, *text) for text in texts]
-    assert lengths.tokens(_table(*texts)).to_list() == true
-    assert lengths.too_long(_table(*texts), most_tokens).to_list() == [tokens > most_tokens for tokens in true]
-
-
-@given(texts=st.lists(st.tuples(TEXTS, TEXTS), max_size=5), most_tokens=st.integers(10, 120))
-@settings(deadline=None)
-def test_the_stand_ins_bound_is_never_too_low(texts: list[tuple[str, str]], most_tokens: int) -> None:
-    """It is known without the tokenizer, which would load torch."""
-    tokenizer = load_tokenizer(FOLDER)
-    lengths = PromptLengths.of(PolicyConfig(stand_in=True))
+    """The stand-in's without its tokenizer, which would load torch."""
+    tokenizer = load_tokenizer(FOLDER if stand_in else base)
+    lengths = PromptLengths.of(PolicyConfig(stand_in=True) if stand_in else PolicyConfig(name=str(base)))
     true = [_true_tokens(tokenizer, *text) for text in texts]
     assert lengths.tokens(_table(*texts)).to_list() == true
     assert lengths.too_long(_table(*texts), most_tokens).to_list() == [tokens > most_tokens for tokens in true]
