@@ -53,11 +53,8 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
         )
     model = read_whole_model(
         base,
+        f"no model can be read from {base}: it",
         lambda error: _unreadable("model", base, error),
-        lambda lost, one: (
-            f"no model can be read from {base}: {lost} of its tensors are missing, such as {one}; give the folder of a "
-            "whole downloaded model"
-        ),
         **loading_arguments(four_bit=four_bit),
     )
     if four_bit:
@@ -66,14 +63,11 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
 
 
 def read_whole_model(
-    name: str | Path,
-    unreadable: Callable[[Exception], InputError],
-    incomplete: Callable[[int, str], str],
-    **loading: Any,
+    name: str | Path, owner: str, unreadable: Callable[[Exception], InputError], **loading: Any
 ) -> "PreTrainedModel":
     """Load a model's weights, of which none may be missing, with a neutral generation configuration.
 
-    `unreadable` makes the error for a library's, `incomplete` the sentence for so many missing tensors and one's name.
+    `unreadable` makes the error for a library's; `owner` begins the sentence on tensors that are missing.
     """
     import torch
     from safetensors import SafetensorError
@@ -87,7 +81,7 @@ def read_whole_model(
         raise unreadable(error) from error
     if lost := report["missing_keys"]:
         # They would be drawn at random, with only a warning.
-        raise InputError(incomplete(len(lost), min(lost)))
+        raise InputError(f"{owner} lacks {len(lost)} of its tensors, such as {min(lost)}; give a whole model")
     # Some published ones cannot be saved again: a temperature beside greedy decoding is refused.
     reset_generation_config(model)
     found: PreTrainedModel = model

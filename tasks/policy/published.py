@@ -91,8 +91,8 @@ def read_weights(policy: PolicyConfig, **loading: Any) -> "PreTrainedModel":
     policy = located(policy)
     return read_whole_model(
         policy.name,
+        f"policy.name {policy.name!r}",
         lambda error: unavailable(policy, "model", error),
-        lambda lost, one: f"policy.name {policy.name!r} lacks {lost} of its tensors, such as {one}; give a whole model",
         revision=_revision(policy),
         **loading,
     )

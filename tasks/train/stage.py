@@ -82,10 +82,7 @@ class _Prepared:
 def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs], StartedTraining]) -> None:
     """Train, resuming from the newest verified checkpoint, and write the chosen adapter.
 
-    Args:
-        request_file: A `TrainRequest` as JSON; temporary files go beside it.
-        channel: Where progress is reported.
-        start: Builds the algorithm's trainer.
+    Temporary files go beside the request file, a `TrainRequest` as JSON. `start` builds the algorithm's trainer.
 
     Raises:
         InputError: The request cannot be trained, does not fit into the memory, or was taken over.

@@ -99,11 +99,7 @@ class RolloutGenerator:
     ) -> tuple[list[list[int]], list[list[float]] | None]:
         """Complete prompts, each as often in a row as it has generations, under their grammars.
 
-        Args:
-            rows: The prompts.
-            prompt_ids: Their tokens.
-            others: What TRL's tokenizer returns beside them.
-            generations: How often each comes.
+        `others` is what TRL's tokenizer returns beside the prompts' tokens.
         """
         trainer = self._trainer
         with trainer.constrained(trainer.numbers_of(rows) if self.guided else None):

@@ -19,12 +19,8 @@ def corrections(
 ) -> dict[int, str]:
     """Return the reference answers that replace completions, by the completion's index among all that were sampled.
 
-    Args:
-        recipe: The training's recipe.
-        prompts: The prompt of each group.
-        rewards: Total rewards of each group's completions, in [0, 1].
-        seed: The training's seed.
-        draw: Number of this sampling in the training; unique, and equal when a training is resumed.
+    `rewards` are the totals of each group's completions, in [0, 1]; `draw` numbers this sampling in the training, the
+    same when it is resumed.
     """
     settings = recipe.guided_correction
     chosen = choose_corrections(rewards, share=settings.share, threshold=settings.threshold, seed=seed, draw=draw)

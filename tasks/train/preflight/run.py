@@ -36,17 +36,7 @@ def preflight(
     rewards: ComponentRewards,
     progress: Progress,
 ) -> tuple[Check, ...]:
-    """Check a training that has not begun; return every check, in order.
-
-    Args:
-        trainer: A TRL trainer for GRPO or DPO, whose `model` has the adapter on it; it is left unchanged.
-        tokenizer: The policy's, padding on the left.
-        request: The training.
-        audit: The audit that permits it.
-        rows: The training prompts.
-        rewards: Scores the completions.
-        progress: Called with the checks done and the total.
-    """
+    """Check a training that has not begun; return every check, in order. Its trainer, of GRPO or DPO, stays as it is."""
     with unchanged(trainer):
         torch.manual_seed(request.seed)
         # In the modes in which it generates and learns while it trains.

@@ -113,7 +113,7 @@ def test_a_damaged_or_unknown_model_is_one_sentence(base: Path, tmp_path: Path, 
 def test_weights_that_are_missing_are_refused_and_not_drawn_at_random(base: Path, tmp_path: Path) -> None:
     """The library only warns: a layer that was never trained would answer."""
     said = refusal(with_settings(copy_of(base, tmp_path / "deeper"), num_hidden_layers=2))
-    assert "11 of its tensors are missing, such as model.layers.1.input_layernorm.weight" in said
+    assert "it lacks 11 of its tensors, such as model.layers.1.input_layernorm.weight" in said
 
 
 @pytest.mark.parametrize("content", [b"{", b"{}"])
