@@ -36,7 +36,7 @@ def preflight(
     rewards: ComponentRewards,
     progress: Progress,
 ) -> tuple[Check, ...]:
-    """Check a training that has not begun; return every check, in order. Its trainer, of GRPO or DPO, stays as it is."""
+    """Check a training that has not begun; return every check, in order. The trainer stays as it is."""
     with unchanged(trainer):
         torch.manual_seed(request.seed)
         # In the modes in which it generates and learns while it trains.
