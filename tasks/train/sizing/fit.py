@@ -1,7 +1,7 @@
 """Memory that each stage needs on a GPU, by shape and recipe, and a refusal of recipes that do not fit.
 
-Every sequence counts at its maximum length. A forward and a backward pass of the shipped shapes took 3 to 14 % less on
-a card (docs/l4.md). Imports nothing heavy; the preflight's own step measures what is estimated here.
+Every sequence counts at its maximum length. Imports nothing heavy; the preflight's own step measures what is estimated
+here.
 """
 
 from typing import Final
@@ -20,6 +20,9 @@ NF4_BYTES: Final = 0.5 + 4 / 64
 """Bytes of a weight in NF4: half a byte, plus a float32 scale for each block of 64 (QLoRA, 2305.14314, 3)."""
 ADAM_BYTES: Final = {"adamw_torch": 2 * FLOAT32_BYTES, "adamw_8bit": 2}
 """Bytes of AdamW's two moments of one weight."""
+KEPT: Final = 70
+"""Bytes that a layer keeps of a token for each unit of its width, with an adapter of rank 16 in bfloat16: on a card 68
+at 0.5B and 62 at 3.7B (docs/l4.md)."""
 HEAD_TOKENS, HEAD_ENTRIES = 4_096, 32_768
 """Tile of the logits that TRL's fused head holds at once, in tokens and in vocabulary entries."""
 GUIDED_COPIES: Final = 6
@@ -38,22 +41,12 @@ REMEDIES: Final = {
 """Settings by which a stage takes less memory, those that cost the least quality first."""
 
 
-def kept_bytes(shape: DecoderShape, rank: int, tokens: int, sequence: int, checkpointing: GradientCheckpointing) -> int:
-    """Return the bytes that all layers keep of a pass over `tokens` for the backward pass, at the peak, in bfloat16.
+def kept_bytes(shape: DecoderShape, tokens: int, checkpointing: GradientCheckpointing) -> int:
+    """Return the bytes that all layers keep of a pass over so many tokens for the backward pass, at the peak.
 
-    A layer keeps of each token, in bfloat16: the inputs of the adapter's seven maps and its inner values, attention's
-    queries, keys, values, output and a row of the mask over `sequence` tokens, and the gate before and after its
-    activation with its multiplicand. In float32: the inputs of the norms and their scales, and attention's log-sum.
     With checkpointing layers keep their inputs, and one layer at a time all else; Unsloth moves the inputs to the host.
     """
-    query = shape.query_width
-    in_bfloat16 = sum(taken for taken, _ in shape.linear_shapes) + len(shape.linear_shapes) * rank
-    in_bfloat16 += 4 * query + sequence + 3 * shape.feed_forward
-    in_float32 = 2 * (shape.width + 1) + shape.heads
-    if shape.kind == "qwen3":
-        in_float32 += query + shape.key_width + shape.heads + shape.key_value_heads
-    of_layer = tokens * (BFLOAT16_BYTES * in_bfloat16 + FLOAT32_BYTES * in_float32)
-    inputs = tokens * shape.width * BFLOAT16_BYTES
+    of_layer, inputs = tokens * shape.width * KEPT, tokens * shape.width * BFLOAT16_BYTES
     return {
         "none": shape.layers * of_layer,
         "torch": shape.layers * inputs + of_layer,
@@ -100,7 +93,7 @@ def stage_memory(config: Config, shape: DecoderShape) -> dict[str, float]:
         stages["SFT"] = _on_gpu(
             weight_bytes(shape, BFLOAT16_BYTES, four_bit=start.load_in_4bit)
             + adapter_bytes(shape.adapter_parameters(start.lora.rank), "adamw_torch")
-            + kept_bytes(shape, start.lora.rank, tokens, sequence, how)
+            + kept_bytes(shape, tokens, how)
             + _head_bytes(shape, tokens)
         )
     return stages
@@ -114,7 +107,7 @@ def training_bytes(config: Config, shape: DecoderShape) -> float:
     """
     recipe = config.train
     sequence = config.curate.max_prompt_tokens + recipe.max_completion_tokens
-    rank, is_dpo = recipe.lora.rank, recipe.algorithm == "dpo"
+    is_dpo = recipe.algorithm == "dpo"
     sequences = 2 * pairs_per_pass(recipe) if is_dpo else recipe.completions_per_pass
     # DPO never samples by vLLM.
     vllm_share = 0.0 if is_dpo else recipe.vllm.share_of_card
@@ -122,14 +115,14 @@ def training_bytes(config: Config, shape: DecoderShape) -> float:
     whole_logits = GUIDED_COPIES * FLOAT32_BYTES * scored * shape.vocabulary
     cached = 0 if vllm_share else recipe.completions_per_step * sequence * cache_bytes(shape, BFLOAT16_BYTES)
     stays = weight_bytes(shape, BFLOAT16_BYTES, four_bit=recipe.load_in_4bit)
-    stays += adapter_bytes(shape.adapter_parameters(rank), recipe.optimizer.name)
+    stays += adapter_bytes(shape.adapter_parameters(recipe.lora.rank), recipe.optimizer.name)
     few = min(CHECKED_LAYERS, shape.layers)
     sampling = _on_gpu(stays + cached)
     peak = max(
         sampling,
         _on_gpu(
             stays
-            + kept_bytes(shape, rank, sequences * sequence, sequence, recipe.gradient_checkpointing)
+            + kept_bytes(shape, sequences * sequence, recipe.gradient_checkpointing)
             + (_head_bytes(shape, scored) if recipe.guided == "none" else whole_logits)
         ),
         # The first layers of a second base, into which the preflight merges.
