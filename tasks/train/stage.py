@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from schemas.config.workers import price_per_hour
 from schemas.disk import write_whole
@@ -68,8 +68,7 @@ class StartedTraining:
     """Additions to the training's summary."""
 
 
-@dataclass(frozen=True)
-class _Prepared:
+class _Prepared(NamedTuple):
     """A training whose trainer is ready for its next step, or that has none left."""
 
     started: StartedTraining

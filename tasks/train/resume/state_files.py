@@ -58,11 +58,7 @@ def sampled_prompts(files: Iterable[str], read: Callable[[str], bytes]) -> set[s
 
 
 def read_state(folder: Path, name: str) -> Any:
-    """Read a state written by `write_state`.
-
-    Raises:
-        InputError: The checkpoint has no such state.
-    """
+    """Read a state written by `write_state`; InputError where the checkpoint has no such state."""
     from safetensors.torch import load_file
 
     file, tensors = folder / f"{name}.json", folder / f"{name}.safetensors"
