@@ -39,28 +39,6 @@ def test_a_step_has_the_loss_and_the_gradient_of_the_stock_update(tmp_path: Path
         assert one == pytest.approx(other, rel=1e-4, abs=1e-6)
 
 
-def test_the_ratio_to_the_policy_that_sampled_is_1_bit_for_bit_before_the_first_update(tmp_path: Path) -> None:
-    trainer = small_trainer(tmp_path, **LEARNS, iterations=2, accumulation=2, max_steps=2)
-    real, differences = trainer._packed.scores, []
-    now: dict[str, Any] = {}
-
-    def scores(*given: Any, **named: Any) -> Any:
-        found = real(*given, **named)
-        if found[0].requires_grad:
-            differences.append(found[0].detach() - now["inputs"]["old_per_token_logps"])
-        return found
-
-    loss = trainer._compute_loss
-
-    def compute_loss(model: Any, inputs: Any) -> Any:
-        now["inputs"] = inputs
-        return loss(model, inputs)
-
-    trainer._packed.scores, trainer._compute_loss = scores, compute_loss
-    trainer.train()
-    assert [bool(each.any()) for each in differences] == [False] * 2 + [True] * 2
-
-
 def test_trls_fused_head_scores_the_row_as_plain_torch_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a GPU, where its kernel is Triton's; here the kernel's place is taken by a product."""
     from trl.trainer import utils

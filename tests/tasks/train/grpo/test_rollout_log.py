@@ -1,18 +1,19 @@
 """The rollout log: every completion that was trained on, once, in the same bytes, whatever was interrupted."""
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 import torch
 
-from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from tasks.train.grpo import rollout_log
 from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
 from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.resume.state_files import read_state, write_state
+from tests.tasks.train.small_training import rollout_groups, scored_rollout
 
 
 def _id(prompt: str) -> str:
@@ -23,33 +24,23 @@ def _row(prompt: str) -> PromptRow:
     return PromptRow(_id(prompt), "push", "Responda.", prompt, {}, "simulated", None, None, None)
 
 
-def _rollouts(step: int, prompt_id: str | None = None) -> RolloutGroups:
+def _rollouts(step: int) -> RolloutGroups:
     """Return two groups of two: the last completion of each is cut off, and the very first is the reference's."""
     rows = [_row(f"{place} of {step}") for place in (0, 1) for _ in range(2)]
-    return RolloutGroups(
-        rows=rows,
-        prompt_ids=[[1]] * 4,
+    scored = [
+        scored_rollout(
+            row,
+            number / 4,
+            completion=f"promoção {number} de {step}",
+            components={"short": number / 4, "named": 1.0},
+        )
+        for number, row in enumerate(rows)
+    ]
+    return replace(
+        rollout_groups(scored, torch.zeros(4, 2), [1.0], rows, 2),
         completion_ids=[[5, 6], [5, 6, 7]] * 2,
-        log_probabilities=None,
-        scored=[
-            ScoredRollout(
-                prompt_id=prompt_id or row.prompt_id,
-                task="push",
-                prompt=row.prompt,
-                completion=f"promoção {number} de {step}",
-                reward=number / 4,
-                components={"short": number / 4, "named": 1.0},
-                parsed=None,
-                spec="grounded",
-                reward_version="1",
-            )
-            for number, row in enumerate(rows)
-        ],
-        rewards=torch.zeros(4, 2),
-        weights=[1.0],
         truncated=[False, True] * 2,
         corrected=[True, False, False, False],
-        generations=2,
     )
 
 

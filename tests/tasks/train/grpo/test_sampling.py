@@ -7,47 +7,21 @@ import pytest
 import torch
 
 from schemas.config.train import TrainConfig
-from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from tasks.train.grpo.rollouts import RolloutGroups
 from tasks.train.grpo.sampling import RolloutSampler
-from tests.tasks.train.small_training import RECIPE, prompt_rows
+from tests.tasks.train.small_training import RECIPE, prompt_rows, rollout_groups, scored_rollout
 
 GENERATIONS = 4
 DULL = [0.2] * GENERATIONS
 LIVELY = [0.1, 0.2, 0.3, 0.4]
 
 
-def _scored(row: PromptRow, reward: float) -> ScoredRollout:
-    return ScoredRollout(
-        prompt_id=row.prompt_id,
-        task=row.task,
-        prompt=row.prompt,
-        completion="",
-        reference=dict(row.reference),
-        reward=reward,
-        components={},
-        parsed=None,
-        spec="grounded",
-        reward_version="test",
-    )
-
-
 def _rollouts(prompts: Sequence[PromptRow], rewards: Sequence[Sequence[float]]) -> RolloutGroups:
     rows = [row for row in prompts for _ in range(GENERATIONS)]
     flat = [reward for group in rewards for reward in group]
-    return RolloutGroups(
-        rows=rows,
-        prompt_ids=[[1]] * len(rows),
-        completion_ids=[[number] for number in range(len(rows))],
-        log_probabilities=None,
-        scored=[_scored(row, reward) for row, reward in zip(rows, flat, strict=True)],
-        rewards=torch.tensor(flat, dtype=torch.float64).unsqueeze(1),
-        weights=[1.0],
-        truncated=[False] * len(rows),
-        corrected=[False] * len(rows),
-        generations=GENERATIONS,
-    )
+    scored = [scored_rollout(row, reward) for row, reward in zip(rows, flat, strict=True)]
+    return rollout_groups(scored, torch.tensor(flat, dtype=torch.float64).unsqueeze(1), [1.0], rows, GENERATIONS)
 
 
 class Policy:
@@ -69,7 +43,7 @@ class Policy:
         return rollouts.with_answers(
             places,
             [[99]] * len(places),
-            [_scored(rollouts.rows[place], 1.0) for place in places],
+            [scored_rollout(rollouts.rows[place], 1.0) for place in places],
             torch.ones(len(places), 1, dtype=torch.float64),
         )
 
