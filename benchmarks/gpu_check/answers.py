@@ -12,7 +12,7 @@ from tasks.evaluate.answers.answer import AnswerRequest
 from tasks.evaluate.answers.files import read_answers
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import run_child
-from tasks.policy.merge_child import MergeRequest, read_check
+from tasks.policy.merge import MergeRequest, read_check
 
 
 def measure(scale: Scale, work: Path) -> Iterator[Row]:
@@ -52,7 +52,7 @@ def _merge_row(scale: Scale, work: Path, policy: Path) -> Row:
     output.mkdir(parents=True, exist_ok=True)
     request = MergeRequest(base=inputs.base, adapter=policy / ADAPTER_FOLDER, dataset=inputs.dataset, output=output)
     # Its own check refuses too large a deviation.
-    run_child("tasks.policy.merge_child", request, work / "merge", interpreter=None, progress=silent)
+    run_child("tasks.policy.merge", request, work / "merge", interpreter=None, progress=silent)
     found = read_check(output)
     differences = ", ".join(
         f"{name.replace('_', ' ')} {value:.2g}" for name, value in found if name.endswith("difference")

@@ -46,7 +46,7 @@ class Case:
         how: Literal["torch", "none"] = "torch" if self.checkpointing else "none"
         weights = weight_bytes(self.shape, BFLOAT16_BYTES, four_bit=True)
         adapter = adapter_bytes(self.shape.adapter_parameters(RANK), "adamw_torch")
-        return float(weights + adapter + kept_bytes(self.shape, RANK, self.sequences * self.tokens, self.tokens, how))
+        return float(weights + adapter + kept_bytes(self.shape, self.sequences * self.tokens, how))
 
 
 def cases(scale: Scale) -> list[Case]:

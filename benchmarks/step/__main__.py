@@ -1,4 +1,4 @@
-"""Step of our trainer beside stock TRL's, in one process, step by step in turns.
+"""Step of our trainer beside stock TRL's, in one process, one trainer after the other.
 
 The model is the shipped stand-in, in NF4 with the profile's adapter, and the prompts are those of the local profile.
 Both have the same prompts in each step, eight completions each, and completions of the same lengths: ours draws first,
@@ -38,7 +38,7 @@ from tasks.policy.stand_in import shipped
 from tasks.synthesize import stage as synthesize
 
 if TYPE_CHECKING:
-    from benchmarks.step.turns import Times
+    from benchmarks.step.trainers import Times
 
 WITHOUT_REFERENCES: Final = "train.guided_correction.share=0"
 RESAMPLES: Final = 10_000
@@ -53,12 +53,12 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def measure(report: Report, options: Namespace) -> None:
-    """Train with both, step by step in turns."""
+    """Train with both."""
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
     import transformers
 
-    from benchmarks.step.turns import WARM_UP, take_turns
+    from benchmarks.step.trainers import WARM_UP, train_both
 
     transformers.utils.logging.disable_progress_bar()
     settings = [WITHOUT_REFERENCES, *options.set, f"train.max_steps={options.steps + WARM_UP}"]
@@ -68,7 +68,7 @@ def measure(report: Report, options: Namespace) -> None:
         inputs = _inputs(config, folder / "prompts", options.base or shipped())
         # Both print what they log.
         with redirect_stdout(nobody), kept(config, folder / "checkpoints", f"{folder}/mirror") as keeper:
-            ours, stock = take_turns(config, folder, inputs, Channel(nobody), keeper)
+            ours, stock = train_both(config, folder, inputs, Channel(nobody), keeper)
     report_times(report, ours, stock)
 
 

@@ -72,7 +72,6 @@ SWITCHES: Final[Mapping[str, Arm]] = {
     "no task weights": _switch(task_weights={"applies_to": "nothing"}),
     "sampler": _switch(task_weights={"applies_to": "sampler"}),
     "no GDPO": _switch(aggregation="sum_then_normalize"),
-    "entropy advantages": _switch(entropy_advantages=True),
     "guided correction": _switch(guided_correction={"share": 0.25}),
     "DAPO's loss": _switch(loss="dapo"),
     # As many completions as forty steps sample.

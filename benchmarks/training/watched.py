@@ -19,7 +19,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.child import Channel
 
 if TYPE_CHECKING:
-    from tasks.train.watch.checkpointer import Checkpointer
+    from tasks.train.watch.callbacks import Checkpointer
 
 SEED: Final = 1
 TRAINING: Final = "benchmark"
@@ -50,8 +50,8 @@ def watched_trainer(
     from tasks.train.resume.adapter_files import adapter_weights
     from tasks.train.resume.preemption import Preemption
     from tasks.train.watch.alarms import Alarms
-    from tasks.train.watch.callbacks import AlarmWatch, StepReporter
-    from tasks.train.watch.checkpointer import Checkpointer
+    from tasks.train.watch.callbacks import AlarmWatch, Checkpointer
+    from tasks.train.watch.reporter import StepReporter
     from tasks.train.watch.validation import Selection
 
     recipe = config.train

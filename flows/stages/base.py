@@ -17,13 +17,13 @@ from schemas.tables.instructions import GENERAL_FILE
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.adapters import ADAPTER_FOLDER
-from tasks.policy.merge_child import MergeRequest, read_check
+from tasks.policy.merge import MergeRequest, read_check
 from tasks.policy.published import PUBLISHED_FILE, given_template
 from tasks.policy.stand_in import digests
 from tasks.train.sft.warm_start import SUMMARY_FILE, WarmStartRequest
 
 MERGE = "merge"
-MODULE = "tasks.policy.merge_child"
+MODULE = "tasks.policy.merge"
 
 
 @stage_flow("base")

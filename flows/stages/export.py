@@ -20,7 +20,7 @@ from tasks.evaluate.stats.resampling import mean_interval
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.policy.child import run_child
-from tasks.policy.merge_child import MergeRequest
+from tasks.policy.merge import MergeRequest
 from tasks.serve.export.child import ExportFormat, ExportRequest, Proofs
 from tasks.serve.export.folders import BASE_FOLDER, PublishedBase, name_base, published_base
 from tasks.serve.export.proof import ExportProof
@@ -103,7 +103,7 @@ def _weights(
         return base
     adapter = store.path(parts.policy.sha256) / ADAPTER_FOLDER
     request = MergeRequest(base=base, adapter=adapter, dataset=parts.dataset, output=work / MERGED)
-    run_child("tasks.policy.merge_child", request, work, interpreter=config.train.interpreter, progress=progress)
+    run_child("tasks.policy.merge", request, work, interpreter=config.train.interpreter, progress=progress)
     return request.output
 
 

@@ -23,8 +23,7 @@ from tasks.lineage.graph.models import DECISION_FILE
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.mlflow.registry import PolicyVersion
 from tasks.policy.child import run_child
-from tasks.policy.merge import MERGED_FOLDER, MergeCheck
-from tasks.policy.merge_child import CHECK_FILE, read_check
+from tasks.policy.merge import CHECK_FILE, MERGED_FOLDER, MergeCheck, read_check
 from tasks.policy.published import PUBLISHED_FILE
 from tasks.serve.package import PackageRequest, write_decoding
 from tasks.serve.served_model import Decoding, evaluated_decoding

@@ -25,7 +25,7 @@ from schemas.source import source_digest
 from tasks.policy.child import Metrics, expect_children, run_child
 
 ChildModule = Literal[
-    "tasks.train.sft.warm_start", "tasks.audit.rollouts", "tasks.evaluate.answers.answer", "tasks.policy.merge_child"
+    "tasks.train.sft.warm_start", "tasks.audit.rollouts", "tasks.evaluate.answers.answer", "tasks.policy.merge"
 ]
 """Modules that may be run for other machines."""
 OUTPUT: Final = "output"

@@ -120,7 +120,6 @@ def _seed_stage(
                     request,
                     folder,
                     interpreter=recipe.interpreter,
-                    processes=recipe.processes,
                     progress=progress,
                     metrics=page.metrics,
                     alarm=page.alarm,
@@ -272,7 +271,6 @@ def _train_each_task(
                 own,
                 folder,
                 interpreter=recipe.interpreter,
-                processes=recipe.processes,
                 progress=shares[task],
                 metrics=lambda step, values: page.metrics(
                     step, {f"{task}/{key}": value for key, value in values.items()}

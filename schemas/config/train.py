@@ -53,18 +53,12 @@ class TrainConfig(Section):
     """Optimizer steps on the same completions (GRPO's mu)."""
     accumulation: int = Field(default=1, ge=1)
     """Forward passes a step."""
-    processes: int = Field(default=1, ge=1)
-    """Processes, one a GPU."""
     gradient_checkpointing: GradientCheckpointing = "none"
     """Recompute activations to save memory (1604.06174)."""
     max_completion_tokens: int = Field(default=128, ge=16)
     """Longest completion, in tokens."""
     temperature: float = Field(default=1.0, gt=0)
     """Sampling temperature of the rollouts."""
-    top_p: float = Field(default=1.0, gt=0, le=1)
-    """Probability mass to sample from."""
-    top_k: int = Field(default=0, ge=0)
-    """Most likely tokens to sample from; 0 is all."""
     stock_generation: bool = False
     """Use transformers' `generate` on a CPU too."""
     stock_update: bool = False
@@ -93,8 +87,6 @@ class TrainConfig(Section):
     """Divisor of advantages; none is Dr. GRPO (2503.20783)."""
     aggregation: Literal["normalize_then_sum", "sum_then_normalize"] = "normalize_then_sum"
     """Normalize each component first is GDPO (2601.05242)."""
-    entropy_advantages: bool = False
-    """Scale advantages by inverse entropy (EDGE-GRPO, 2507.21848)."""
     mask_truncated: bool = False
     """Exclude truncated completions (DAPO)."""
     entropy: EntropySection = EntropySection()
@@ -140,8 +132,8 @@ class TrainConfig(Section):
 
     @property
     def completions_per_pass(self) -> int:
-        """Return the number of completions in one forward pass of one process."""
-        return self.completions_per_step // (self.accumulation * self.processes)
+        """Return the number of completions in one forward pass."""
+        return self.completions_per_step // self.accumulation
 
     def learning_rate_for(self, prompts: int) -> float:
         """Return the learning rate for so many training prompts."""
@@ -166,31 +158,6 @@ class TrainConfig(Section):
         return self
 
     @model_validator(mode="after")
-    def _it_can_be_divided(self) -> "TrainConfig":
-        if self.processes == 1:
-            return self
-        if self.prompts_per_step % self.processes:
-            raise ValueError(
-                f"processes {self.processes} does not divide the {self.prompts_per_step} prompts of a step; set "
-                "prompts_per_step to a multiple of it"
-            )
-        if self.completions_per_step // self.processes % self.accumulation:
-            raise ValueError(
-                f"accumulation {self.accumulation} does not divide the {self.completions_per_step // self.processes} "
-                f"completions of a step that each of {self.processes} processes has; set one that does"
-            )
-        left_out = {
-            "algorithm 'dpo'": (self.algorithm == "dpo", "algorithm='grpo'"),
-            "backend 'unsloth'": (self.backend == "unsloth", "backend='transformers'"),
-            # Untested: an engine in each process together with TRL's gathering.
-            "vllm.enabled": (self.vllm.enabled, "vllm.enabled=false"),
-        }
-        for setting, (asked_for, remedy) in left_out.items():
-            if asked_for:
-                raise ValueError(f"{setting} trains in one process, and processes is {self.processes}; set {remedy}")
-        return self
-
-    @model_validator(mode="after")
     def _the_backend_can_do_it(self) -> "TrainConfig":
         if self.backend == "transformers":
             if self.gradient_checkpointing == "unsloth":
@@ -207,8 +174,6 @@ class TrainConfig(Section):
         left_out: dict[str, object] = {
             # Its loss ignores an adaptive coefficient, with a warning; a fixed one counts.
             "entropy.adaptive": self.entropy.adaptive,
-            # Its log-probabilities come without entropies.
-            "entropy_advantages": self.entropy_advantages,
             # Its configuration silently puts "none" in the place of "group".
             "scale_rewards 'group' with loss 'dr_grpo'": self.scale_rewards == "group" and self.loss == "dr_grpo",
             # Only its replacements in the GRPO trainer were reviewed.
@@ -244,11 +209,6 @@ class TrainConfig(Section):
             raise ValueError(
                 "adapter_per_task trains each task alone, and task_weights weighs tasks against each other; set "
                 "task_weights.applies_to='nothing' with it"
-            )
-        if self.algorithm == "dpo" and (self.top_p != 1 or self.top_k):
-            raise ValueError(
-                f"algorithm 'dpo' samples from all tokens, and top_p is {self.top_p} and top_k {self.top_k}; set "
-                "top_p=1.0 and top_k=0"
             )
         if len(set(self.seeds)) != len(self.seeds) or any(seed < 0 for seed in self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} must be different, and each 0 or more")

@@ -3,8 +3,6 @@
 The parent writes a request file and starts `python -m MODULE REQUEST`; the child answers with one JSON object per line
 on its original stdout, while all output of libraries goes to a log file. The child's stdin is a pipe without a writer:
 its end shows the child that the parent is gone, however the parent died.
-
-A child may be several processes, one per GPU, started by `tasks.policy.launch`: the first reports for all.
 """
 
 import json
@@ -32,7 +30,6 @@ from tasks.policy.batch import is_of_memory
 from tasks.policy.device import machine_device
 from tasks.policy.fork_server import THREADS_VARIABLE, ForkedChild, fork_child, load_less, start_server
 
-LAUNCHER: Final = "tasks.policy.launch"
 MAY_FORK: Final = "tasks."
 """Begin of the names of the modules that use what a fork has loaded; a benchmark's may need a process of its own."""
 SECONDS_TO_END = 28
@@ -41,9 +38,7 @@ THREADS: Final = 2
 """Threads of a child's arithmetic on a CPU, unless the environment sets another number: they may decide how sums are
 split, and so the bits of the weights. With one thread per core, a training resumed on another machine could end
 differently."""
-RANK: Final = "RANK"
-WORLD_SIZE: Final = "WORLD_SIZE"
-PLACES: Final = frozenset({RANK, "LOCAL_RANK", WORLD_SIZE})
+PLACES: Final = frozenset({"RANK", "LOCAL_RANK", "WORLD_SIZE"})
 """Torch launcher's variables that describe a process; the parent's values must not reach its child."""
 
 Metrics = Callable[[int, dict[str, float]], None]
@@ -88,17 +83,6 @@ class Channel:
             self._stream.flush()
 
 
-class QuietChannel(Channel):
-    """Channel of a process for which another one reports: it only reports failures.
-
-    On an interruption all processes stop, and the first knows best what was saved.
-    """
-
-    def _send(self, message: dict[str, Any]) -> None:
-        if "failure" in message and message["failure"][1] != Interrupted.exit_code:
-            super()._send(message)
-
-
 _running: Final[set[ChildProcess]] = set()
 """Children that `run_child` waits for."""
 _asked: Final[set[ChildProcess]] = set()
@@ -114,12 +98,12 @@ class _Heard:
     device: str | None = None
     """The device of its machine; None if it loaded no weights."""
     failure: tuple[str, int] | None = None
-    """Reason of its end, and its exit code; of several processes the first one's, since it ends the others."""
+    """Reason of its end, and its exit code."""
 
 
 def expect_children() -> None:
     """Let the libraries of children load in the background, where children of this interpreter are forks."""
-    start_server(_environment(1, THREADS))
+    start_server(_environment(THREADS))
 
 
 def run_child(
@@ -128,7 +112,6 @@ def run_child(
     folder: Path,
     *,
     interpreter: Path | None,
-    processes: int = 1,
     threads: int = THREADS,
     progress: Progress,
     metrics: Metrics | None = None,
@@ -150,9 +133,8 @@ def run_child(
             raise
         raise full_disk_error(folder, error) from error
     log_file = folder / f"{name}.log"
-    work = [module, str(request_file)] if processes == 1 else [LAUNCHER, str(processes), module, str(request_file)]
     with log_file.open("ab") as log:
-        child = _start(work, interpreter, _environment(processes, threads), log)
+        child = _start([module, str(request_file)], interpreter, _environment(threads), log)
     try:
         _running.add(child)
         if started is not None:
@@ -173,7 +155,7 @@ def run_child(
 def _start(
     work: Sequence[str], interpreter: Path | None, environment: Mapping[str, str], log: IO[bytes]
 ) -> ChildProcess:
-    if interpreter is None and work[0].startswith(MAY_FORK) and work[0] != LAUNCHER:
+    if interpreter is None and work[0].startswith(MAY_FORK):
         forked = fork_child(work, environment, log)
         if forked is not None:
             return forked
@@ -193,13 +175,14 @@ def _start(
         raise InputError(f"the trainer's interpreter {command[0]} cannot be started: {error}") from error
 
 
-def _environment(processes: int, threads: int) -> dict[str, str]:
+def _environment(threads: int) -> dict[str, str]:
     named = os.environ.get(THREADS_VARIABLE, str(threads))
     return {
         "MKL_NUM_THREADS": named,
         **{name: value for name, value in safe_environment().items() if name not in PLACES},
         THREADS_VARIABLE: named,
-        "CUDA_VISIBLE_DEVICES": _devices(processes),
+        # One GPU, the first that is visible: TRL would spread each batch over a second.
+        "CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0],
         # TRL reports each created trainer to the hub; no data about a team's runs may be sent anywhere.
         "HF_HUB_DISABLE_TELEMETRY": "1",
         # A child reports to its parent, and TRL would import MLflow: a fifth of a trainer's start.
@@ -207,16 +190,6 @@ def _environment(processes: int, threads: int) -> dict[str, str]:
         "PYTHONPATH": str(REPOSITORY),
         "TOKENIZERS_PARALLELISM": "false",
     }
-
-
-def _devices(processes: int) -> str:
-    """Return the GPUs for a child, one per process, as CUDA names them: the first of those that are visible.
-
-    TRL would spread each batch over a second visible GPU. If there are fewer, the child sees that.
-    """
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    names = [str(number) for number in range(processes)] if visible is None else visible.split(",")
-    return ",".join(names[:processes])
 
 
 def _listen(messages: Iterable[str], progress: Progress, metrics: Metrics | None, alarm: OnAlarm | None) -> _Heard:
@@ -342,17 +315,7 @@ def _open_channel() -> Channel:
     own = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     stream = os.fdopen(own, "w", encoding="utf-8")
-    return QuietChannel(stream) if rank() else Channel(stream)
-
-
-def rank() -> int:
-    """Return the rank of this process in its child; 0 if it is the only one."""
-    return int(os.environ.get(RANK, "0"))
-
-
-def world_size() -> int:
-    """Return the number of processes of this process's child."""
-    return int(os.environ.get(WORLD_SIZE, "1"))
+    return Channel(stream)
 
 
 def die_with_parent(stdin: IO[str] | None = None) -> None:

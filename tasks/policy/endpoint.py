@@ -15,8 +15,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Annotated, Any, Final, Self
@@ -225,7 +223,9 @@ class Endpoint:
     async def _receive(self, body: dict[str, Any]) -> bytes:
         async with self._client.stream("POST", f"{self._config.url}/chat/completions", json=body) as response:
             if response.status_code in BUSY:
-                waits = _retry_after(response.headers.get("retry-after"))
+                # Seconds; a date is not waited for.
+                after = response.headers.get("retry-after", "")
+                waits = float(after) if after.isascii() and after.isdigit() and len(after) <= 9 else None
                 raise _Transient(f"answered {response.status_code}", waits)
             if response.status_code != httpx.codes.OK:
                 raise self._error(f"answered {response.status_code}", response.status_code)
@@ -257,11 +257,7 @@ def _read_reply(content: bytes, seconds: float) -> Reply:
 
 
 def authorization(key_variable: str | None, section: str) -> dict[str, str]:
-    """Return the header with an endpoint's key; none where it needs no key.
-
-    Raises:
-        InputError: The variable is not set, or holds a value that no header can carry.
-    """
+    """Return the header with an endpoint's key, if it needs one; InputError where the variable holds none."""
     if key_variable is None:
         return {}
     key = os.environ.get(key_variable, "").strip()
@@ -273,18 +269,6 @@ def authorization(key_variable: str | None, section: str) -> dict[str, str]:
     if not (key.isascii() and key.isprintable()):
         raise InputError(f"the environment variable {key_variable} holds what no key can have; set it to the key alone")
     return {"Authorization": f"Bearer {key}"}
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Parse the header: seconds, or a date; None for anything else."""
-    if value is None:
-        return None
-    if value.isascii() and value.isdigit() and len(value) <= 9:
-        return float(value)
-    try:
-        return max((parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds(), 0.0)
-    except (ValueError, TypeError, OverflowError):
-        return None
 
 
 class ReplyCache:
@@ -309,8 +293,7 @@ def open_cache(path: Path, what: str) -> Iterator[ReplyCache]:
     """Open a cache, which is created with its folder if missing.
 
     Raises:
-        InputError: The file is damaged or cannot be written, also if that happens in the block.
-        InUse: Another process holds it.
+        InputError: The file is damaged, cannot be written, or is held by another process.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -186,15 +186,7 @@ class KeysAndValues:
     ) -> torch.Tensor:
         """Keep a layer's keys and values of a new token of each row, and return the means of its attention.
 
-        Args:
-            layer: Number of the layer.
-            queries: Of the new tokens, (rows, heads, size).
-            keys: Of the new tokens, (rows, key heads, size).
-            values: As the keys.
-            scaling: Of the products of queries and keys.
-
-        Returns:
-            (rows, heads, size)
+        Queries and means are (rows, heads, size), keys and values (rows, key heads, size).
         """
         rows, heads, size = queries.shape
         groups, length = len(self._mask), self.length + 1

@@ -19,7 +19,6 @@ from llguidance import LLMatcher
 from llguidance.hf import from_tokenizer
 from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
 from numpy.typing import NDArray
-from transformers import LogitsProcessorList, TopKLogitsWarper, TopPLogitsWarper
 
 from schemas.errors import InputError
 
@@ -167,31 +166,18 @@ def keys_of(prompts: Sequence[Sequence[int]], *stream: int) -> list[tuple[int, .
 
 
 class Sampled:
-    """Draws from the tempered softmax, of the most likely tokens if so configured, and of those of a grammar."""
+    """Draws from the tempered softmax, of a grammar's tokens where one guides."""
 
-    def __init__(
-        self,
-        keys: Sequence[Sequence[int]],
-        *,
-        temperature: float,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        guide: GuidedLogits | None = None,
-    ) -> None:
+    def __init__(self, keys: Sequence[Sequence[int]], *, temperature: float, guide: GuidedLogits | None = None) -> None:
         self._noise: list[Any] = [np.random.Generator(np.random.SFC64(list(key))) for key in keys]
         self._temperature = temperature
         self._guide = guide
-        self._likely = LogitsProcessorList()
-        if top_k:
-            self._likely.append(TopKLogitsWarper(top_k))
-        if top_p < 1:
-            self._likely.append(TopPLogitsWarper(top_p))
 
     def __call__(self, logits: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
         """Return a token of each row."""
         if self._guide is not None:
             logits = self._guide(last, logits)
-        scores = self._likely(last, logits / self._temperature)
+        scores = logits / self._temperature
         drawn = np.empty(scores.shape)
         for noise, row in zip(self._noise, drawn, strict=True):
             noise.standard_exponential(out=row)

@@ -53,11 +53,7 @@ class PromptLengths:
         return doubtful.scatter(rows, measure.count(table[rows]) > most_tokens)
 
     def tokens(self, table: pl.DataFrame) -> pl.Series:
-        """Return, for each row, its prompt's tokens.
-
-        Raises:
-            InputError: The policy's tokenizer cannot be read, or cannot render a prompt.
-        """
+        """Return, for each row, its prompt's tokens; InputError as `too_long`."""
         return _measure(self.policy).count(table)
 
 

@@ -1,6 +1,5 @@
 """Loading of a policy from its folders: the base, optionally NF4-quantized, and the adapter on top of it."""
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -16,9 +15,6 @@ LONGEST_REASON: Final = 160
 """Characters of a library's message that an error repeats."""
 WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
 """File patterns of a model's weights."""
-PREFIX: Final = "base_model.model."
-"""Begin of the tensors' names in a saved adapter."""
-LAYER_NUMBER: Final = re.compile(r"\blayers\.(\d+)\b")
 
 
 def load_tokenizer(base: Path) -> "PreTrainedTokenizerBase":
@@ -57,11 +53,8 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
         )
     model = read_whole_model(
         base,
+        f"no model can be read from {base}: it",
         lambda error: _unreadable("model", base, error),
-        lambda lost, one: (
-            f"no model can be read from {base}: {lost} of its tensors are missing, such as {one}; give the folder of a "
-            "whole downloaded model"
-        ),
         **loading_arguments(four_bit=four_bit),
     )
     if four_bit:
@@ -70,18 +63,11 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
 
 
 def read_whole_model(
-    name: str | Path,
-    unreadable: Callable[[Exception], InputError],
-    incomplete: Callable[[int, str], str],
-    **loading: Any,
+    name: str | Path, owner: str, unreadable: Callable[[Exception], InputError], **loading: Any
 ) -> "PreTrainedModel":
     """Load a model's weights, of which none may be missing, with a neutral generation configuration.
 
-    Args:
-        name: Its folder or hub name.
-        unreadable: Returns the error for a library's.
-        incomplete: Returns the sentence for so many missing tensors, and the name of one.
-        **loading: Arguments of `from_pretrained`.
+    `unreadable` makes the error for a library's; `owner` begins the sentence on tensors that are missing.
     """
     import torch
     from safetensors import SafetensorError
@@ -95,7 +81,7 @@ def read_whole_model(
         raise unreadable(error) from error
     if lost := report["missing_keys"]:
         # They would be drawn at random, with only a warning.
-        raise InputError(incomplete(len(lost), min(lost)))
+        raise InputError(f"{owner} lacks {len(lost)} of its tensors, such as {min(lost)}; give a whole model")
     # Some published ones cannot be saved again: a temperature beside greedy decoding is refused.
     reset_generation_config(model)
     found: PreTrainedModel = model
@@ -153,51 +139,36 @@ def load_policy(base: Path, adapter: Path | None, *, four_bit: bool) -> "PreTrai
         InputError: A folder cannot be read, or the adapter belongs to another base.
     """
     model = load_base(base, four_bit=four_bit)
-    if adapter is not None:
-        from peft import PeftModel
-
-        _refuse_another_base(adapter, model, base)
-        model = PeftModel.from_pretrained(model, adapter)
-    return model.eval()
+    return (model if adapter is None else _with_adapter(model, adapter, base)).eval()
 
 
-def _refuse_another_base(adapter: Path, model: "PreTrainedModel", base: Path) -> None:
-    """Compare every adapted layer with the base's own; PEFT would ignore layers that do not match."""
+def _with_adapter(model: "PreTrainedModel", adapter: Path, base: Path) -> "PreTrainedModel":
+    import torch
+    from peft import PeftModel, get_peft_model_state_dict
     from safetensors import SafetensorError, safe_open
 
     try:
-        json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
         with safe_open(adapter / "adapter_model.safetensors", framework="numpy") as tensors:
-            shapes = {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}  # noqa: SIM118 - no mapping
-        taken, given = (
-            {name: shape[axis] for full, shape in shapes.items() if (name := _layer_of(full, side))}
-            for side, axis in (("A", 1), ("B", 0))
-        )
-        widths = {name: (taken[name], given[name]) for name in taken}
+            saved = set(tensors.keys())
+        adapted: Any = PeftModel.from_pretrained(model, adapter)
+    except torch.OutOfMemoryError:
+        raise
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise _unreadable("LoRA adapter", adapter, error) from error
-    own: dict[str, Any] = dict(model.named_modules())
-    numbers, own_numbers = (set(LAYER_NUMBER.findall(" ".join(names))) for names in (widths, own))
-    if numbers != own_numbers:
-        difference = f"it has {len(numbers)} layers, and the base has {len(own_numbers)}"
-    elif absent := sorted(widths.keys() - own.keys()):
-        difference = f"it is beside {absent[0]}, which the base has not"
+    except RuntimeError:
+        # Weights of another size than the base's layers.
+        taken = set[str]()
     else:
-        there_are = {name: (own[name].in_features, own[name].out_features) for name in widths}
-        other = next((name for name in widths if widths[name] != there_are[name]), None)
-        if other is None:
-            return
-        has, needs = (f"{width[0]} to {width[1]}" for width in (widths[other], there_are[other]))
-        difference = f"at {other} it has width {has}, and the base has {needs}"
+        taken = get_peft_model_state_dict(adapted).keys()
+    # PEFT would ignore weights of layers that the base has not, and draw those of layers that the adapter has not.
+    if saved == taken:
+        found: PreTrainedModel = adapted
+        return found
+    difference = f", such as at {min(saved ^ taken)}" if taken else ""
     raise InputError(
-        f"the adapter in {adapter} is of another base than {base}: {difference}; give the base that it was trained on"
+        f"the adapter in {adapter} is of another base than {base}: their layers differ{difference}; give the base that "
+        "it was trained on"
     )
-
-
-def _layer_of(tensor: str, side: str) -> str:
-    """Return the base layer of one of the two factors of an adapter; empty for another tensor."""
-    ending = f".lora_{side}.weight"
-    return tensor.removeprefix(PREFIX).removesuffix(ending) if tensor.endswith(ending) else ""
 
 
 def _unreadable(what: str, folder: Path, error: Exception) -> InputError:
@@ -209,12 +180,8 @@ def _unreadable(what: str, folder: Path, error: Exception) -> InputError:
     elif what == "model" and not any(file for pattern in WEIGHTS for file in folder.glob(pattern)):
         reason = "it has no weights"
     else:
-        lines = str(error).splitlines() or [""]
-        reason = f"its files are damaged or of another kind ({type(error).__name__}: {_shortened(lines[0])})"
+        first = re.split(r"(?<=[.!?])\s", (str(error).splitlines() or [""])[0])[0]
+        shown = re.sub(r"\W*https?://\S*", "", first)[:LONGEST_REASON].rstrip(" .:;,")
+        reason = f"its files are damaged or of another kind ({type(error).__name__}: {shown})"
     remedy = "train it again" if what == "LoRA adapter" else "give the folder of a whole downloaded model"
     return InputError(f"no {what} can be read from {folder}: {reason}; {remedy}")
-
-
-def _shortened(line: str) -> str:
-    """Shorten a library's line to its first sentence, without web addresses."""
-    return re.sub(r"\W*https?://\S*", "", re.split(r"(?<=[.!?])\s", line)[0])[:LONGEST_REASON].rstrip(" .:;,")

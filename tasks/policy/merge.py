@@ -1,14 +1,16 @@
-"""Merge of a trained policy into one model, verified to answer like base and adapter."""
+"""Merge of a trained policy into one model, verified to answer like base and adapter: a child process."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from schemas.disk import write_whole
 from schemas.errors import GateRefused, InputError
 from schemas.progress import Progress, silent
-from schemas.tables.prompts import PromptRow
+from schemas.tables.prompts import VALIDATION_FILE, PromptRow, read_prompts
+from tasks.policy.child import Channel, as_child
 from tasks.policy.generate import Message, as_messages
 from tasks.policy.load import load_tokenizer, reset_generation_config
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 MERGED_FOLDER: Final = "merged"
+CHECK_FILE: Final = "merge.json"
+"""Artifact file beside the model's own: the comparison with base and adapter."""
 CHECK_PROMPTS: Final = 20
 """Prompts on which the merged model is compared."""
 ANSWER_TOKENS: Final = 24
@@ -28,7 +32,23 @@ WRITTEN_TOLERANCE: Final = 5e-2
 in standard deviations of the logits. At 28 layers rounding alone makes .008, and .017 if weights are twice as large.
 The largest single difference indicates no fault: among millions of logits it is several times
 that in a correct merge."""
+REMEDY: Final = "nothing is promoted; train the policy again"
 _PHASES: Final = ("reading base and adapter", "answering", "merging", "writing", "reading what was written")
+
+
+class MergeRequest(BaseModel):
+    """Request of the merge stage to its child process."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    base: Path
+    """Folder of the base model."""
+    adapter: Path
+    """Folder of the policy's adapter for all tasks."""
+    dataset: Path
+    """Folder of the dataset artifact; only its validation split is read."""
+    output: Path
+    """Folder for the merged model and its comparison."""
 
 
 class MergeCheck(BaseModel):
@@ -50,18 +70,24 @@ class MergeCheck(BaseModel):
     """Type of the written weights."""
 
 
-class _Answers:
-    """Greedy answers after their prompts, with masks."""
+def main(request_file: Path, channel: Channel) -> None:
+    """Write the merged model and its comparison."""
+    request = MergeRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
+    channel.progress(0, 1, "loading torch")
 
-    def __init__(self, ids: "torch.Tensor", prompt_mask: "torch.Tensor", end_of_turn: int) -> None:
-        import torch
+    import transformers
 
-        self.ids = ids
-        self.longest = ids.shape[1] - prompt_mask.shape[1]
-        ends = torch.eq(ids[:, prompt_mask.shape[1] :], end_of_turn)
-        self.counted = ends.cumsum(dim=1) - ends.long() == 0
-        """Mask of the answers' tokens, including their ends: (prompts, longest)."""
-        self.mask = torch.cat([prompt_mask, self.counted.long()], dim=1)
+    transformers.utils.logging.disable_progress_bar()
+    prompts = check_prompts(read_prompts(request.dataset / VALIDATION_FILE))
+    check = write_merged(
+        request.base, request.adapter, request.output, prompts, remedy=REMEDY, progress=channel.progress
+    )
+    write_whole(request.output / CHECK_FILE, check.model_dump_json(indent=1))
+
+
+def read_check(folder: Path) -> MergeCheck:
+    """Read the comparison of a merged artifact with base and adapter."""
+    return MergeCheck.model_validate_json((folder / CHECK_FILE).read_text(encoding="utf-8"))
 
 
 def check_prompts(rows: Sequence[PromptRow]) -> list[list[Message]]:
@@ -86,6 +112,10 @@ def write_merged(
     their few values. All is computed in float32, so that rounding hides no fault: on a GPU if there is one, whose 24 GB
     have room for 3.7B parameters, unlike its host's 16 GB; and in a separate process, without a trainer. The written
     files are read back and compared too.
+
+    Raises:
+        InputError: Base or adapter cannot be read.
+        GateRefused: The merged or the written model answers otherwise.
     """
     import torch
     from peft import PeftModel
@@ -118,16 +148,16 @@ def write_merged(
     # If each choice after the same tokens is equal, so is the greedy answer.
     if not torch.equal(found.argmax(dim=-1), wanted.argmax(dim=-1)):
         raise GateRefused(f"the base {base} with {adapter} merged into it answers with other words; {remedy}")
-    merged_difference = _require_close(_largest(found - wanted), wanted, MERGED_TOLERANCE, "merged", remedy)
+    largest = (found - wanted).abs().max()
+    merged_difference = _require_close(largest, wanted, MERGED_TOLERANCE, "merged", remedy)
     begin()
     merged.to(own_type).save_pretrained(output)
     tokenizer.save_pretrained(output)
     del adapted, merged, model
     begin()
     found = _logits(_load_exact(output, remedy).float().eval(), answers)
-    written_difference = _require_close(
-        _root_mean_square(found - wanted), wanted, WRITTEN_TOLERANCE, f"written to {output}", remedy
-    )
+    mean = (found - wanted).square().mean().sqrt()
+    written_difference = _require_close(mean, wanted, WRITTEN_TOLERANCE, f"written to {output}", remedy)
     progress(len(_PHASES), len(_PHASES), "merged")
     return MergeCheck(
         prompts=len(prompts),
@@ -154,6 +184,16 @@ def _load_exact(folder: Path, remedy: str) -> "PreTrainedModel":
         ) from error
 
 
+class _Answers(NamedTuple):
+    """Greedy answers after their prompts."""
+
+    ids: "torch.Tensor"
+    counted: "torch.Tensor"
+    """Mask of the answers' tokens, including their ends: (prompts, longest)."""
+    mask: "torch.Tensor"
+    """Mask of the tokens of prompts and answers."""
+
+
 def _answer(model: Any, tokenizer: "PreTrainedTokenizerBase", prompts: Sequence[list[Message]]) -> _Answers:
     """Answer all prompts greedily in one batch: the weights of a large model are read once for all."""
     import torch
@@ -165,46 +205,37 @@ def _answer(model: Any, tokenizer: "PreTrainedTokenizerBase", prompts: Sequence[
     encoded = tokenizer(rendered, return_tensors="pt", padding=True, padding_side="left", add_special_tokens=False).to(
         model.device
     )
-    greedy = GenerationConfig(
-        do_sample=False,
-        max_new_tokens=ANSWER_TOKENS,
-        pad_token_id=tokenizer.pad_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-    )
-    with torch.inference_mode():
-        ids: torch.Tensor = model.generate(
-            input_ids=encoded["input_ids"], attention_mask=encoded["attention_mask"], generation_config=greedy
-        )
     end: Any = tokenizer.eos_token_id
-    return _Answers(ids, encoded["attention_mask"], end)
+    greedy = GenerationConfig(
+        do_sample=False, max_new_tokens=ANSWER_TOKENS, pad_token_id=tokenizer.pad_token_id, eos_token_id=end
+    )
+    asked = encoded["attention_mask"]
+    with torch.inference_mode():
+        ids = model.generate(input_ids=encoded["input_ids"], attention_mask=asked, generation_config=greedy)
+    ends = torch.eq(ids[:, asked.shape[1] :], end)
+    counted = ends.cumsum(dim=1) - ends.long() == 0
+    return _Answers(ids, counted, torch.cat([asked, counted.long()], dim=1))
 
 
 def _logits(model: Any, answers: _Answers) -> "torch.Tensor":
     """Return the logits of each answer token, given those before it: (tokens, vocabulary)."""
     import torch
 
-    positions = (answers.mask.cumsum(dim=1) - 1).clamp(min=0)
     with torch.inference_mode():
         # The prompts' own logits are left out: with a large vocabulary they would not fit into memory.
         logits: torch.Tensor = model(
             input_ids=answers.ids,
             attention_mask=answers.mask,
-            position_ids=positions,
-            logits_to_keep=answers.longest + 1,
+            position_ids=(answers.mask.cumsum(dim=1) - 1).clamp(min=0),
+            logits_to_keep=answers.counted.shape[1] + 1,
         ).logits
     return logits[:, :-1][answers.counted]
 
 
-def _largest(differences: "torch.Tensor") -> float:
-    return float(differences.abs().max())
-
-
-def _root_mean_square(differences: "torch.Tensor") -> float:
-    return float(differences.square().mean().sqrt())
-
-
-def _require_close(difference: float, wanted: "torch.Tensor", tolerance: float, how: str, remedy: str) -> float:
-    apart = difference / float(wanted.std())
+def _require_close(
+    difference: "torch.Tensor", wanted: "torch.Tensor", tolerance: float, how: str, remedy: str
+) -> float:
+    apart = float(difference) / float(wanted.std())
     # Not `apart > tolerance`: NaN must not pass.
     if not apart <= tolerance:
         raise GateRefused(
@@ -212,3 +243,8 @@ def _require_close(difference: float, wanted: "torch.Tensor", tolerance: float, 
             f"{tolerance:.0e}; {remedy}"
         )
     return apart
+
+
+if __name__ == "__main__":
+    with as_child() as (request_file, channel):
+        main(request_file, channel)

@@ -30,11 +30,7 @@ def chatml() -> str:
 
 
 def given_template(policy: PolicyConfig) -> str | None:
-    """Return the text of a policy's configured chat template; None if it keeps its own.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
+    """Return the text of a policy's configured chat template, read from its file; None if it keeps its own."""
     if policy.chat_template is None:
         return None
     if policy.chat_template == "chatml":
@@ -81,29 +77,21 @@ def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTra
 
 
 def read_weights(policy: PolicyConfig, **loading: Any) -> "PreTrainedModel":
-    """Load the weights of a published model, with a neutral generation configuration.
-
-    Raises:
-        InputError: There is none, or it is damaged.
-    """
+    """Load the weights of a published model; InputError where there are none, or they are damaged."""
     from tasks.policy.load import read_whole_model
 
     policy = located(policy)
     return read_whole_model(
         policy.name,
+        f"policy.name {policy.name!r}",
         lambda error: unavailable(policy, "model", error),
-        lambda lost, one: f"policy.name {policy.name!r} lacks {lost} of its tensors, such as {one}; give a whole model",
         revision=_revision(policy),
         **loading,
     )
 
 
 def end_turns_with_eos(tokenizer: "PreTrainedTokenizerBase", policy: PolicyConfig) -> None:
-    """Make the chat template's end-of-turn token the tokenizer's EOS token; a Base model's EOS ends documents.
-
-    Raises:
-        InputError: The template ends a turn with no token of the vocabulary.
-    """
+    """Make the chat template's end-of-turn token the tokenizer's EOS token; a Base model's EOS ends documents."""
     after = _rendered(tokenizer, policy, TURN, to_answer=False).rpartition(ANSWER)[2]
     ids = tokenizer.encode(after, add_special_tokens=False)
     ending = ids[0] if ids else None

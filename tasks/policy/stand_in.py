@@ -20,11 +20,7 @@ KNOWN_FILE: Final = "known_prompts.parquet"
 
 
 def shipped() -> Path:
-    """Return the folder of the shipped stand-in, whose files are those that its card names.
-
-    Raises:
-        InputError: A file is missing, or is not what was trained.
-    """
+    """Return the folder of the shipped stand-in, whose files are those that its card names."""
     digests()
     return FOLDER
 

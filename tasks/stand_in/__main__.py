@@ -25,7 +25,6 @@ from tasks.curate.known_prompts import read_known, words_hashes, write_known
 from tasks.policy.stand_in import CARD_FILE, FOLDER, KNOWN_FILE
 from tasks.stand_in.lessons import Lesson, Recipe, lessons
 from tasks.stand_in.model import build_model, build_tokenizer
-from tasks.stand_in.scores import scores_by_task
 from tasks.stand_in.training import train
 
 TEXTS_OF_TOKENIZER: Final = 30_000
@@ -43,7 +42,7 @@ def main() -> int:
         if arguments.start is not None:
             given["start_sha256"] = file_sha256(arguments.start / WEIGHTS_FILE)
         recipe = Recipe.model_validate(given)
-        make(recipe, arguments.output, scored=arguments.scored, start=arguments.start)
+        make(recipe, arguments.output, start=arguments.start)
     except ValidationError as error:
         sys.stderr.write(f"{first_fault(error)}; correct the option\n")
         return 2
@@ -53,8 +52,8 @@ def main() -> int:
     return 0
 
 
-def make(recipe: Recipe, output: Path, *, scored: int, start: Path | None = None) -> None:
-    """Train a stand-in and write it with its card, which scores so many prompts of each task.
+def make(recipe: Recipe, output: Path, *, start: Path | None = None) -> None:
+    """Train a stand-in and write it with its card.
 
     Equal recipes give equal bytes on equal machines. Without `start`, another stand-in, the first weights are random.
 
@@ -96,7 +95,6 @@ def make(recipe: Recipe, output: Path, *, scored: int, start: Path | None = None
         "machine": f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}",
         "licence": "Apache-2.0; every text is simulated, none is of a shop or a person",
         "files": {file.name: file_sha256(file) for file in sorted(draft.iterdir())},
-        "scores": scores_by_task(model.float(), tokenizer, scored, known) if scored else {},
     }
     (draft / CARD_FILE).write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if output.exists():
@@ -120,7 +118,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="decides stores, prompts and faults")
     parser.add_argument("--steps", type=int, help="optimizer steps on right answers")
     parser.add_argument("--demonstrated-steps", type=int, help="steps on imperfect demonstrations, likewise")
-    parser.add_argument("--scored", type=int, default=100, help="prompts a task that are scored for its card")
     parser.add_argument("--start", type=Path, help="folder of another stand-in, to go on from its weights")
     parser.add_argument("--output", type=Path, default=FOLDER, help="folder that is replaced")
     return parser.parse_args()

@@ -26,7 +26,8 @@ class PromptSource:
         if not rows:
             raise InputError("the training set has 0 prompts; make one with `tucano synthesize` and `tucano curate`")
         self._rows = rows
-        self._identity = {"rows": len(rows), "prompts": _digest(rows), "seed": seed}
+        ids = "".join(f"{row.prompt_id}\n" for row in rows)
+        self._identity = {"rows": len(rows), "prompts": hashlib.sha256(ids.encode()).hexdigest(), "seed": seed}
         places: dict[str, list[int]] = {MIX: list(range(len(rows)))}
         for place, row in enumerate(rows):
             places.setdefault(row.task, []).append(place)
@@ -37,39 +38,28 @@ class PromptSource:
 
         No row comes twice in one call unless `count` exceeds the number of rows.
         """
-        return self._rows_at(self._queues[MIX].draw(count))
+        return [self._rows[place] for place in self._queues[MIX].draw(count)]
 
     def draw_of(self, counts: Mapping[TaskName, int]) -> list[PromptRow]:
         """Return the requested number of rows of each task, in the task order of `counts`.
 
         Each task has its own queue, independent of `draw`; no row comes twice in one call unless more rows of its task
-        are requested than there are.
-
-        Raises:
-            InputError: Prompts are requested of a task that has none.
+        are requested than there are. InputError where a task has none.
         """
         missing = [task for task, count in counts.items() if count and task not in self._queues]
         if missing:
             raise InputError(
                 f"the training set has no prompts of {', '.join(missing)}; add some, or leave the task out"
             )
-        return self._rows_at(
-            [place for task, count in counts.items() if count for place in self._queues[task].draw(count)]
-        )
-
-    def _rows_at(self, places: Sequence[int]) -> list[PromptRow]:
-        return [self._rows[place] for place in places]
+        drawn = (self._queues[task].draw(count) for task, count in counts.items() if count)
+        return [self._rows[place] for places in drawn for place in places]
 
     def state_dict(self) -> dict[str, Any]:
         """Return the position of every queue as JSON-compatible values."""
         return {**self._identity, "queues": {name: queue.state_dict() for name, queue in self._queues.items()}}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore `state`.
-
-        Raises:
-            InputError: It is of other rows, of the same rows in another order, or of another seed.
-        """
+        """Restore `state`; InputError where it is of other rows, of another order of them, or of another seed."""
         for name, value in self._identity.items():
             if state[name] != value:
                 raise InputError(
@@ -127,10 +117,3 @@ class _Queue:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self._round, self._position, self._waiting = state["round"], state["position"], list(state["waiting"])
         self._order = self._shuffled()
-
-
-def _digest(rows: Sequence[PromptRow]) -> str:
-    digest = hashlib.sha256()
-    for row in rows:
-        digest.update(row.prompt_id.encode() + b"\n")
-    return digest.hexdigest()

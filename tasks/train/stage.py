@@ -1,11 +1,10 @@
 """One training from request to adapter, for any algorithm: audit, preflight, resume, callbacks, result."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from schemas.config.workers import price_per_hour
 from schemas.disk import write_whole
@@ -13,12 +12,11 @@ from schemas.errors import InputError
 from schemas.tables.prompts import PromptRow, read_prompts
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.adapters import ADAPTER_FOLDER
-from tasks.policy.child import Channel, rank
+from tasks.policy.child import Channel
 from tasks.policy.device import machine_device
 from tasks.train.backend.requirements import refuse_small_card
 from tasks.train.preflight.check import PREFLIGHT_FILE, as_json, refuse_if_failed
 from tasks.train.preflight.inputs import require_audit
-from tasks.train.ranks import barrier, broadcast, ended_by_another, forward_exit
 from tasks.train.request import TrainRequest
 from tasks.train.resume.lease import TrainingLease, acquire_training
 from tasks.train.resume.preemption import Preemption
@@ -70,26 +68,12 @@ class StartedTraining:
     """Additions to the training's summary."""
 
 
-@dataclass(frozen=True)
-class _Process:
-    """A process of a training: the only one or the first of several, which keeps the checkpoints, or another."""
-
-    preemption: Preemption
-    leave: Callable[[], None]
-    """Called to stop, by `Interrupted`, once there was a notice."""
-    held: TrainingLease | None = None
-    """The training's checkpoints; None in a process that leaves them to the first."""
-
-
-@dataclass(frozen=True)
-class _Prepared:
+class _Prepared(NamedTuple):
     """A training whose trainer is ready for its next step, or that has none left."""
 
     started: StartedTraining
     selection: "Selection"
     alarms: "Alarms"
-    checkpoint: Path | None = None
-    """Folder to resume from; None if training starts."""
     ended: "TrainerState | None" = None
     """The Trainer's state after the last step, if the checkpoint is of that step."""
 
@@ -97,10 +81,7 @@ class _Prepared:
 def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs], StartedTraining]) -> None:
     """Train, resuming from the newest verified checkpoint, and write the chosen adapter.
 
-    Args:
-        request_file: A `TrainRequest` as JSON; temporary files go beside it.
-        channel: Where progress is reported.
-        start: Builds the algorithm's trainer.
+    Temporary files go beside the request file, a `TrainRequest` as JSON. `start` builds the algorithm's trainer.
 
     Raises:
         InputError: The request cannot be trained, does not fit into the memory, or was taken over.
@@ -108,16 +89,22 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
         Interrupted: The machine is preempted; the work done is mirrored.
     """
     training = _Training(request_file, channel)
-    barrier(training.config)
-    with memory_errors_translated(training.config), (training.lead if rank() == 0 else training.follow)() as process:
-        with ended_by_another(process.preemption, process.leave):
-            prepared = training.prepare(process, start)
-            trainer, checkpoint = prepared.started.trainer, prepared.checkpoint
-            if prepared.ended is None:
-                trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-        if process.held is not None:
-            process.leave()
-            training.finish(process.held, prepared)
+    config = training.config
+    preemption = Preemption(config.preemption.seconds, config.preemption.notice_url)
+    preemption.watch()
+    shutdown = GracefulShutdown(preemption, channel)
+    channel.progress(0, config.max_steps, "loading torch and TRL")
+    with (
+        memory_errors_translated(config),
+        acquire_training(training.request, training.folder, channel, preemption) as held,
+    ):
+        shutdown.with_training(held)
+        prepared = training.prepare(held, preemption, start)
+        if prepared.ended is None:
+            checkpoint = str(held.checkpoint) if held.checkpoint else None
+            prepared.started.trainer.train(resume_from_checkpoint=checkpoint)
+        shutdown.stop_if_requested()
+        training.finish(held, prepared)
 
 
 class _Training:
@@ -148,46 +135,28 @@ class _Training:
             )
         return wanted
 
-    @contextmanager
-    def lead(self) -> Iterator[_Process]:
-        """Hold the training's lease in the block, alone or as the first of several processes."""
-        preemption = Preemption(self.config.preemption.seconds, self.config.preemption.notice_url)
-        preemption.watch()
-        shutdown = GracefulShutdown(preemption, self.channel)
-        self.channel.progress(0, self.config.max_steps, "loading torch and TRL")
-        with acquire_training(self.request, self.folder, self.channel, preemption) as held:
-            shutdown.with_training(held)
-            yield _Process(preemption, shutdown.stop_if_requested, held)
-
-    @contextmanager
-    def follow(self) -> Iterator[_Process]:
-        """Train beside the first process, which writes the result; only a signal announces a preemption here."""
-        preemption = Preemption(self.config.preemption.seconds)
-        preemption.watch()
-        yield _Process(preemption, forward_exit)
-
-    def prepare(self, process: _Process, start: Callable[[TrainingInputs], StartedTraining]) -> _Prepared:
+    def prepare(
+        self, held: TrainingLease, preemption: Preemption, start: Callable[[TrainingInputs], StartedTraining]
+    ) -> _Prepared:
         """Build the trainer with all that watches it, and restore a checkpoint or check the first step."""
-        request, channel, config, held = self.request, self.channel, self.config, process.held
+        channel, config, checkpoint = self.channel, self.config, held.checkpoint
         refuse_small_card(config)
-        checkpoint, step = broadcast(lambda: (held.checkpoint, held.step) if held else (None, 0))
         inputs = self._load(checkpoint)
 
         from transformers import TrainerState
 
         from tasks.train.resume.state_files import TRAINER_STATE_FILE
         from tasks.train.watch.alarms import Alarms
-        from tasks.train.watch.checkpointer import watch
+        from tasks.train.watch.callbacks import watch
 
         if checkpoint is not None:
-            channel.progress(step, config.max_steps, f"resumed at step {step}")
+            channel.progress(held.step, config.max_steps, f"resumed at step {held.step}")
         started = start(inputs)
         selection = self._selection(inputs, started.trainer)
         alarms = Alarms(config.alarms, config.iterations)
-        priced = config.model_copy(update={"price_per_hour": _price_per_hour(request)})
-        keeper = held.keeper if held else None
+        priced = config.model_copy(update={"price_per_hour": _price_per_hour(self.request)})
         checkpointer = watch(
-            started.trainer, started.parts, selection, alarms, keeper, process.preemption, priced, channel
+            started.trainer, started.parts, selection, alarms, held.keeper, preemption, priced, channel
         )
         if checkpoint is None:
             # A resumed training has passed it, with the same code, data and recipe; a Spot machine would pay for it
@@ -195,12 +164,12 @@ class _Training:
             self._check(inputs, started.trainer)
             return _Prepared(started, selection, alarms)
         checkpointer.restore(checkpoint)
-        if held is not None and selection.best is not None:
+        if selection.best is not None:
             held.retry_best_pin(selection.best.step)
         # Where nothing is left to train, the Trainer would take one more step before it noticed.
-        over = step >= config.max_steps or selection.exhausted or alarms.stopped_by is not None
+        over = held.step >= config.max_steps or selection.exhausted or alarms.stopped_by is not None
         ended = TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE)) if over else None
-        return _Prepared(started, selection, alarms, checkpoint, ended)
+        return _Prepared(started, selection, alarms, ended)
 
     def _load(self, checkpoint: Path | None) -> TrainingInputs:
         """Load the policy, and the rewards with the databases that queries run on."""
@@ -225,40 +194,36 @@ class _Training:
         return TrainingInputs(request, self.rows, trainable, rewards, work, on_gpu, checkpoint, self.channel)
 
     def _selection(self, inputs: TrainingInputs, trainer: Any) -> "Selection":
-        """Return the choice of the checkpoint by validation, which the first process does for all."""
+        """Return the choice of the checkpoint by validation."""
         from tasks.train.watch.validation import Selection, validate
 
-        request, config = self.request, self.config
-        rows = self._rows_of("validation")
+        request, config, rows = self.request, self.config, self._rows_of("validation")
         return Selection(
-            lambda step: broadcast(
-                lambda: validate(
-                    trainer.model,
-                    inputs.trainable.tokenizer,
-                    rows,
-                    inputs.rewards.databases,
-                    request.spec,
-                    step=step,
-                    temperature=request.validation_temperature,
-                    max_tokens=config.max_completion_tokens,
-                    batch_size=request.validation_batch_size,
-                    seed=request.seed,
-                    stock=config.stock_generation,
-                    guided=config.guided,
-                )
+            lambda step: validate(
+                trainer.model,
+                inputs.trainable.tokenizer,
+                rows,
+                inputs.rewards.databases,
+                request.spec,
+                step=step,
+                temperature=request.validation_temperature,
+                max_tokens=config.max_completion_tokens,
+                batch_size=request.validation_batch_size,
+                seed=request.seed,
+                stock=config.stock_generation,
+                guided=config.guided,
             ),
             every=config.evaluate_every,
             patience=config.patience,
         )
 
     def _check(self, inputs: TrainingInputs, trainer: Any) -> None:
-        """Run the preflight in all processes at once, and write its results even if it refuses."""
+        """Run the preflight, and write its results even if it refuses."""
         from tasks.train.preflight.run import preflight
 
         tokenizer, rewards = inputs.trainable.tokenizer, inputs.rewards
         checks = preflight(trainer, tokenizer, self.request, self.audit, self.rows, rewards, self.channel.progress)
-        if rank() == 0:
-            write_whole(self.folder / PREFLIGHT_FILE, json.dumps(as_json(checks), indent=1, ensure_ascii=False))
+        write_whole(self.folder / PREFLIGHT_FILE, json.dumps(as_json(checks), indent=1, ensure_ascii=False))
         refuse_if_failed(checks)
 
     def finish(self, held: TrainingLease, prepared: _Prepared) -> None:

@@ -5,7 +5,7 @@ import torch
 
 from benchmarks.harness import Report
 from benchmarks.step.__main__ import ratio, report_times
-from benchmarks.step.turns import WARM_UP, EndsAt, Times
+from benchmarks.step.trainers import WARM_UP, EndsAt, Times
 
 END = 2
 

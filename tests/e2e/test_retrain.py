@@ -181,7 +181,7 @@ def test_a_second_run_by_code_that_says_the_same_in_other_words_skips_every_stag
         "tasks.train.sft.warm_start",
         "tasks.train.children.grpo",
         "tasks.evaluate.answers.answer",
-        "tasks.policy.merge_child",
+        "tasks.policy.merge",
     ],
 )
 def test_a_child_process_runs_nothing_that_is_not_in_its_key(pipeline: Pipeline, module: str) -> None:

@@ -21,7 +21,7 @@ from tests.call_path import Hop, hops
 from tests.flows.prefect_state import prefect_state
 from tests.flows.promotable import commit, store_of
 from tests.small_pipeline import PROFILE
-from tests.tasks.train.divided_training import make_request
+from tests.tasks.train.small_child import make_request
 
 pytestmark = pytest.mark.integration
 

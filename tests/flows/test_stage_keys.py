@@ -26,7 +26,7 @@ STAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "base": ("tasks.train.sft.warm_start",),
     "grpo": ("tasks.train.children.grpo",),
     "dpo": ("tasks.train.children.dpo",),
-    "merge": ("tasks.policy.merge_child",),
+    "merge": ("tasks.policy.merge",),
     "plan": ("tasks.evaluate.preregistration",),
     "answer": ("tasks.evaluate.answers.answer",),
     "answer-rival": ("tasks.evaluate.answers.rival",),

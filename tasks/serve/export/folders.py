@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tasks.policy.adapters import ADAPTER_FOLDER
-from tasks.policy.merge_child import CHECK_FILE
+from tasks.policy.merge import CHECK_FILE
 from tasks.policy.published import PUBLISHED_FILE
 from tasks.serve.package import write_decoding
 from tasks.serve.served_model import Decoding

@@ -68,19 +68,14 @@ def refuse_unfit_machine(config: TrainConfig) -> None:
     if not torch.cuda.is_available():
         return
     refuse_small_card(config)
-    needed = ["unsloth", "unsloth-zoo"] if config.backend == "unsloth" else []
-    needed += ["vllm"] if config.vllm.enabled else []
-    if lacking := unpinned(*needed):
-        raise InputError(
-            f"the recipe needs {lacking} in {sys.executable}; set train.interpreter to a Python with "
-            "constraints/trainer-linux-cuda.txt installed"
-        )
+    require_pinned("the recipe", *(["unsloth", "unsloth-zoo"] if config.backend == "unsloth" else []))
+    require_pinned("the recipe", *(["vllm"] if config.vllm.enabled else []))
 
 
-def require_vllm() -> None:
-    """Refuse to start without the pinned vLLM."""
-    if lacking := unpinned("vllm"):
+def require_pinned(owner: str, *packages: str, otherwise: str = "") -> None:
+    """Refuse an environment without the pinned versions of some packages, which the owner needs."""
+    if lacking := unpinned(*packages):
         raise InputError(
-            f"train.vllm.enabled needs {lacking} in {sys.executable}; set train.interpreter to a Python with "
-            "constraints/trainer-linux-cuda.txt installed, or train.vllm.enabled=false"
+            f"{owner} needs {lacking} in {sys.executable}; set train.interpreter to a Python with "
+            f"constraints/trainer-linux-cuda.txt installed{otherwise}"
         )

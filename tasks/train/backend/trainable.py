@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from schemas.config.train import GradientCheckpointing, TrainConfig
 from schemas.config.train_sections import LoraSection
 from schemas.errors import InputError
-from tasks.train.backend.requirements import unpinned
+from tasks.train.backend.requirements import require_pinned
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 LINEAR_LAYERS: Final = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 """All linear layers of a Qwen or Llama decoder; Unsloth wants their names where PEFT takes "all-linear"."""
 UNSLOTH_CHECKPOINTING: Final[Mapping[GradientCheckpointing, bool | str]] = {
-    "none": False,
-    "torch": True,
-    "unsloth": "unsloth",
-}
+    "none": False, "torch": True, "unsloth": "unsloth",
+}  # fmt: skip
 """`train.gradient_checkpointing` as Unsloth's argument."""
 UNSLOTH_SETTINGS: Final = {
     # As the source project ran it: compiled code would be recompiled at each switch from generation to training.
@@ -121,7 +119,12 @@ def unsloth_adapter_arguments(config: TrainConfig, *, seed: int) -> dict[str, An
 
 
 def _load_by_unsloth(base: Path, config: TrainConfig, *, seed: int, max_prompt_tokens: int, work: Path) -> Trainable:
-    _refuse_without_gpu()
+    import torch
+
+    if not torch.cuda.is_available():
+        raise InputError(
+            f"train.backend='unsloth' needs a GPU, and there is none; train on a machine with one, {INSTEAD}"
+        )
     fast_language_model = _import_unsloth(work).FastLanguageModel
 
     from tasks.policy.load import load_tokenizer, reset_generation_config
@@ -141,24 +144,13 @@ def _load_by_unsloth(base: Path, config: TrainConfig, *, seed: int, max_prompt_t
     return Trainable(adapted, tokenizer, lora=None)
 
 
-def _refuse_without_gpu() -> None:
-    import torch
-
-    if not torch.cuda.is_available():
-        raise InputError(
-            f"train.backend='unsloth' needs a GPU, and there is none; train on a machine with one, {INSTEAD}"
-        )
-
-
 def _import_unsloth(work: Path) -> Any:
     if "tasks.train.grpo.trainer" in sys.modules:
         raise AssertionError(
             "tasks.train.grpo.trainer was imported before unsloth, which could not replace what it is made of"
         )
-    remedy = f"set train.interpreter to a Python with constraints/trainer-linux-cuda.txt installed, {INSTEAD}"
     # Its code depends on exact versions of TRL and transformers, and the project depends on its version.
-    if differing := unpinned("unsloth", "unsloth-zoo"):
-        raise InputError(f"train.backend='unsloth' needs {differing} in {sys.executable}; {remedy}")
+    require_pinned("train.backend='unsloth'", "unsloth", "unsloth-zoo", otherwise=f", {INSTEAD}")
     for name, value in UNSLOTH_SETTINGS.items():
         os.environ.setdefault(name, value)
     # Unsloth writes its generated trainers there; by default into the working directory.
@@ -167,7 +159,8 @@ def _import_unsloth(work: Path) -> Any:
         return importlib.import_module("unsloth")
     except ImportError as error:
         raise InputError(
-            f"train.backend='unsloth' needs Unsloth, which {sys.executable} cannot import ({error}); {remedy}"
+            f"train.backend='unsloth' needs Unsloth, which {sys.executable} cannot import ({error}); set "
+            f"train.interpreter to a Python with constraints/trainer-linux-cuda.txt installed, {INSTEAD}"
         ) from error
 
 

@@ -1,7 +1,7 @@
 """GRPO on a LoRA adapter: a child process of the train stage."""
 
-from tasks.policy.child import as_child, rank
-from tasks.train.backend.requirements import require_vllm
+from tasks.policy.child import as_child
+from tasks.train.backend.requirements import require_pinned
 from tasks.train.prompt_source import SAMPLING
 from tasks.train.resume.state_files import Stateful
 from tasks.train.stage import StartedTraining, TrainingInputs, train
@@ -11,7 +11,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
     """Build the trainer, which samples its own rollouts and logs each of them."""
     request, trainable = inputs.request, inputs.trainable
     if request.config.vllm.enabled:
-        require_vllm()
+        require_pinned("train.vllm.enabled", "vllm", otherwise=", or train.vllm.enabled=false")
 
     from trl import GRPOConfig
 
@@ -19,8 +19,6 @@ def start(inputs: TrainingInputs) -> StartedTraining:
     from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
     from tasks.train.grpo.trainer import CommerceGRPOTrainer
 
-    # Each process knows all rollouts of a step.
-    is_first = rank() == 0
     rollouts = RolloutLog(inputs.work / ROLLOUTS_FOLDER, request.seed)
     arguments = grpo_arguments(
         request.config,
@@ -35,15 +33,13 @@ def start(inputs: TrainingInputs) -> StartedTraining:
         request.config,
         inputs.rows,
         inputs.rewards,
-        on_rollouts=rollouts.add if is_first else None,
+        on_rollouts=rollouts.add,
         model=trainable.model,
         args=GRPOConfig(**arguments),
         processing_class=trainable.tokenizer,
         peft_config=trainable.lora,
     )
-    parts: dict[str, Stateful] = {SAMPLING: trainer}
-    if is_first:
-        parts[ROLLOUTS_FOLDER] = rollouts
+    parts: dict[str, Stateful] = {SAMPLING: trainer, ROLLOUTS_FOLDER: rollouts}
     drawn_by = trainer.rollout_generator.engine
     return StartedTraining(trainer, parts=parts, write=rollouts.write, summary=lambda: {"rollouts_drawn_by": drawn_by})
 

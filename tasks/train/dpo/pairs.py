@@ -4,10 +4,11 @@ Imports nothing heavy.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
@@ -17,15 +18,12 @@ from tasks.train.grpo.recipe import optimizer_arguments
 PAIRS_FILE: Final = "pairs.json"
 
 
-@dataclass(frozen=True)
-class RewardedCompletion:
-    """Completion of a prompt with its reward."""
+class RewardedCompletion(NamedTuple):
+    """Completion of a prompt with its reward, in [0, 1], and whether the policy ended it before the token limit."""
 
     text: str
     reward: float
-    """In [0, 1]."""
     ended: bool
-    """Whether the policy ended it; otherwise it was cut off at the token limit."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +73,7 @@ class Preferences:
 
     def by_task(self) -> dict[str, int]:
         """Return the number of pairs of each task, tasks by name."""
-        tasks = [pair.task for pair in self.pairs]
-        return {task: tasks.count(task) for task in sorted(set(tasks))}
+        return dict(sorted(Counter(pair.task for pair in self.pairs).items()))
 
     def state_dict(self) -> dict[str, Any]:
         """Return the pairs."""
@@ -98,37 +95,23 @@ def pairs_per_pass(config: TrainConfig) -> int:
 
 
 def dpo_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, on_gpu: bool) -> dict[str, Any]:
-    """Return the arguments of TRL's `DPOConfig`: all of its own, and those of its parent that a recipe decides."""
+    """Return the arguments of TRL's `DPOConfig` that a recipe decides; all others are TRL's defaults.
+
+    The base without the adapter is the fixed reference. Prompts and completions have their own limits; nothing is
+    truncated here.
+    """
     return {
         **optimizer_arguments(config, prompts=prompts, seed=seed, work=work, on_gpu=on_gpu),
         "per_device_train_batch_size": pairs_per_pass(config),
         "ignore_data_skip": False,
         "beta": config.preferences.beta,
         "loss_type": ["sigmoid"],
-        "loss_weights": None,
         "label_smoothing": 0.0,
-        "f_divergence_type": "reverse_kl",
-        "use_weighting": False,
-        "ld_alpha": None,
-        # The base without the adapter is the fixed reference.
         "precompute_ref_log_probs": False,
-        "precompute_ref_batch_size": None,
         "sync_ref_model": False,
-        "ref_model_mixup_alpha": 0.6,
-        "ref_model_sync_steps": 512,
         "disable_dropout": True,
-        # Prompts and completions have their own limits; nothing is truncated here.
         "max_length": None,
-        "truncation_mode": "keep_start",
         "padding_free": False,
-        "pad_to_multiple_of": None,
-        "pad_token": None,
         "dataset_num_proc": None,
-        "model_init_kwargs": None,
         "trust_remote_code": False,
-        "router_aux_loss_coef": None,
-        "activation_offloading": False,
-        # Of losses that no recipe uses.
-        "f_alpha_divergence_coef": 0.5,
-        "discopop_tau": 0.05,
     }

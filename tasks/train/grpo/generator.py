@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import torch
-from accelerate.utils import gather_object
 
 from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
@@ -47,7 +46,7 @@ class RolloutGenerator:
             prompt_ids, *others = self._trainer._tokenize_prompts(messages)  # noqa: SLF001 - TRL's only way
             step, sampled = self._trainer.state.global_step, self.draws
             self.draws = (step, sampled[1] + 1 if sampled[0] == step else 1)
-            completion_ids, log_probabilities = self._complete(rows, prompt_ids, others)
+            completion_ids, log_probabilities = self.draw(rows, prompt_ids, others, generations)
         self.sampled_tokens += sum(map(len, completion_ids))
         with self._timed("reward"):
             completions = [self.read(ids) for ids in completion_ids]
@@ -67,50 +66,25 @@ class RolloutGenerator:
 
     def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str]) -> RolloutGroups:
         """Replace some completions by texts that the policy could write: short enough, and allowed by its grammar."""
-        tokenizer = self._tokenizer
+        tokenizer, guidance = self._tokenizer, self._trainer.guidance
         with self._timed("reward"):
-            encoded = {
-                place: [*tokenizer.encode(answer, add_special_tokens=False), tokenizer.eos_token_id]
-                for place, answer in answers.items()
-            }
-            places = [
-                place
-                for place, tokens in encoded.items()
-                if len(tokens) <= self._recipe.max_completion_tokens and self._writes(rollouts.rows[place], tokens)
-            ]
-            if not places:
+            given: dict[int, list[int]] = {}
+            for place, answer in answers.items():
+                tokens = [*tokenizer.encode(answer, add_special_tokens=False), tokenizer.eos_token_id]
+                allowed = guidance is None or guidance.writes(rollouts.rows[place], tokens)
+                if allowed and len(tokens) <= self._recipe.max_completion_tokens:
+                    given[place] = tokens
+            if not given:
                 return rollouts
-            ids = [encoded[place] for place in places]
-            scored = self._score(
-                [rollouts.rows[place] for place in places],
-                [Completion(answers[place], len(ids[n]), StopReason.END_OF_TURN) for n, place in enumerate(places)],
-            )
-            return rollouts.with_answers(places, ids, scored, self._components(scored))
+            completions = [
+                Completion(answers[place], len(tokens), StopReason.END_OF_TURN) for place, tokens in given.items()
+            ]
+            scored = self._score([rollouts.rows[place] for place in given], completions)
+            return rollouts.with_answers(list(given), list(given.values()), scored, self._components(scored))
 
     def read(self, ids: list[int]) -> Completion:
         """Read a completion's tokens; as in TRL, padding at the end counts as an end too."""
         return read_completion(ids, self._tokenizer, (*self._trainer.eos_token_ids, self._tokenizer.pad_token_id))
-
-    def _writes(self, row: PromptRow, tokens: Sequence[int]) -> bool:
-        guidance = self._trainer.guidance
-        return guidance is None or guidance.writes(row, tokens)
-
-    def _complete(
-        self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], others: Sequence[Any]
-    ) -> tuple[list[list[int]], list[list[float]] | None]:
-        """Sample a completion of each prompt; of several processes each samples whole groups, and all receive them."""
-        generations, accelerator = self._recipe.generations, self._trainer.accelerator
-        keys = keys_of(prompt_ids, self._trainer.args.seed, *self.draws)
-        if accelerator.num_processes == 1:
-            return self.draw(rows, prompt_ids, others, generations, keys)
-        each = list(zip(rows, prompt_ids, keys, strict=True))
-        groups = [each[start : start + generations] for start in range(0, len(each), generations)]
-        with accelerator.split_between_processes(groups) as own:
-            mine = [one for group in own for one in group]
-            own_rows, ids, keys = [row for row, *_ in mine], [ids for _, ids, _ in mine], [key for *_, key in mine]
-            completion_ids, _ = self.draw(own_rows, ids, others, generations, keys) if ids else ([], None)
-        # vLLM samples for one process, and has log-probabilities.
-        return gather_object(completion_ids), None
 
     @property
     def engine(self) -> Literal["ours", "transformers", "vllm"]:
@@ -121,49 +95,33 @@ class RolloutGenerator:
         return "ours" if ours else "transformers"
 
     def draw(
-        self,
-        rows: Sequence[PromptRow],
-        prompt_ids: list[list[int]],
-        others: Sequence[Any],
-        generations: int,
-        keys: Sequence[Sequence[int]] | None = None,
+        self, rows: Sequence[PromptRow], prompt_ids: list[list[int]], others: Sequence[Any], generations: int
     ) -> tuple[list[list[int]], list[list[float]] | None]:
         """Complete prompts, each as often in a row as it has generations, under their grammars.
 
-        Args:
-            rows: The prompts.
-            prompt_ids: Their tokens.
-            others: What TRL's tokenizer returns beside them.
-            generations: How often each comes.
-            keys: Decide what our own engine samples; those of this draw where none are given.
+        `others` is what TRL's tokenizer returns beside the prompts' tokens.
         """
         trainer = self._trainer
         with trainer.constrained(trainer.numbers_of(rows) if self.guided else None):
             if self.engine == "ours":
-                return self._drawn(prompt_ids, keys or keys_of(prompt_ids, trainer.args.seed, *self.draws)), None
+                return self._drawn(prompt_ids), None
             sample = trainer._generate_single_turn  # noqa: SLF001 - TRL's only way
             return sample(prompt_ids, *others, generations)  # type: ignore[no-any-return]
 
-    def _drawn(self, prompt_ids: list[list[int]], keys: Sequence[Sequence[int]]) -> list[list[int]]:
+    def _drawn(self, prompt_ids: list[list[int]]) -> list[list[int]]:
         """Draw completions with our own engine, by the settings that TRL's would follow."""
         trainer, decoding = self._trainer, self._trainer.generation_config
-        choice = Sampled(
-            keys, temperature=decoding.temperature, top_k=decoding.top_k, top_p=decoding.top_p, guide=trainer.guide()
-        )
+        keys = keys_of(prompt_ids, trainer.args.seed, *self.draws)
         return Engine(trainer.accelerator.unwrap_model(trainer.model)).draw(
             prompt_ids,
-            choice,
+            Sampled(keys, temperature=decoding.temperature, guide=trainer.guide()),
             most=decoding.max_new_tokens,
             least=decoding.min_new_tokens or 0,
             ends=trainer.eos_token_ids,
         )
 
     def _score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
-        """Score all completions in one process: a query's time limit could make two of them disagree."""
-        pairs = list(zip(rows, completions, strict=True))
-        with self._trainer.accelerator.split_between_processes(pairs) as own:
-            scored = self._rewards.score([row for row, _ in own], [completion for _, completion in own])
-        return score_beside(gather_object(scored), self._rewards.spec)
+        return score_beside(self._rewards.score(rows, completions), self._rewards.spec)
 
     def _components(self, scored: Sequence[ScoredRollout]) -> torch.Tensor:
         """Return the components of rewards as trained on, (rollouts, components)."""

@@ -13,11 +13,9 @@ from schemas.config.train import TrainConfig
 def steps_per_epoch(prompts: int, config: TrainConfig) -> float:
     """Return the steps in which every training prompt is sampled once, by TRL's own rule.
 
-    prompts x generations / (completions per forward pass x accumulation x processes), times the steps on the same
-    completions.
+    prompts x generations / (completions per forward pass x accumulation), times the steps on the same completions.
     """
-    per_step = config.completions_per_pass * config.accumulation * config.processes
-    return prompts * config.generations / per_step * config.iterations
+    return prompts * config.generations / (config.completions_per_pass * config.accumulation) * config.iterations
 
 
 def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, on_gpu: bool) -> dict[str, Any]:
@@ -53,10 +51,6 @@ def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: P
         "eval_accumulation_steps": None,
         "per_device_eval_batch_size": 8,
         "full_determinism": False,
-        # Each pass of a process reads the whole adapter.
-        "ddp_find_unused_parameters": False,
-        # They are constants.
-        "ddp_broadcast_buffers": False,
         # The callback requests a save after each step, and decides which are written.
         "save_strategy": "no",
         "eval_strategy": "no",
@@ -118,8 +112,8 @@ def _sampling(config: TrainConfig) -> dict[str, Any]:
         "num_iterations": config.iterations,
         "max_completion_length": config.max_completion_tokens,
         "temperature": config.temperature,
-        "top_p": config.top_p,
-        "top_k": config.top_k,
+        "top_p": 1.0,
+        "top_k": 0,
         # These two leak from a model's own generation configuration into TRL's.
         "min_p": None,
         "generation_kwargs": None,

@@ -65,7 +65,7 @@ class RolloutLog:
         self._written: list[str] = []
 
     def add(self, step: int, rollouts: "RolloutGroups", advantages: "torch.Tensor | None") -> None:
-        """Add the rollouts of a step."""
+        """Add the rollouts of a step; InputError where a row violates the log's schema."""
         if self._rows and _file_of(self._rows[0].step) != _file_of(step):
             self._written.append(self._write(self._folder))
             self._rows = []
@@ -115,7 +115,7 @@ class RolloutLog:
             self._written.append(file.name)
 
     def write(self, policy: Path) -> None:
-        """Write all rows into a policy's folder."""
+        """Write all rows into a policy's folder; InputError where a row violates the log's schema."""
         folder = policy / ROLLOUTS_FOLDER
         folder.mkdir()
         for name in self._written:

@@ -52,13 +52,14 @@ class RolloutGroups:
         return [rewards[start : start + self.generations] for start in range(0, len(rewards), self.generations)]
 
     def group_spreads(self, *, own: bool = False) -> list[float]:
-        """Return the standard deviation of the total rewards in each group."""
-        given = [
-            self.corrected[start : start + self.generations] for start in range(0, len(self.rows), self.generations)
-        ]
+        """Return the standard deviation of the total rewards in each group; of the policy's `own` completions alone."""
         return [
-            pstdev(reward for reward, is_given in zip(rewards, of_group, strict=True) if not (own and is_given))
-            for rewards, of_group in zip(self.group_rewards(), given, strict=True)
+            pstdev(
+                reward
+                for reward, given in zip(rewards, self.corrected[group * self.generations :], strict=False)
+                if not (own and given)
+            )
+            for group, rewards in enumerate(self.group_rewards())
         ]
 
     def own_rewards(self) -> dict[TaskName, float]:
@@ -85,13 +86,6 @@ class RolloutGroups:
         """Return the completions of some groups, each a group of its own."""
         return self.at([group * self.generations + place for group in groups for place in range(self.generations)])
 
-    def share(self, rank: int, count: int) -> "RolloutGroups":
-        """Return the groups that one of `count` processes learns from, as many for each, in their order."""
-        if count == 1:
-            return self
-        size = len(self.rows) // count
-        return replace(self.at(range(rank * size, (rank + 1) * size)), generations=self.generations)
-
     def with_answers(
         self,
         places: Sequence[int],
@@ -100,24 +94,17 @@ class RolloutGroups:
         rewards: torch.Tensor,
     ) -> "RolloutGroups":
         """Return these rollouts with some completions replaced by reference answers."""
+        new = {name: list(values) for name, values in self._lists().items() if values is not None}
         new_rewards = self.rewards.clone()
         new_rewards[list(places)] = rewards
-        given = dict(zip(places, zip(completion_ids, scored, strict=True), strict=True))
-        unknown = [float("nan")]
-        return replace(
-            self,
-            completion_ids=[given[n][0] if n in given else ids for n, ids in enumerate(self.completion_ids)],
-            scored=[given[n][1] if n in given else rollout for n, rollout in enumerate(self.scored)],
-            rewards=new_rewards,
-            truncated=[cut and n not in given for n, cut in enumerate(self.truncated)],
-            corrected=[was or n in given for n, was in enumerate(self.corrected)],
-            # TRL applies no correction to tokens without a sampling probability.
-            log_probabilities=None
-            if self.log_probabilities is None
-            else [
-                unknown * len(given[n][0]) if n in given else values for n, values in enumerate(self.log_probabilities)
-            ],
-        )
+        for place, ids, rollout in zip(places, completion_ids, scored, strict=True):
+            new["completion_ids"][place], new["scored"][place] = ids, rollout
+            new["truncated"][place], new["corrected"][place] = False, True
+            if self.log_probabilities is not None:
+                # TRL applies no correction to tokens without a sampling probability.
+                new["log_probabilities"][place] = [float("nan")] * len(ids)
+        changed: dict[str, Any] = new
+        return replace(self, **changed, rewards=new_rewards)
 
     def with_groups_of(self, others: "RolloutGroups", places: Mapping[int, int]) -> "RolloutGroups":
         """Return these rollouts with some groups replaced."""

@@ -3,34 +3,28 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.train.grpo.rollouts import RolloutGroups
-from tasks.train.methods.method import SampledGroups, methods_of
+from tasks.train.methods.guided_correction import corrections
 from tasks.train.methods.task_weights import TaskWeights
 from tasks.train.prompt_source import PromptSource
 
-
-class Generator(Protocol):
-    """Source of completions: a `RolloutGenerator`."""
-
-    def sample(self, prompts: Sequence[PromptRow]) -> RolloutGroups:
-        """Sample and score a group for each prompt."""
-
-    def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str]) -> RolloutGroups:
-        """Replace some completions by texts and score them; texts over the token limit are left out."""
+if TYPE_CHECKING:
+    from tasks.train.grpo.generator import RolloutGenerator
 
 
 class RolloutSampler:
     """Chooses each step's rollouts. Its state is saved with the checkpoint."""
 
-    def __init__(self, recipe: TrainConfig, rows: Sequence[PromptRow], seed: int, generator: Generator) -> None:
+    def __init__(
+        self, recipe: TrainConfig, rows: Sequence[PromptRow], seed: int, generator: "RolloutGenerator"
+    ) -> None:
         self._generator = generator
         self._recipe = recipe
-        self._methods = methods_of(recipe)
         self._seed = seed
         self._source = PromptSource(rows, seed)
         weights = recipe.task_weights
@@ -73,13 +67,8 @@ class RolloutSampler:
     def _corrected(
         self, rows: Sequence[PromptRow], rollouts: RolloutGroups, draw: int, unused: list[RolloutGroups]
     ) -> RolloutGroups:
-        """Replace sampled completions by the answers of methods, and add what was replaced to `unused`."""
-        sampled = SampledGroups(
-            recipe=self._recipe, prompts=rows, rewards=rollouts.group_rewards(), seed=self._seed, draw=draw
-        )
-        answers: dict[int, str] = {}
-        for method in self._methods:
-            answers |= method.answers(sampled)
+        """Show reference answers to groups without a right one, and add what was replaced to `unused`."""
+        answers = corrections(self._recipe, rows, rollouts.group_rewards(), seed=self._seed, draw=draw)
         if not answers:
             return rollouts
         corrected = self._generator.correct(rollouts, answers)
@@ -108,9 +97,7 @@ class RolloutSampler:
         self._weights.observe(rollouts.own_rewards(), {task: fmean(values) for task, values in zeros.items()})
 
     def loss_weights(self) -> Mapping[TaskName, float]:
-        """Return the factor of each task's advantages, with mean 1; empty unless the weights apply to the loss."""
-        if self._recipe.task_weights.applies_to != "loss":
-            return {}
+        """Return the factor of each task's advantages, with mean 1."""
         return self._weights.loss_weights()
 
     def figures(self) -> dict[str, float]:

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 import torch
-from accelerate.utils import gather_object, send_to_device, set_seed
+from accelerate.utils import send_to_device, set_seed
 from transformers import LogitsProcessorList
 from trl.trainer.utils import split_tensor_dict
 
@@ -28,8 +28,6 @@ from tasks.train.grpo.packed import PackedUpdate
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups, before_shuffle, whole_batch
 from tasks.train.grpo.sampling import RolloutSampler
-from tasks.train.methods.method import ScoredBatch, methods_of
-from tasks.train.ranks import sampling_seed
 from tasks.train.resume.resumable import copied_to_cpu
 
 TOKEN_MEANS: Final = ("entropy", "clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean", "kl")
@@ -79,7 +77,6 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         ours = recipe.backend == "transformers" and not self.use_vllm and not recipe.stock_update
         self._packed = PackedUpdate(self, wanted=ours)
         self._recipe = recipe
-        self._methods = methods_of(recipe)
         self._rewards = rewards
         self.guidance: RolloutGuidance | None = None
         if recipe.guided != "none":
@@ -102,10 +99,10 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         return {
             "sampler": self._sampler.state_dict(),
             "updates": updates,
-            "batch": batch if self._is_alone else gather_object([batch]),
+            "batch": batch,
             "entropy": {"coefficient": self.entropy_coef, "last": self._last_world_entropy},
             # A resumed training goes on as it was: a packed row rounds otherwise.
-            "packed": all(gather_object([self._packed.is_on])),
+            "packed": self._packed.is_on,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -113,9 +110,8 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self._sampler.load_state_dict(state["sampler"])
         # Counted in passes, whose number per update grows if memory was too small.
         self._step = state["updates"] * self.args.steps_per_generation
-        parts = state["batch"] if self._is_alone else state["batch"][self.accelerator.process_index]
-        if parts is not None:
-            whole = whole_batch(parts)
+        if state["batch"] is not None:
+            whole = whole_batch(state["batch"])
             if self.guidance is not None:
                 whole[GRAMMARS] = self.guidance.numbers_of(whole[GRAMMARS])
             batch = send_to_device(whole, self.accelerator.device)
@@ -125,35 +121,28 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self._last_world_entropy = state["entropy"]["last"]
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        """Choose the step's rollouts, let TRL build its batch from them, and complete their advantages.
-
-        Every process makes the same choice for the whole step, and learns from its share.
-        """
-        place, step = self.accelerator.process_index, self.state.global_step
-        if not self._is_alone:
-            torch.manual_seed(sampling_seed(self.args.seed, step, place))
+        """Choose the step's rollouts, let TRL build its batch from them, and complete their advantages."""
+        step = self.state.global_step
         chosen, unused = self._sampler.choose(step)
         if self._on_rollouts is not None:
             for rollouts in unused:
                 self._on_rollouts(step + 1, rollouts, None)
-        share = chosen.share(place, self.accelerator.num_processes)
-        self._rewards.set_batch(share.rewards.tolist())
-        self._chosen = share
-        grammars = self.numbers_of(share.rows)
+        self._rewards.set_batch(chosen.rewards.tolist())
+        self._chosen = chosen
+        grammars = self.numbers_of(chosen.rows)
         with self.constrained(grammars):
             try:
                 output: dict[str, Any] = super()._generate_and_score_completions(
-                    [{"prompt": as_messages(row.system, row.prompt)} for row in share.rows]
+                    [{"prompt": as_messages(row.system, row.prompt)} for row in chosen.rows]
                 )
             finally:
                 self._chosen = None
-            output["advantages"] = self._advantages(share, output)
+            output["advantages"] = self._advantages(chosen, output)
         if grammars is not None:
             output[GRAMMARS] = grammars
         self._measure(chosen)
-        advantages = self.accelerator.gather(output["advantages"])
         if self._on_rollouts is not None:
-            self._on_rollouts(step + 1, chosen, advantages)
+            self._on_rollouts(step + 1, chosen, output["advantages"])
         # TRL shuffles completions among the passes of a step; packed, groups are cheaper whole.
         return before_shuffle(output) if self._packed.is_on and self._recipe.accumulation > 1 else output
 
@@ -169,10 +158,6 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             yield
         finally:
             self._grammars = before
-
-    @property
-    def _is_alone(self) -> bool:
-        return bool(self.accelerator.num_processes == 1)
 
     def _generate_single_turn(
         self, prompt_ids: list[list[int]], *others: Any, **named: Any
@@ -204,35 +189,12 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             del model.generate
 
     def _advantages(self, chosen: RolloutGroups, output: Mapping[str, Any]) -> torch.Tensor:
-        """Return the advantages, (completions,), by all methods that the recipe enables."""
-        batch = ScoredBatch(
-            tasks=[row.task for row in chosen.rows],
-            completion_mask=output["completion_mask"],
-            task_weights=self._sampler.loss_weights(),
-            entropies=lambda: self._entropies(output),
-            summed=self._summed,
-        )
+        """Return the advantages, (completions,), weighed by task where the recipe says so."""
         values: torch.Tensor = output["advantages"]
-        factors = torch.ones(len(chosen.rows), device=values.device)
-        for method in self._methods:
-            if method.factors is not None:
-                factors = factors * method.factors(batch)
-        return values * factors
-
-    def _entropies(self, output: Mapping[str, Any]) -> torch.Tensor:
-        """Return the entropy of each completion token's distribution in nats, (completions, tokens)."""
-        ids = torch.cat([output["prompt_ids"], output["completion_ids"]], dim=1)
-        mask = torch.cat([output["prompt_mask"], output["completion_mask"]], dim=1)
-        with torch.no_grad():
-            entropies: torch.Tensor = self._get_per_token_logps_and_entropies(
-                self.model,
-                ids,
-                mask,
-                output["completion_ids"].size(1),
-                batch_size=self.args.per_device_train_batch_size,
-                compute_entropy=True,
-            )[1]
-        return entropies
+        if self._recipe.task_weights.applies_to != "loss":
+            return values
+        weights = self._sampler.loss_weights()
+        return values * torch.tensor([weights[row.task] for row in chosen.rows], device=values.device)
 
     def _measure(self, chosen: RolloutGroups) -> None:
         """Log metrics of the step's rollouts; rewards are the policy's own."""
@@ -241,13 +203,9 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         for task, reward in own.items():
             metrics[f"reward/{task}"].append(reward)
         # TRL's own metrics include the substituted reference answers.
-        earned, cut = [], []
-        for rollout, truncated, given in zip(chosen.scored, chosen.truncated, chosen.corrected, strict=True):
-            if not given:
-                earned.append(rollout.reward)
-                cut.append(truncated)
-        metrics["reward"][-1] = fmean(earned)
-        metrics["completions/clipped_ratio"][-1] = fmean(cut)
+        mine = [place for place, given in enumerate(chosen.corrected) if not given]
+        metrics["reward"][-1] = fmean(chosen.scored[place].reward for place in mine)
+        metrics["completions/clipped_ratio"][-1] = fmean(chosen.truncated[place] for place in mine)
         # Under GDPO this is of the whole batch, and never 1; `zero_variance` is of groups.
         del metrics["frac_reward_zero_std"]
         flat = [spread < self._recipe.dynamic_sampling.min_spread for spread in chosen.group_spreads(own=True)]
@@ -271,7 +229,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         if not self.beta:
             # Without a reference policy Unsloth logs a divergence of 0 that it has not measured.
             self._metrics["train"].pop("kl", None)
-        if not self._summed(inputs["completion_mask"].sum()):
+        if not inputs["completion_mask"].any():
             for name in TOKEN_MEANS:
                 if self._metrics["train"].get(name):
                     self._metrics["train"][name].pop()
@@ -303,7 +261,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
                 reference = self._get_per_token_logps_and_entropies(self.model, ids, mask, log_probabilities.size(1))[0]
             ratio = reference - log_probabilities
             found += torch.stack([((ratio.exp() - ratio - 1) * learned).sum(), learned.sum()])
-        divergence, tokens = self._summed(found)
+        divergence, tokens = found
         if tokens:
             self._metrics["train"]["kl"].append((divergence / tokens).item())
 
@@ -311,7 +269,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self, ids: torch.Tensor, mask: torch.Tensor, log_probabilities: torch.Tensor, grammars: torch.Tensor | None
     ) -> None:
         """Keep a few of a pass's completions, apart from each other: in all of a step as many as it has prompts."""
-        wanted, passes = self._recipe.prompts_per_step // self.accelerator.num_processes, self._recipe.accumulation
+        wanted, passes = self._recipe.prompts_per_step, self._recipe.accumulation
         learned = mask[:, -log_probabilities.size(1) :]
         written = learned.any(dim=1).nonzero().squeeze(1)
         if not len(written) or self._step % max(passes // wanted, 1):
@@ -323,11 +281,6 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
                 ids[few], mask[few], learned[few], log_probabilities[few], None if grammars is None else grammars[few]
             )
         )
-
-    def _summed(self, values: torch.Tensor) -> torch.Tensor:
-        """Return the sum over all processes."""
-        total: torch.Tensor = self.accelerator.reduce(values, reduction="sum")
-        return total
 
     def _get_per_token_logps_and_entropies(
         self,

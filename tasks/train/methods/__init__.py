@@ -1,1 +1,1 @@
-"""Methods of the papers, one a file, each found by its `METHOD`."""
+"""Methods of the papers, one a file."""

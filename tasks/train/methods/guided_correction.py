@@ -6,13 +6,29 @@ try); here one rollout of an all-wrong group is replaced, so that a group is nev
 """
 
 import random
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
 
+from schemas.config.train import TrainConfig
 from schemas.references import REFERENCES, ExtractionFields
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import TASKS
-from tasks.train.methods.method import Method, SampledGroups
+
+
+def corrections(
+    recipe: TrainConfig, prompts: Sequence[PromptRow], rewards: Sequence[Sequence[float]], *, seed: int, draw: int
+) -> dict[int, str]:
+    """Return the reference answers that replace completions, by the completion's index among all that were sampled.
+
+    `rewards` are the totals of each group's completions, in [0, 1]; `draw` numbers this sampling in the training, the
+    same when it is resumed.
+    """
+    settings = recipe.guided_correction
+    chosen = choose_corrections(rewards, share=settings.share, threshold=settings.threshold, seed=seed, draw=draw)
+    return {
+        group * recipe.generations + place: answer
+        for group, place in chosen
+        if (answer := reference_answer(prompts[group])) is not None
+    }
 
 
 def choose_corrections(
@@ -44,18 +60,3 @@ def reference_answer(row: PromptRow) -> str | None:
     if any(known.get(part) in (None, []) for part in parts):
         return None
     return TASKS[row.task].answer(row.reference)
-
-
-def _answers(sampled: SampledGroups) -> Mapping[int, str]:
-    settings = sampled.recipe.guided_correction
-    chosen = choose_corrections(
-        sampled.rewards, share=settings.share, threshold=settings.threshold, seed=sampled.seed, draw=sampled.draw
-    )
-    return {
-        group * sampled.recipe.generations + place: answer
-        for group, place in chosen
-        if (answer := reference_answer(sampled.prompts[group])) is not None
-    }
-
-
-METHOD: Final = Method(is_on=lambda recipe: recipe.guided_correction.share > 0, answers=_answers)

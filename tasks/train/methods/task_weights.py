@@ -4,14 +4,10 @@ from collections.abc import Mapping, Sequence
 from decimal import Context
 from math import fsum
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.train.methods.method import Method, ScoredBatch
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 MOST_CORRECTION: Final = 5.0
 """Largest multiple of its share that a task's prompts may reach, to compensate for those without a gradient."""
@@ -147,12 +143,3 @@ class TaskWeights:
         self._steps = state["steps"]
         self._window_rewards = {task: list(values) for task, values in state["window_rewards"].items()}
         self._window_zeros = {task: list(values) for task, values in state["window_zeros"].items()}
-
-
-def _factors(batch: ScoredBatch) -> "Tensor":
-    import torch
-
-    return torch.tensor([batch.task_weights[task] for task in batch.tasks], device=batch.completion_mask.device)
-
-
-METHOD: Final = Method(is_on=lambda recipe: recipe.task_weights.applies_to == "loss", factors=_factors)

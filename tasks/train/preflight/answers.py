@@ -14,19 +14,15 @@ from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight.check import COMPLETIONS_A_PROMPT, Check
 from tasks.train.preflight.inputs import render
 
-SPECIAL_TOKENS: Final = frozenset({"pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id"})
-BOOKKEEPING: Final = frozenset(
-    {"transformers_version", "_from_model_config", "max_length", "max_new_tokens", "do_sample", "use_cache"}
-    | {"disable_compile", "cache_implementation"}
+SILENT: Final = frozenset(
+    {"pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id", "transformers_version"}
+    | {"_from_model_config", "max_length", "max_new_tokens", "do_sample", "use_cache", "disable_compile"}
+    | {"cache_implementation"}
 )
 """Generation settings that do not change which token is drawn."""
 NEUTRAL: Final = {
-    "temperature": 1.0,
-    "top_p": 1.0,
-    "typical_p": 1.0,
-    "repetition_penalty": 1.0,
+    **dict.fromkeys(("temperature", "top_p", "typical_p", "repetition_penalty", "length_penalty"), 1.0),
     "encoder_repetition_penalty": 1.0,
-    "length_penalty": 1.0,
     "num_beams": 1,
     "num_return_sequences": 1,
 }
@@ -51,7 +47,7 @@ def check_generation_settings(trainer: Any, recipe: TrainConfig) -> Check:
 
     TRL leaves some settings, `min_p` and `typical_p` among them, to the model's own generation configuration.
     """
-    wanted = {"temperature": recipe.temperature, "top_p": recipe.top_p, "top_k": recipe.top_k}
+    wanted = {"temperature": recipe.temperature, "top_p": 1.0, "top_k": 0}
     found = {f"the model's {setting}" for setting in _settings(trainer.model.generation_config, {})}
     if (own := getattr(trainer, "generation_config", None)) is not None:
         found |= {f"the trainer's {setting}" for setting in _settings(own, wanted)}
@@ -71,9 +67,7 @@ def _settings(config: Any, wanted: dict[str, Any]) -> list[str]:
     return [
         f"{name}={value}"
         for name, value in found.items()
-        if name not in SPECIAL_TOKENS | BOOKKEEPING
-        and value != neutral.get(name)
-        and (name in wanted or value not in (None, 0, False))
+        if name not in SILENT and value != neutral.get(name) and (name in wanted or value not in (None, 0, False))
     ]
 
 
@@ -110,28 +104,44 @@ def answer(trainer: Any, tokenizer: Any, rows: Sequence[PromptRow], recipe: Trai
 
 def check_answers(answers: Answers, tokenizer: Any, rewards: ComponentRewards, recipe: TrainConfig) -> list[Check]:
     """Check the answers and their rewards."""
-    return [
-        _check_distinct(answers, recipe),
-        _check_thinking(answers, tokenizer),
-        _check_ceiling(answers, recipe),
-        *_check_rewards(answers, rewards, recipe),
-    ]
-
-
-def _check_distinct(answers: Answers, recipe: TrainConfig) -> Check:
-    least = recipe.preflight.min_distinct
+    limits = recipe.preflight
     # A confident policy repeats a short answer; a leaking setting makes it repeat all of them.
-    most = max(len(set(group)) for group in _groups(answers.raw))
-    return Check(
-        "distinct_completions",
-        most >= least,
-        f"{most} of {COMPLETIONS_A_PROMPT} at best",
-        f"{least} of {COMPLETIONS_A_PROMPT} completions of one prompt",
-        (
-            "find what lowers the temperature: the model's generation_config.json, train.temperature, train.top_p or "
-            "train.top_k"
+    distinct = max(len(set(group)) for group in _groups(answers.raw))
+    cut = fmean(completion.stop_reason is StopReason.TOKEN_LIMIT for completion in answers.completions)
+    scored = score_beside(rewards.score(answers.rows, answers.completions), rewards.spec)
+    spreads = [pstdev(group) for group in _groups([rollout.reward for rollout in scored])]
+    flat = fmean(spread < recipe.dynamic_sampling.min_spread for spread in spreads)
+    return [
+        Check(
+            "distinct_completions",
+            distinct >= limits.min_distinct,
+            f"{distinct} of {COMPLETIONS_A_PROMPT} at best",
+            f"{limits.min_distinct} of {COMPLETIONS_A_PROMPT} completions of one prompt",
+            "find what lowers the temperature: the model's generation_config.json, or train.temperature",
         ),
-    )
+        _check_thinking(answers, tokenizer),
+        Check(
+            "ceiling",
+            cut <= limits.max_ceiling_share,
+            f"{cut:.0%} of {len(answers.completions)} completions were cut off",
+            f"at most {limits.max_ceiling_share:.0%} at {recipe.max_completion_tokens} tokens",
+            "raise train.max_completion_tokens, or warm the policy up until it ends its answers",
+        ),
+        Check(
+            "reward_spread",
+            fmean(spreads) >= limits.min_spread,
+            f"{fmean(spreads):.4f} on average, at temperature {recipe.temperature}",
+            f"a standard deviation of at least {limits.min_spread} within a group",
+            "warm the policy up until some of its answers are better than others, or choose harder prompts",
+        ),
+        Check(
+            "zero_variance",
+            flat <= limits.max_zero_variance,
+            f"{flat:.0%} of {len(spreads)} groups earned the same throughout",
+            f"at most {limits.max_zero_variance:.0%} of groups",
+            "warm the policy up, choose prompts that it neither always nor never solves, or raise train.generations",
+        ),
+    ]
 
 
 def _check_thinking(answers: Answers, tokenizer: Any) -> Check:
@@ -150,42 +160,6 @@ def _check_thinking(answers: Answers, tokenizer: Any) -> Check:
         "neither: thoughts would use up the completion",
         "train an Instruct model instead of a thinking one",
     )
-
-
-def _check_ceiling(answers: Answers, recipe: TrainConfig) -> Check:
-    most = recipe.preflight.max_ceiling_share
-    share = fmean(completion.stop_reason is StopReason.TOKEN_LIMIT for completion in answers.completions)
-    return Check(
-        "ceiling",
-        share <= most,
-        f"{share:.0%} of {len(answers.completions)} completions were cut off",
-        f"at most {most:.0%} at {recipe.max_completion_tokens} tokens",
-        "raise train.max_completion_tokens, or warm the policy up until it ends its answers",
-    )
-
-
-def _check_rewards(answers: Answers, rewards: ComponentRewards, recipe: TrainConfig) -> list[Check]:
-    limits = recipe.preflight
-    scored = score_beside(rewards.score(answers.rows, answers.completions), rewards.spec)
-    spreads = [pstdev(group) for group in _groups([rollout.reward for rollout in scored])]
-    spread = fmean(spreads)
-    flat = fmean(spread < recipe.dynamic_sampling.min_spread for spread in spreads)
-    return [
-        Check(
-            "reward_spread",
-            spread >= limits.min_spread,
-            f"{spread:.4f} on average, at temperature {recipe.temperature}",
-            f"a standard deviation of at least {limits.min_spread} within a group",
-            "warm the policy up until some of its answers are better than others, or choose harder prompts",
-        ),
-        Check(
-            "zero_variance",
-            flat <= limits.max_zero_variance,
-            f"{flat:.0%} of {len(spreads)} groups earned the same throughout",
-            f"at most {limits.max_zero_variance:.0%} of groups",
-            ("warm the policy up, choose prompts that it neither always nor never solves, or raise train.generations"),
-        ),
-    ]
 
 
 def _groups(values: Sequence[Value]) -> list[Sequence[Value]]:

@@ -49,8 +49,19 @@ def check_step(
     """Take a trial training step; check what it moved, that it is finite, and its memory."""
     step = dry_run_step(trainer, learning_rate, longest)
     total = torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else None
+    adapter = [name for name in step.moved if LORA in name]
+    others = sorted(step.moved.difference(adapter))
+    measured = f"{len(adapter)} tensors of the adapter and {len(others)} others moved"
     return [
-        _check_moved(step),
+        Check(
+            "moved_by_a_step",
+            bool(adapter) and not others,
+            measured + (f", {others[0]} the first of them" if others else ""),
+            "the adapter, and nothing else",
+            "freeze the base (requires_grad) before the adapter is put on it"
+            if others
+            else "see that the adapter is trainable and that not every completion is masked",
+        ),
         Check(
             "finite_step",
             bool(np.isfinite([step.loss, step.gradient_norm]).all()),
@@ -60,21 +71,6 @@ def check_step(
         ),
         check_memory(step.peak_bytes, total, limits),
     ]
-
-
-def _check_moved(step: DryStep) -> Check:
-    adapter = [name for name in step.moved if LORA in name]
-    others = sorted(step.moved.difference(adapter))
-    measured = f"{len(adapter)} tensors of the adapter and {len(others)} others moved"
-    return Check(
-        "moved_by_a_step",
-        bool(adapter) and not others,
-        measured + (f", {others[0]} the first of them" if others else ""),
-        "the adapter, and nothing else",
-        "freeze the base (requires_grad) before the adapter is put on it"
-        if others
-        else "see that the adapter is trainable and that not every completion is masked",
-    )
 
 
 def check_memory(peak: int | None, total: int | None, limits: PreflightSection) -> Check:
@@ -95,8 +91,7 @@ def dry_run_step(trainer: Any, learning_rate: float, longest: PromptRow | None =
 
     Args:
         trainer: A TRL trainer that has not begun to train.
-        learning_rate: Learning rate of the step, taken by a separate optimizer at the full rate: the first step of a
-            warm-up would move nothing.
+        learning_rate: Of a separate optimizer: the first step of a warm-up would move nothing.
         longest: The longest prompt. If given, the step takes as much memory as any can: each of its prompts is this
             one, and each completion has the recipe's maximum length. DPO, which has its completions already, takes its
             longest pairs.
@@ -105,15 +100,14 @@ def dry_run_step(trainer: Any, learning_rate: float, longest: PromptRow | None =
     passes, model = trainer.args.gradient_accumulation_steps, trainer.model
     with unchanged(trainer), _something_to_learn(trainer), _at_full_length(trainer, longest) as sampling_peak:
         trainer.current_gradient_accumulation_steps = passes
-        batches = _first_batches(trainer, passes) if longest is None else _longest_batches(trainer, passes)
+        # GRPO draws its own prompts and ignores the batch.
+        chosen = longest is None or hasattr(trainer, GENERATOR)
+        batches = _first_batches(trainer, passes) if chosen else [_longest_pairs(trainer)] * passes
         # On the host, where the copies do not count toward the measured peak.
         before = {name: parameter.detach().to("cpu", copy=True) for name, parameter in model.named_parameters()}
         # Weight decay moves parameters without a gradient, and would hide that they have none.
-        optimizer = torch.optim.AdamW(
-            [parameter for parameter in model.parameters() if parameter.requires_grad],
-            lr=learning_rate,
-            weight_decay=0.0,
-        )
+        trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        optimizer = torch.optim.AdamW(trained, lr=learning_rate, weight_decay=0.0)
         if on_gpu:
             torch.cuda.reset_peak_memory_stats()
         model.train()
@@ -123,17 +117,14 @@ def dry_run_step(trainer: Any, learning_rate: float, longest: PromptRow | None =
         optimizer.step()
         optimizer.zero_grad()
         peak = max(*sampling_peak, torch.cuda.max_memory_allocated() - asleep_bytes()) if on_gpu else None
-        # Detached: `cpu()` of an NF4 weight moves its quantization state too, in place, but not the weight.
-        moved = frozenset(
-            name
-            for name, parameter in model.named_parameters()
-            if not torch.equal(before[name], parameter.detach().to("cpu"))
-        )
+        moved = set()
         with torch.no_grad():
             for name, parameter in model.named_parameters():
-                if name in moved:
+                # Detached: `cpu()` of an NF4 weight moves its quantization state too, in place, but not the weight.
+                if not torch.equal(before[name], parameter.detach().to("cpu")):
+                    moved.add(name)
                     parameter.copy_(before[name])
-    return DryStep(loss, float(norm), moved, peak)
+    return DryStep(loss, float(norm), frozenset(moved), peak)
 
 
 def _first_batches(trainer: Any, count: int) -> list[Any]:
@@ -144,16 +135,12 @@ def _first_batches(trainer: Any, count: int) -> list[Any]:
     return batches
 
 
-def _longest_batches(trainer: Any, count: int) -> list[Any]:
-    if hasattr(trainer, GENERATOR):
-        # It draws its own prompts and ignores the batch.
-        return _first_batches(trainer, count)
+def _longest_pairs(trainer: Any) -> Any:
     pairs = trainer.train_dataset
     columns = (pairs["prompt_ids"], pairs["chosen_ids"], pairs["rejected_ids"])
     lengths = [len(prompt) + max(len(chosen), len(rejected)) for prompt, chosen, rejected in zip(*columns, strict=True)]
     by_length = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
-    batch = trainer.data_collator([pairs[place] for place in by_length[: trainer.args.per_device_train_batch_size]])
-    return [batch] * count
+    return trainer.data_collator([pairs[place] for place in by_length[: trainer.args.per_device_train_batch_size]])
 
 
 @contextmanager
@@ -179,14 +166,10 @@ def _at_full_length(trainer: Any, longest: PromptRow | None) -> Iterator[list[in
         if torch.cuda.is_available():
             peaks.append(torch.cuda.max_memory_allocated())
             torch.cuda.reset_peak_memory_stats()
+        ids = [[*(ids + [end] * limit)[: limit - 1], end] for ids in rollouts.completion_ids]
         sampled = rollouts.log_probabilities
-        return replace(
-            rollouts,
-            completion_ids=[[*(ids + [end] * limit)[: limit - 1], end] for ids in rollouts.completion_ids],
-            log_probabilities=None
-            if sampled is None
-            else [(of_tokens + [0.0] * limit)[:limit] for of_tokens in sampled],
-        )
+        whole = None if sampled is None else [(of_tokens + [0.0] * limit)[:limit] for of_tokens in sampled]
+        return replace(rollouts, completion_ids=ids, log_probabilities=whole)
 
     # A grammar that ends an answer and a least length forbid every token between them.
     with _replaced(generator, "sample", sample), _replaced(generator, "guided", False):
@@ -212,11 +195,10 @@ def _something_to_learn(trainer: Any) -> Iterator[None]:
 
     def advantages(chosen: RolloutGroups, output: Mapping[str, Any]) -> torch.Tensor:
         found: torch.Tensor = real(chosen, output)
-        if found.any():
-            return found
-        signs = torch.ones_like(found)
-        signs[1::2] = -1
-        return signs
+        if not found.any():
+            found = torch.ones_like(found)
+            found[1::2] = -1
+        return found
 
     with _replaced(trainer, ADVANTAGES, advantages):
         yield

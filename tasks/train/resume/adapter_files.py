@@ -48,11 +48,7 @@ def write_adapter(folder: Path, weights: Mapping[str, Any], config: Mapping[str,
 
 
 def load_adapter_weights(model: Any, folder: Path) -> None:
-    """Load the weights of an adapter folder into a PEFT model.
-
-    Raises:
-        ValueError: Shapes or names do not match the model's adapter.
-    """
+    """Load the weights of an adapter folder into a PEFT model; ValueError where they are not those of its adapter."""
     from peft import set_peft_model_state_dict
     from safetensors.torch import load_file
 

@@ -6,14 +6,11 @@ are tensors. Neither can execute code when it is read.
 
 import io
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from schemas.errors import InputError
-from tasks.train.resume.adapter_files import write_adapter
 
 TRAINER_STATE_FILE: Final = "trainer_state.json"
 """Transformers' own file name: its loop reads the step from it."""
@@ -33,34 +30,6 @@ class Stateful(Protocol):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore `state`."""
-
-
-@dataclass(frozen=True)
-class TrainerSnapshot:
-    """Training state after a step: JSON values, and immutable tensors on the CPU."""
-
-    step: int
-    adapter: Mapping[str, Any]
-    """The adapter's weights, by their names in the file."""
-    config: Mapping[str, Any]
-    """Its PEFT configuration."""
-    trainer_state: Mapping[str, Any]
-    """State that transformers' loop reads."""
-    states: Mapping[str, Mapping[str, Any]]
-    """The state of each part, by its name."""
-    files: Mapping[str, Path]
-    """Immutable files, by their paths in the checkpoint."""
-
-    def write(self, folder: Path) -> None:
-        """Write it into an empty folder, as a checkpoint from which the trainer resumes."""
-        write_adapter(folder, self.adapter, self.config)
-        (folder / TRAINER_STATE_FILE).write_text(json.dumps(self.trainer_state), encoding="utf-8")
-        for name, state in self.states.items():
-            write_state(folder, name, state)
-        for name, file in self.files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            os.link(file, path)
 
 
 def write_state(folder: Path, name: str, state: Mapping[str, Any]) -> None:
@@ -89,11 +58,7 @@ def sampled_prompts(files: Iterable[str], read: Callable[[str], bytes]) -> set[s
 
 
 def read_state(folder: Path, name: str) -> Any:
-    """Read a state written by `write_state`.
-
-    Raises:
-        InputError: The checkpoint has no such state.
-    """
+    """Read a state written by `write_state`; InputError where the checkpoint has no such state."""
     from safetensors.torch import load_file
 
     file, tensors = folder / f"{name}.json", folder / f"{name}.safetensors"

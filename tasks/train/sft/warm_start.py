@@ -73,18 +73,13 @@ def main(request_file: Path, channel: Channel) -> None:
     channel.progress(0, request.warm_start.steps, "loading torch and TRL")
     if request.recipe is not None:
         refuse_unfit_machine(request.recipe)
-    if request.warm_start.steps:
-        _fine_tune(request, work, channel)
-    else:
-        tokenizer = _tokenizer_of(request)
-        _write_published(read_weights(request.policy, dtype="auto"), tokenizer, request)
-
-
-def _tokenizer_of(request: WarmStartRequest) -> "PreTrainedTokenizerBase":
-    """Read the tokenizer, which is small and may show that the weights need not be downloaded."""
+    # It is small, and may show that the weights need not be downloaded.
     tokenizer = read_tokenizer(request.policy, request.chat_template)
     end_turns_with_eos(tokenizer, request.policy)
-    return tokenizer
+    if request.warm_start.steps:
+        _fine_tune(request, tokenizer, work, channel)
+    else:
+        _write_published(read_weights(request.policy, dtype="auto"), tokenizer, request)
 
 
 def _write_published(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", request: WarmStartRequest) -> None:
@@ -103,11 +98,10 @@ def _write_published(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBa
     (request.output / PUBLISHED_FILE).write_text(json.dumps(published, indent=1), encoding="utf-8")
 
 
-def _fine_tune(request: WarmStartRequest, work: Path, channel: Channel) -> None:
+def _fine_tune(request: WarmStartRequest, tokenizer: "PreTrainedTokenizerBase", work: Path, channel: Channel) -> None:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
-    tokenizer = _tokenizer_of(request)
     demonstrations, general = _demonstrations_for(request)
     try:
         trainer = _train_adapter(request, tokenizer, demonstrations, work, channel, spread=general > 0)
@@ -151,7 +145,7 @@ def _train_adapter(
 
     from tasks.train.backend.cpu import keep_adapter_in_float32
     from tasks.train.sft.packed_head import add_packed_head
-    from tasks.train.watch.callbacks import StepReporter
+    from tasks.train.watch.reporter import StepReporter
 
     four_bit = request.warm_start.load_in_4bit
     model = read_weights(request.policy, **loading_arguments(four_bit=four_bit))

@@ -73,8 +73,6 @@ class StageCost:
     machine: Machine
     seconds: float | None
     """None if nothing comparable was measured."""
-    cards: int = 1
-    """GPUs that work on it at once, each at its own price."""
     cost_usd: float | None = None
     """On demand; None if the time is unknown."""
     spot_usd: float | None = None
@@ -210,21 +208,26 @@ def _priced(config: Config, stage: StageCost) -> StageCost:
     """Return a stage with its price: its machine's, or the recipe's own where none is set."""
     if stage.seconds is None:
         return stage
-    name, paid = CPU if stage.machine == "cpu" else DEVICE, stage.seconds * stage.cards
+    name = CPU if stage.machine == "cpu" else DEVICE
     # A machine without a Spot price costs the same either way: a server that is never preempted.
     on_demand, on_spot = (
         price_per_hour(config.workers.prices, name, spot=spot, otherwise=config.train.price_per_hour)
         for spot in (False, True)
     )
-    return replace(stage, cost_usd=cost_usd(paid, on_demand), spot_usd=cost_usd(paid, on_spot))
+    return replace(stage, cost_usd=cost_usd(stage.seconds, on_demand), spot_usd=cost_usd(stage.seconds, on_spot))
 
 
 def _stages(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape) -> Iterator[StageCost]:
     """Yield each stage of a whole retraining without reused artifacts."""
+    recipe, evaluate, on_laptop = config.train, config.evaluate, config.policy.stand_in
+    here: Machine = "cpu" if on_laptop else "gpu"
+    loading = 0.0 if on_laptop else LOADING
+    seeds, tasks = recipe.seeds or (config.seed,), len(prompts) if recipe.adapter_per_task else 1
+
     asked = sum(config.synthesize.counts.values())
     yield StageCost("synthesize, curate", "cpu", asked / PROMPTS_A_SECOND + asked / ROWS_A_SECOND)
     shown = config.warm_start.steps * config.warm_start.batch_size
-    if config.policy.stand_in:
+    if on_laptop:
         yield StageCost("base", "cpu", shown * LAPTOP_DEMONSTRATION)
     else:
         yield StageCost("start-up of the GPU's machine", "gpu", START_UP)
@@ -233,50 +236,33 @@ def _stages(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape
         if config.audit.require_human and config.audit.sheet is None:
             drawn = len(prompts) * config.audit.prompts_per_task * config.audit.completions_per_prompt
             yield StageCost("audit sampling", "gpu", LOADING + _answering(config, shape, drawn))
-    yield from _trainings(config, prompts, shape)
-    yield from _after_training(config, prompts, shape)
-    yield StageCost("evaluate", "cpu", ON_CPU)
-    yield StageCost("promote", "cpu", ON_CPU)
 
-
-def _trainings(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape) -> Iterator[StageCost]:
-    recipe, on_laptop = config.train, config.policy.stand_in
-    seeds, tasks = recipe.seeds or (config.seed,), len(prompts) if recipe.adapter_per_task else 1
     if recipe.algorithm == "grpo" and not on_laptop:
         count = len(seeds) * tasks
         checked = _answering(config, shape, recipe.preflight.prompts * COMPLETIONS_A_PROMPT, recipe.backend)
         yield StageCost("preflight" if count == 1 else f"preflight, {count} times", "gpu", count * (LOADING + checked))
     each = f" of each of {tasks} tasks" if tasks > 1 else ""
     of_one = training_seconds(config, shape)
-    seconds = None if of_one is None else tasks * of_one
     for seed in seeds:
-        yield StageCost(f"train, seed {seed}{each}", _machine(config), seconds, 1 if on_laptop else recipe.processes)
+        yield StageCost(f"train, seed {seed}{each}", here, None if of_one is None else tasks * of_one)
 
-
-def _after_training(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape) -> Iterator[StageCost]:
-    recipe, evaluate, here = config.train, config.evaluate, _machine(config)
-    loading = 0.0 if config.policy.stand_in else LOADING
-    seeds = max(1, len(recipe.seeds))
     if not recipe.adapter_per_task:
-        yield StageCost("merge", here, seeds * shape.parameters * MERGE_A_PARAMETER)
+        yield StageCost("merge", here, len(seeds) * shape.parameters * MERGE_A_PARAMETER)
     tests = sum(config.curate.test_rows(task) for task in prompts) * evaluate.samples
     # Base, policies and champion; beside these the policy on the NF4 base, and the model before its warm start.
-    models = 1 + seeds + evaluate.against_champion + recipe.load_in_4bit + (config.warm_start.steps > 0)
+    models = 1 + len(seeds) + evaluate.against_champion + recipe.load_in_4bit + (config.warm_start.steps > 0)
     seconds = models * (loading + _answering(config, shape, tests))
     yield StageCost(f"answers of {models} models to {tests} test prompts", here, seconds)
     if evaluate.general != "off":
         seconds = 2 * _answering(config, shape, INSTRUCTIONS)
         yield StageCost(f"general instructions: {2 * INSTRUCTIONS} answers", here, seconds)
-    drawn = tests * len(evaluate.rungs)
-    if drawn:
+    if drawn := tests * len(evaluate.rungs):
         steps = evaluate.sft.steps(recipe.sampled_completions, sum(prompts.values())) if "sft" in evaluate.rungs else 0
         shown = evaluate.sft.batch_size * steps
         seconds = 2 * loading + _answering(config, shape, drawn) + _tuning(config, shape, shown)
         yield StageCost(f"rungs: {drawn} answers" + (f", SFT on {shown}" if shown else ""), here, seconds)
-
-
-def _machine(config: Config) -> Machine:
-    return "cpu" if config.policy.stand_in else "gpu"
+    yield StageCost("evaluate", "cpu", ON_CPU)
+    yield StageCost("promote", "cpu", ON_CPU)
 
 
 def _answering(config: Config, shape: DecoderShape, prompts: int, sampler: Sampler = "transformers") -> float:
@@ -326,13 +312,12 @@ def sampling_seconds(
 
 
 def update_seconds(shape: DecoderShape, recipe: TrainConfig, tokens: int) -> float:
-    """Return the seconds of one GRPO update on an L4 for each process, with completions of so many tokens."""
+    """Return the seconds of one GRPO update on an L4, with completions of so many tokens."""
     # Two per weight forward, two backward, since the weights themselves get no gradient.
     passes = 4 + (2 if recipe.gradient_checkpointing != "none" else 0)
     # The log-probabilities that ratios are relative to.
     passes += 2 if recipe.iterations > 1 or recipe.vllm.enabled else 0
-    of_each = recipe.completions_per_step // recipe.processes
-    return _operations(shape, of_each, tokens) * passes / (OPERATIONS * UTILIZATION)
+    return _operations(shape, recipe.completions_per_step, tokens) * passes / (OPERATIONS * UTILIZATION)
 
 
 def _operations(shape: DecoderShape, sequences: int, tokens: int) -> float:

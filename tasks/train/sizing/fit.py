@@ -1,7 +1,7 @@
 """Memory that each stage needs on a GPU, by shape and recipe, and a refusal of recipes that do not fit.
 
-Every sequence counts at its maximum length. A forward and a backward pass of the shipped shapes took 3 to 14 % less on
-a card (docs/l4.md). Imports nothing heavy; the preflight's own step measures what is estimated here.
+Every sequence counts at its maximum length. Imports nothing heavy; the preflight's own step measures what is estimated
+here.
 """
 
 from typing import Final
@@ -20,10 +20,17 @@ NF4_BYTES: Final = 0.5 + 4 / 64
 """Bytes of a weight in NF4: half a byte, plus a float32 scale for each block of 64 (QLoRA, 2305.14314, 3)."""
 ADAM_BYTES: Final = {"adamw_torch": 2 * FLOAT32_BYTES, "adamw_8bit": 2}
 """Bytes of AdamW's two moments of one weight."""
+KEPT: Final = 70
+"""Bytes that a layer keeps of a token for each unit of its width, with an adapter of rank 16 in bfloat16: on a card 68
+at 0.5B and 62 at 3.7B (docs/l4.md)."""
 HEAD_TOKENS, HEAD_ENTRIES = 4_096, 32_768
 """Tile of the logits that TRL's fused head holds at once, in tokens and in vocabulary entries."""
 GUIDED_COPIES: Final = 6
 """Copies of the whole logits with guided rollouts: 5.3 measured in float32, and half a copy more in bfloat16."""
+CONTEXT_BYTES: Final = 0.5e9
+"""CUDA's context with the kernels of torch and bitsandbytes, outside of all tensors; estimated."""
+FRAGMENTATION: Final = 0.05
+"""Share that torch's allocator reserves beyond its tensors; estimated."""
 REMEDIES: Final = {
     "training": "raise train.accumulation, set train.gradient_checkpointing='torch' ('unsloth' with that backend) or "
     "train.load_in_4bit=true, lower train.max_completion_tokens or train.vllm.memory_share",
@@ -32,35 +39,14 @@ REMEDIES: Final = {
     "merging": "lower curate.max_prompt_tokens",
 }
 """Settings by which a stage takes less memory, those that cost the least quality first."""
-CONTEXT_BYTES: Final = 0.5e9
-"""CUDA's context with the kernels of torch and bitsandbytes, outside of all tensors; estimated."""
-FRAGMENTATION: Final = 0.05
-"""Share that torch's allocator reserves beyond its tensors; estimated."""
 
 
-def kept_bytes(shape: DecoderShape, rank: int, tokens: int, sequence: int, checkpointing: GradientCheckpointing) -> int:
-    """Return the bytes that all layers keep of a forward pass for the backward pass, at the peak, in bfloat16.
+def kept_bytes(shape: DecoderShape, tokens: int, checkpointing: GradientCheckpointing) -> int:
+    """Return the bytes that all layers keep of a pass over so many tokens for the backward pass, at the peak.
 
-    A layer keeps of each token, in bfloat16: the inputs of the adapter's seven maps and its inner values, attention's
-    queries, keys, values, output and a row of the mask, and the gate before and after its activation with its
-    multiplicand. In float32: the inputs of the norms and their scales, and attention's log-sum. With checkpointing
-    layers keep their inputs, and one layer at a time all else; Unsloth moves the inputs to the host.
-
-    Args:
-        shape: The base model.
-        rank: LoRA's r.
-        tokens: Tokens of the pass.
-        sequence: Tokens that one token's attention may see.
-        checkpointing: The gradient checkpointing method.
+    With checkpointing layers keep their inputs, and one layer at a time all else; Unsloth moves the inputs to the host.
     """
-    query, inner = shape.query_width, shape.feed_forward
-    in_bfloat16 = sum(taken for taken, _ in shape.linear_shapes) + len(shape.linear_shapes) * rank
-    in_bfloat16 += 4 * query + sequence + 3 * inner
-    in_float32 = 2 * (shape.width + 1) + shape.heads
-    if shape.kind == "qwen3":
-        in_float32 += query + shape.key_width + shape.heads + shape.key_value_heads
-    of_layer = tokens * (BFLOAT16_BYTES * in_bfloat16 + FLOAT32_BYTES * in_float32)
-    inputs = tokens * shape.width * BFLOAT16_BYTES
+    of_layer, inputs = tokens * shape.width * KEPT, tokens * shape.width * BFLOAT16_BYTES
     return {
         "none": shape.layers * of_layer,
         "torch": shape.layers * inputs + of_layer,
@@ -93,23 +79,21 @@ def stage_memory(config: Config, shape: DecoderShape) -> dict[str, float]:
         return {}
     recipe, start = config.train, config.warm_start
     sequence = config.curate.max_prompt_tokens + recipe.max_completion_tokens
-    weights = weight_bytes(shape, BFLOAT16_BYTES, four_bit=False)
     cached = sequence * cache_bytes(shape, BFLOAT16_BYTES)
     stages = {
         "training": training_bytes(config, shape),
-        "answering": _on_gpu(weights + cached),
+        "answering": _on_gpu(weight_bytes(shape, BFLOAT16_BYTES, four_bit=False) + cached),
     }
     if not recipe.adapter_per_task:
         exact = (config.curate.max_prompt_tokens + ANSWER_TOKENS) * cache_bytes(shape, FLOAT32_BYTES)
         stages["merging"] = _on_gpu(weight_bytes(shape, FLOAT32_BYTES, four_bit=False) + CHECK_PROMPTS * exact)
     if start.steps:
         tokens = start.batch_size // start.accumulation * sequence
+        how: GradientCheckpointing = "none" if recipe.gradient_checkpointing == "none" else "torch"
         stages["SFT"] = _on_gpu(
             weight_bytes(shape, BFLOAT16_BYTES, four_bit=start.load_in_4bit)
             + adapter_bytes(shape.adapter_parameters(start.lora.rank), "adamw_torch")
-            + kept_bytes(
-                shape, start.lora.rank, tokens, sequence, "none" if recipe.gradient_checkpointing == "none" else "torch"
-            )
+            + kept_bytes(shape, tokens, how)
             + _head_bytes(shape, tokens)
         )
     return stages
@@ -123,24 +107,22 @@ def training_bytes(config: Config, shape: DecoderShape) -> float:
     """
     recipe = config.train
     sequence = config.curate.max_prompt_tokens + recipe.max_completion_tokens
-    rank, is_dpo = recipe.lora.rank, recipe.algorithm == "dpo"
+    is_dpo = recipe.algorithm == "dpo"
     sequences = 2 * pairs_per_pass(recipe) if is_dpo else recipe.completions_per_pass
     # DPO never samples by vLLM.
     vllm_share = 0.0 if is_dpo else recipe.vllm.share_of_card
-    with_vllm = recipe.vllm.enabled and not is_dpo
     scored = sequences * recipe.max_completion_tokens
     whole_logits = GUIDED_COPIES * FLOAT32_BYTES * scored * shape.vocabulary
-    tokens = sequences * sequence
-    cached = sequence * cache_bytes(shape, BFLOAT16_BYTES)
+    cached = 0 if vllm_share else recipe.completions_per_step * sequence * cache_bytes(shape, BFLOAT16_BYTES)
     stays = weight_bytes(shape, BFLOAT16_BYTES, four_bit=recipe.load_in_4bit)
-    stays += adapter_bytes(shape.adapter_parameters(rank), recipe.optimizer.name)
+    stays += adapter_bytes(shape.adapter_parameters(recipe.lora.rank), recipe.optimizer.name)
     few = min(CHECKED_LAYERS, shape.layers)
-    sampling = _on_gpu(stays + (0 if with_vllm else recipe.completions_per_step // recipe.processes * cached))
+    sampling = _on_gpu(stays + cached)
     peak = max(
         sampling,
         _on_gpu(
             stays
-            + kept_bytes(shape, rank, tokens, sequence, recipe.gradient_checkpointing)
+            + kept_bytes(shape, sequences * sequence, recipe.gradient_checkpointing)
             + (_head_bytes(shape, scored) if recipe.guided == "none" else whole_logits)
         ),
         # The first layers of a second base, into which the preflight merges.
@@ -178,7 +160,7 @@ def refuse_unfit(config: Config) -> None:
         InputError: A stage exceeds its share of the GPU; the message names settings by which it takes less.
     """
     shape = read_shape(config.policy)
-    if shape is None or config.train.device_memory_gb is None or fits(config, shape):
+    if shape is None or fits(config, shape):
         return
     stages = stage_memory(config, shape)
     largest = max(stages, key=lambda name: stages[name])

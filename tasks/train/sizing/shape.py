@@ -57,10 +57,8 @@ class DecoderShape:
     def other_parameters(self) -> int:
         """Return all other parameters: embeddings, norms, biases."""
         embeddings = self.vocabulary * self.width * (1 if self.tied else 2)
-        in_attention = {"llama": 0, "qwen2": self.query_width + 2 * self.key_width, "qwen3": 2 * self.head_size}[
-            self.kind
-        ]
-        return embeddings + self.layers * (2 * self.width + in_attention) + self.width
+        own = {"llama": 0, "qwen2": self.query_width + 2 * self.key_width, "qwen3": 2 * self.head_size}[self.kind]
+        return embeddings + self.layers * (2 * self.width + own) + self.width
 
     @property
     def parameters(self) -> int:
@@ -72,7 +70,6 @@ class DecoderShape:
         return self.layers * sum(rank * (taken + given) for taken, given in self.linear_shapes)
 
 
-_VARIANTS: Final = ("Base", "Instruct", "Think")
 _TUCANO: Final = {
     "0.5B": DecoderShape("qwen3", 28, 1024, 16, 8, 128, 3072, 49_152, tied=True),
     "1.5B": DecoderShape("qwen3", 28, 2048, 16, 8, 128, 6144, 49_152, tied=True),
@@ -82,7 +79,9 @@ _TUCANO: Final = {
 151,936: Qwen3-0.6B, 1.7B and 4B, whose published configurations these are. The parameter counts are 490,799,104, the
 number on the model card of 0.5B; 1,510,073,344; and 3,759,341,056, matching the names 1.5B and 3.7B."""
 KNOWN_SHAPES: Final = {
-    f"Polygl0t/Tucano2-qwen-{size}-{variant}": shape for size, shape in _TUCANO.items() for variant in _VARIANTS
+    f"Polygl0t/Tucano2-qwen-{size}-{variant}": shape
+    for size, shape in _TUCANO.items()
+    for variant in ("Base", "Instruct", "Think")
 }
 """Models whose shape is known without their files."""
 
@@ -96,27 +95,8 @@ def read_shape(policy: "PolicyConfig") -> DecoderShape | None:
     from tasks.policy.stand_in import shipped  # imports pydantic, which the check of a GPU goes without
 
     file = shipped() / "config.json" if policy.stand_in else _config_file(policy.name, policy.revision)
-    return KNOWN_SHAPES.get(policy.name) if file is None else _shape_in(file)
-
-
-def _config_file(name: str, revision: str | None) -> Path | None:
-    folder = Path(name).expanduser()
-    if folder.is_dir():
-        return folder / "config.json"
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
-    try:
-        cached = try_to_load_from_cache(name, "config.json", revision=revision)
-    except HFValidationError:
-        raise InputError(
-            f"policy.name {name!r} is neither a folder nor a hub name; give the folder of a downloaded model, or a "
-            "name such as Polygl0t/Tucano2-qwen-0.5B-Instruct"
-        ) from None
-    return Path(cached) if isinstance(cached, str) else None
-
-
-def _shape_in(file: Path) -> DecoderShape | None:
+    if file is None:
+        return KNOWN_SHAPES.get(policy.name)
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
         if values["model_type"] not in get_args(Kind):
@@ -135,3 +115,20 @@ def _shape_in(file: Path) -> DecoderShape | None:
         )
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{file} does not describe a model; give the folder of a downloaded one") from None
+
+
+def _config_file(name: str, revision: str | None) -> Path | None:
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return folder / "config.json"
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        cached = try_to_load_from_cache(name, "config.json", revision=revision)
+    except HFValidationError:
+        raise InputError(
+            f"policy.name {name!r} is neither a folder nor a hub name; give the folder of a downloaded model, or a "
+            "name such as Polygl0t/Tucano2-qwen-0.5B-Instruct"
+        ) from None
+    return Path(cached) if isinstance(cached, str) else None

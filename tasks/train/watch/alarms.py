@@ -78,11 +78,7 @@ class Alarms:
         return [alarm for alarm in found if alarm is not None]
 
     def require_none_stopped(self, newest: int | None) -> None:
-        """Raise if an alarm stopped the training, so that it does not count as finished.
-
-        Raises:
-            GateRefused: An alarm stopped it.
-        """
+        """Raise GateRefused if an alarm stopped the training, so that it does not count as finished."""
         if self.stopped_by is None:
             return
         kept = "no checkpoint was saved" if newest is None else f"its checkpoints are kept, the newest of step {newest}"

@@ -1,15 +1,27 @@
-"""Trainer callbacks: progress reports, alarms and coordinated stopping."""
+"""Trainer callbacks: alarms and checkpoints.
 
-import math
-from typing import Any
+State is copied in memory after each step, written to disk when due, and mirrored less often.
+"""
 
-from accelerate.utils import gather_object
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
 from transformers import TrainerCallback
 
+from schemas.config.train import TrainConfig
+from tasks.checkpoints.checkpoint_manager import Checkpoint, CheckpointManager
+from tasks.checkpoints.manifest import REWARD
 from tasks.policy.child import Channel
+from tasks.train.resume.adapter_files import adapter_config, adapter_parameters, copies, write_adapter
 from tasks.train.resume.preemption import Preemption
-from tasks.train.sizing.estimate import cost_usd
+from tasks.train.resume.resumable import OPTIMIZER, RANDOM, random_state
+from tasks.train.resume.state_files import TRAINER_STATE_FILE, Stateful, read_state, write_state
 from tasks.train.watch.alarms import Alarms, is_finite
+from tasks.train.watch.reporter import StepReporter
 from tasks.train.watch.validation import Selection
 
 
@@ -38,45 +50,121 @@ class AlarmWatch(TrainerCallback):  # type: ignore[misc]
             control.should_save = False
 
 
-class StopTogether(TrainerCallback):  # type: ignore[misc]
-    """Callback that makes all processes of a training save and stop at the same step."""
+@runtime_checkable
+class InFiles(Protocol):
+    """Part of a training that also keeps immutable files."""
 
-    def __init__(self, preemption: Preemption) -> None:
+    def files(self) -> dict[str, Path]:
+        """Return the files by their path in a checkpoint's folder."""
+
+    def load_files(self, checkpoint: Path) -> None:
+        """Restore the files of a checkpoint."""
+
+
+class Checkpointer(TrainerCallback):  # type: ignore[misc]
+    """Callback that takes a snapshot of every finished step and passes some of them to the keeper."""
+
+    def __init__(
+        self,
+        trainer: Any,
+        parts: Mapping[str, Stateful],
+        selection: Selection,
+        keeper: CheckpointManager,
+        preemption: Preemption,
+        *,
+        save_every: int,
+        snapshot_share: float,
+    ) -> None:
+        self._trainer = trainer
+        self._parts = parts
+        self._in_files = [part for part in parts.values() if isinstance(part, InFiles)]
+        self._selection = selection
+        self._keeper = keeper
         self._preemption = preemption
+        self._save_every = save_every
+        self._snapshot_share = snapshot_share
+        self._adapter = adapter_parameters(trainer.model)
+        self._config = adapter_config(trainer.model)
+        self._written_at = time.monotonic()
+        self.seconds_stood_still = 0.0
+        """Seconds that training waited for the last snapshot."""
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **named: Any) -> None:
-        """Agree once a step, after the callbacks that may stop this process."""
-        if not logs or "loss" not in logs:
-            return
-        own = (control.should_training_stop, control.should_save, self._preemption.noticed.is_set())
-        stops, saves, notices = zip(*gather_object([own]), strict=True)
-        if any(notices):
-            self._preemption.notice()
-        control.should_training_stop = any(stops) or any(notices)
-        control.should_save = all(saves)
+    def restore(self, checkpoint: Path) -> None:
+        """Restore every part from a checkpoint; the trainer's own state is read by its `train`."""
+        for name, part in self._parts.items():
+            part.load_state_dict(read_state(checkpoint, name))
+        for part in self._in_files:
+            part.load_files(checkpoint)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **named: Any) -> None:
+        """Request `on_save`, which is called when the step is logged."""
+        control.should_save = True
+        if self._preemption.noticed.is_set():
+            control.should_training_stop = True
+
+    def on_save(self, args: Any, state: Any, control: Any, **named: Any) -> None:
+        """Copy the state, and write it where it is due or cheap enough."""
+        started, step, history = time.monotonic(), state.global_step, self._selection.history
+        validated = history and history[-1].step == step
+        metrics = {REWARD: history[-1].mean_reward} if validated else {}
+        checkpoint = Checkpoint(step, metrics, self._snapshot())
+        self._keeper.last = checkpoint
+        best = self._selection.best is not None and self._selection.best.step == step
+        due = best or control.should_training_stop or step % self._save_every == 0
+        self.seconds_stood_still = time.monotonic() - started
+        if due or self._is_cheap():
+            self._written_at = started
+            self._keeper.keep(checkpoint, "best" if best else "newest" if due else "local")
+
+    def _is_cheap(self) -> bool:
+        cost = self.seconds_stood_still + self._keeper.seconds_to_write
+        return cost <= self._snapshot_share * (time.monotonic() - self._written_at)
+
+    def _snapshot(self) -> Callable[[Path], None]:
+        """Copy the training's state, and return what writes it into an empty folder, from which the trainer resumes."""
+        states = {name: part.state_dict() for name, part in self._parts.items()}
+        states |= {OPTIMIZER: self._trainer.optimizer_state(), RANDOM: random_state()}
+        adapter, trainer_state = copies(self._adapter), self._trainer.trainer_state()
+        files = {name: file for part in self._in_files for name, file in part.files().items()}
+
+        def write(folder: Path) -> None:
+            write_adapter(folder, adapter, self._config)
+            (folder / TRAINER_STATE_FILE).write_text(json.dumps(trainer_state), encoding="utf-8")
+            for name, state in states.items():
+                write_state(folder, name, state)
+            for name, file in files.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                os.link(file, folder / name)
+
+        return write
 
 
-class StepReporter(TrainerCallback):  # type: ignore[misc]
-    """Callback that reports every step to the parent."""
-
-    def __init__(self, channel: Channel, steps: int, price_per_hour: float = 0.0) -> None:
-        self._channel = channel
-        self._steps = steps
-        self._price_per_hour = price_per_hour
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **named: Any) -> None:
-        """Report the step's metrics; non-numbers, such as the mean of no rows, are left out."""
-        if not logs or "loss" not in logs:
-            return
-        values = {
-            name: float(value)
-            for name, value in logs.items()
-            if isinstance(value, int | float) and math.isfinite(value)
-        }
-        # All steps count, also those before a resume: the Trainer's state keeps their log. Only GRPO logs the time.
-        seconds = sum(entry.get("step_time") or 0.0 for entry in state.log_history)
-        if self._price_per_hour and seconds:
-            values["cost_usd"] = cost_usd(seconds, self._price_per_hour)
-        self._channel.metrics(state.global_step, values)
-        shown = "reward" if "reward" in values else "loss"
-        self._channel.progress(state.global_step, self._steps, f"{shown} {values.get(shown, math.nan):.3f}")
+def watch(
+    trainer: Any,
+    parts: Mapping[str, Stateful],
+    selection: Selection,
+    alarms: Alarms,
+    keeper: CheckpointManager,
+    preemption: Preemption,
+    config: TrainConfig,
+    channel: Channel,
+) -> Checkpointer:
+    """Add all callbacks to a trainer, and return the one that keeps its checkpoints."""
+    checkpointer = Checkpointer(
+        trainer,
+        {"selection": selection, "alarms": alarms, **parts},
+        selection,
+        keeper,
+        preemption,
+        save_every=config.save_every,
+        snapshot_share=config.preemption.snapshot_share,
+    )
+    # A step is validated before alarms judge it, judged before it is saved, and saved before it is reported.
+    for callback in (
+        selection,
+        AlarmWatch(alarms, selection, channel),
+        checkpointer,
+        StepReporter(channel, config.max_steps, config.price_per_hour),
+    ):
+        trainer.add_callback(callback)
+    return checkpointer

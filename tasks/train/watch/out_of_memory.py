@@ -9,7 +9,6 @@ from schemas.causes import causes_of
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from tasks.policy.batch import is_of_memory
-from tasks.train.dpo.pairs import pairs_per_pass
 
 VLLM_SIGNS: Final = re.compile(
     r"No available memory for the cache blocks"
@@ -49,22 +48,12 @@ def out_of_memory_sentence(error: BaseException, config: TrainConfig) -> str | N
 
 
 def _remedies(config: TrainConfig) -> Iterator[str]:
-    finer = next(_finer(config), None)
-    if finer is not None:
-        yield f"raise train.accumulation from {config.accumulation} to {finer}, which trains as before in smaller parts"
+    passes = config.completions_per_step if config.algorithm == "grpo" else config.completions_per_step // 2
+    if config.accumulation < passes:
+        yield f"raise train.accumulation {config.accumulation}, which trains as before in smaller parts"
     if config.gradient_checkpointing == "none":
         own = "unsloth" if config.backend == "unsloth" else "torch"
         yield f"set train.gradient_checkpointing='{own}', which trains as before and takes a third longer to update"
     yield f"lower train.max_completion_tokens {config.max_completion_tokens}"
     if config.vllm.enabled and config.algorithm == "grpo":
         yield f"lower train.vllm.memory_share {config.vllm.memory_share:g}"
-
-
-def _finer(config: TrainConfig) -> Iterator[int]:
-    """Yield finer divisions of the same step; for DPO only those with the same number of pairs."""
-    at_once = config.completions_per_step // config.processes
-    pairs = pairs_per_pass(config) * config.accumulation
-    for parts in range(config.accumulation + 1, at_once + 1):
-        same_pairs = pairs_per_pass(config.model_copy(update={"accumulation": parts})) * parts == pairs
-        if at_once % parts == 0 and (config.algorithm == "grpo" or same_pairs):
-            yield parts

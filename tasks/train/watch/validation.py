@@ -107,11 +107,7 @@ class Selection(TrainerCallback):  # type: ignore[misc]
         self._since_best = state["since_best"]
 
     def write_best(self, folder: Path, config: Mapping[str, Any]) -> None:
-        """Write the adapter with the best validation, its step and its scores.
-
-        Raises:
-            ValueError: Nothing was validated.
-        """
+        """Write the adapter with the best validation, its step and its scores; ValueError where none was validated."""
         if self.best is None:
             raise ValueError("no step was validated, so no adapter is the best")
         write_adapter(folder, self._best_weights, config)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.training import figures
 from benchmarks.training.arms import Outcome, Point, Scored
 from benchmarks.training.figures import difference, final_validation, first_step, mean_curve
 
@@ -21,10 +20,6 @@ BEFORE = _outcome({0: 0.1, 4: 0.3}, a=("push", 0.2), b=("push", 0.4), c=("churn"
 AFTER = _outcome({0: 0.1, 4: 0.5}, a=("push", 0.4), b=("push", 0.6), c=("churn", 0.9))
 
 
-def test_a_mean_counts_every_task_the_same_however_many_prompts_it_has() -> None:
-    assert figures.test_mean([BEFORE], "reward") == pytest.approx((0.3 + 0.5) / 2)
-
-
 def test_a_difference_is_paired_and_of_tasks() -> None:
     found = difference([AFTER], [BEFORE], "reward")
     assert found.mean == pytest.approx((0.2 + 0.4) / 2)
@@ -37,10 +32,6 @@ def test_seeds_that_disagree_widen_the_interval() -> None:
     found = difference([AFTER, BEFORE, AFTER], [BEFORE, AFTER, BEFORE], "reward")
     assert found.mean == pytest.approx(0.1)
     assert found.low < 0 < found.high
-
-
-def test_no_difference_excludes_no_zero() -> None:
-    assert difference([AFTER, BEFORE], [AFTER, BEFORE], "reward") == difference([AFTER], [AFTER], "reward")
 
 
 def test_the_first_step_that_gets_there_is_found_in_the_mean_curve() -> None:

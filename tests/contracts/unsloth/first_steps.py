@@ -40,7 +40,6 @@ RECIPES: dict[str, dict[str, Any]] = {
     "task weights in the sampler": {"task_weights": {"applies_to": "sampler", "every": 1, "rate": 3.0}},
     "dynamic sampling": {"dynamic_sampling": {"extra_groups": 2, "min_spread": 0.14}},
     "guided correction": {"guided_correction": {"share": 1.0, "threshold": 1.0}, "max_completion_tokens": 24},
-    "top-p and top-k": {"top_p": 0.9, "top_k": 40},
 }
 """Every switch that `TrainConfig` allows with Unsloth."""
 WITH_PADDING = "padding sampled"

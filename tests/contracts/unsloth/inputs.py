@@ -15,7 +15,7 @@ from tasks.policy.generate import Completion
 from tasks.synthesize.simulated import simulate_store
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.request import TrainRequest
-from tests.tasks.train.preflight.test_inputs import audit_record
+from tests.tasks.train.preflight.test_inputs import RECORD
 from tests.tasks.train.small_request import request_of
 from tests.tasks.train.small_training import RECIPE, prompt_rows, tiny_policy
 
@@ -36,7 +36,7 @@ def make_request(folder: Path, **recipe: Any) -> TrainRequest:
             for row in rows:
                 table.add(row)
     request.audit.mkdir()
-    (request.audit / AUDIT_RECORD_FILE).write_text(audit_record().model_dump_json(), encoding="utf-8")
+    (request.audit / AUDIT_RECORD_FILE).write_text(RECORD.model_dump_json(), encoding="utf-8")
     return request
 
 

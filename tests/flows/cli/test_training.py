@@ -74,7 +74,7 @@ def test_a_recipe_that_does_not_fit_its_card_ends_with_2_and_what_would_fit() ->
     assert ended.returncode == 2
     assert not json.loads(ended.stdout)["estimate"]["fits"]
     assert ended.last.startswith(
-        "tucano: training would take 116.1 GB, and of train.device_memory_gb 24 it may take 22.1"
+        "tucano: training would take 105.1 GB, and of train.device_memory_gb 24 it may take 22.1"
     )
     assert "raise train.accumulation, set train.gradient_checkpointing=" in ended.last
 

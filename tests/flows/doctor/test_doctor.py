@@ -148,7 +148,6 @@ SERVED = (*REMOTE, "state.mlflow=http://mlflow:5000")
 def test_a_gpu_is_a_fault_only_where_the_training_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: Configured, l4: Configured
 ) -> None:
-    two = ("train.backend=transformers", "train.processes=2")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match=r"profile l4 cannot run here: GPU: there is none.*; train on a machine with"):
         require_ready(l4(), "l4")
@@ -157,8 +156,7 @@ def test_a_gpu_is_a_fault_only_where_the_training_needs_it(
     assert only(check_gpu(local("policy.stand_in=false", "policy.name=shop/m"))).verdict == "warning"
     install_nvidia_smi(tmp_path, monkeypatch, "echo 'NVIDIA L4, 23034 MiB, 580.82.07'")
     assert only(check_gpu(local())).found == "NVIDIA L4, 23034 MiB, 580.82.07"
-    assert only(check_gpu(l4(*two))).remedy == "set train.processes=1, or train where there are as many GPUs"
-    assert only(check_gpu(l4(*two, *SERVED))).verdict == "ok"
+    assert only(check_gpu(l4())).verdict == "ok"
     install_nvidia_smi(tmp_path, monkeypatch, "echo 'Driver/library version mismatch'; exit 18")
     assert only(check_gpu(local())).verdict == "warning"
     assert "Driver/library version mismatch" in only(check_gpu(l4())).found

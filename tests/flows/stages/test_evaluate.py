@@ -20,8 +20,7 @@ from schemas.config.profiles import load_config
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, VALIDATION_FILE, read_prompts
 from tasks.evaluate.answers.files import Answer, Batch, as_decoding, write_answers
 from tasks.policy.generate import StopReason
-from tasks.policy.merge import MergeCheck
-from tasks.policy.merge_child import CHECK_FILE
+from tasks.policy.merge import CHECK_FILE, MergeCheck
 from tests.chat_server import Reply, in_turn, says, serve
 from tests.flows.prefect_state import prefect_state
 from tests.flows.promotable import commit, store_of
@@ -57,7 +56,7 @@ class Children:
             assert request.policy.revision == COMMIT
             (request.output / "config.json").write_text('{"published": true}', encoding="utf-8")
             return "cpu"
-        if module == "tasks.policy.merge_child":
+        if module == "tasks.policy.merge":
             (request.output / "model.safetensors").write_bytes((request.adapter / "adapter_config.json").read_bytes())
             (request.output / CHECK_FILE).write_text(CHECK.model_dump_json(), encoding="utf-8")
             return "cpu"

@@ -19,7 +19,7 @@ from schemas.tasks import TASK_NAMES
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import PolicyVersion, Registry
 from tasks.policy.child import Channel
-from tasks.policy.merge_child import MergeRequest, main
+from tasks.policy.merge import MergeRequest, main
 from tasks.serve import package
 from tasks.serve.package import PackageRequest
 from tests.flows.prefect_state import prefect_state
@@ -43,7 +43,7 @@ class Children:
         self.error: Exception | None = None
 
     def run_merge(self, module: str, request: MergeRequest, folder: Path, **_: object) -> None:
-        assert module == "tasks.policy.merge_child"
+        assert module == "tasks.policy.merge"
         self.runs += 1
         if self.error is not None:
             raise self.error

@@ -83,31 +83,43 @@ def test_a_failure_keeps_its_sentence_and_its_kind(do: str, kind: type[TucanoErr
     assert type(caught.value) is kind
 
 
-@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize(("named", "expected"), [(None, "2"), ("1", "1")])
 def test_the_bits_of_the_weights_are_not_the_number_of_cores(
-    named: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    named: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """How many threads there are decides how sums are split: a training would end differently on another machine."""
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     if named is not None:
         monkeypatch.setenv("OMP_NUM_THREADS", named)
-    assert _run("environment OMP_NUM_THREADS MKL_NUM_THREADS", tmp_path) == [(0, 1, f"{expected} {expected}")]
+    environment = child._environment(2)
+    assert [environment[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")] == [expected, expected]
+
+
+def test_a_fork_computes_with_so_many_threads_as_its_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "MAY_FORK", "tests.")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert _run("threads", tmp_path) == [(0, 1, "1")]
 
 
 @pytest.mark.parametrize(
     ("visible", "expected"),
-    [(None, "0"), ("0,1", "0"), ("3,1", "3"), ("GPU-5ebe9f43,GPU-ac33420d", "GPU-5ebe9f43"), ("", "")],
+    [(None, "0"), ("3,1", "3"), ("GPU-5ebe9f43,GPU-ac33420d", "GPU-5ebe9f43"), ("", "")],
 )
-def test_a_child_sees_the_first_visible_gpu(
-    visible: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_child_sees_the_first_visible_gpu_and_no_rank_of_its_parent(
+    visible: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With two in sight, transformers' Trainer wraps the model in DataParallel, which TRL refuses with a traceback."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert _run("environment CUDA_VISIBLE_DEVICES", tmp_path) == [(0, 1, expected)]
+    for name in child.PLACES:
+        monkeypatch.setenv(name, "1")
+    environment = child._environment(2)
+    assert environment["CUDA_VISIBLE_DEVICES"] == expected
+    assert not child.PLACES & environment.keys()
 
 
 @pytest.mark.usefixtures("either_way")
@@ -156,20 +168,6 @@ def test_a_stopped_child_ends_when_it_is_asked_to(tmp_path: Path) -> None:
     assert time.monotonic() - began < child.SECONDS_TO_END
 
 
-def test_children_that_are_expected_are_forked_from_what_loads_already(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(child, "MAY_FORK", "tests.")
-    # An environment of its own: an earlier test's server is of another.
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5")
-    before = _servers()
-    expect_children()
-    expected = _started_since(before)
-    assert len(expected) == 1
-    assert _run("work", tmp_path)
-    assert _servers() - before == expected
-
-
 def test_a_killed_fork_server_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise each child that follows would load the libraries by itself."""
     monkeypatch.setattr(child, "MAY_FORK", "tests.")
@@ -206,11 +204,3 @@ def is_alive(pid: int) -> bool:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
-
-
-def test_the_rank_of_a_parent_does_not_reach_its_child(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tasks.policy import child
-
-    for name in child.PLACES:
-        monkeypatch.setenv(name, "1")
-    assert not child.PLACES & child._environment(1, 2).keys()

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from tasks.commerce.registry import TASKS
 from tasks.policy.continuous import ContinuousEngine, DrawnRow
 from tasks.policy.engine import Engine
-from tasks.policy.generate import Completion, as_messages, generate, read_completion
-from tasks.policy.guidance import GuidedLogits, Sampled, grammars_of, keys_of
-from tasks.policy.load import load_policy, load_tokenizer
-from tasks.policy.stand_in import shipped
-from tests.task_prompts import task_prompts
+from tasks.policy.guidance import Sampled, keys_of
+from tasks.policy.load import load_policy
 
 SEED = 5
 END = 2
@@ -101,65 +96,6 @@ def test_a_row_is_drawn_as_if_it_were_alone_whoever_joins_and_leaves(
     for number, row in begun:
         assert row.drawn == alone[number][: gone.get(id(row), row.most)]
         assert row.ended == (id(row) not in gone)
-
-
-@pytest.mark.slow
-def test_answers_of_all_tasks_in_random_order_are_those_of_generate(tmp_path: Path) -> None:
-    """The shipped stand-in, prompts as shops send them, every second one guided, at two temperatures and seeds."""
-    folder = shipped()
-    model, tokenizer = load_policy(folder, None, four_bit=False), load_tokenizer(folder)
-    asked = [
-        _Question(
-            as_messages(row.system, row.prompt),
-            TASKS[row.task].grammar if number // 6 % 2 else "",
-            (0.1, 0.9)[number % 5 // 3],
-            number % 7,
-        )
-        for number, row in enumerate(task_prompts(3, tmp_path))
-    ]
-    wanted = [question.by_generate(model, tokenizer) for question in asked]
-    assert len({completion.text for completion in wanted}) > 9
-    for rows in (3, 16):
-        engine = ContinuousEngine(model, rows=rows, longest=700, ends={tokenizer.eos_token_id})
-        order = list(range(len(asked)))
-        generator = random.Random(rows)
-        generator.shuffle(order)
-        begun: dict[int, DrawnRow] = {}
-        while order or engine.rows:
-            while order and len(engine.rows) < rows and generator.random() < 0.6:
-                number = order.pop()
-                begun[number] = asked[number].as_row(model, tokenizer)
-                engine.join(begun[number])
-            engine.step()
-        assert [read_completion(begun[number].drawn, tokenizer) for number in range(len(asked))] == wanted
-
-
-@dataclass
-class _Question:
-    conversation: list[dict[str, str]]
-    grammar: str
-    temperature: float
-    seed: int
-
-    def by_generate(self, model: Any, tokenizer: Any) -> Completion:
-        (completion,) = generate(
-            model,
-            tokenizer,
-            [self.conversation],
-            temperature=self.temperature,
-            max_tokens=60,
-            batch_size=1,
-            seed=self.seed,
-            grammars=[self.grammar],
-        )
-        return completion
-
-    def as_row(self, model: Any, tokenizer: Any) -> DrawnRow:
-        text = tokenizer.apply_chat_template(self.conversation, tokenize=False, add_generation_prompt=True)
-        prompt = tuple(tokenizer.encode(text, add_special_tokens=False))
-        known = grammars_of(tokenizer, model.get_output_embeddings().weight.shape[0])
-        guide = GuidedLogits(known, [self.grammar]) if self.grammar else None
-        return DrawnRow(prompt, Sampled(keys_of([prompt], self.seed), temperature=self.temperature, guide=guide), 60)
 
 
 def test_a_row_beyond_the_most_or_longer_than_the_longest_is_refused(

@@ -88,11 +88,7 @@ def test_a_busy_endpoint_is_asked_again_when_it_wants(slept: list[float]) -> Non
     ("reply", "said"),
     [
         pytest.param(chat_server.Reply(b"", 500), "answered 500", id="broken"),
-        pytest.param(chat_server.Reply(b"", 429), "answered 429", id="busy"),
-        pytest.param(chat_server.Reply(b"<html>not found</html>"), "no chat completion", id="no JSON"),
-        pytest.param(chat_server.Reply(b'{"choices":'), "no chat completion", id="cut off"),
         pytest.param(chat_server.Reply(b"[" * 150_000), "no chat completion", id="nested"),
-        pytest.param(chat_server.Reply(b'{"choices": []}'), "no chat completion", id="no choice"),
         pytest.param(
             chat_server.Reply(b'{"choices": [{"message": {"content": null}}]}'), "no chat completion", id="no content"
         ),
@@ -101,9 +97,7 @@ def test_a_busy_endpoint_is_asked_again_when_it_wants(slept: list[float]) -> Non
             "no chat completion",
             id="surrogate",
         ),
-        pytest.param(says("Sim.", "stop" * 100), "no chat completion", id="endless reason"),
         pytest.param(says("Sim.", "stop", (-1, 2)), "no chat completion", id="negative count"),
-        pytest.param(chat_server.Reply(b"\xff\xfe\x00"), "no chat completion", id="bytes"),
         pytest.param(
             chat_server.Reply(b'{"choices": "' + b"x" * 300_000 + b'"}'), "more than 200,000 bytes", id="huge"
         ),
@@ -244,9 +238,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
     ("opening", "drop"),
     [
         pytest.param(OK, b"X-Slow: 1\r\n", id="headers without end"),
-        pytest.param(b"", b"H", id="a status line letter by letter"),
         pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", id="continue for ever"),
-        pytest.param(OK + b"Transfer-Encoding: chunked\r\n\r\n1;", b"x", id="a chunk extension without end"),
         pytest.param(OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n", id="small chunks"),
         pytest.param(OK + b"Content-Length: 9999\r\n\r\n", b"x", id="a body byte by byte"),
     ],

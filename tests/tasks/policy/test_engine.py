@@ -83,18 +83,6 @@ def test_log_probabilities_are_those_of_the_model(policy: Any, prompts: list[lis
         assert torch.allclose(found, logits.log_softmax(dim=-1), atol=1e-4)
 
 
-def test_tokens_are_those_of_a_plain_loop_with_the_same_noise(policy: Any, prompts: list[list[int]]) -> None:
-    keys = keys_of(prompts, 5)
-    drawn = Engine(policy).draw(prompts, Sampled(keys, temperature=0.8), most=24, ends=ENDS)
-    for prompt, key, tokens in list(zip(prompts, keys, drawn, strict=True))[:8]:
-        choice, ids = Sampled([key], temperature=0.8), list(prompt)
-        while len(ids) - len(prompt) < 24 and (ids == prompt or ids[-1] not in ENDS):
-            with torch.no_grad():
-                logits = policy(input_ids=torch.tensor([ids])).logits[:, -1]
-            ids.append(int(choice(logits, torch.tensor([[ids[-1]]]))))
-        assert ids == prompt + tokens
-
-
 def test_a_completion_is_the_same_alone_and_among_others(policy: Any, prompts: list[list[int]]) -> None:
     engine = Engine(policy)
     keys = keys_of(prompts, 5)

@@ -75,20 +75,6 @@ def test_prompts_are_padded_on_the_left_whichever_side_the_tokenizer_pads_on(
     assert masks[0][:, -1].all()
 
 
-def test_an_end_of_turn_ends_the_completion(policy: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
-    model, tokenizer = policy
-    word = tokenizer.encode("o", add_special_tokens=False)[0]
-
-    def answer(input_ids: Any, **_: Any) -> Any:
-        tail = torch.tensor([[word, tokenizer.eos_token_id, tokenizer.pad_token_id]] * len(input_ids))
-        return torch.cat([input_ids, tail], dim=1)
-
-    monkeypatch.setattr(model, "generate", answer)
-    assert _answer(policy, 1, stock=True) == [Completion("o", 2, StopReason.END_OF_TURN)] * len(CONVERSATIONS)
-
-
 def test_tokens_behind_the_end_are_not_read_and_other_ends_count_last(
     policy: tuple[Any, Any],
 ) -> None:

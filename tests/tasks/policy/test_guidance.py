@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import TopKLogitsWarper, TopPLogitsWarper
 
 from schemas.errors import InputError
 from schemas.tasks import TaskName
@@ -40,16 +39,15 @@ def policy() -> tuple[Any, Any]:
     return build_model(SMALL, tokenizer, 3), tokenizer
 
 
-def answers(policy: tuple[Any, Any], grammars: list[str], max_tokens: int, seed: int = 1) -> list[Completion]:
+def answers(policy: tuple[Any, Any], grammars: list[str], max_tokens: int) -> list[Completion]:
     conversations = [as_messages("Responda.", "pedido " * (number % 3)) for number in range(len(grammars))]
-    settings: dict[str, Any] = {"temperature": 1.0, "max_tokens": max_tokens, "batch_size": 40, "seed": seed}
+    settings: dict[str, Any] = {"temperature": 1.0, "max_tokens": max_tokens, "batch_size": 40, "seed": 1}
     return generate(*policy, conversations, **settings, grammars=grammars)
 
 
 @pytest.mark.parametrize("task", OF_FIELDS)
-@pytest.mark.parametrize("seed", range(3))
-def test_a_random_model_writes_well_formed_objects_alone(policy: tuple[Any, Any], task: TaskName, seed: int) -> None:
-    for completion in answers(policy, [grammar_of(task, PROMPTS[task], "all")] * 40, 700, seed):
+def test_a_random_model_writes_well_formed_objects_alone(policy: tuple[Any, Any], task: TaskName) -> None:
+    for completion in answers(policy, [grammar_of(task, PROMPTS[task], "all")] * 40, 700):
         assert completion.stop_reason is StopReason.END_OF_TURN
         parsed = parse_object(completion.text)
         fields = parsed.value or {}
@@ -95,9 +93,6 @@ def test_the_masks_of_an_answer_are_those_that_it_was_sampled_with(policy: tuple
     [
         ("start: A\nA: /a/ & /b/", "no answer satisfies the grammar"),
         ('start: %json {"type": "array", "uniqueItems": true}', "the grammar of the answers cannot be read"),
-        ('start: %json {"type": "tuple"}', "the grammar of the answers cannot be read"),
-        ('start: %json {"$ref": "#/missing"}', "the grammar of the answers cannot be read"),
-        ('start: %json {"type": "string", "pattern": "^a(?=b)"}', "the grammar of the answers cannot be read"),
         ("start: missing", "the grammar of the answers cannot be read"),
     ],
 )
@@ -123,22 +118,12 @@ LOGITS = torch.tensor([2.0, 1.0, 0.0, -1.0, -30.0, float("-inf")])
 LAST = torch.zeros((1, 1), dtype=torch.long)
 
 
-def _shares(**settings: Any) -> torch.Tensor:
-    choice = Sampled([(7,)], **{"temperature": 1.0, **settings})
+@pytest.mark.parametrize("temperature", [1.0, 0.5])
+def test_tokens_come_as_often_as_their_probability(temperature: float) -> None:
+    choice = Sampled([(7,)], temperature=temperature)
     drawn = Counter(int(choice(LOGITS[None], LAST)) for _ in range(DRAWS))
-    return torch.tensor([drawn[token] / DRAWS for token in range(len(LOGITS))])
-
-
-@pytest.mark.parametrize(
-    "settings", [{}, {"temperature": 0.5}, {"top_k": 2}, {"top_p": 0.8}, {"top_k": 3, "top_p": 0.7}]
-)
-def test_tokens_come_as_often_as_their_probability(settings: dict[str, Any]) -> None:
-    scores = LOGITS[None] / settings.get("temperature", 1.0)
-    if "top_k" in settings:
-        scores = TopKLogitsWarper(settings["top_k"])(LAST, scores)
-    if "top_p" in settings:
-        scores = TopPLogitsWarper(settings["top_p"])(LAST, scores)
-    wanted, found = scores[0].softmax(dim=-1), _shares(**settings)
+    found = torch.tensor([drawn[token] / DRAWS for token in range(len(LOGITS))])
+    wanted = (LOGITS / temperature).softmax(dim=-1)
     # Four standard errors of the largest.
     assert torch.allclose(found, wanted, atol=4 * 0.5 / DRAWS**0.5)
     assert (found[wanted == 0] == 0).all()

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from schemas.errors import GateRefused
-from schemas.tables.prompts import PromptRow
 from tasks.policy import merge
 from tasks.policy.generate import as_messages
-from tasks.policy.merge import ANSWER_TOKENS, CHECK_PROMPTS, MergeCheck, check_prompts, write_merged
+from tasks.policy.merge import ANSWER_TOKENS, MergeCheck, write_merged
 from tasks.stand_in.model import StandInShape
 
 SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=2, heads=2, key_value_heads=1, feed_forward_size=32)
@@ -139,15 +138,3 @@ def test_written_weights_are_compared_too(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(merge, "WRITTEN_TOLERANCE", 0.0)
     with pytest.raises(GateRefused, match=r"the model written to .*merged differs"):
         _merge(base, adapter, tmp_path / "merged")
-
-
-@pytest.mark.parametrize(("rows", "expected"), [(3, [0, 1, 2]), (20, list(range(20))), (60, list(range(0, 60, 3)))])
-def test_the_prompts_to_compare_on_are_spread_over_the_rows(rows: int, expected: list[int]) -> None:
-    prompts = [
-        PromptRow(str(index), "push", "sistema", f"pergunta {index}", {}, "simulated", None, None, None)
-        for index in range(rows)
-    ]
-    chosen = check_prompts(prompts)
-    assert [messages[1]["content"] for messages in chosen] == [f"pergunta {index}" for index in expected]
-    assert len(chosen) <= CHECK_PROMPTS
-    assert chosen[0][0] == {"role": "system", "content": "sistema"}

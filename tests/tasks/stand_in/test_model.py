@@ -23,11 +23,6 @@ def test_the_chat_template_is_chatml_and_ends_where_the_assistant_begins() -> No
     )
 
 
-def test_end_of_turn_ends_generation_and_padding_is_another_token() -> None:
-    assert TOKENIZER.eos_token == "<|im_end|>"
-    assert TOKENIZER.pad_token_id != TOKENIZER.eos_token_id
-
-
 @pytest.mark.parametrize(("seed", "same"), [(1, True), (2, False)])
 def test_the_seed_decides_the_weights_and_the_global_state_does_not(seed: int, same: bool) -> None:
     import torch

@@ -1,25 +1,29 @@
 """Training of the stand-in: the loss falls, what has no weight is not learned, and equal runs give equal bytes."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.config.policy import PolicyConfig
 from schemas.digests import file_sha256
-from schemas.errors import InputError
-from schemas.source import REPOSITORY
-from tasks.policy import stand_in
-from tasks.policy.published import read_weights
+from tasks.commerce.registry import TASKS
 from tasks.policy.stand_in import CARD_FILE
 from tasks.stand_in.__main__ import main, make
+from tasks.stand_in.lessons import Recipe
+from tasks.stand_in.model import StandInShape
 from tasks.stand_in.training import DEMONSTRATED_RISE, demonstrated_rate, rate
-from tests.tasks.stand_in.small_command import SmallRecipe
 
-SMALL = SmallRecipe(steps=28, demonstrated_steps=4, warmup_steps=4)
+SMALL = Recipe(
+    steps=28,
+    demonstrated_steps=4,
+    warmup_steps=4,
+    batch_size=4,
+    orders=120,
+    prompts=dict.fromkeys(TASKS, 12),
+    shape=StandInShape(vocabulary_size=600, hidden_size=64, layers=2, heads=4, key_value_heads=2, feed_forward_size=96),
+)
 SHORT = SMALL.model_copy(update={"steps": 2, "demonstrated_steps": 1})
 
 
@@ -49,42 +53,9 @@ def test_equal_recipes_write_the_bytes_that_both_cards_promise(tmp_path: Path) -
     # What a training that was killed has left is in nobody's way.
     (tmp_path / "second.draft").mkdir()
     for name in ("first", "second"):
-        make(SHORT, tmp_path / name, scored=0)
+        make(SHORT, tmp_path / name)
         assert _promised(tmp_path / name) == _digests(tmp_path / name)
     assert _promised(tmp_path / "first") == _promised(tmp_path / "second")
-
-
-def test_a_trained_stand_in_is_refused_with_another_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = tmp_path / "made"
-    make(SHORT, made, scored=0)
-    monkeypatch.setattr(stand_in, "FOLDER", made)
-    assert read_weights(PolicyConfig(stand_in=True)).num_parameters() == _card(made)["parameters"]
-    weights = made / "model.safetensors"
-    content = bytearray(weights.read_bytes())
-    content[-1] ^= 1
-    weights.write_bytes(content)
-    with pytest.raises(InputError, match=r"^model.safetensors of the stand-in in .* is not what its card names"):
-        read_weights(PolicyConfig(stand_in=True))
-
-
-@pytest.mark.slow
-def test_the_command_writes_what_its_recipe_promises(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "tests.tasks.stand_in.small_command",
-        "--steps",
-        "1",
-        "--demonstrated-steps",
-        "1",
-        "--scored",
-        "0",
-        "--output",
-        "by-command",
-    ]
-    subprocess.run(command, cwd=tmp_path, check=True, env={"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"})
-    make(SmallRecipe(steps=1, demonstrated_steps=1), tmp_path / "here", scored=0)
-    assert _promised(tmp_path / "by-command") == _digests(tmp_path / "by-command") == _promised(tmp_path / "here")
 
 
 def _card(folder: Path) -> Any:

@@ -18,7 +18,7 @@ from tasks.train.resume.adapter_files import adapter_config
 from tasks.train.resume.lease import CHECKPOINTS_FOLDER, acquire_training
 from tasks.train.resume.preemption import Preemption
 from tasks.train.watch.alarms import Alarms, Validation
-from tasks.train.watch.checkpointer import Checkpointer, watch
+from tasks.train.watch.callbacks import Checkpointer, watch
 from tasks.train.watch.validation import Selection
 from tests.tasks.train.small_request import TRAINING, request_of
 from tests.tasks.train.small_training import RECIPE, small_preference_trainer, small_trainer

@@ -13,6 +13,7 @@ from tasks.policy.generate import Completion
 from tasks.stand_in.model import StandInShape
 from tasks.train.dpo.pairs import PreferencePair
 from tasks.train.grpo.rewards import ComponentRewards
+from tasks.train.grpo.rollouts import RolloutGroups
 
 SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=1, heads=2, key_value_heads=1, feed_forward_size=64)
 RECIPE: dict[str, Any] = {
@@ -75,6 +76,41 @@ def _row(task: TaskName, number: int) -> PromptRow:
         f"c{number}",
         None,
         None,
+    )
+
+
+def scored_rollout(row: PromptRow, reward: float, **changes: Any) -> ScoredRollout:
+    """Return a rollout of a prompt that earned a reward, with changes of its other fields."""
+    values: dict[str, Any] = {
+        "prompt_id": row.prompt_id,
+        "task": row.task,
+        "prompt": row.prompt,
+        "completion": "",
+        "reference": dict(row.reference),
+        "reward": reward,
+        "components": {},
+        "parsed": None,
+        "spec": "grounded",
+        "reward_version": "test",
+    }
+    return ScoredRollout.model_validate(values | changes)
+
+
+def rollout_groups(
+    scored: Sequence[ScoredRollout], rewards: Any, weights: Sequence[float], rows: Sequence[PromptRow], each: int
+) -> RolloutGroups:
+    """Return groups of so many completions, of one token each, with their components of rewards."""
+    return RolloutGroups(
+        rows=list(rows),
+        prompt_ids=[[1]] * len(rows),
+        completion_ids=[[number] for number in range(len(rows))],
+        log_probabilities=None,
+        scored=list(scored),
+        rewards=rewards,
+        weights=weights,
+        truncated=[False] * len(rows),
+        corrected=[False] * len(rows),
+        generations=each,
     )
 
 

@@ -1,12 +1,10 @@
 """One summary of several trainings, by hand."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tasks.train.summaries import chosen_reward, gather_tasks, merge_summaries, read_summary
+from tasks.train.summaries import chosen_reward, merge_summaries
 
 
 def summary(task: str, rewards: dict[int, float], chosen: int, *, stopped_early: bool = False) -> dict[str, Any]:
@@ -49,24 +47,3 @@ def test_each_task_keeps_the_step_that_was_chosen_for_it() -> None:
     assert merged["chosen_step"] is None
     assert merged["chosen_steps"] == {"push": 10, "churn": 30}
     assert chosen_reward(merged) == pytest.approx((0.5 + 0.8) / 2)
-
-
-def test_the_chosen_reward_is_of_the_chosen_step_and_not_of_the_last() -> None:
-    assert chosen_reward(PUSH) == 0.5
-
-
-def test_the_outputs_of_each_task_become_one_policy_and_nothing_is_lost(tmp_path: Path) -> None:
-    for task, content in (("push", PUSH), ("churn", CHURN)):
-        (tmp_path / "tasks" / task / "adapter").mkdir(parents=True)
-        (tmp_path / "tasks" / task / "adapter" / "adapter_model.safetensors").write_text(task)
-        (tmp_path / "tasks" / task / "training.json").write_text(json.dumps(content))
-    gather_tasks(tmp_path, ["push", "churn"])
-    assert sorted(str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if file.is_file()) == [
-        "adapters/churn/adapter_model.safetensors",
-        "adapters/push/adapter_model.safetensors",
-        "tasks/churn/training.json",
-        "tasks/push/training.json",
-        "training.json",
-    ]
-    assert (tmp_path / "adapters" / "push" / "adapter_model.safetensors").read_text() == "push"
-    assert read_summary(tmp_path) == merge_summaries({"push": PUSH, "churn": CHURN})

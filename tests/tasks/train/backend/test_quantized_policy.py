@@ -6,18 +6,17 @@ from typing import Any
 import pytest
 import torch
 from bitsandbytes.functional import QuantState
-from safetensors import safe_open
 
 from schemas.config.train import TrainConfig
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.policy.load import load_tokenizer, loading_arguments
+from tasks.policy.load import load_tokenizer
 from tasks.train.backend.cpu import keep_adapter_in_float32
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight import model as preflight_model
 from tasks.train.preflight.run import preflight
 from tasks.train.watch.validation import validate
 from tests.tasks.train.kept_training import Collecting, KeptTraining
-from tests.tasks.train.preflight.test_inputs import audit_record
+from tests.tasks.train.preflight.test_inputs import RECORD
 from tests.tasks.train.small_request import request_of
 from tests.tasks.train.small_training import RECIPE, prompt_rows
 
@@ -69,7 +68,7 @@ def test_preflight_validation_checkpoints_and_resume_move_no_quantization_state(
     recipe = TrainConfig.model_validate({**RECIPE, **NF4, "learning_rate": 1e-2})
     request = request_of(recipe, tmp_path, tmp_path, base=base, seed=1, max_prompt_tokens=64)
     rewards = ComponentRewards(Databases(()), "grounded")
-    checks = preflight(whole.trainer, tokenizer, request, audit_record(), rows, rewards, lambda *_: None)
+    checks = preflight(whole.trainer, tokenizer, request, RECORD, rows, rewards, lambda *_: None)
     by_name = {check.name: check for check in checks}
     assert by_name["moved_by_a_step"].passed, by_name["moved_by_a_step"].measured
     assert by_name["adapter_reload"].passed, by_name["adapter_reload"].measured
@@ -86,29 +85,6 @@ def test_preflight_validation_checkpoints_and_resume_move_no_quantization_state(
     resumed.resume(checkpoints[2])
     assert resumed.trainer.state.global_step == 4
     assert len(_states(resumed.trainer)) == 7
-
-
-def test_a_checkpoint_keeps_the_optimizers_8_bits(tmp_path: Path) -> None:
-    """What `test_checkpointer` resumes from is the state in 8 bits and not a copy in 32."""
-    training = KeptTraining(tmp_path / "training", rows=prompt_rows(each=2), max_steps=1, save_every=1, **NF4)
-    keeper = Collecting()
-    training.keep_with(keeper)
-    training.resume(None)
-    with safe_open(keeper.write(tmp_path / "checkpoints")[1] / "optimizer.safetensors", "pt") as tensors:
-        types = {tensors.get_slice(name).get_dtype() for name in tensors.keys()}  # noqa: SIM118 - no mapping
-    assert "U8" in types
-
-
-@pytest.mark.parametrize(("on_gpu", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
-def test_a_gpu_quantizes_the_scales_too_as_unsloth_does(
-    on_gpu: bool, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Otherwise another quantization would be evaluated than the one that the adapter was trained beside."""
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: on_gpu)
-    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
-    found = loading_arguments(four_bit=True)["quantization_config"]
-    assert found.bnb_4bit_use_double_quant is on_gpu
-    assert found.bnb_4bit_compute_dtype is dtype
 
 
 def test_a_bfloat16_adapter_becomes_float32_on_any_device_and_the_base_stays_as_it_is() -> None:

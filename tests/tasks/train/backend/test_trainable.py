@@ -1,12 +1,7 @@
 """What each backend is given, and what it is refused. No GPU and no Unsloth is needed to know that."""
 
-import ast
-import importlib
 import os
-import re
 import sys
-from collections.abc import Iterator
-from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -16,7 +11,6 @@ from pydantic import ValidationError
 
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from schemas.source import REPOSITORY
 from tasks.train.backend import requirements, trainable
 from tasks.train.backend.trainable import (
     load_trainable,
@@ -26,7 +20,6 @@ from tasks.train.backend.trainable import (
     without_drift,
 )
 from tests.small_base import save_base
-from tests.tasks.train.installed import install
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +35,6 @@ def _recipe(**settings: Any) -> TrainConfig:
     ("settings", "said"),
     [
         ({"entropy": {"adaptive": True}}, r"entropy\.adaptive"),
-        ({"entropy_advantages": True}, "entropy_advantages"),
         ({"scale_rewards": "group"}, r"scale_rewards 'group' with loss 'dr_grpo'"),
         ({"algorithm": "dpo"}, "algorithm 'dpo'"),
     ],
@@ -72,26 +64,6 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         # Set and unset, so that what the backend sets is taken back.
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
-
-
-@pytest.mark.usefixtures("gpu")
-@pytest.mark.parametrize(
-    ("installed", "said"),
-    [
-        ({"unsloth": "2026.11.1", "unsloth-zoo": "2026.10.7"}, "unsloth==2026.10.7 (installed: 2026.11.1) in "),
-        ({"unsloth": "2026.10.7", "unsloth-zoo": "2026.11.2"}, "unsloth-zoo==2026.10.7 (installed: 2026.11.2) in "),
-        ({}, "unsloth==2026.10.7 (installed: none) and unsloth-zoo==2026.10.7 (installed: none) in "),
-    ],
-)
-def test_another_unsloth_than_the_pinned_is_one_sentence_before_it_is_imported(
-    base: Path, monkeypatch: pytest.MonkeyPatch, installed: dict[str, str], said: str
-) -> None:
-    install(monkeypatch, installed)
-    monkeypatch.setattr(importlib, "import_module", lambda name: pytest.fail(f"{name} was imported"))
-    with pytest.raises(
-        InputError, match=rf"needs {re.escape(said)}.*; set train\.interpreter .*backend='transformers'"
-    ):
-        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=base)
 
 
 @pytest.mark.usefixtures("gpu")
@@ -165,53 +137,3 @@ def test_merging_for_vllm_moves_the_base_unless_it_is_put_back(base: Path, *, pu
     after = _base_weights(model)
     assert before
     assert all(torch.equal(before[name], after[name]) for name in before) == put_back
-
-
-def _modules() -> Iterator[str]:
-    """Yield all modules of the house that a child in the trainer's environment can come to import."""
-    files = [file for folder in ("tasks/train", "tasks/policy") for file in (REPOSITORY / folder).rglob("*.py")]
-    # Endpoints are asked by whoever starts a child, never by the child.
-    files.remove(REPOSITORY / "tasks" / "policy" / "endpoint.py")
-    files.append(REPOSITORY / "tasks" / "evaluate" / "answers" / "answer.py")
-    # The registry finds them by name.
-    files += (REPOSITORY / "tasks" / "commerce").glob("*/task.py")
-    todo = [".".join(file.relative_to(REPOSITORY).with_suffix("").parts) for file in files]
-    seen: set[str] = set()
-    while todo:
-        module = todo.pop()
-        if module in seen or not _file(module).exists():
-            continue
-        seen.add(module)
-        yield module
-        todo += [name for name in _imports(module) if name.startswith(("tasks.", "schemas."))]
-
-
-def _file(module: str) -> Path:
-    return REPOSITORY.joinpath(*module.split(".")).with_suffix(".py")
-
-
-def _imports(module: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(_file(module).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def test_the_trainers_environment_has_all_that_its_child_imports() -> None:
-    pins = (REPOSITORY / "constraints" / "trainer-linux-cuda.txt").read_text(encoding="utf-8").splitlines()
-    pinned = {line.partition("==")[0] for line in pins}
-    distributions = packages_distributions()
-    modules = list(_modules())
-    imported = {name.partition(".")[0] for module in modules for name in _imports(module)}
-    outside = imported - set(sys.stdlib_module_names) - {"tasks", "schemas", "flows"}
-    assert {"tasks.commerce.push.scorer", "tasks.checkpoints.gcs_store"} <= set(modules)
-    assert {"torch", "trl", "polars"} <= outside
-    missing = {
-        name
-        for name in outside
-        if not pinned & {distribution.lower().replace("_", "-") for distribution in distributions[name]}
-    }
-    assert not missing
-    assert "prefect" not in outside

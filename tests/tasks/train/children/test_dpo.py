@@ -19,7 +19,7 @@ from tasks.train.children import dpo
 from tasks.train.children.dpo import require_pairs
 from tasks.train.dpo.pairs import pairs_per_pass
 from tasks.train.stage import train
-from tests.tasks.train.divided_training import make_request
+from tests.tasks.train.small_child import make_request
 from tests.tasks.train.small_training import RECIPE, adapter_weights, paid_by_length, small_preference_trainer
 
 
@@ -60,43 +60,6 @@ def test_the_loss_is_that_of_the_paper(tmp_path: Path) -> None:
     assert max(losses) - min(losses) > 0.01
     assert found == pytest.approx(sum(losses) / 3, abs=1e-4)
     assert trainer._metrics["eval"]["rewards/margins"] == [pytest.approx(sum(margins) / 3, abs=1e-4)]
-
-
-def test_the_figures_of_the_plain_head_are_those_of_the_softmax(tmp_path: Path) -> None:
-    import torch
-
-    trainer = small_preference_trainer(tmp_path)
-    batch = trainer.data_collator([trainer.train_dataset[0], trainer.train_dataset[5]])
-    labels = batch["input_ids"].masked_fill(batch["completion_mask"] == 0, -100)
-    with torch.no_grad():
-        inputs = {"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"]}
-        found = trainer.model(**inputs, labels=labels, fused_lm_head=True)
-        logits = trainer.model(**inputs).logits
-    assert found.log_probs.shape == labels[:, 1:].shape
-    for row, place in (labels[:, 1:] != -100).nonzero().tolist():
-        by_token = torch.softmax(logits[row, place], dim=-1)
-        token = labels[row, place + 1]
-        assert found.log_probs[row, place].item() == pytest.approx(by_token[token].log().item(), abs=1e-5)
-        assert found.entropy[row, place].item() == pytest.approx(-(by_token * by_token.log()).sum().item(), abs=1e-4)
-        assert found.mean_logits[row, place].item() == pytest.approx(logits[row, place].mean().item(), abs=1e-5)
-        assert found.is_top1[row, place].item() == (by_token.argmax() == token).item()
-    assert not found.log_probs[labels[:, 1:] == -100].any()
-
-
-def test_training_prefers_the_chosen_and_moves_the_adapter_alone(tmp_path: Path) -> None:
-    trainer = small_preference_trainer(tmp_path, max_steps=8, save_every=100)
-    frozen = {
-        name: weights.detach().clone()
-        for name, weights in trainer.model.named_parameters()
-        if not weights.requires_grad
-    }
-    trainer.train()
-    log = [entry for entry in trainer.state.log_history if "loss" in entry]
-    assert log[0]["loss"] == pytest.approx(math.log(2), abs=1e-5)
-    assert log[-1]["loss"] < 0.6
-    assert log[-1]["rewards/accuracies"] == 1.0
-    for name, weights in frozen.items():
-        assert weights.equal(trainer.model.get_parameter(name))
 
 
 def test_too_few_pairs_for_a_step_are_refused() -> None:

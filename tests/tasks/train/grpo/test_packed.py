@@ -3,7 +3,6 @@
 import logging
 import random
 from contextlib import nullcontext
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +11,6 @@ import torch
 
 from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.grpo.packed import PackedUpdate, log_plain_update
-from tests.tasks.train.small_training import quantized_policy
 
 VOCABULARY = 64
 GENERATIONS = 4
@@ -110,17 +108,6 @@ def test_log_probabilities_entropies_and_gradients_are_those_of_the_plain_update
     assert all(torch.equal(gradient, again[2][name]) for name, gradient in plain[2].items())
 
 
-def test_an_adapter_on_nf4_gets_the_same_gradients(tmp_path: Path) -> None:
-    from peft import LoraConfig, get_peft_model
-
-    model, _ = quantized_policy(tmp_path)
-    torch.manual_seed(0)
-    lora = LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", init_lora_weights=False, task_type="CAUSAL_LM")
-    adapted = get_peft_model(model, lora)
-    given = batch()
-    assert_equal(*(learned(adapted, given, packed=packed) for packed in (False, True)))
-
-
 def test_no_completion_sees_another_one_nor_another_prompt() -> None:
     model, (ids, mask, longest) = model_of("Qwen3"), batch(shortest=4)
     with torch.no_grad():
@@ -155,16 +142,6 @@ def test_each_prompt_is_computed_once_and_only_completions_are_projected() -> No
     completions = int(mask[:, -longest:].sum())
     assert len(of_prompts) == 3
     assert (read, projected) == ([prompts + completions], [completions])
-
-
-def test_a_prompt_that_is_drawn_twice_is_two_groups() -> None:
-    """The preflight's largest step has one prompt alone, and must take the memory of as many prompts as a step has."""
-    model, given = model_of("Qwen2"), batch(groups=1, generations=2 * GENERATIONS)
-    read: list[int] = []
-    model.model.embed_tokens.register_forward_hook(lambda _, given, __: read.append(given[0].numel()))
-    assert_equal(*(learned(model, given, packed=packed) for packed in (False, True)))
-    prompt = int(given[1][0, : -given[2]].sum())
-    assert read[1] == 2 * (prompt - 1) + int(given[1][:, -given[2] :].sum())
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The rewards as TRL sees them: one function a component, silent outside its task."""
 
-import math
 from collections.abc import Sequence
 
 import pytest
@@ -31,20 +30,3 @@ def test_a_function_abstains_outside_its_task(rewards: ComponentRewards) -> None
     for function in rewards.functions():
         spoke = [value is not None for value in function(prompts=[], completions=[])]
         assert spoke == [row.task == function.__name__.split(".")[0] for row in rows]
-
-
-def test_the_weighted_components_of_a_row_are_its_reward(rewards: ComponentRewards) -> None:
-    scored = _score(rewards, ROWS)
-    for rollout, components in zip(scored, rewards.components(scored), strict=True):
-        known = [
-            weight * value for weight, value in zip(rewards.weights, components, strict=True) if not math.isnan(value)
-        ]
-        assert sum(known) == pytest.approx(rollout.reward)
-        assert rollout.reward > 0.5
-
-
-def test_functions_answer_from_the_newest_batch(rewards: ComponentRewards) -> None:
-    functions = rewards.functions()
-    for rows in (ROWS, ROWS[:1]):
-        rewards.set_batch(rewards.components(_score(rewards, rows)))
-        assert [len(function()) for function in functions] == [len(rows)] * len(functions)

@@ -16,7 +16,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups, before_shuffle, whole_batch
 from tests.tasks.curate.prompt_rows import reference_for
-from tests.tasks.train.small_training import prompt_rows
+from tests.tasks.train.small_training import prompt_rows, rollout_groups, scored_rollout
 
 ROW = prompt_rows("push", each=1)[0]
 
@@ -25,36 +25,16 @@ def _scored(task: TaskName, spec: SpecName, generator: random.Random) -> ScoredR
     """Return a rollout that earned any components."""
     reward = reward_of(task, spec)
     components = {name: generator.random() for name in reward.weights}
-    return ScoredRollout(
-        prompt_id=ROW.prompt_id,
-        task=task,
-        prompt=ROW.prompt,
-        completion="",
-        reference=dict(reference_for(task, ROW.prompt)),
-        reward=reward.total(components),
-        components=components,
-        parsed=None,
-        spec=spec,
-        reward_version="test",
-    )
+    reference = dict(reference_for(task, ROW.prompt))
+    total = reward.total(components)
+    return scored_rollout(ROW, total, task=task, reference=reference, components=components, spec=spec)
 
 
 def _groups(
     scored: list[ScoredRollout], components: list[list[float]], weights: list[float], generations: int
 ) -> RolloutGroups:
-    count = len(components)
-    return RolloutGroups(
-        rows=[ROW] * count,
-        prompt_ids=[[1]] * count,
-        completion_ids=[[number] for number in range(count)],
-        log_probabilities=None,
-        scored=scored,
-        rewards=torch.tensor(components, dtype=torch.float64),
-        weights=weights,
-        truncated=[False] * count,
-        corrected=[False] * count,
-        generations=generations,
-    )
+    rewards = torch.tensor(components, dtype=torch.float64)
+    return rollout_groups(scored, rewards, weights, [ROW] * len(components), generations)
 
 
 @pytest.mark.parametrize("spec", get_args(SpecName))
@@ -67,9 +47,8 @@ def test_the_total_of_each_completion_is_its_reward(spec: SpecName) -> None:
         whole,
         whole.at([7, 0, 30]),
         whole.at_groups([5, 1]),
-        whole.share(1, 2),
         whole.with_answers([4, 9], [[1], [2]], scored[:2], whole.rewards[:2]),
-        whole.with_groups_of(whole.share(1, 2), {0: 3, 2: 0}),
+        whole.with_groups_of(whole, {0: 3, 2: 0}),
     ]
     for rollouts in parts:
         earned = [rollout.reward for rollout in rollouts.scored]

@@ -7,47 +7,21 @@ import pytest
 import torch
 
 from schemas.config.train import TrainConfig
-from schemas.documents import ScoredRollout
 from schemas.tables.prompts import PromptRow
 from tasks.train.grpo.rollouts import RolloutGroups
-from tasks.train.grpo.sampling import Generator, RolloutSampler
-from tests.tasks.train.small_training import RECIPE, prompt_rows
+from tasks.train.grpo.sampling import RolloutSampler
+from tests.tasks.train.small_training import RECIPE, prompt_rows, rollout_groups, scored_rollout
 
 GENERATIONS = 4
 DULL = [0.2] * GENERATIONS
 LIVELY = [0.1, 0.2, 0.3, 0.4]
 
 
-def _scored(row: PromptRow, reward: float) -> ScoredRollout:
-    return ScoredRollout(
-        prompt_id=row.prompt_id,
-        task=row.task,
-        prompt=row.prompt,
-        completion="",
-        reference=dict(row.reference),
-        reward=reward,
-        components={},
-        parsed=None,
-        spec="grounded",
-        reward_version="test",
-    )
-
-
 def _rollouts(prompts: Sequence[PromptRow], rewards: Sequence[Sequence[float]]) -> RolloutGroups:
     rows = [row for row in prompts for _ in range(GENERATIONS)]
     flat = [reward for group in rewards for reward in group]
-    return RolloutGroups(
-        rows=rows,
-        prompt_ids=[[1]] * len(rows),
-        completion_ids=[[number] for number in range(len(rows))],
-        log_probabilities=None,
-        scored=[_scored(row, reward) for row, reward in zip(rows, flat, strict=True)],
-        rewards=torch.tensor(flat, dtype=torch.float64).unsqueeze(1),
-        weights=[1.0],
-        truncated=[False] * len(rows),
-        corrected=[False] * len(rows),
-        generations=GENERATIONS,
-    )
+    scored = [scored_rollout(row, reward) for row, reward in zip(rows, flat, strict=True)]
+    return rollout_groups(scored, torch.tensor(flat, dtype=torch.float64).unsqueeze(1), [1.0], rows, GENERATIONS)
 
 
 class Policy:
@@ -69,12 +43,12 @@ class Policy:
         return rollouts.with_answers(
             places,
             [[99]] * len(places),
-            [_scored(rollouts.rows[place], 1.0) for place in places],
+            [scored_rollout(rollouts.rows[place], 1.0) for place in places],
             torch.ones(len(places), 1, dtype=torch.float64),
         )
 
 
-def _sampler(policy: Generator, seed: int = 1, **recipe: Any) -> RolloutSampler:
+def _sampler(policy: Any, seed: int = 1, **recipe: Any) -> RolloutSampler:
     return RolloutSampler(TrainConfig.model_validate({**RECIPE, **recipe}), prompt_rows(each=20), seed, policy)
 
 
@@ -123,14 +97,6 @@ def test_task_weights_see_what_the_policy_earned_and_no_answer_that_it_was_given
     assert list(chosen.own_rewards().values()) == pytest.approx([0.2] * len(chosen.own_rewards()))
 
 
-def test_a_group_that_was_given_an_answer_teaches_and_is_not_sampled_again() -> None:
-    policy = Policy([DULL, DULL])
-    sampler = _sampler(policy, guided_correction={"share": 1.0}, dynamic_sampling={"extra_groups": 4})
-    chosen, _ = sampler.choose(0)
-    assert sum(chosen.corrected) == 2
-    assert len(policy.asked) == 1
-
-
 def test_task_weights_count_a_group_that_was_given_an_answer_as_one_that_earned_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -150,28 +116,3 @@ def test_the_sampler_of_task_weights_deals_out_the_prompts() -> None:
         sampler.choose(step)
     tasks = [task for asked in policy.asked for task in asked]
     assert tasks.count("push") == tasks.count("sentiment") == 12
-    assert sampler.loss_weights() == {}
-
-
-def test_a_task_that_stagnates_weighs_more_in_the_loss() -> None:
-    policy = Policy()
-    policy.rewards_of = lambda rows: [LIVELY if row.task == "push" else [0.6, 0.7, 0.8, 0.9] for row in rows]
-    sampler = _sampler(policy, task_weights={"applies_to": "loss", "every": 1, "rate": 1.0}, prompts_per_step=2)
-    for step in range(20):
-        sampler.choose(step)
-    weights = sampler.loss_weights()
-    assert weights["push"] > 1 > weights["sentiment"]
-    assert sum(weights.values()) == pytest.approx(2.0)
-
-
-def test_a_restored_sampler_goes_on_as_if_nothing_had_happened() -> None:
-    recipe: dict[str, Any] = {
-        "dynamic_sampling": {"extra_groups": 2},
-        "task_weights": {"applies_to": "sampler", "every": 2},
-    }
-    script = [[DULL, LIVELY], [LIVELY], [LIVELY, DULL], [DULL], [LIVELY]]
-    one, other = _sampler(Policy(*script), **recipe), _sampler(Policy(*script[2:]), **recipe)
-    one.choose(0)
-    other.load_state_dict(one.state_dict())
-    assert one.choose(1)[0].rows == other.choose(1)[0].rows
-    assert one.state_dict() == other.state_dict()

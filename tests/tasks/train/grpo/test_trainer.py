@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from trl import GRPOTrainer
 
 from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.grpo.rollouts import RolloutGroups
@@ -92,34 +91,12 @@ def test_a_right_answer_given_to_the_policy_is_trained_on_and_not_reported_as_ea
     assert entry["sampling/corrected"] == pytest.approx(2 / 8)
 
 
-def test_advantages_scaled_by_entropies_train(tmp_path: Path) -> None:
-    recipe = {"guided_correction": {"share": 1.0}, "entropy_advantages": True, "max_completion_tokens": 96}
-    trainer, seen = _train(tmp_path, max_steps=1, **recipe)
-    assert seen[0][2].shape == (len(seen[0][1].rows),)
-    (entry,) = [entry for entry in trainer.state.log_history if "grad_norm" in entry]
-    assert entry["grad_norm"] > 0
-
-
 def test_divergence_from_the_base_is_reported_without_a_penalty(tmp_path: Path) -> None:
     trainer, _ = _train(tmp_path, guided_correction={"share": 1.0}, max_completion_tokens=96)
     divergences = [entry["kl"] for entry in trainer.state.log_history if "kl" in entry]
     assert divergences[0] == pytest.approx(0.0, abs=1e-6)
     assert divergences[-1] > divergences[0]
     assert len(divergences) == 4
-
-
-def test_the_tokenizer_pads_on_the_left_whatever_the_constructor_made_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Unsloth's turns it to the right, and the preflight and each validation generate with it."""
-    prepare = GRPOTrainer.__init__
-
-    def prepare_and_turn(trainer: Any, *arguments: Any, **named: Any) -> None:
-        prepare(trainer, *arguments, **named)
-        trainer.processing_class.padding_side = "right"
-
-    monkeypatch.setattr(GRPOTrainer, "__init__", prepare_and_turn)
-    assert small_trainer(tmp_path).processing_class.padding_side == "left"
 
 
 def test_every_field_of_the_state_is_restored(tmp_path: Path) -> None:
@@ -190,37 +167,3 @@ def test_rollouts_are_decided_by_seed_step_and_attempt_and_not_by_the_random_sta
     drawn = [first, *attempts, next_step, _sampled(other)]
     assert len({str(ids) for ids in drawn}) == len(drawn)
     assert len({str(ids) for ids in first}) == len(first)
-
-
-def test_a_group_is_drawn_alike_beside_another_and_for_itself(tmp_path: Path) -> None:
-    trainer = small_trainer(tmp_path)
-    together = _sampled(trainer)
-    trainer.rollout_generator.draws = (0, 0)
-    alone = trainer.rollout_generator.sample(prompt_rows()[2:3]).completion_ids
-    assert alone == together[len(alone) :]
-
-
-def test_the_engine_follows_the_recipe_and_the_limit(tmp_path: Path) -> None:
-    trainer = small_trainer(tmp_path, top_k=1, max_completion_tokens=17)
-    found = _sampled(trainer)
-    half = len(found) // 2
-    assert {len(ids) for ids in found} <= set(range(1, 18))
-    # With one token to choose from, all completions of a prompt are the same.
-    assert [len({str(ids) for ids in group}) for group in (found[:half], found[half:])] == [1, 1]
-
-
-def test_stock_generation_is_transformers_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = small_trainer(tmp_path, stock_generation=True)
-    asked = []
-    stock = GRPOTrainer._generate_single_turn
-
-    def counted(*given: Any, **named: Any) -> Any:
-        asked.append(1)
-        return stock(*given, **named)
-
-    monkeypatch.setattr(GRPOTrainer, "_generate_single_turn", counted)
-    assert trainer.rollout_generator.engine == "transformers"
-    _sampled(trainer)
-    assert asked == [1]
-    small_trainer(tmp_path).rollout_generator.sample(prompt_rows()[:1])
-    assert asked == [1]

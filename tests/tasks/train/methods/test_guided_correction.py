@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
@@ -17,7 +15,6 @@ from tasks.synthesize.simulated import simulate_store
 from tasks.train.methods.guided_correction import choose_corrections, reference_answer
 from tests.tasks.commerce.scoring import score
 
-GROUPS = st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=6), max_size=12)
 FIELDS: Mapping[str, Any] = {
     "sentiment": "negative",
     "sentiment_score": 2,
@@ -43,17 +40,6 @@ def _choose(rewards: list[list[float]], share: float = 1.0, step: int = 0, seed:
 
 def test_the_worst_rollout_of_a_group_without_a_right_one_is_replaced_the_last_of_equals() -> None:
     assert _choose([[0.4, 0.1, 0.3], [0.2, 0.1, 0.1], [0.0, 0.5], [0.49, 0.49]]) == [(0, 1), (1, 2), (3, 1)]
-
-
-@given(rewards=GROUPS, share=st.floats(0, 1), step=st.integers(0, 50))
-def test_a_group_with_a_right_rollout_is_left_alone_and_none_is_corrected_twice(
-    rewards: list[list[float]], share: float, step: int
-) -> None:
-    chosen = _choose(rewards, share, step)
-    groups = [group for group, _ in chosen]
-    assert groups == sorted(set(groups))
-    assert all(max(rewards[group]) < 0.5 for group in groups)
-    assert all(rewards[group][place] == min(rewards[group]) for group, place in chosen)
 
 
 def test_seed_and_step_decide_and_other_groups_do_not() -> None:

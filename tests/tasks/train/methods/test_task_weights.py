@@ -1,6 +1,5 @@
 """MT-GRPO's task weights against a calculation by hand, and its sampler against the shares it must keep."""
 
-import json
 import math
 from collections import Counter
 
@@ -56,28 +55,6 @@ def test_a_task_that_a_window_has_not_seen_keeps_its_reward_and_has_not_improved
     assert _difference(_after(first, {"push": 0.6}, again)) == pytest.approx(_difference(_after(first, seen, again)))
 
 
-def test_a_task_that_was_never_seen_stays_as_it_is() -> None:
-    weights = TaskWeights(("push", "churn", "sql_qa"), every=1)
-    for reward in (0.2, 0.6):
-        weights.observe({"push": reward, "churn": 0.4}, {})
-    xi = weights.state_dict()["xi"]
-    assert xi["sql_qa"] == 0.0
-    # s = (.4 + .12, .08), mean .3, z = 1/3.
-    assert xi["push"] == pytest.approx(-0.025 / 3 * 0.22)
-    assert xi["churn"] == pytest.approx(0.025 / 3 * 0.22)
-
-
-@given(steps=STEPS, rate=st.floats(0, 50))
-def test_shares_sum_to_one_and_factors_have_mean_one(steps: list[dict[TaskName, float]], rate: float) -> None:
-    weights = TaskWeights(TASK_NAMES, every=3, rate=rate)
-    for step in steps:
-        weights.observe(step, step)
-    shares = weights.shares()
-    assert all(share > 0 for share in shares.values())
-    assert math.fsum(shares.values()) == pytest.approx(1.0, abs=1e-12)
-    assert math.fsum(weights.loss_weights().values()) == pytest.approx(len(TASK_NAMES), abs=1e-11)
-
-
 @settings(deadline=None)
 @given(steps=STEPS, calls=CALLS)
 def test_prompts_are_as_many_as_asked_and_within_one_of_the_shares_at_any_time(
@@ -97,19 +74,6 @@ def test_prompts_are_as_many_as_asked_and_within_one_of_the_shares_at_any_time(
         assert all(abs(dealt[task] - total * shares[task]) < 1 for task in TASK_NAMES)
 
 
-@settings(deadline=None)
-@given(steps=STEPS)
-def test_no_task_is_a_prompt_ahead_though_the_shares_change(steps: list[dict[TaskName, float]]) -> None:
-    weights = TaskWeights(TASK_NAMES, every=1, rate=20)
-    dealt, due = Counter[TaskName](), dict.fromkeys(TASK_NAMES, 0.0)
-    for step in steps:
-        weights.observe(step, {})
-        for task, share in weights.shares().items():
-            due[task] += 3 * share
-        dealt.update(weights.prompts_by_task(3))
-        assert all(dealt[task] - due[task] < 1 for task in TASK_NAMES)
-
-
 @pytest.mark.parametrize(("zero", "push"), [(0.0, 300), (0.5, 400), (0.75, 480), (0.8, 500), (1.0, 500)])
 def test_groups_without_a_gradient_are_made_up_for_up_to_five_times(zero: float, push: int) -> None:
     """Of 600 prompts at equal shares, push gets f / (f + 1) with f = min(1 / (1 - zero), 5)."""
@@ -118,25 +82,6 @@ def test_groups_without_a_gradient_are_made_up_for_up_to_five_times(zero: float,
     weights.observe({"push": 0.5}, {"push": zero})
     assert weights.shares() == {"push": 0.5, "churn": 0.5}
     assert weights.prompts_by_task(600)["push"] == pytest.approx(push, abs=1)
-
-
-@settings(deadline=None)
-@given(steps=STEPS, data=st.data())
-def test_a_resumed_run_weighs_and_deals_as_an_uninterrupted_one(
-    steps: list[dict[TaskName, float]], data: st.DataObject
-) -> None:
-    cut = data.draw(st.integers(0, len(steps)))
-    uninterrupted, weights = (TaskWeights(TASK_NAMES, every=3, rate=5) for _ in range(2))
-    for number, step in enumerate(steps):
-        if number == cut:
-            state = json.loads(json.dumps(weights.state_dict(), sort_keys=True))
-            weights = TaskWeights(TASK_NAMES, every=3, rate=5)
-            weights.load_state_dict(state)
-        for each in (uninterrupted, weights):
-            each.observe(step, step)
-        assert weights.prompts_by_task(4) == uninterrupted.prompts_by_task(4)
-    assert weights.shares() == uninterrupted.shares()
-    assert weights.state_dict() == uninterrupted.state_dict()
 
 
 def test_the_state_of_other_tasks_is_refused() -> None:

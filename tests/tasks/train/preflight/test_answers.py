@@ -100,13 +100,6 @@ def test_a_setting_that_leaks_from_the_model_is_named_and_proven(
     assert asked["distinct_completions"].measured == "1 of 8 at best"
 
 
-def test_a_trainer_that_samples_colder_than_its_recipe_is_found_out(trainer: Any) -> None:
-    recipe = TrainConfig.model_validate({**RECIPE, "temperature": 1.2})
-    check = check_generation_settings(trainer, recipe)
-    assert not check.passed
-    assert check.measured == "the trainer's temperature=1.0"
-
-
 def test_a_template_that_opens_a_thought_is_found(tokenizer: Any) -> None:
     """The reports' V1 and V2: three weeks with a model whose thoughts used up the completion."""
     tokenizer.chat_template = tokenizer.chat_template.replace(OPENED, OPENED + "<think>\\n")
@@ -115,31 +108,11 @@ def test_a_template_that_opens_a_thought_is_found(tokenizer: Any) -> None:
     assert check.measured == "the template injects <think>, and 0 of 8 completions begin with it"
 
 
-def test_an_empty_thought_in_the_template_is_no_thinking(tokenizer: Any) -> None:
-    """Qwen3's template opens and closes one where it is set not to think."""
-    tokenizer.chat_template = tokenizer.chat_template.replace(OPENED, OPENED + "<think>\\n\\n</think>\\n\\n")
-    assert _checks(_answers(SAME), tokenizer, _recipe())["thinking"].passed
-
-
-def test_completions_that_begin_with_a_thought_are_found(tokenizer: Any) -> None:
-    check = _checks(_answers(["\n<think> hm", *SAME[1:]]), tokenizer, _recipe())["thinking"]
-    assert not check.passed
-    assert check.measured == "the template does not inject <think>, and 1 of 8 completions begin with it"
-
-
 def test_a_model_that_never_ends_hits_the_ceiling(trainer: Any) -> None:
     trainer.generation_config.min_new_tokens = RECIPE["max_completion_tokens"]
     check = _asked(trainer, _recipe(max_ceiling_share=0.5))["ceiling"]
     assert not check.passed
     assert check.measured == "100% of 16 completions were cut off"
-
-
-def test_a_constant_reward_has_no_spread_and_only_flat_groups(tokenizer: Any) -> None:
-    recipe = _recipe(min_spread=0.01, max_zero_variance=0.75)
-    checks = _checks(_answers(SAME * 2), tokenizer, recipe, _earning([0.3] * 16))
-    assert [name for name, check in checks.items() if not check.passed][-2:] == ["reward_spread", "zero_variance"]
-    assert checks["reward_spread"].measured == "0.0000 on average, at temperature 1.0"
-    assert checks["zero_variance"].measured == "100% of 2 groups earned the same throughout"
 
 
 def test_spread_is_within_groups_and_not_between_them(tokenizer: Any) -> None:

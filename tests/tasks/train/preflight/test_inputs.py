@@ -1,17 +1,19 @@
 """What goes into a training is checked first: the audit, the tokenizer, the prompts; and how a failure is reported."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.audit_record import AuditedTask, AuditRecord
+from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.config.train import TrainConfig
 from schemas.config.train_sections import PreflightSection
-from schemas.errors import GateRefused
+from schemas.errors import GateRefused, InputError
 from tasks.commerce.registry import joint_version, reward_versions
-from tasks.train.preflight.check import Check, as_list, refuse_if_failed
+from tasks.train.preflight.check import Check, refuse_if_failed
 from tasks.train.preflight.inputs import (
+    audit_faults,
     cannot_render,
     check_control_tokens,
     check_end_of_turn,
@@ -21,25 +23,30 @@ from tasks.train.preflight.inputs import (
     check_round_trip,
     check_template,
     choose_rows,
+    require_audit,
 )
 from tests.tasks.train.small_training import RECIPE, prompt_rows
 
+AGREES = AuditedTask(n=30, rho=0.8, rho_low=0.6, verdict="passed")
+RECORD = AuditRecord(
+    spec="grounded",
+    reward_version=joint_version(),
+    reward_versions=reward_versions(),
+    sheet_sha256="a",
+    rollouts_sha256="b",
+    raters={"r1": "rubric"},
+    verdict="passed",
+    reasons=(),
+    thresholds={},
+    tasks={"push": AGREES, "sentiment": AGREES},
+)
 
-def audit_record(**changes: Any) -> AuditRecord:
-    task = AuditedTask(n=30, rho=0.8, rho_low=0.6, verdict="passed")
-    record = AuditRecord(
-        spec="grounded",
-        reward_version=joint_version(),
-        reward_versions=reward_versions(),
-        sheet_sha256="a",
-        rollouts_sha256="b",
-        raters={"r1": "rubric"},
-        verdict="passed",
-        reasons=(),
-        thresholds={},
-        tasks={"push": task, "sentiment": task},
-    )
-    return record.model_copy(update=changes)
+
+def audited(folder: Path, **changes: Any) -> Path:
+    """Write the record of an audit that passed, but for changes, and return its folder."""
+    record = RECORD.model_copy(update=changes)
+    (folder / AUDIT_RECORD_FILE).write_text(record.model_dump_json(), encoding="utf-8")
+    return folder
 
 
 def _without_accents(tokenizer: Any) -> None:
@@ -95,17 +102,6 @@ def test_a_chat_template_that_does_not_ask_stops_a_training(tokenizer: Any, temp
     assert fault in check.measured
 
 
-@pytest.mark.parametrize("template", ["{{ raise_exception('no system role') }}", None])
-def test_a_template_that_cannot_be_rendered_is_distinguished_from_one_that_asks_wrongly(
-    tokenizer: Any, template: str | None
-) -> None:
-    tokenizer.chat_template = template
-    assert str(cannot_render(tokenizer)).startswith("the chat template cannot be rendered (")
-    check = check_template(tokenizer)
-    assert not check.passed
-    assert check.measured == cannot_render(tokenizer)
-
-
 def test_prompts_over_the_budget_are_counted(tokenizer: Any) -> None:
     recipe = TrainConfig.model_validate(RECIPE)
     rows = prompt_rows()
@@ -143,11 +139,40 @@ def test_a_refusal_is_one_sentence_with_the_first_failures_and_the_names_of_the_
     assert "\n" not in reported
 
 
-def test_the_list_begins_with_the_failures_and_shows_a_remedy_only_there() -> None:
-    checks = [Check("a", True, "<think>", "3", "fix", 1.0), Check("b", False, "4", "5", "mend", 1.26)]
-    assert as_list(checks).splitlines() == [
-        "1 of 2 checks passed, in 2.3 s.",
-        "",
-        "- **b** **FAILED**: 4 (limit: 5); mend",
-        "- **a** passed: &lt;think&gt; (limit: 3)",
-    ]
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        (
+            {"reward_version": "f" * 64, "reward_versions": {}},
+            "is of the rewards grounded f{12}, and these are grounded",
+        ),
+        ({"reward_versions": RECORD.reward_versions | {"push": "f" * 64}}, "the rewards of push are others than those"),
+        ({"spec": "v4.2"}, r"is of the rewards v4\.2 .* these are grounded"),
+        ({"verdict": "refused", "reasons": ("push: rho is 0.20, 0.7 is needed",)}, "it refused: push: rho"),
+    ],
+)
+def test_other_rewards_or_a_refusal_stop_it(tmp_path: Path, changes: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(GateRefused, match=complaint):
+        require_audit(audited(tmp_path, **changes), "grounded", ["push"])
+
+
+def test_an_audit_stands_for_the_tasks_whose_rewards_are_the_same(tmp_path: Path) -> None:
+    changed = RECORD.reward_versions | {"churn": "f" * 64}
+    record = RECORD.model_copy(
+        update={"tasks": RECORD.tasks | {"churn": RECORD.tasks["push"]}, "reward_versions": changed}
+    )
+    assert audit_faults(record, "grounded", ["push"]) == []
+    assert audit_faults(record, "grounded", ["churn"]) == ["the rewards of churn are others than those that it audited"]
+
+
+@pytest.mark.parametrize("content", [None, "", "{}", '{"verdict": "passed"}', "\x00"])
+def test_no_audit_is_no_permission(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / AUDIT_RECORD_FILE).write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=r"audit\.json is no record of a reward audit; audit the rewards again"):
+        require_audit(tmp_path, "grounded", ["push"])
+
+
+def test_a_task_that_nobody_audited_is_not_trained(tmp_path: Path) -> None:
+    with pytest.raises(GateRefused, match="says nothing of churn, insights; audit the rewards"):
+        require_audit(audited(tmp_path), "grounded", ["push", "insights", "churn"])

@@ -1,6 +1,5 @@
 """A dry step measures what a step does, and the training after it is the one that there would have been."""
 
-import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,10 @@ import torch
 
 from tasks.policy.generate import as_messages
 from tasks.train.preflight.step import dry_run_step, unchanged
-from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer, tiny_policy
+from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_preference_trainer, small_trainer
 
 pytestmark = pytest.mark.slow
 
-CLOCKS = ("seconds", "step_time", "per_second", "runtime")
 EVERYTHING: dict[str, Any] = {
     "entropy": {"coefficient": 0.001, "adaptive": True, "target": 5.0},
     "dynamic_sampling": {"extra_groups": 2},
@@ -28,46 +26,6 @@ EVERYTHING: dict[str, Any] = {
 
 
 LONG = replace(prompt_rows()[0], prompt="Pedido 1: livro. " * 9)
-
-
-def _trained(folder: Path, dry_run: bool, **recipe: Any) -> dict[str, Any]:
-    seen: list[Any] = []
-    trainer = small_trainer(
-        folder,
-        on_rollouts=lambda step, rollouts, advantages: seen.append(
-            (step, rollouts.completion_ids, None if advantages is None else advantages.tolist())
-        ),
-        **recipe,
-    )
-    random.seed(1)
-    np.random.seed(1)
-    torch.manual_seed(1)
-    if dry_run:
-        dry_run_step(trainer, 1e-2)
-        dry_run_step(trainer, 1.0, LONG)
-    trainer.train()
-    log = [
-        {name: value for name, value in entry.items() if not any(clock in name for clock in CLOCKS)}
-        for entry in trainer.state.log_history
-    ]
-    return {
-        "weights": {name: value.tolist() for name, value in adapter_weights(trainer).items()},
-        "log": log,
-        "sampler": trainer.state_dict(),
-        "entropy": getattr(trainer, "entropy_coef", None),
-        "seen": seen,
-        "random": (random.random(), np.random.random(), torch.rand(1).item()),
-    }
-
-
-@pytest.mark.parametrize("recipe", [EVERYTHING], ids=["everything"])
-def test_a_training_after_a_dry_step_is_the_training_without_one(tmp_path: Path, recipe: dict[str, Any]) -> None:
-    """Weights, metrics, prompts, rollouts, the entropy's controller and three random states, bit for bit."""
-    plain = _trained(tmp_path / "plain", dry_run=False, **recipe)
-    after = _trained(tmp_path / "after", dry_run=True, **recipe)
-    assert plain["seen"], "the comparison is worth nothing where nothing was seen"
-    for part, value in plain.items():
-        assert after[part] == value, part
 
 
 def test_the_block_may_fail_and_still_leaves_no_trace(tmp_path: Path) -> None:
@@ -183,28 +141,7 @@ def test_probabilities_that_vllm_tells_are_as_long_as_the_completions(
 
 
 def test_a_step_of_dpo_is_run_dry_too(tmp_path: Path) -> None:
-    from datasets import Dataset
-    from peft import LoraConfig
-    from trl import DPOConfig
-
-    from tasks.train.dpo.trainer import PreferenceTrainer
-
-    model, tokenizer = tiny_policy()
-    pair = {
-        "prompt": as_messages("Responda.", "Pedido 1: livro."),
-        "chosen": [{"role": "assistant", "content": "frete grátis"}],
-        "rejected": [{"role": "assistant", "content": "nada"}],
-    }
-    longest = pair | {"rejected": [{"role": "assistant", "content": "nada " * 30}]}
-    trainer = PreferenceTrainer(
-        model=model,
-        args=DPOConfig(
-            output_dir=str(tmp_path), use_cpu=True, bf16=False, per_device_train_batch_size=2, report_to="none"
-        ),
-        train_dataset=Dataset.from_list([pair] * 4 + [longest] + [pair] * 4),
-        processing_class=tokenizer,
-        peft_config=LoraConfig(r=2, target_modules="all-linear", task_type="CAUSAL_LM"),
-    )
+    trainer = small_preference_trainer(tmp_path, algorithm="dpo", prompts_per_step=1)
     before = {name: value.clone() for name, value in adapter_weights(trainer).items()}
     metrics = dict(trainer._metrics["train"])
     found = dry_run_step(trainer, 1e-2)
@@ -216,26 +153,8 @@ def test_a_step_of_dpo_is_run_dry_too(tmp_path: Path) -> None:
     shapes, handle = _read(trainer)
     assert dry_run_step(trainer, 1e-2, LONG).moved == found.moved
     handle.remove()
-    width = max(len(one["prompt_ids"]) + len(one["rejected_ids"]) for one in trainer.train_dataset)
-    assert shapes == [(4, width)]
-
-
-def test_a_quantized_base_is_seen_not_to_move(tmp_path: Path) -> None:
-    """NF4 keeps weights in a parameter type of its own, packed, which must be compared and left alone."""
-    from peft import get_peft_model
-
-    from tasks.policy.load import load_base
-
-    trainer = small_trainer(tmp_path / "work")
-    model, _ = tiny_policy()
-    model.save_pretrained(tmp_path / "base")
-    config = trainer.model.peft_config["default"]
-    trainer.model = trainer.model_wrapped = get_peft_model(load_base(tmp_path / "base", four_bit=True), config)
-    for parameter in trainer.model.parameters():
-        if parameter.requires_grad:
-            parameter.data = parameter.data.float()
-    packed = [value for value in trainer.model.parameters() if value.dtype == torch.uint8]
-    assert packed
-    found = dry_run_step(trainer, 1e-2)
-    assert found.moved
-    assert all("lora_B" in name for name in found.moved)
+    widths = [
+        len(one["prompt_ids"]) + max(len(one["chosen_ids"]), len(one["rejected_ids"])) for one in trainer.train_dataset
+    ]
+    assert shapes == [(4, max(widths))]
+    assert len(set(widths)) > 1

@@ -65,7 +65,6 @@ def test_the_configuration_names_no_path_and_has_the_modules_in_order(tmp_path: 
 @pytest.mark.parametrize(
     "other",
     [{"target_modules": ["q_proj"]}, {"target_modules": ["q_proj", "k_proj", "v_proj"]}, {"rank": 8}],
-    ids=["fewer modules", "more modules", "another rank"],
 )
 def test_an_adapter_of_another_shape_is_refused(other: dict[str, Any], tmp_path: Path) -> None:
     model = _adapted(target_modules=["q_proj", "k_proj"])

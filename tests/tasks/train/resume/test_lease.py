@@ -135,44 +135,6 @@ def test_a_segment_that_goes_back_is_not_crowded_out_by_the_steps_of_one_that_we
     assert here.train().step == 3
 
 
-def _damage(place: Place, name: str) -> None:
-    """Flip a bit of the only file of a mirrored checkpoint."""
-    manifest = json.loads((place.mirror / TRAINING / "manifests" / f"{name}.json").read_text(encoding="utf-8"))
-    blob = place.mirror / TRAINING / "blobs" / "sha256" / manifest["manifest"]["files"]["weights"]["sha256"]
-    content = bytearray(blob.read_bytes())
-    content[0] ^= 1
-    blob.write_bytes(content)
-
-
-def test_a_damaged_checkpoint_is_reported_by_an_alarm_and_the_one_before_is_resumed_from(
-    here: Place, elsewhere: Place
-) -> None:
-    here.train(1, 2, 3)
-    _damage(here, "00000003-00000001")
-    held = elsewhere.train(3)
-    assert (held.step, weights_of(held)) == (2, "of step 2 by 1")
-    ((name, step, text),) = elsewhere.alarms()
-    assert (name, step) == ("checkpoint", 3)
-    assert text == ("in the mirrored checkpoint 00000003-00000001, weights was altered; trying the checkpoint before")
-    # And nobody is misled by the damaged one afterwards.
-    after = elsewhere.train()
-    assert (after.step, weights_of(after)) == (3, "of step 3 by 2")
-
-
-def test_a_mirror_of_another_base_model_is_one_sentence_and_nothing_is_deleted(here: Place, elsewhere: Place) -> None:
-    here.train(1, 2)
-    before = here.objects()
-    with pytest.raises(InputError) as refused:
-        elsewhere.train(base_sha256="c" * 64)
-    assert str(refused.value) == (
-        "the checkpoints of training in the mirror are of another base model (bbbbbbbbbbbb, here cccccccccccc); use "
-        "another mirror, or start again with --fresh"
-    )
-    assert here.objects() == before
-    # Nobody has to wait for the one that was refused.
-    assert here.train().step == 2
-
-
 def test_fresh_starts_again_and_removes_what_there_was(here: Place, elsewhere: Place) -> None:
     here.train(1, 2)
     with here.hold(fresh="run") as held:

@@ -99,12 +99,6 @@ def test_the_last_finished_step_is_mirrored_and_the_lease_given_back(
     require_free(tmp_path)
 
 
-def test_before_the_first_step_there_is_nothing_to_mirror(leaving: Leaving, tmp_path: Path) -> None:
-    assert "after step 0" in leaving.leave()
-    assert mirror_in(tmp_path).manifests() == []
-    require_free(tmp_path)
-
-
 def test_a_step_of_the_segment_before_that_is_on_this_disk_only_is_mirrored_before_it_is_said_to_be(
     tmp_path: Path,
 ) -> None:

@@ -55,12 +55,6 @@ def test_written_state_is_read_again(state: dict[str, Any]) -> None:
         assert _equal(read_state(Path(home), "part"), state)
 
 
-def test_tensors_whose_paths_look_alike_are_distinguished(tmp_path: Path) -> None:
-    state = {"a.b": torch.tensor(1), "a": {"b": torch.tensor(2)}, "": {"a": {"b": torch.tensor(3)}}}
-    write_state(tmp_path, "part", state)
-    assert _equal(read_state(tmp_path, "part"), state)
-
-
 def test_state_that_is_neither_json_nor_tensor_is_refused_and_not_pickled(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="set is not JSON serializable"):
         write_state(tmp_path, "part", {"seen": {1, 2}})

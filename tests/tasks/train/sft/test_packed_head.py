@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from tasks.train.backend.cpu import IGNORED_LABEL, add_plain_head
-from tasks.train.grpo import packed
 from tasks.train.sft.packed_head import add_packed_head
 
 END = 2
@@ -77,10 +76,3 @@ def test_a_system_turn_is_computed_once_and_only_what_has_a_loss_is_projected(mo
     prompts, answers = (sum(len(each[part]) for each in DEMONSTRATIONS) for part in (0, 1))
     # The last token of each predicts nothing, and a turn but its last token is shared; so is a single first token.
     assert seen == [(1, prompts + answers - len(DEMONSTRATIONS) - (len(SYSTEM) - 1)), (1, answers)]
-
-
-def test_a_model_that_takes_no_packed_rows_has_the_plain_head(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted, _ = _figures(model, add_plain_head)
-    monkeypatch.setattr(packed, "FAMILIES", ())
-    found, _ = _figures(model, lambda each: add_packed_head(each, END))
-    assert found.log_probs.equal(wanted.log_probs)

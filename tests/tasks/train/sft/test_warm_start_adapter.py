@@ -1,6 +1,5 @@
 """The adapter of a warm start: merged in the published weights' type, kept beside them, and taught in less memory."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import pytest
 from safetensors.torch import load_file
 
 from schemas.config.policy import PolicyConfig, WarmStartConfig
-from tasks.train.sft import warm_start
 from tests.tasks.train.small_training import tiny_policy
 from tests.tasks.train.small_warm_start import GENERAL, ROWS, make_base, weights_of, write_dataset
 
@@ -50,17 +48,3 @@ def test_an_adapter_learnt_beside_nf4_is_merged_into_the_published_weights(tmp_p
         change = adapter[own.format("B")] @ adapter[own.format("A")] * (4 / 2)
         assert change.any()
         assert after[name].equal((weights.float() + change).to(torch.bfloat16)), name
-
-
-@pytest.mark.parametrize("changed", [{"accumulation": 4}, {"gradient_checkpointing": True}], ids=str)
-def test_settings_that_spare_memory_teach_the_same(changed: dict[str, Any], published: Path, tmp_path: Path) -> None:
-    import torch
-
-    plain, sparing = _taught(published, tmp_path / "plain"), _taught(published, tmp_path / "sparing", **changed)
-    before, same = weights_of(plain), weights_of(sparing)
-    assert all(torch.allclose(before[name], same[name], atol=1e-5) for name in before)
-    losses = [
-        [entry["loss"] for entry in json.loads((folder / warm_start.SUMMARY_FILE).read_text())["log"]]
-        for folder in (plain, sparing)
-    ]
-    assert losses[0] == pytest.approx(losses[1], abs=1e-4)

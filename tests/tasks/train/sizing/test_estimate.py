@@ -1,19 +1,16 @@
 """Estimates against hand-computed cases, and against the one run that was measured."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from schemas.config.config import Config
-from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
 from schemas.config.workers import WorkersConfig
 from schemas.errors import InputError
 from tasks.train.sizing.estimate import StageCost, estimate_training, expected_prompts, sampling_seconds
-from tasks.train.sizing.shape import KNOWN_SHAPES, DecoderShape
+from tasks.train.sizing.shape import DecoderShape
 
-SMALL, MIDDLE, LARGE = (KNOWN_SHAPES[f"Polygl0t/Tucano2-qwen-{size}-Instruct"] for size in ("0.5B", "1.5B", "3.7B"))
 QWEN = DecoderShape("qwen2", 24, 896, 14, 2, 64, 4864, 151_936, tied=True)
 """Qwen2.5-0.5B, which the published sweep of vLLM served."""
 
@@ -96,15 +93,6 @@ def test_a_training_without_prompts_is_refused(prompts: dict[Any, int]) -> None:
         estimate_training(config_of(), prompts)
 
 
-def test_a_model_of_unknown_shape_has_no_time_and_no_memory(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "mamba"}')
-    for name in ("nobody/has-fetched-this", str(tmp_path)):
-        config = config_of().model_copy(update={"policy": PolicyConfig(name=name)})
-        estimate = estimate_training(config, {"push": 99})
-        assert (estimate.shape, estimate.seconds, estimate.stage_memory, estimate.fits) == (None, None, None, None)
-        assert estimate.steps_per_epoch == 49.5
-
-
 @pytest.mark.parametrize(("sequences", "published"), [(1, 168), (8, 1_312), (16, 2_277), (32, 3_773)])
 def test_vllm_is_as_fast_as_in_the_published_sweep(sequences: int, published: float) -> None:
     """Prompts of 256 tokens and answers of 128; tokens of answers a second."""
@@ -116,18 +104,6 @@ def times(profile: str, *overrides: str) -> dict[str, StageCost]:
     stages = estimate_training(load_config(profile, overrides), {"extraction": 600, "push": 600}).stages
     assert stages is not None
     return {stage.name: stage for stage in stages}
-
-
-def test_a_retraining_on_a_card_has_every_stage_that_costs() -> None:
-    stages = times("l4", "train.seeds=[1, 2]", "warm_start.steps=10")
-    assert list(stages) == [
-        "synthesize, curate", "start-up of the GPU's machine", "base: SFT", "audit sampling", "preflight, 2 times",
-        "train, seed 1", "train, seed 2", "merge", "answers of 6 models to 35 test prompts",
-        "general instructions: 360 answers", "rungs: 70 answers, SFT on 3616", "evaluate", "promote",
-    ]  # fmt: skip
-    on_cpu = {name for name, stage in stages.items() if stage.machine == "cpu"}
-    assert on_cpu == {"synthesize, curate", "evaluate", "promote"}
-    assert all(stage.seconds for stage in stages.values())
 
 
 def test_stages_that_a_run_leaves_out_are_left_out() -> None:

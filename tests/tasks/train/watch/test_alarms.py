@@ -60,13 +60,6 @@ def test_a_loss_or_gradient_that_is_no_number_waits_for_no_patience(metric: str,
     assert alarms.stopped_by is not None
 
 
-def test_a_clip_ratio_of_0_says_nothing_where_each_completion_is_used_once() -> None:
-    """The ratio is then 1 whatever the policy does: entropy alone tells."""
-    low = {"entropy": 0.001, "clip_ratio/region_mean": 0.0}
-    assert _walk(Alarms(AlarmsSection(patience=2), iterations=1), [low, low]) == [(2, "entropy_collapse")]
-    assert _walk(Alarms(AlarmsSection(patience=2)), [{"clip_ratio/region_mean": 0.0}] * 9) == []
-
-
 def test_a_policy_that_still_moves_has_not_collapsed() -> None:
     """With two steps on the same completions the first of them clips nothing, and must not be enough."""
     first = {"entropy": 0.001, "clip_ratio/region_mean": 0.0}
@@ -112,17 +105,6 @@ def test_answers_that_become_one_text_are_an_alarm_and_those_that_always_were_ar
     assert always.validation(older, latest) == [], "a checkpoint of before knows no variety"
 
 
-def test_each_task_is_watched_by_itself_and_by_the_metrics_that_both_validations_have() -> None:
-    alarms = Alarms(AlarmsSection(hacking_patience=2))
-    before = {"accuracy": 0.5, "auc": 0.9}
-    assert alarms.validation(_validation(0, 0.1, before), _validation(1, 0.9, {"accuracy": 0.5})) == []
-    assert alarms.validation(_validation(0, 0.1, {}), _validation(2, 0.9, {})) == []
-    worse = {"accuracy": 0.1}
-    assert alarms.validation(_validation(0, 0.1, before), _validation(3, 0.9, worse)) == []
-    of_another = (_validation(0, 0.1, before, "churn"), _validation(3, 0.9, worse, "churn"))
-    assert alarms.validation(*of_another) == []
-
-
 def test_only_a_named_alarm_stops_and_the_refusal_tells_why_what_is_kept_and_what_to_do(tmp_path: Path) -> None:
     shown = Alarms(AlarmsSection(patience=1))
     _walk(shown, [{"zero_variance": 1.0}])
@@ -141,17 +123,6 @@ def test_only_a_named_alarm_stops_and_the_refusal_tells_why_what_is_kept_and_wha
             "them; raise train.dynamic_sampling.extra_groups or train.temperature, or to continue as it is take "
             "zero_variance out of train.alarms.stop_on"
         )
-
-
-def test_a_recipe_without_the_alarm_resumes_from_the_checkpoint(tmp_path: Path) -> None:
-    alarms = Alarms(AlarmsSection(patience=1, stop_on=("ceiling",)))
-    _walk(alarms, [{"completions/clipped_ratio": 1.0}])
-    write_state(tmp_path, "alarms", alarms.state_dict())
-    after = Alarms(AlarmsSection(patience=1, stop_on=()))
-    after.load_state_dict(read_state(tmp_path, "alarms"))
-    after.require_none_stopped(1)
-    # The episode goes on, and is not reported again.
-    assert _walk(after, [{"completions/clipped_ratio": 1.0}], first=2) == []
 
 
 METRICS = st.fixed_dictionaries(

@@ -19,7 +19,6 @@ from tests.tasks.train.small_training import prompt_rows
 pytestmark = pytest.mark.slow
 
 RECIPES: dict[str, dict[str, Any]] = {
-    "plain": {},
     "with everything that has a state": {
         "dynamic_sampling": {"extra_groups": 2, "min_spread": 0.003},
         "guided_correction": {"share": 0.5},
@@ -29,7 +28,6 @@ RECIPES: dict[str, dict[str, Any]] = {
         "warmup_share": 0.5,
         "max_completion_tokens": 32,
     },
-    "two steps on the same completions": {"iterations": 2, "accumulation": 2, "guided_correction": {"share": 1.0}},
     "guided, and two steps on the same completions": {
         "guided": "all",
         "iterations": 2,
@@ -78,14 +76,11 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Whole(request.param, tmp_path_factory.mktemp("whole"))
 
 
-@pytest.mark.parametrize("step", [1, 4])
-def test_a_training_that_is_resumed_after_any_step_ends_as_the_uninterrupted_one(
-    whole: Whole, step: int, tmp_path: Path
-) -> None:
+def test_a_training_that_is_resumed_ends_as_the_uninterrupted_one(whole: Whole, tmp_path: Path) -> None:
     """Six steps of two prompts are three rounds of four, where TRL's own sampler would replay epoch 0."""
     resumed = _training(tmp_path / "resumed", whole.name)
     resumed.keep_with(Collecting())
-    resumed.resume(whole.checkpoints[step])
+    resumed.resume(whole.checkpoints[3])
     end = resumed.end_state(tmp_path / "end")
     assert end.keys() == whole.end.keys()
     assert [name for name in end if end[name] != whole.end[name]] == []
@@ -93,13 +88,10 @@ def test_a_training_that_is_resumed_after_any_step_ends_as_the_uninterrupted_one
     assert list(resumed.trainer.model.peft_config) == ["default"]
 
 
-@pytest.mark.parametrize(("save_every", "snapshot_share"), [(4, 1.0)])
-def test_checkpoint_frequency_changes_no_byte_of_the_result(
-    whole: Whole, save_every: int, snapshot_share: float, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("whole", ["with everything that has a state"], indirect=True, scope="module")
+def test_checkpoint_frequency_changes_no_byte_of_the_result(whole: Whole, tmp_path: Path) -> None:
     """Neither in the mirror, nor on the local disk, where a share of 1 allows a checkpoint after each step."""
-    preemption = {"snapshot_share": snapshot_share}
-    other = _training(tmp_path / "other", whole.name, save_every=save_every, preemption=preemption)
+    other = _training(tmp_path / "other", whole.name, save_every=4, preemption={"snapshot_share": 1.0})
     other.train()
     end = other.end_state(tmp_path / "end")
     assert [name for name in whole.end if end[name] != whole.end[name]] == []
@@ -157,7 +149,7 @@ def test_a_full_disk_ends_the_training_with_one_sentence_and_leaves_no_half_chec
         if name == "optimizer" and training.trainer.state.global_step > 1:
             Path("/dev/full").write_bytes(b"weights")
 
-    monkeypatch.setattr("tasks.train.resume.state_files.write_state", fill_the_disk)
+    monkeypatch.setattr("tasks.train.watch.callbacks.write_state", fill_the_disk)
     with pytest.raises(InputError) as ended:
         training.train(WaitForMirror(training))
     assert re.fullmatch(

@@ -19,7 +19,6 @@ from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion, StopReason
 from tasks.train.resume.adapter_files import CONFIG_FILE, WEIGHTS_FILE
-from tasks.train.resume.state_files import read_state, write_state
 from tasks.train.watch import validation
 from tasks.train.watch.alarms import Validation
 from tasks.train.watch.validation import CHOSEN_FILE, Selection, validate
@@ -113,33 +112,6 @@ def test_weights_that_are_no_numbers_are_not_validated(tmp_path: Path) -> None:
     assert [each.step for each in selection.history] == [0]
     with pytest.raises(ValueError, match="no step was validated"):
         selection.write_best(tmp_path, {})
-
-
-@pytest.mark.parametrize("cut", range(9))
-def test_resumed_equals_uninterrupted(cut: int, tmp_path: Path) -> None:
-    rewards = {0: 0.1, 2: 0.4, 4: 0.3, 6: 0.35, 8: 0.9}
-    whole = _selection(rewards)
-    stopped = _train(whole, range(1, 9), 8)
-
-    before = _selection(rewards)
-    reached = _train(before, range(1, cut + 1), 8)
-    write_state(tmp_path, "selection", before.state_dict())
-    after = _selection(rewards)
-    after.load_state_dict(read_state(tmp_path, "selection"))
-
-    assert after.exhausted == (reached == stopped)
-    if not after.exhausted:
-        assert _train(after, range(cut + 1, 9), 8) == stopped
-    assert after.history == whole.history
-    assert after.best == whole.best
-    assert _written(after, tmp_path / "after") == _written(whole, tmp_path / "whole")
-
-
-def test_the_best_adapter_has_the_step_and_the_scores_that_it_was_chosen_by(tmp_path: Path) -> None:
-    selection = _selection({0: 0.9, 2: 0.3, 4: 0.6, 6: 0.5})
-    _train(selection, range(1, 7), 6)
-    scores = {"mean_reward": 0.6, "by_task": {"push": 0.6}, "ground_truth": {"push": {"all_kept": 0.4}}}
-    assert _written(selection, tmp_path) == (4.0, {"step": 4, **scores, "variety": {}})
 
 
 def _answering(monkeypatch: pytest.MonkeyPatch, answer: Any) -> dict[str, Any]:

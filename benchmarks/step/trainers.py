@@ -1,12 +1,10 @@
-"""Two trainers that step in turns in one process, ours first; stock's completions are as long as ours were."""
+"""Two trainers in one process, ours first; stock's completions are as long as ours were."""
 
-import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, Final
 
 import torch
@@ -43,32 +41,6 @@ class Times:
         return Times(wall, self.processor[WARM_UP:], {**parts, "update": update}, self.tokens[WARM_UP:])
 
 
-class Turns:
-    """Turns of two trainers: one steps at a time."""
-
-    def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._turn = 0
-        self._running = {0, 1}
-
-    def wait_for(self, trainer: int) -> None:
-        """Wait until it is a trainer's turn, or the other one has finished."""
-        with self._condition:
-            self._condition.wait_for(lambda: self._turn == trainer or self._running == {trainer})
-
-    def pass_on(self, trainer: int) -> None:
-        """End a trainer's turn."""
-        with self._condition:
-            self._turn = 1 - trainer
-            self._condition.notify_all()
-
-    def leave(self, trainer: int) -> None:
-        """Take no more turns."""
-        with self._condition:
-            self._running.discard(trainer)
-            self._condition.notify_all()
-
-
 class EndsAt(LogitsProcessor):  # type: ignore[misc]
     """Makes each completion of a batch end at its length: its end is forbidden before, and certain then."""
 
@@ -89,74 +61,53 @@ class EndsAt(LogitsProcessor):  # type: ignore[misc]
 
 
 class _Timer(TrainerCallback):  # type: ignore[misc]
-    """Takes its turns, and records the time between them."""
+    """Records the time from the beginning of each step to that of the next one."""
 
-    def __init__(self, turns: Turns, number: int, times: Times) -> None:
-        self._turns = turns
-        self._number = number
+    def __init__(self, times: Times) -> None:
         self._times = times
         self._started: tuple[float, float] | None = None
 
     def on_step_begin(self, *_: Any, **__: Any) -> None:
         if self._started is not None:
-            self._write_down()
-            self._turns.pass_on(self._number)
-        self._turns.wait_for(self._number)
+            self._write_down(*self._started)
         self._started = time.perf_counter(), time.process_time()
 
     def on_train_end(self, *_: Any, **__: Any) -> None:
-        self._write_down()
+        if self._started is not None:
+            self._write_down(*self._started)
 
-    def _write_down(self) -> None:
-        wall, processor = self._started or (0.0, 0.0)
+    def _write_down(self, wall: float, processor: float) -> None:
         self._times.wall.append(time.perf_counter() - wall)
         self._times.processor.append(time.process_time() - processor)
 
 
-def take_turns(
+def train_both(
     config: Config, folder: Path, inputs: Inputs, channel: Channel, keeper: CheckpointManager
 ) -> list[Times]:
-    """Train both, each in a thread of its own, and return the times of ours and of stock."""
-    turns, times = Turns(), [Times(), Times()]
-    lengths: SimpleQueue[list[int]] = SimpleQueue()
+    """Train ours and then stock, and return the times of both."""
+    times = [Times(), Times()]
+    lengths: deque[list[int]] = deque()
 
-    def train(trainer: Any, number: int) -> None:
-        trainer.add_callback(_Timer(turns, number, times[number]))
-        turns.pass_on(number)
-        trainer.train()
+    trainer, checkpointer = watched_trainer(config, folder, channel, inputs, keeper)
+    trainer.add_callback(checkpointer)
+    sample = trainer.rollout_generator.sample
 
-    def train_ours() -> None:
-        turns.wait_for(0)
-        trainer, checkpointer = watched_trainer(config, folder, channel, inputs, keeper)
-        trainer.add_callback(checkpointer)
-        sample = trainer.rollout_generator.sample
+    def sampled(*arguments: Any) -> Any:
+        rollouts = sample(*arguments)
+        lengths.append(list(map(len, rollouts.completion_ids)))
+        return rollouts
 
-        def sampled(*arguments: Any) -> Any:
-            rollouts = sample(*arguments)
-            lengths.put(list(map(len, rollouts.completion_ids)))
-            return rollouts
+    trainer.rollout_generator.sample = sampled
+    trainer.add_callback(_Timer(times[0]))
+    trainer.train()
+    steps = [entry for entry in trainer.state.log_history if "step_time" in entry]
+    times[0].parts = {name: [entry[f"seconds/{name}"] for entry in steps] for name in PARTS}
 
-        trainer.rollout_generator.sample = sampled
-        train(trainer, 0)
-        steps = [entry for entry in trainer.state.log_history if "step_time" in entry]
-        times[0].parts = {name: [entry[f"seconds/{name}"] for entry in steps] for name in PARTS}
-
-    def train_stock() -> None:
-        turns.wait_for(1)
-        trainer = _stock(config, folder, inputs)
-        times[1].parts = dict(zip(PARTS, _timed(trainer, "_generate_single_turn", "_calculate_rewards"), strict=True))
-        _end_alike(trainer, lengths, times)
-        train(trainer, 1)
-
-    def in_turns(number: int, work: Callable[[], None]) -> None:
-        try:
-            work()
-        finally:
-            turns.leave(number)
-
-    with ThreadPoolExecutor(2) as pool:
-        for training in [pool.submit(in_turns, 0, train_ours), pool.submit(in_turns, 1, train_stock)]:
-            training.result()
+    stock = _stock(config, folder, inputs)
+    times[1].parts = dict(zip(PARTS, _timed(stock, "_generate_single_turn", "_calculate_rewards"), strict=True))
+    _end_alike(stock, lengths, times)
+    stock.add_callback(_Timer(times[1]))
+    stock.train()
     return [each.without_warm_up() for each in times]
 
 
@@ -170,13 +121,13 @@ def _stock(config: Config, folder: Path, inputs: Inputs) -> Any:
     return stock_trainer(recipe, rows, databases, SEED, folder / "stock", arguments, shuffle_dataset=False)
 
 
-def _end_alike(trainer: Any, lengths: "SimpleQueue[list[int]]", times: Sequence[Times]) -> None:
+def _end_alike(trainer: Any, lengths: deque[list[int]], times: Sequence[Times]) -> None:
     """Make a trainer's completions as long as those that the other one drew for the same step."""
     model = trainer.accelerator.unwrap_model(trainer.model_wrapped)
     generate, (end,) = model.generate, set(trainer.eos_token_ids)
 
     def generated(*arguments: Any, **others: Any) -> torch.Tensor:
-        wanted = lengths.get(timeout=60)
+        wanted = lengths.popleft()
         ids: torch.Tensor = generate(*arguments, **others, logits_processor=LogitsProcessorList([EndsAt(wanted, end)]))
         completions = ids[:, others["input_ids"].shape[1] :]
         found = [row.index(end) + 1 if end in row else len(row) for row in completions.tolist()]
