@@ -19,12 +19,15 @@ from schemas.tables.log_file import LogFile, LogFiles, log_files, require_rows
 from schemas.tables.log_table import read_production_logs
 from tasks.monitor.logs import (
     HALF_WRITTEN,
+    OF_OTHERS,
+    OWN_SHADOW,
     TOO_OLD,
     TWICE,
     Logs,
     read_logs,
     scrubbed_references,
 )
+from tasks.serve.gateway.answer_log import DailyFile, ServedAnswer
 from tests.tasks.monitor.logged import NOW, answer, write_log
 
 CHAMPION = ("tucano2-commerce/3", "tucano2-commerce@champion")
@@ -222,3 +225,29 @@ def test_a_number_that_is_a_persons_becomes_a_text(number: float) -> None:
 def test_a_key_that_is_there_twice_hides_nothing() -> None:
     text = '{"product": "' + CPF + '", "product": "vaso", "offer": null}'
     assert scrubbed_references(pl.Series([text]), scrub).to_list() == ['{"product":"vaso","offer":null}']
+
+
+def test_only_answers_that_the_champion_gave_count_each_once(tmp_path: Path) -> None:
+    # A version that was promoted while it was on trial answers in its own shadow until the gateway is told.
+    own = {"model_version": "tucano2-commerce/3"}
+    lines = [
+        answer(request_id="a", role="champion", **own),
+        answer(request_id="s", role="shadow", shadow_of="a", **own),
+        answer(request_id="f", role="challenger", **own),
+        answer(request_id="c", role="challenger", model_version="tucano2-commerce/4"),
+        answer(request_id="n"),
+    ]
+    logs = read(write_log(tmp_path / "log.jsonl", lines))
+    assert (logs.table.height, logs.left_out) == (2, {OWN_SHADOW: 1, OF_OTHERS: 2})
+    assert not {"role", "shadow_of", "request_id"} & set(logs.table.columns)
+
+
+def test_the_gateways_own_lines_are_read(tmp_path: Path) -> None:
+    made: dict[str, Any] = answer(request_id="a", model_version="tucano2-commerce/3", role="champion")
+    line = ServedAnswer(
+        **made, shadow_of=None, valid=True, checked=True, reason=None, shown="x", guided=False, tokens=9
+    )
+    log = DailyFile(tmp_path, days=9)
+    log.append(line, NOW)
+    log.close()
+    assert look(log_files(tmp_path)).table.height == 1

@@ -16,14 +16,13 @@ from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.tables.log_file import LogFiles, log_files
 from schemas.tasks import TaskName
-from tasks.commerce.registry import joint_version, reward_versions
-from tasks.monitor.logs import EARLIER, ON_TRIAL
+from tasks.monitor.drift import Drift
+from tasks.monitor.logs import EARLIER
 from tasks.monitor.stage import (
     ANSWERS_FILE,
     COLUMNS,
     DAILY_FILE,
     REPORT_TEXT,
-    Monitoring,
     ServingChampion,
     read_monitoring,
     run,
@@ -51,7 +50,7 @@ def here(function: Any, things: Sequence[Any]) -> Any:
 class Looked:
     """What monitoring found and wrote."""
 
-    monitoring: Monitoring
+    drift: Drift
     folder: Path
 
     @property
@@ -84,8 +83,6 @@ def champion(folder: Path) -> ServingChampion:
         version="3",
         alias="champion",
         spec="grounded",
-        reward_version=joint_version(),
-        reward_versions=reward_versions(),
         answers=rollouts,
         store=None,
         promoted_at=NOW - timedelta(days=200),
@@ -99,7 +96,7 @@ def look(folder: Path, lines: Sequence[dict[str, Any]], who: ServingChampion | N
 def look_at(folder: Path, files: LogFiles, who: ServingChampion | None = None, **config: Any) -> Looked:
     output = folder / "out"
     output.mkdir()
-    monitoring = run(
+    drift = run(
         files,
         files.digests(),
         MonitorConfig(**config),
@@ -110,7 +107,7 @@ def look_at(folder: Path, files: LogFiles, who: ServingChampion | None = None, *
         now=NOW,
         output=output,
     )
-    return Looked(monitoring, output)
+    return Looked(drift, output)
 
 
 def of_split(who: ServingChampion, task: TaskName) -> list[dict[str, Any]]:
@@ -124,7 +121,7 @@ def days_of(count: int, each: int = 60, **values: Any) -> list[dict[str, Any]]:
 
 def test_a_champion_that_answers_as_before_has_no_drift(tmp_path: Path) -> None:
     looked = look(tmp_path, [*days_of(8), *days_of(8, **READING)])
-    assert not looked.monitoring.drift.found
+    assert not looked.drift.found
     found = looked.found
     assert found["drift"]["found"] is False
     assert found["logs"]["answers"] == 960
@@ -196,17 +193,6 @@ def test_the_page_shows_hostile_names_as_text_and_no_answer(tmp_path: Path) -> N
     assert not re.search(r"(?:src|href)=.(?!#)", page)
 
 
-@pytest.mark.parametrize("versions", [{}, reward_versions() | {"push": "of-another-day"}])
-def test_other_rewards_than_the_champions_are_said_and_spoil_nothing(
-    tmp_path: Path, versions: dict[TaskName, str]
-) -> None:
-    changed = replace(champion(tmp_path), reward_version="of-another-day", reward_versions=versions)
-    looked = look(tmp_path, days_of(6), changed)
-    assert any("the rewards of push have changed since version 3" in note for note in looked.found["notes"])
-    assert looked.found["rewards"]["evaluated_with"] == "of-another-day"
-    assert not looked.monitoring.drift.found
-
-
 def test_a_champions_predecessor_does_not_count_against_it(tmp_path: Path) -> None:
     since = NOW - timedelta(days=2)
     new = replace(champion(tmp_path), promoted_at=since)
@@ -215,7 +201,7 @@ def test_a_champions_predecessor_does_not_count_against_it(tmp_path: Path) -> No
         *(line for line in days_of(9, completion=GARBAGE) if line["time"] < since.isoformat()),
     ]
     looked = look(tmp_path, lines, new)
-    assert not looked.monitoring.drift.found
+    assert not looked.drift.found
     assert looked.found["logs"]["left_out"] == {EARLIER: len(lines) - 120}
     text = (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
     assert f"{len(lines) - 120:,} left out, {EARLIER}" in text
@@ -236,15 +222,6 @@ def test_a_query_that_does_not_run_refuses_nothing_and_is_reported_nowhere(tmp_p
     assert "Fulana" not in repr(looked.answers.to_dicts())
 
 
-def test_the_test_answers_are_scrubbed_as_the_logs_are(tmp_path: Path) -> None:
-    # A number is JSON, and the placeholder in its place is none: the two are worth the same if both were scrubbed.
-    who = champion(tmp_path)
-    telling = f'{{"polarity": "positive", "score": 5, "cpf": {re.sub("[.-]", "", CPF)}}}'
-    write_log(who.answers, [{**line, "completion": telling} for line in of_split(who, "sentiment")])
-    looked = look(tmp_path, days_of(1, **READING | {"completion": telling}), who)
-    assert looked.found["baselines"]["sentiment"]["mean"] == pytest.approx(looked.answers["reward"].mean())
-
-
 def test_the_same_logs_give_the_same_bytes(tmp_path: Path) -> None:
     written = []
     for name in ("one", "two"):
@@ -259,35 +236,6 @@ def test_monitoring_runs_nothing_that_is_not_in_its_key(tmp_path: Path) -> None:
         look(tmp_path, days_of(3))
     assert "tasks.monitor.drift" in ran
     assert outside_key(ran, "flows.stages.monitor") == []
-
-
-def requests(count: int, instead: str, role: str = "shadow", **values: Any) -> list[dict[str, Any]]:
-    """Return requests, of pushes unless said, that the champion answers well, and a challenger as given."""
-    found = []
-    for number in range(count):
-        shared: dict[str, Any] = {"days_ago": 3 - number * 3 / count, **asked(number), **values}
-        own: dict[str, Any] = {"request_id": f"a{number}", "model_version": "tucano2-commerce/3", "role": "champion"}
-        other = {"request_id": f"b{number}", "model_version": "tucano2-commerce/4", "role": role}
-        if role == "shadow":
-            other["shadow_of"] = own["request_id"]
-        found += [answer(**shared, **own), answer(**shared | other | {"completion": instead})]
-    return found
-
-
-@pytest.mark.parametrize("role", ["shadow", "challenger"])
-def test_a_challenger_that_answers_worse_must_go_and_is_no_drift_of_the_champions(tmp_path: Path, role: str) -> None:
-    looked = look(tmp_path, requests(240, GARBAGE, role))
-    assert not looked.monitoring.drift.found
-    (trial,) = looked.found["trials"]
-    assert (trial["challenger"], trial["verdict"]) == ("tucano2-commerce/4", "must go")
-    assert (trial["answers"], trial["shadows"]) == (240, 240 if role == "shadow" else 0)
-    assert trial["series"][0]["mean"] < -0.1
-    assert looked.found["logs"]["left_out"] == {ON_TRIAL: 240}
-    for name in (REPORT_TEXT, "report.html"):
-        text = (looked.folder / name).read_text(encoding="utf-8")
-        assert "tucano2-commerce/4, 240 answers since" in text
-        assert "must go; challenger less champion" in text
-        assert "each wrong with a chance of 5 % at most" in text
 
 
 def test_feedback_and_ratings_are_in_the_report(tmp_path: Path) -> None:
@@ -343,22 +291,18 @@ def test_answers_whose_reference_the_log_knows_are_compared_by_it_though_others_
     looked = look(tmp_path, [{**line, "reference": None if number % 4 else LIKED} for number, line in enumerate(lines)])
     assert measures(looked) == found
     (known,) = looked.found["known"]
-    assert (known["task"], known["measure"], known["answers"]) == ("sentiment", "reference", 60)
+    assert (known["task"], known["answers"]) == ("sentiment", 60)
     assert looked.found["rewards"]["with_references"] == []
     assert "60 answers with a reference have the mean reward" in (looked.folder / REPORT_TEXT).read_text(
         encoding="utf-8"
     )
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sample", "found"),
-    # Who corrects one wrong answer in ten shows no drift; who finds nearly all wrong, or drew what to look at, does.
-    [(10, False, set()), (10, True, {"reference"}), (95, False, {"correction"})],
-)
+@pytest.mark.parametrize(("sample", "found"), [(False, set()), (True, {"reference"})])
 def test_corrected_answers_are_no_sample_unless_they_are_said_to_be_one(
-    tmp_path: Path, wrong: int, sample: bool, found: set[str]
+    tmp_path: Path, sample: bool, found: set[str]
 ) -> None:
-    is_wrong = [number % 100 < wrong for number in range(400)]
+    is_wrong = [number % 10 == 0 for number in range(400)]
     lines = [
         answer(days_ago=number / 100, request_id=f"sentiment-{number:032x}", **(WRONG_READING if bad else READING))
         for number, bad in enumerate(is_wrong)
@@ -373,9 +317,7 @@ def test_corrected_answers_are_no_sample_unless_they_are_said_to_be_one(
     write_log(logs / "feedback" / "said.jsonl", corrections)
     looked = look_at(tmp_path, log_files(logs), feedback_is_a_sample=sample)
     assert measures(looked) == found
-    (known,) = looked.found["known"]
-    assert known["answers"] == 4 * wrong
-    assert known["mean"] < known["promised"]
+    assert [known["answers"] for known in looked.found["known"]] == [40] * sample
 
 
 def test_one_test_prompt_without_a_reference_does_not_make_a_task_one_of_form(tmp_path: Path) -> None:
