@@ -53,7 +53,6 @@ SHOWN_FACTS: Final = {
 ORIGINS: Final = ("customer", "order", "review")
 ROWS: Final = frozenset({"prompt", *ORIGINS})
 MOST_NAMED: Final = 4
-MAIN_MODELS: Final = tuple(f"{name} on these prompts" for name in ("base", "tuned", "champion"))
 SIDES: Final = {
     "subject": "Asked about",
     "before": "It came from",
@@ -147,18 +146,15 @@ def _verify(config: Config, text: str) -> Result:
 
 def _reached_parts(found: Reached, *, long: bool) -> Iterator[str | Table]:
     """Yield what holds a person's data, what learned from it and the commands that forget; all places, where asked."""
-    certain = [place for place in found.places if not place.possibly]
-    holding = {place.sha256 for place in certain if place.file is not None}
+    holding = {place.sha256 for place in found.places if place.file is not None}
     yield (
         f"{' and '.join(found.kinds)} {found.identifier}: {plural(len(found.prompts), 'prompt')}, "
-        f"{plural(len({place.sha256 for place in certain}), 'artifact')}, {plural(len(found.models), 'model')}"
+        f"{plural(len({place.sha256 for place in found.places}), 'artifact')}, {plural(len(found.models), 'model')}"
     )
-    yield f"  rows in {_kinds_of(place for place in certain if place.sha256 in holding) or 'no artifact'}"
-    learned = _kinds_of(place for place in certain if place.sha256 not in holding)
+    yield f"  rows in {_kinds_of(place for place in found.places if place.sha256 in holding) or 'no artifact'}"
+    learned = _kinds_of(place for place in found.places if place.sha256 not in holding)
     yield f"  learned from a row or from such weights: {learned or 'none'}"
     yield f"  models: {_listed(found.models) or 'none'}"
-    if found.possible_models:
-        yield f"  models that it possibly reached: {_listed(found.possible_models)}"
     if found.doubts:
         yield f"  {plural(len(found.doubts), 'artifact')} cannot be searched, which --long names"
     # An e-mail address or a number as its shop writes it may have signs of the shell.
@@ -214,10 +210,6 @@ def _of_row(graph: Graph, node: Node) -> Iterator[str]:
     in_dataset = [edge.role for edge in edges if (of := graph.nodes.get(edge.target)) and of.kind == "dataset"]
     splits = ", ".join(f"{split} ({count})" if count > 1 else split for split, count in Counter(in_dataset).items())
     yield f"{node.name}: {splits or 'in no dataset'}; {f'model {_listed(models)}' if models else 'no model'}"
-    for each in after:
-        scores = [f"{name.split()[0]} {value}" for name, value in each.facts.items() if name.startswith(MAIN_MODELS)]
-        if scores:
-            yield f"  scores in {each.name}: {', '.join(scores)}"
     parts = sorted((each for each in (*before, *after) if each.kind in ORIGINS), key=lambda each: each.name)
     counts = Counter(each.kind for each in (*parts, *prompts))
     whose = [plural(count, kind) for kind, count in counts.items()]

@@ -13,8 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.artifact import ArtifactKind
 from schemas.errors import InputError
-from tasks.lineage.erase.find import AskedKind, Reached, read_identified_tables, spread, taught
+from tasks.lineage.erase.find import AskedKind, Reached, spread, taught
 from tasks.lineage.graph.models import read_versions
+from tasks.lineage.graph.rows import Identities
 from tasks.lineage.store.inventory import Inventory, short
 
 JOURNAL_FOLDER: Final = "forgetting"
@@ -95,12 +96,7 @@ def planned(
         secret=secret.hex(),
         holding={sha256: inventory.records[sha256].kind for sha256, _ in found.rows},
         taught=tuple(dict.fromkeys(taught(inventory.records.values(), found.rows))),
-        versions={
-            record.sha256: version.name
-            for version in read_versions(inventory)
-            if not version.earlier
-            for record in version.promotions
-        },
+        versions={record.sha256: version.name for version in read_versions(inventory) for record in version.promotions},
         identities={name: tuple(sorted(_hash(value, secret) for value in ids)) for name, ids in columns.items() if ids},
         prompts=len(found.prompts),
         doubts=found.doubts,
@@ -125,8 +121,8 @@ def identities_left(inventory: Inventory, identities: Mapping[str, Iterable[str]
     What an id reached cannot be asked again after a removal, since the tables that joined a person's ids are gone.
     """
     known = {column: frozenset(hashes) for column, hashes in identities.items()}
-    tables, unread = read_identified_tables(inventory)
-    for table in tables:
+    found = Identities(inventory)
+    for table in found.tables:
         for column in table.rows.columns:
             is_person = table.of_prompts and column == "customer_id"
             wanted = known.get("customer_unique_id" if is_person else column, frozenset())
@@ -136,7 +132,7 @@ def identities_left(inventory: Inventory, identities: Mapping[str, Iterable[str]
                     f"{table.record.kind} {short(table.record.sha256)} still has {count} of their ids as {column} in "
                     f"{table.file}"
                 )
-    for sha256, file in unread:
+    for sha256, file in found.unread:
         yield f"{file.name} of {short(sha256)} cannot be read, so nobody was looked for in it after the removal"
 
 

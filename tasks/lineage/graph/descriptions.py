@@ -106,23 +106,6 @@ def _policy(folder: Path) -> Facts:
     return facts
 
 
-def _merged(folder: Path) -> Facts:
-    check = _json(folder / "merge.json")
-    same = f"{check['tokens_same_as_written']} of {check['tokens']}"
-    return {"type": str(check["dtype"]), "same greedy tokens as base and adapter": same}
-
-
-def _plan(folder: Path) -> Facts:
-    plan = _json(folder / "plan.json")
-    rewards = f"{plan['spec']} {short(plan['reward_version'])}"
-    return {"margin": str(plan["margin"]), "seed": str(plan["seed"]), "rewards": rewards}
-
-
-def _answers(folder: Path) -> Facts:
-    with (folder / "rollouts.jsonl").open("rb") as file:
-        return {"answers": str(sum(1 for _ in file))}
-
-
 def _evaluation(folder: Path) -> Facts:
     report = _json(folder / "report.json")
     overall = report["overall"]
@@ -140,8 +123,8 @@ def _promotion(folder: Path) -> Facts:
 
 
 _OF_KIND: Final[Mapping[ArtifactKind, Callable[[Path], Facts]]] = {
-    "prompts": _prompts, "dataset": _dataset, "base": _base, "audit": _audit, "policy": _policy, "merged": _merged,
-    "plan": _plan, "answers": _answers, "evaluation": _evaluation, "promotion": _promotion,
+    "prompts": _prompts, "dataset": _dataset, "base": _base, "audit": _audit, "policy": _policy,
+    "evaluation": _evaluation, "promotion": _promotion,
 }  # fmt: skip
 
 

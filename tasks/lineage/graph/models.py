@@ -9,7 +9,7 @@ from typing import Final
 from schemas.artifact import ArtifactRecord
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows
-from tasks.lineage.store.inventory import Inventory, short
+from tasks.lineage.store.inventory import Inventory
 
 DECISION_FILE: Final = "decision.json"
 """File of a promotion: the model, the version, and the decision."""
@@ -25,13 +25,11 @@ class ModelVersion:
     policy: str
     promotions: tuple[ArtifactRecord, ...]
     """The promotions that registered it or recorded a person's later decision, the oldest first."""
-    earlier: bool
-    """Whether a lost registry assigned this number, which now belongs to another policy."""
 
     @property
     def key(self) -> str:
         """Return its key in a graph."""
-        return f"version:{self.name}" + (f"@{short(self.policy)}" if self.earlier else "")
+        return f"version:{self.name}"
 
     @property
     def name(self) -> str:
@@ -40,33 +38,28 @@ class ModelVersion:
 
 
 def read_versions(inventory: Inventory) -> tuple[ModelVersion, ...]:
-    """Return every version named by a promotion in the store, the oldest first."""
-    named: dict[tuple[str, str], dict[str, list[ArtifactRecord]]] = {}
+    """Return every version named by a promotion in the store, the oldest first.
+
+    Where a lost registry gave a number to another policy before, it is the newest one's.
+    """
+    found: dict[tuple[str, str], ModelVersion] = {}
     for record in inventory.of_kind("promotion"):
         # Of a file that is lost or damaged the promotion's own node says so.
         with suppress(OSError, ValueError, KeyError, TypeError):
             decision = json.loads((inventory.folder(record.sha256) / DECISION_FILE).read_bytes())
-            policies = named.setdefault((str(decision["model"]), str(decision["version"])), {})
-            # Promoted again, so it is the registry's newest entry.
-            policy = record.inputs["policy"]
-            policies[policy] = [*policies.pop(policy, []), record]
-    return tuple(
-        ModelVersion(model, number, policy, tuple(records), earlier=policy != list(policies)[-1])
-        for (model, number), policies in named.items()
-        for policy, records in policies.items()
-    )
+            name, policy = (str(decision["model"]), str(decision["version"])), record.inputs["policy"]
+            before = found[name].promotions if name in found and found[name].policy == policy else ()
+            found[name] = ModelVersion(*name, policy, (*before, record))
+    return tuple(found.values())
 
 
-def version_graph(versions: Iterable[ModelVersion], aliases: Mapping[str, Mapping[str, str]]) -> Graph:
-    """Return versions as nodes after their promotions, with the aliases that name them, by model."""
+def version_graph(versions: Iterable[ModelVersion], model: str, aliases: Mapping[str, str]) -> Graph:
+    """Return versions as nodes after their promotions, with the aliases that name those of a model."""
     nodes: dict[str, Node] = {}
     edges: list[Edge] = []
     for version in versions:
-        held = sorted(alias for alias, number in aliases.get(version.model, {}).items() if number == version.number)
-        facts = {"alias": ", ".join(held)} if held and not version.earlier else {}
-        if version.earlier:
-            facts["registry"] = "an earlier one, which is gone; another policy has this number now"
-        nodes[version.key] = Node(version.key, "version", version.name, facts)
+        held = sorted(alias for alias, number in aliases.items() if (model, number) == (version.model, version.number))
+        nodes[version.key] = Node(version.key, "version", version.name, {"alias": ", ".join(held)} if held else {})
         edges += [Edge(record.sha256, version.key, "registered") for record in version.promotions]
     return Graph(nodes, tuple(edges))
 

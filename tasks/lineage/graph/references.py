@@ -9,13 +9,12 @@ import polars as pl
 
 from schemas.errors import InputError
 from tasks.lineage.graph.models import ModelVersion
-from tasks.lineage.graph.rows import PlacedRow, StoreOrigin, find_origins, find_rows
+from tasks.lineage.graph.rows import PEOPLE, Identities, PlacedRow, StoreOrigin
 from tasks.lineage.store.inventory import Inventory
 
 CHAMPION: Final = "champion"
 """The alias that there is none of until the gate promotes a version."""
 MOST_NAMED: Final = 5
-_PEOPLE: Final = ("review_id", "order_id", "customer_id")
 _DIGEST = re.compile(r"[0-9a-f]{8,64}")
 _NUMBER = re.compile(r"\d{1,7}")
 _RUN = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -39,13 +38,6 @@ class ResolvedReference:
     rows: tuple[PlacedRow, ...] = ()
     origins: tuple[StoreOrigin, ...] = ()
 
-    @property
-    def description(self) -> str:
-        """Return its description, for a list of several."""
-        if self.kind == "origin":
-            return " and ".join(f"{origin.kind} {origin.identifier}" for origin in self.origins)
-        return f"{self.kind} " + ", ".join(key.removeprefix("prompt:").removeprefix("version:") for key in self.keys)
-
 
 @dataclass(frozen=True)
 class Registered:
@@ -61,17 +53,27 @@ class Registered:
 
 
 def find_reference(
-    text: str, inventory: Inventory, deleted: Sequence[str], versions: Sequence[ModelVersion], registered: Registered
+    text: str,
+    inventory: Inventory,
+    digests: Sequence[str],
+    versions: Sequence[ModelVersion],
+    registered: Registered,
+    identities: Callable[[], Identities],
 ) -> ResolvedReference:
-    """Resolve a reference, also to artifacts that the store no longer has, but that others were made from."""
+    """Resolve a reference; `digests` are of all artifacts, also of deleted ones that others were made from."""
     wanted = text.strip()
     if not wanted:
         raise InputError(f"REF is empty; give {WHAT_THERE_IS}")
-    found = (
-        _version(wanted, versions, registered)
-        or _one_of(wanted, list(_candidates(wanted, inventory, deleted)))
-        or _asked(wanted, inventory, versions, registered)
-    )
+    found = _version(wanted, versions, registered)
+    found = found or _only(wanted, list(_candidates(wanted, inventory, digests, identities)))
+    if found is None and _RUN.fullmatch(wanted.lower()) and (made := registered.ask_run(wanted.lower())):
+        in_order = [sha256 for sha256 in inventory.records if sha256 in made]
+        found = ResolvedReference(wanted, "run", tuple(dict.fromkeys([*in_order, *made])))
+    if found is None and _ALIAS.fullmatch(wanted) and not _DIGEST.fullmatch(wanted):
+        number = registered.ask_alias(wanted)
+        found = None if number is None else _version(f"{registered.model}/{number}", versions, registered)
+        if number is not None and found is None:
+            raise _unknown_version(f"{registered.model}/{number}", versions)
     if found is not None:
         return found
     if _NUMBER.fullmatch(wanted.rpartition("/")[2]):
@@ -84,13 +86,12 @@ def find_reference(
 def _version(wanted: str, versions: Sequence[ModelVersion], registered: Registered) -> ResolvedReference | None:
     """Find a version by its number, with or without the model's name, or by a known alias."""
     model, _, number = wanted.rpartition("/")
-    number = registered.aliases.get(number, number)
+    name = f"{model or registered.model}/{registered.aliases.get(number, number)}"
     for each in versions:
-        # A lost registry may have assigned the same number: that version has its own name.
-        if (each.model, each.number, each.earlier) == (model or registered.model, number, False):
+        if each.name == name:
             return ResolvedReference(wanted, "version", (each.key,))
     if wanted in registered.aliases:
-        raise _unknown_version(f"{registered.model}/{number}", versions)
+        raise _unknown_version(name, versions)
     return None
 
 
@@ -99,26 +100,27 @@ def _unknown_version(wanted: str, versions: Sequence[ModelVersion]) -> InputErro
 
 
 def _known(versions: Sequence[ModelVersion]) -> str:
-    return f"the versions known here: {', '.join(dict.fromkeys(each.name for each in versions)) or 'none'}"
+    return f"the versions known here: {', '.join(each.name for each in versions) or 'none'}"
 
 
-def _candidates(wanted: str, inventory: Inventory, deleted: Sequence[str]) -> Iterator[ResolvedReference]:
+def _candidates(
+    wanted: str, inventory: Inventory, digests: Sequence[str], identities: Callable[[], Identities]
+) -> Iterator[ResolvedReference]:
     """Yield everything that a digest, a run's id or an id of the store may name."""
     beginning = wanted.lower() if _DIGEST.fullmatch(wanted.lower()) else None
-    known = (*inventory.records, *inventory.unreadable, *deleted) if beginning else ()
-    for sha256 in known:
+    for sha256 in digests if beginning else ():
         if beginning and sha256.startswith(beginning):
             yield ResolvedReference(wanted, "artifact", (sha256,))
     records = inventory.records.values()
-    made = [each.sha256 for each in records if wanted.lower() in {each.mlflow_run_id, each.prefect_run_id}]
-    if made:
+    if made := [each.sha256 for each in records if wanted.lower() in {each.mlflow_run_id, each.prefect_run_id}]:
         yield ResolvedReference(wanted, "run", tuple(made))
-    origins = list(find_origins(inventory, wanted))
+    known = identities()
+    origins = list(known.origins(wanted))
     named = {wanted, *(origin.identifier for origin in origins)}
-    is_it = pl.any_horizontal([pl.col(column).is_in(sorted(named)) for column in _PEOPLE])
+    is_it = pl.any_horizontal([pl.col(column).is_in(sorted(named)) for column in PEOPLE[1:]])
     if beginning:
         is_it |= pl.col("prompt_id").str.starts_with(beginning)
-    rows = find_rows(inventory, is_it)
+    rows = known.placed(is_it)
     by_prompt: dict[str, list[PlacedRow]] = {}
     for row in rows:
         if beginning and row.prompt_id.startswith(beginning):
@@ -128,36 +130,17 @@ def _candidates(wanted: str, inventory: Inventory, deleted: Sequence[str]) -> It
     theirs = [row for row in rows if named & {origin.identifier for origin in row.origins}]
     # A shop's own prompts may name somebody whom no store has.
     in_rows = (each for row in theirs for each in reversed(row.origins) if each.identifier == wanted)
-    distinct = tuple(dict.fromkeys((*origins, *in_rows)))
-    if distinct:
+    if distinct := tuple(dict.fromkeys((*origins, *in_rows))):
         keys = tuple(origin.key for origin in distinct)
         yield ResolvedReference(wanted, "origin", keys, rows=tuple(theirs), origins=distinct)
 
 
-def _one_of(wanted: str, found: Sequence[ResolvedReference]) -> ResolvedReference | None:
+def _only(wanted: str, found: Sequence[ResolvedReference]) -> ResolvedReference | None:
+    """Return the one that is named, whole ids first."""
     of_id = {wanted.lower(), f"prompt:{wanted.lower()}"}
-    whole = [each for each in found if each.kind in {"run", "origin"} or of_id & set(each.keys)]
-    chosen = whole or found
+    chosen = [each for each in found if each.kind in {"run", "origin"} or of_id & set(each.keys)] or found
     if len(chosen) > 1:
-        named = [each.description for each in chosen[:MOST_NAMED]]
+        named = [" and ".join(key.replace(":", " ") for key in each.keys) for each in chosen[:MOST_NAMED]]
         more = f" and {len(chosen) - MOST_NAMED} more" if len(chosen) > MOST_NAMED else ""
         raise InputError(f"{wanted!r} may be {len(chosen)} things: {', '.join(named)}{more}; write more of it")
     return chosen[0] if chosen else None
-
-
-def _asked(
-    wanted: str, inventory: Inventory, versions: Sequence[ModelVersion], registered: Registered
-) -> ResolvedReference | None:
-    """Ask the registry for an alias or a whole pipeline's run."""
-    made = registered.ask_run(wanted.lower()) if _RUN.fullmatch(wanted.lower()) else ()
-    if made:
-        in_order = [sha256 for sha256 in inventory.records if sha256 in made]
-        return ResolvedReference(wanted, "run", tuple(dict.fromkeys([*in_order, *made])))
-    number = registered.ask_alias(wanted) if _ALIAS.fullmatch(wanted) and not _DIGEST.fullmatch(wanted) else None
-    if number is None:
-        return None
-    named = f"{registered.model}/{number}"
-    found = _version(named, versions, registered)
-    if found is None:
-        raise _unknown_version(named, versions)
-    return found

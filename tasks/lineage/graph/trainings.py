@@ -51,8 +51,8 @@ def trainings_of(policy: ArtifactRecord, trainings: Iterable[MirroredTraining]) 
     return [each for each in trainings if any(checkpoint.digests & weights for checkpoint in each.checkpoints)]
 
 
-def training_graph(policy: ArtifactRecord, trainings: Sequence[MirroredTraining], first_step: int = 0) -> Graph:
-    """Return a policy's trainings and their checkpoints from a step on, between it and its inputs' own nodes."""
+def training_graph(policy: ArtifactRecord, trainings: Sequence[MirroredTraining]) -> Graph:
+    """Return a policy's trainings and their checkpoints, between it and its inputs' own nodes."""
     weights = _weights(policy)
     nodes: dict[str, Node] = {}
     edges: list[Edge] = []
@@ -62,8 +62,6 @@ def training_graph(policy: ArtifactRecord, trainings: Sequence[MirroredTraining]
         edges += [Edge(sha256, key, role) for role, sha256 in policy.inputs.items()]
         edges.append(Edge(key, policy.sha256, "trained"))
         for checkpoint in sorted(training.checkpoints, key=lambda each: (each.step, each.fencing)):
-            if checkpoint.step < first_step:
-                continue
             node = _checkpoint(training, checkpoint)
             nodes[node.key] = node
             edges.append(Edge(key, node.key, "saved"))

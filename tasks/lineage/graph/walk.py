@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any, Final
 
 import polars as pl
@@ -15,7 +15,7 @@ from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.models import ModelVersion, version_graph
 from tasks.lineage.graph.references import ReferenceKind, Registered, ResolvedReference, find_reference
 from tasks.lineage.graph.row_walk import row_graph
-from tasks.lineage.graph.rows import origin_graph, origins_of, store_graph
+from tasks.lineage.graph.rows import Identities, origins_of
 from tasks.lineage.graph.trainings import ReadTrainings, training_graph
 from tasks.lineage.store.inventory import Inventory, short
 
@@ -72,7 +72,11 @@ class Walker:
         self._read_trainings = cache(read_trainings)
         self._known = known
         self._artifacts = _artifact_graph(inventory)
-        self._all = self._artifacts.joined(version_graph(versions, {known.model: known.aliases}))
+        self._all = self._artifacts.joined(version_graph(versions, known.model, known.aliases))
+
+    @cached_property
+    def _identities(self) -> Identities:
+        return Identities(self._inventory, ("prompts", "dataset"))
 
     def find(self, text: str) -> ResolvedReference:
         """Resolve a reference.
@@ -80,19 +84,18 @@ class Walker:
         Raises:
             InputError: It names nothing, or several things.
         """
-        deleted = [key for key, node in self._artifacts.nodes.items() if DELETED in node.facts]
-        return find_reference(text, self._inventory, deleted, self._versions, self._known)
+        digests = list(self._artifacts.nodes)
+        return find_reference(text, self._inventory, digests, self._versions, self._known, lambda: self._identities)
 
     def walk(self, reference: ResolvedReference) -> Lineage:
         """Return the inputs and outputs of a reference, artifacts with facts from their files."""
-        found, records = self._graph(reference, self._read_trainings), self._inventory.records
-        described = {
-            key: describe(records[key], self._inventory.folder(key)) | dict(node.facts)
+        found, records = self._graph(reference), self._inventory.records
+        nodes = {
+            key: replace(node, facts=describe(records[key], self._inventory.folder(key)) | dict(node.facts))
             if key in records
-            else node.facts
+            else node
             for key, node in found.nodes.items()
         }
-        nodes = {key: Node(key, node.kind, node.name, described[key]) for key, node in found.nodes.items()}
         faults = [
             f"{node.name}: {node.facts[fault]}"
             for node in nodes.values()
@@ -105,20 +108,24 @@ class Walker:
 
     def artifacts(self, reference: ResolvedReference) -> tuple[str, ...]:
         """Return the sha256 of every artifact of a walk, including deleted ones, without asking the mirror."""
-        keys = dict.fromkeys((*self._graph(reference, lambda: ()).nodes, *reference.keys))
+        keys = dict.fromkeys((*self._artifacts_and_rows(reference).nodes, *reference.keys))
         return tuple(key for key in keys if ":" not in key)
 
-    def _graph(self, reference: ResolvedReference, read_trainings: ReadTrainings) -> Graph:
-        if reference.kind in {"prompt", "origin"}:
-            rows = row_graph(self._inventory, self._all, reference.rows, read_trainings)
-            people = origin_graph(self._inventory, [*reference.origins, *origins_of(reference.rows)])
-            stores = store_graph(self._inventory, self._artifacts, reference.origins)
-            return people.joined(rows).joined(stores)
-        graph = self._all.around(*reference.keys)
+    def _graph(self, reference: ResolvedReference) -> Graph:
+        graph = self._artifacts_and_rows(reference)
         for record in self._inventory.of_kind("policy"):
             if record.sha256 in graph.nodes:
-                graph = graph.joined(training_graph(record, read_trainings()))
+                graph = graph.joined(training_graph(record, self._read_trainings()))
         return graph.part(graph.nodes)
+
+    def _artifacts_and_rows(self, reference: ResolvedReference) -> Graph:
+        if reference.kind not in {"prompt", "origin"}:
+            return self._all.around(*reference.keys)
+        rows = row_graph(self._inventory, self._all, self._identities, reference.rows)
+        people = self._identities.origin_graph([*reference.origins, *origins_of(reference.rows)])
+        holding = self._identities.holders(reference.origins)
+        stores = self._artifacts.part(edge.target for edge in holding)
+        return people.joined(rows).joined(stores).joined(Graph({}, tuple(holding)))
 
     def _rows_of(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
         rows: dict[str, tuple[str, ...]] = {}

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -116,18 +115,10 @@ def rows(found: Reached, record: ArtifactRecord) -> dict[str | None, int]:
     return {place.file: place.rows for place in found.places if place.sha256 == record.sha256}
 
 
-def possible(found: Reached) -> set[str]:
-    return {place.kind for place in found.places if place.possibly}
-
-
 def damage_record(world: World, record: ArtifactRecord) -> None:
     file = world.store.path(record.sha256).parent / RECORD_FILE
     file.chmod(0o644)
     file.write_bytes(b" " + file.read_bytes())
-
-
-def delete(world: World, record: ArtifactRecord) -> None:
-    shutil.rmtree(world.store.path(record.sha256).parent)
 
 
 def test_a_person_is_found_in_every_table_and_in_every_model(world: World) -> None:
@@ -194,28 +185,21 @@ def test_a_shop_that_brings_prompts_and_no_store_is_searched_too(tmp_path: Path)
     assert rows(found, own) == {"prompts.parquet": 2}
 
 
-def test_a_damaged_record_hides_no_model(world: World) -> None:
+def test_a_damaged_record_is_a_doubt(world: World) -> None:
     damage_record(world, world.policy)
     found = reached(world.inventory, "ana")
-    assert (found.models, found.possible_models) == ((), ("loja/3",))
-    assert possible(found) == {"policy", "answers", "evaluation", "promotion"}
-    (note,) = [note for note in found.notes if f"policy {world.policy.sha256[:12]} cannot be read" in note]
-    assert "counts as possibly reached" in note
+    assert found.models == ()
+    (doubt,) = found.doubts
+    assert f"policy {world.policy.sha256[:12]} cannot be read" in doubt
+    assert "may have learned from them" in doubt
+    assert doubt in found.notes
     assert rows(found, world.base) == {None: 0}
 
 
-@pytest.mark.parametrize("lose", [damage_record, delete])
-def test_outputs_of_a_lost_dataset_may_have_learned(
-    world: World, lose: Callable[[World, ArtifactRecord], None]
-) -> None:
-    fetched = commit(world.store, "base", {"weights": b"hub"}, {"dataset": world.dataset})
-    lose(world, world.dataset)
-    found = reached(world.inventory, "r-2")
-    reachable = {place.sha256 for place in found.places if place.possibly}
-    assert {world.base.sha256, world.policy.sha256, world.promotion.sha256} <= reachable
-    assert fetched.sha256 not in reachable
-    assert (found.models, found.possible_models) == ((), ("loja/3",))
-    assert any(f"{world.dataset.sha256[:12]}" in note for note in found.notes)
+def test_a_lost_dataset_is_a_doubt(world: World) -> None:
+    shutil.rmtree(world.store.path(world.dataset.sha256).parent)
+    (doubt,) = reached(world.inventory, "r-2").doubts
+    assert f"the store has the dataset {world.dataset.sha256[:12]} of base" in doubt
 
 
 @pytest.mark.parametrize("late", ["base", "policy", "answers"])
@@ -254,13 +238,10 @@ def test_an_id_of_two_persons_is_refused_until_its_kind_is_said(counted: Invento
     of_customer, of_order = reached(counted, "1", "customer"), reached(counted, "1", "order")
     assert (of_customer.kinds, of_customer.orders, of_customer.prompts) == (("customer_unique_id",), ("2",), ("of-1",))
     assert (of_order.kinds, of_order.orders, of_order.prompts) == (("order_id",), ("1",), ("of-2",))
-    with pytest.raises(InputError, match="as review_id;"):
-        reached(counted, "1", "review")
-
-
-def test_one_customer_column_finds_no_row_by_the_ids_of_the_other(counted: Inventory) -> None:
-    found = reached(counted, "1", "customer")
-    rows_of = {place.file: place.rows for place in found.places}
+    # One customer column finds no row by the ids of the other.
+    rows_of = {place.file: place.rows for place in of_customer.places}
     assert rows_of == {"prompts.parquet": 1, "store/customers.csv": 1, "store/orders.csv": 1}
     customers = pl.DataFrame({"customer_id": ["2", "1"], "customer_unique_id": ["1", "2"]})
-    assert customers.filter(found.person.theirs(customers.columns)).rows() == [("2", "1")]
+    assert customers.filter(of_customer.person.theirs(customers.columns)).rows() == [("2", "1")]
+    with pytest.raises(InputError, match="as review_id;"):
+        reached(counted, "1", "review")

@@ -44,19 +44,6 @@ def test_a_review_an_order_and_a_customer_go_by_their_ids(world: World, referenc
     assert {row.prompt_id for row in found.rows} >= {TRAINED.prompt_id}
 
 
-def test_a_stage_s_run_goes_by_mlflow_s_or_prefect_s_id(world: World) -> None:
-    for record in world.made.values():
-        for run in (record.mlflow_run_id, record.prefect_run_id):
-            assert run is not None
-            found = world.walker().find(run)
-            assert found.kind == "run"
-            assert record.sha256 in found.keys
-    evaluation = world.made["evaluate"]
-    assert evaluation.prefect_run_id is not None
-    made = [world.made[stage].sha256 for stage in ("plan", "answer-tuned", "evaluate")]
-    assert world.walker().find(evaluation.prefect_run_id).keys == tuple(made)
-
-
 def test_only_the_registry_knows_a_pipeline_s_run_and_a_shop_s_own_alias(world: World) -> None:
     asked: list[str] = []
 
@@ -101,6 +88,3 @@ def test_a_number_that_a_lost_registry_gave_before_is_the_new_policy_s(tmp_path:
     walker = world.walker()
     newest = walker.walk(walker.find("1"))
     assert other.sha256 in newest.graph.came_from(*newest.subjects)
-    walked = walker.walk(walker.find(world.made["promote"].sha256))
-    (earlier,) = [node for node in walked.graph.nodes.values() if node.kind == "version"]
-    assert "earlier" in earlier.facts["registry"]

@@ -17,19 +17,6 @@ def test_a_training_is_known_for_a_policy_s_by_the_bytes_of_its_weights(world: W
     assert not training_graph(world.made["train"], [other]).nodes
 
 
-def test_only_checkpoints_since_a_step_are_asked_for(world: World) -> None:
-    graph = training_graph(world.made["train"], [world.training], 4)
-    steps = [node.name for node in graph.nodes.values() if node.kind == "checkpoint"]
-    assert steps == ["checkpoint of step 4", "checkpoint of step 6"]
-
-
-def test_a_training_stands_between_the_policy_s_inputs_and_the_policy(world: World) -> None:
-    policy = world.made["train"]
-    graph = training_graph(policy, [world.training])
-    assert {edge.source for edge in graph.before["training:train-0"]} == set(policy.inputs.values())
-    assert policy.sha256 in graph.led_to("training:train-0")
-
-
 def test_the_machines_of_a_policy_are_known_when_its_mirror_is_gone(world: World) -> None:
     segments = {world.training.name: world.training.segments}
     policy = world.made["train"].model_copy(update={"stretches": segments})
