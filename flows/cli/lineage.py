@@ -3,7 +3,6 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,23 +13,19 @@ import typer
 from flows.cli.result import Table, plural, show
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
 from flows.runtime.console import stage_progress, warn
-from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
+from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
 from flows.runtime.signals import interruptible
 from flows.runtime.stores import existing_store, open_registry
-from schemas.artifact import TrainingSegment
 from schemas.config.config import Config
 from schemas.config.report import Language
 from schemas.errors import GateRefused, InputError
-from tasks.checkpoints.address import open_mirror, trainings
-from tasks.checkpoints.manifest import REWARD, Manifest
-from tasks.checkpoints.segments import Segment, read_segments
 from tasks.lineage.erase.find import Place, Reached, reached
 from tasks.lineage.graph.graph import Graph, Node
-from tasks.lineage.graph.models import local_aliases, read_versions
+from tasks.lineage.graph.models import read_versions
 from tasks.lineage.graph.page import write_page
 from tasks.lineage.graph.references import Registered
-from tasks.lineage.graph.trainings import MirroredTraining, TrainingCheckpoint
 from tasks.lineage.graph.walk import Lineage, Walker
+from tasks.lineage.mlflow.registry import local_aliases
 from tasks.lineage.mlflow.runs import artifacts_of_run
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
@@ -236,9 +231,6 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-AT_ONCE = 8
-
-
 def artifact_store(config: Config) -> ArtifactStore:
     """Open the artifact store, read-only.
 
@@ -261,8 +253,7 @@ def open_inventory(config: Config) -> Inventory:
 def open_walker(config: Config) -> Walker:
     """Open a state folder's lineage for walks.
 
-    The mirror is read only where a walk shows its content, and MLflow imported only where nothing else knows a
-    reference.
+    MLflow is imported only where nothing else knows a reference.
 
     Raises:
         InputError: The state folder has no artifacts.
@@ -285,51 +276,4 @@ def open_walker(config: Config) -> Walker:
         return artifacts_of_run(uri, EXPERIMENT, run_id)
 
     known = Registered(model, local_aliases(uri, model), ask_alias, ask_run)
-    return Walker(inventory, read_versions(inventory), partial(_trainings, config), known)
-
-
-def _trainings(config: Config) -> tuple[MirroredTraining, ...]:
-    """Read the mirror; an unreadable mirror does not keep the rest of the lineage from being shown."""
-    address = mirror_address(config)
-    if config.state.mirror is None and not (config.state.root / "mirror").is_dir():
-        return ()
-
-    try:
-        return read_trainings(address)
-    except InputError as error:
-        warn(f"{error}; the checkpoints and machines of trainings are not shown")
-        return ()
-
-
-def read_trainings(address: str) -> tuple[MirroredTraining, ...]:
-    """Read the segments and manifests of every training in a mirror; a damaged manifest is skipped.
-
-    Raises:
-        InputError: The mirror cannot be read.
-    """
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return tuple(pool.map(partial(_read_training, address), trainings(address)))
-
-
-def _read_training(address: str, training: str) -> MirroredTraining:
-    mirror = open_mirror(address, training)
-    return MirroredTraining(
-        training,
-        tuple(map(_segment, read_segments(mirror.store, mirror.root))),
-        tuple(map(_checkpoint, mirror.manifests())),
-    )
-
-
-def _segment(segment: Segment) -> TrainingSegment:
-    return TrainingSegment.model_validate(segment.model_dump())
-
-
-def _checkpoint(manifest: Manifest) -> TrainingCheckpoint:
-    return TrainingCheckpoint(
-        manifest.step,
-        manifest.fencing,
-        manifest.created_at,
-        manifest.base,
-        manifest.metrics.get(REWARD),
-        frozenset(file.sha256 for file in manifest.files.values()),
-    )
+    return Walker(inventory, read_versions(inventory), known)

@@ -1,4 +1,4 @@
-"""Versions of the registered model as named by promotion artifacts, known without asking MLflow."""
+"""Versions of the registered model, and trainings of policies, as artifacts name them: without asking MLflow."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -8,12 +8,10 @@ from typing import Final
 
 from schemas.artifact import ArtifactRecord
 from tasks.lineage.graph.graph import Edge, Graph, Node
-from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows
 from tasks.lineage.store.inventory import Inventory
 
 DECISION_FILE: Final = "decision.json"
 """File of a promotion: the model, the version, and the decision."""
-_ALIASES: Final = "SELECT alias, version FROM registered_model_aliases WHERE name = ?"
 
 
 @dataclass(frozen=True)
@@ -64,8 +62,22 @@ def version_graph(versions: Iterable[ModelVersion], model: str, aliases: Mapping
     return Graph(nodes, tuple(edges))
 
 
-def local_aliases(tracking_uri: str, model: str) -> Mapping[str, str]:
-    """Return the version of each alias of a model, from a SQLite store without MLflow; empty for a server."""
-    if not tracking_uri.startswith(SQLITE_PREFIX):
-        return {}
-    return {alias: str(version) for alias, version in local_rows(tracking_uri, _ALIASES, model)}
+def training_graph(policy: ArtifactRecord) -> Graph:
+    """Return a policy's trainings and their machines, between it and its inputs' own nodes.
+
+    There are several if each task was trained alone.
+    """
+    nodes: dict[str, Node] = {}
+    edges: list[Edge] = []
+    for name, segments in policy.stretches.items():
+        # The key in the JSON document stays.
+        facts = {
+            f"stretch {number}": f"steps {each.from_step}-{'' if each.to_step is None else each.to_step} on "
+            f"{each.machine} from {each.began_at:%Y-%m-%d %H:%M} UTC, {each.ended or 'under way'}"
+            for number, each in enumerate(segments, start=1)
+        }
+        key = f"training:{name}"
+        nodes[key] = Node(key, "training", f"training {name}", facts)
+        edges += [Edge(sha256, key, role) for role, sha256 in policy.inputs.items()]
+        edges.append(Edge(key, policy.sha256, "trained"))
+    return Graph(nodes, tuple(edges))

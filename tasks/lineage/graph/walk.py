@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Final
 
 import polars as pl
@@ -12,11 +12,10 @@ from polars.exceptions import PolarsError
 from schemas.tables.prompts import SPLITS
 from tasks.lineage.graph.descriptions import describe, split_file
 from tasks.lineage.graph.graph import Edge, Graph, Node
-from tasks.lineage.graph.models import ModelVersion, version_graph
+from tasks.lineage.graph.models import ModelVersion, training_graph, version_graph
 from tasks.lineage.graph.references import ReferenceKind, Registered, ResolvedReference, find_reference
 from tasks.lineage.graph.row_walk import row_graph
 from tasks.lineage.graph.rows import Identities, origins_of
-from tasks.lineage.graph.trainings import ReadTrainings, training_graph
 from tasks.lineage.store.inventory import Inventory, short
 
 DELETED: Final = "deleted"
@@ -63,13 +62,11 @@ class Walker:
         self,
         inventory: Inventory,
         versions: Sequence[ModelVersion],
-        read_trainings: ReadTrainings,
         known: Registered,
     ) -> None:
-        """Use data already read; the mirror's trainings are read once, when a walk reaches a policy."""
+        """Use data already read."""
         self._inventory = inventory
         self._versions = versions
-        self._read_trainings = cache(read_trainings)
         self._known = known
         self._artifacts = _artifact_graph(inventory)
         self._all = self._artifacts.joined(version_graph(versions, known.model, known.aliases))
@@ -107,15 +104,15 @@ class Walker:
         return Lineage(reference.text, reference.kind, reference.keys, graph, rows, (*faults, *gone))
 
     def artifacts(self, reference: ResolvedReference) -> tuple[str, ...]:
-        """Return the sha256 of every artifact of a walk, including deleted ones, without asking the mirror."""
-        keys = dict.fromkeys((*self._artifacts_and_rows(reference).nodes, *reference.keys))
+        """Return the sha256 of every artifact of a walk, including deleted ones."""
+        keys = dict.fromkeys((*self._graph(reference).nodes, *reference.keys))
         return tuple(key for key in keys if ":" not in key)
 
     def _graph(self, reference: ResolvedReference) -> Graph:
         graph = self._artifacts_and_rows(reference)
         for record in self._inventory.of_kind("policy"):
             if record.sha256 in graph.nodes:
-                graph = graph.joined(training_graph(record, self._read_trainings()))
+                graph = graph.joined(training_graph(record))
         return graph.part(graph.nodes)
 
     def _artifacts_and_rows(self, reference: ResolvedReference) -> Graph:

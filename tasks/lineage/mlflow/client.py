@@ -253,12 +253,12 @@ def _no_answer(tracking_uri: str, what: str) -> str:
 def _refusal(tracking_uri: str, status: int) -> str | None:
     """Return the sentence for an HTTP status by which a server refuses; None for another."""
     server = f"the MLflow server {shown_address(tracking_uri)}"
-    user = os.environ.get(USER_VARIABLE)
+    who = f"{USER_VARIABLE}={os.environ.get(USER_VARIABLE, '')}"
     if status == UNAUTHORIZED:
-        who = f"{USER_VARIABLE}={user} with the password in" if user else f"{USER_VARIABLE}, which is not set, and"
-        return f"{server} does not know {who} {PASSWORD_VARIABLE}; set both to a user that it knows"
+        return (
+            f"{server} does not know {who} with the password in {PASSWORD_VARIABLE}; set both to a user that it knows"
+        )
     if status == FORBIDDEN:
-        who = f"{USER_VARIABLE}={user}" if user else f"a user that {USER_VARIABLE} does not name"
         return f"{server} does not let {who} do this; ask its administrator for permission to edit, or set another user"
     return None
 

@@ -12,23 +12,9 @@ from typing import Any, Final
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.sqlite_file import InUse
-from tasks.lineage.mlflow.client import (
-    ARTIFACT_TAG,
-    REUSED_PREFIX,
-    SQLITE_PREFIX,
-    milliseconds_now,
-    open_client,
-)
+from tasks.lineage.mlflow.client import ARTIFACT_TAG, REUSED_PREFIX, SQLITE_PREFIX, milliseconds_now, open_client
 from tasks.lineage.mlflow.moved import STATE_TAG, require_own
-from tasks.lineage.mlflow.runs import (
-    EXPERIMENT_TAGS,
-    MODEL_KINDS,
-    NOTE,
-    WHAT,
-    find_logged_model,
-    log_model,
-    origin_tags,
-)
+from tasks.lineage.mlflow.runs import EXPERIMENT_TAGS, MODEL_KINDS, NOTE, find_logged_model, log_model, origin_tags
 from tasks.lineage.store.artifacts import RECORD_FILE
 
 # MLflow's limits on the digest of a dataset, and on the metrics of one call.
@@ -41,8 +27,6 @@ ALONE_TAG: Final = "alone"
 
 _INPUTS_IN_TURNS: Final = threading.Lock()
 """MLflow looks for each dataset and then inserts it, which its store refuses to the second of two threads."""
-
-Steps = Iterable[tuple[int, Mapping[str, float]]]
 
 
 class StageRun:
@@ -57,16 +41,24 @@ class StageRun:
         """Log the metrics of one step."""
         self.log_steps([(step, values)])
 
-    def log_steps(self, steps: Steps) -> None:
+    def log_steps(self, steps: Iterable[tuple[int, Mapping[str, float]]]) -> None:
         """Log the metrics of many steps, in as few writes as MLflow allows."""
-        metrics = iter(_as_metrics(steps))
+        from mlflow.entities import Metric
+
+        now = milliseconds_now()
+        metrics = (Metric(name, value, now, step) for step, values in steps for name, value in values.items())
         while batch := list(islice(metrics, METRICS_AT_ONCE)):
             self._client.log_batch(self.run_id, metrics=batch)
 
     def log_figures(self, figures: Mapping[str, Any]) -> None:
         """Log a stage's key figures: numbers as metrics, all else as tags."""
-        numbers = {name: float(value) for name, value in figures.items() if _is_number(value)}
-        texts = {name: _as_text(value) for name, value in figures.items() if not _is_number(value)}
+        numbers: dict[str, float] = {}
+        texts: dict[str, str] = {}
+        for name, value in figures.items():
+            if isinstance(value, Real) and not isinstance(value, bool):
+                numbers[name] = float(value)
+            else:
+                texts[name] = "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         self.log_steps([(0, numbers)])
         self._client.log_batch(self.run_id, tags=_as_tags(texts))
 
@@ -75,11 +67,11 @@ class StageRun:
         self._client.log_artifact(self.run_id, str(path))
 
     def log_output(self, record: ArtifactRecord, reports: Sequence[Path] = ()) -> None:
-        """Log a stage's output: its record, its files for people, a description, and its logged model, if any."""
+        """Log a stage's output: its record, its files for people, and its logged model, if any."""
         self._client.log_text(self.run_id, record.model_dump_json(indent=1), RECORD_FILE)
         for report in reports:
             self.log_file(report)
-        tags = {"artifact_kind": record.kind, ARTIFACT_TAG: record.sha256, NOTE: WHAT[record.kind]}
+        tags = {"artifact_kind": record.kind, ARTIFACT_TAG: record.sha256}
         self._client.log_batch(self.run_id, tags=_as_tags(tags))
         if record.kind in MODEL_KINDS:
             from mlflow.entities import LoggedModelOutput
@@ -94,8 +86,7 @@ class Recorder:
     def __init__(self, tracking_uri: str, artifact_root: Path | None, experiment: str, state: str = "") -> None:
         """Open MLflow's store, and create the experiment, with the folder of its runs' files, if new.
 
-        `state` is the path of the writer's state folder, which must differ between machines that share a store: runs
-        left by a killed process are ended only by a process with the same value.
+        Runs left by a killed process are ended only by a process with the same `state`, its state folder.
 
         Raises:
             InputError: The store cannot be opened or written, its server refuses or does not answer, or the experiment
@@ -114,8 +105,7 @@ class Recorder:
         """Record a run of the whole pipeline during the block; yields the run's id.
 
         It ends as finished, as killed if interrupted or suspended, or as failed, with the reason in the tag `ended_by`.
-        A run that does not hold the state folder's lock (`alone`) may be active beside the holder's, so that
-        `end_abandoned` skips it.
+        `end_abandoned` skips a run that does not hold the state folder's lock (`alone`).
         """
         run_id = self._start(name, {**tags, ALONE_TAG: str(alone)})
         with self._ended(run_id):
@@ -137,7 +127,7 @@ class Recorder:
             yield StageRun(self._client, run_id)
 
     def tag(self, run_id: str, texts: Mapping[str, str]) -> None:
-        """Add result tags to a run."""
+        """Add tags to a run."""
         self._client.log_batch(run_id, tags=_as_tags(texts))
 
     def conclude(self, pipeline_run: str, figures: Mapping[str, float], tags: Mapping[str, str], note: str) -> None:
@@ -174,9 +164,6 @@ class Recorder:
                 f"--experiment-id {known.experiment_id}` and MLFLOW_TRACKING_URI={self._uri}"
             )
         require_own(known.artifact_location, self._uri)
-        for tag in EXPERIMENT_TAGS.keys() - known.tags.keys():
-            # An earlier version made it.
-            self._client.set_experiment_tag(known.experiment_id, tag, EXPERIMENT_TAGS[tag])
         return str(known.experiment_id)
 
     def _hide_default_experiment(self) -> None:
@@ -195,20 +182,22 @@ class Recorder:
 
         datasets = [_as_dataset(role, record) for role, record in inputs.items()]
         models = [
-            find_logged_model(self._client, self.experiment_id, record.sha256)
+            LoggedModelInput(model)
             for record in inputs.values()
             if record.kind in MODEL_KINDS
+            and (model := find_logged_model(self._client, self.experiment_id, record.sha256)) is not None
         ]
         with _INPUTS_IN_TURNS:
-            self._client.log_inputs(
-                run_id, datasets, [LoggedModelInput(model) for model in models if model is not None]
-            )
+            self._client.log_inputs(run_id, datasets, models)
 
     @contextmanager
     def _ended(self, run_id: str) -> Iterator[None]:
         """End the run with the block."""
         try:
             yield
+        except InUse:
+            # Whoever holds the store may hold it for long; the next run marks this one as killed.
+            raise
         except BaseException as error:
             self._end_early(run_id, error)
             raise
@@ -217,9 +206,6 @@ class Recorder:
     def _end_early(self, run_id: str, error: BaseException) -> None:
         from mlflow.exceptions import MlflowException
 
-        if isinstance(error, InUse):
-            # Whoever holds the store may hold it for long; the next run marks this one as killed.
-            return
         # Signals and Ctrl-C arrive as exceptions outside `Exception`.
         interrupted = isinstance(error, Interrupted) or not isinstance(error, Exception)
         # Only the project's own sentences are stored: another error's text may quote a row. A suspension's is its
@@ -231,15 +217,6 @@ class Recorder:
             self._client.set_terminated(run_id, "KILLED" if interrupted else "FAILED")
         except (MlflowException, TucanoError) as second:
             error.add_note(f"MLflow could not record the end of run {run_id}: {second}")
-
-
-def _as_metrics(steps: Steps) -> Iterator[Any]:
-    from mlflow.entities import Metric
-
-    now = milliseconds_now()
-    for step, values in steps:
-        for name, value in values.items():
-            yield Metric(name, value, now, step)
 
 
 def _as_parameters(config: Mapping[str, Any], prefix: str = "") -> Iterator[Any]:
@@ -259,16 +236,7 @@ def _as_tags(texts: Mapping[str, str]) -> list[Any]:
     return [RunTag(name, text) for name, text in texts.items()]
 
 
-def _as_text(value: object) -> str:
-    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
 def _as_dataset(role: str, record: ArtifactRecord) -> Any:
-    """Describe an artifact as MLflow's dataset, with the whole digest where there is room."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
     from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 

@@ -22,14 +22,11 @@ from tasks.lineage.mlflow.runs import log_model, origin_tags
 LONGEST_DESCRIPTION: Final = 5_000
 """Characters that MLflow's databases keep of a version's description."""
 CUT_OFF: Final = "\n\nThe whole card is README.md of the promotion's artifact."
-WHAT_IT_IS: Final = """\
-A small Portuguese model for Brazilian shops: it answers the tasks of Tucano2-Commerce, by which each version was
-trained and tested.
-
-- A version is an evaluated policy; its description is its **model card**, and its tag `verdict` the gate's word.
-- The alias names the version that serves; versions that the gate holds are listed too, without weights.
-- Ask it with `tucano ask TASK`, serve it with `tucano serve`, or load `models:/NAME@ALIAS` with MLflow.
-"""
+WHAT_IT_IS: Final = (
+    "A small Portuguese model for Brazilian shops. A version is an evaluated policy; its description is its **model "
+    "card**, and its tag `verdict` the gate's word. The alias names the version that serves. Ask it with `tucano ask "
+    "TASK`, serve it with `tucano serve`, or load `models:/NAME@ALIAS` with MLflow."
+)
 """Description of the registered model."""
 LONGEST_REASON: Final = 300
 """Maximum characters of a reason."""
@@ -41,11 +38,11 @@ _BASE_MODEL: Final = "base_model"
 _FOUR_BIT: Final = "load_in_4bit"
 _PROMOTION: Final = "promotion_sha256"
 _FORCED: Final = "forced"
-_LOGGED_MODEL: Final = "models:/"
-_COMMIT: Final = "mlflow.source.git.commit"
 _PROMOTED_AT: Final = "promoted_at"
 _ROLLED_BACK_AT: Final = "rolled_back_at"
-_ALIAS_ROWS: Final = "SELECT version FROM registered_model_aliases WHERE name = ? AND alias = ?"
+_LOGGED_MODEL: Final = "models:/"
+_COMMIT: Final = "mlflow.source.git.commit"
+_ALIAS_ROWS: Final = "SELECT alias, version FROM registered_model_aliases WHERE name = ?"
 _VERSION_ROWS: Final = (
     "SELECT version FROM model_versions WHERE name = ? AND current_stage != 'Deleted_Internal' ORDER BY version DESC"
 )
@@ -67,9 +64,9 @@ class PolicyVersion:
     load_in_4bit: bool
     forced: str | None
     promoted_at: str | None
-    """Time when it last became the champion, by a promotion or a rollback to it, in ISO 8601; None: never."""
+    """When it last became the champion, by a promotion or a rollback to it, in ISO 8601; None: never."""
     rolled_back_at: str | None
-    """Time when a person rolled it back, in ISO 8601; None if that has not happened since."""
+    """When a person rolled it back, in ISO 8601; None if that has not happened since."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +111,9 @@ class Registry:
 
     def holder(self, name: str, alias: str) -> PolicyVersion | None:
         """Return the version of an alias; None if the model or the alias does not exist yet."""
-        if self._uri.startswith(SQLITE_PREFIX):
-            numbers = [str(number) for (number,) in local_rows(self._uri, _ALIAS_ROWS, name, alias)]
-        else:
-            numbers = [str(aliases[alias]) for aliases in [self._aliases(name)] if alias in aliases]
-        listed = {str(each.version): each for each in self._listed(name)} if numbers else {}
-        return _as_policy_version(listed[numbers[0]]) if numbers else None
+        number = self._aliases(name).get(alias)
+        listed = {str(each.version): each for each in self._listed(name)} if number is not None else {}
+        return None if number is None else _as_policy_version(listed[number])
 
     def version(self, name: str, number: str | None) -> PolicyVersion:
         """Return a version by its number, or the newest for None.
@@ -169,9 +163,13 @@ class Registry:
         if base_model is not None:
             tags[_BASE_MODEL] = base_model
         model_id = log_model(self._client, run_id, policy)
-        self._log_scores(run_id, model_id, metrics)
 
         import mlflow
+        from mlflow.entities import Metric
+
+        now = milliseconds_now()
+        scores = [Metric(key, value, now, 0, model_id=model_id) for key, value in metrics.items()]
+        self._client.log_batch(run_id, metrics=scores)
 
         # If the source is a logged model, MLflow looks for it in the store that the process is set to.
         mlflow.set_tracking_uri(self._uri)
@@ -191,10 +189,7 @@ class Registry:
             self._tag(name, number, _COMMIT, commit)
 
     def add_model(self, name: str, number: str, model: Path) -> None:
-        """Add to a version what MLflow loads and serves it from.
-
-        Repeating it, also after a kill, changes nothing more.
-        """
+        """Add to a version what MLflow loads and serves it from; repeated, nothing more changes."""
         source = self._client.get_model_version(name, number).source
         self._client.log_model_artifacts(source.removeprefix(_LOGGED_MODEL), str(model))
 
@@ -204,8 +199,8 @@ class Registry:
         """Move the alias to a version, and keep the policy that held it under another alias.
 
         If that is the same policy from an earlier evaluation, the other alias stays: a rollback goes to another policy.
-        No version of a promoted policy counts as rolled back any more. Among everything that affects serving, the alias
-        moves last. Repeating it, also after a kill, changes nothing more.
+        No version of a promoted policy counts as rolled back any more. Repeating it, also after a kill, changes nothing
+        more.
         """
         self._tag(name, version, _PROMOTION, promotion)
         if forced is not None:
@@ -261,15 +256,19 @@ class Registry:
         numbers = [str(version) for (version,) in local_rows(self._uri, _VERSION_ROWS, name)]
         return [SimpleNamespace(name=name, version=number, tags=tags.get(number, {})) for number in numbers]
 
-    def _aliases(self, name: str) -> Mapping[str, str]:
+    def _aliases(self, name: str) -> dict[str, str]:
+        """Return the version of each alias of a model; none of an unknown model."""
+        if self._uri.startswith(SQLITE_PREFIX):
+            return local_aliases(self._uri, name)
         from mlflow.exceptions import MlflowException
 
         try:
-            return dict(self._client.get_registered_model(name).aliases)
+            found = self._client.get_registered_model(name).aliases
         except MlflowException as error:
             if error.error_code != "RESOURCE_DOES_NOT_EXIST":
                 raise
-            return {}
+            found = {}
+        return {alias: str(version) for alias, version in found.items()}
 
     def _tag(self, name: str, version: str, tag: str, value: str) -> None:
         self._client.set_model_version_tag(name, version, tag, value)
@@ -282,15 +281,13 @@ class Registry:
         except MlflowException as error:
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
-            if not self._client.get_registered_model(name).description:
-                self._client.update_registered_model(name, description=WHAT_IT_IS)
 
-    def _log_scores(self, run_id: str, model_id: str, metrics: Mapping[str, float]) -> None:
-        from mlflow.entities import Metric
 
-        now = milliseconds_now()
-        scores = [Metric(key, value, now, 0, model_id=model_id) for key, value in metrics.items()]
-        self._client.log_batch(run_id, metrics=scores)
+def local_aliases(tracking_uri: str, model: str) -> dict[str, str]:
+    """Return the version of each alias of a model, from a SQLite store without MLflow; empty for a server."""
+    if not tracking_uri.startswith(SQLITE_PREFIX):
+        return {}
+    return {alias: str(version) for alias, version in local_rows(tracking_uri, _ALIAS_ROWS, model)}
 
 
 def _now() -> str:

@@ -32,22 +32,6 @@ EXPERIMENT_TAGS: Final[Mapping[str, str]] = {
     # As MLflow keeps a view that somebody shares; its table shows no metric otherwise.
     f"mlflow.sharedViewState.{RETRAININGS}": json.dumps({"selectedColumns": _COLUMNS}),
 }
-WHAT: Final[Mapping[ArtifactKind, str]] = {
-    "prompts": "Prompts of the shop's tasks with reference answers, and the store that they are about.",
-    "dataset": "The prompts without personal data and duplicates, split by customer into train, validation and test.",
-    "base": "The model that training starts from.",
-    "sheet": "Completions of the base for people to score.",
-    "audit": "Comparison of the rewards with people's scores: whether training may start.",
-    "policy": "The model trained by the rewards, as an adapter to its base; the step that validated best.",
-    "merged": "The adapter merged into its base, as it is served.",
-    "plan": "Margins, floors and models of the evaluation, written before any answer to the test split.",
-    "search": "System prompts that were tried on validation, and the best for each task.",
-    "answers": "Answers of one model to the test split.",
-    "evaluation": "Comparison of the tuned model with the base on the test split, and the gate's verdict.",
-    "promotion": "Registered version: the decision, the model card and, where promoted, the weights.",
-    "monitoring": "Comparison of the champion's production answers with its evaluation.",
-}
-"""What a stage's run made, by the kind of its artifact."""
 
 
 @cache
@@ -56,13 +40,14 @@ def origin_tags() -> Mapping[str, str]:
     from mlflow.utils.git_utils import get_git_commit
     from mlflow.utils.mlflow_tags import MLFLOW_GIT_COMMIT, MLFLOW_SOURCE_NAME, MLFLOW_SOURCE_TYPE, MLFLOW_USER
 
-    # No login name, which is a person's: only who the server is told anyway.
+    tags = {MLFLOW_SOURCE_NAME: "tucano", MLFLOW_SOURCE_TYPE: "LOCAL"}
     # An installed wheel may lie inside of another project's repository.
-    commit = get_git_commit(str(REPOSITORY)) if (REPOSITORY / ".git").exists() else None
-    known = {MLFLOW_GIT_COMMIT: commit, MLFLOW_USER: os.environ.get(USER_VARIABLE)}
-    return {MLFLOW_SOURCE_NAME: "tucano", MLFLOW_SOURCE_TYPE: "LOCAL"} | {
-        tag: text for tag, text in known.items() if text is not None
-    }
+    if (REPOSITORY / ".git").exists() and (commit := get_git_commit(str(REPOSITORY))) is not None:
+        tags[MLFLOW_GIT_COMMIT] = commit
+    # No login name, which is a person's: only who the server is told anyway.
+    if (user := os.environ.get(USER_VARIABLE)) is not None:
+        tags[MLFLOW_USER] = user
+    return tags
 
 
 def find_logged_model(client: Any, experiment_id: str, sha256: str) -> str | None:
@@ -81,13 +66,8 @@ def log_model(client: Any, run_id: str, record: ArtifactRecord) -> str:
     known = find_logged_model(client, experiment_id, record.sha256)
     if known is not None:
         return known
-    model = client.create_logged_model(
-        experiment_id,
-        name=record.kind,
-        source_run_id=run_id,
-        tags={ARTIFACT_TAG: record.sha256},
-        model_type=record.kind,
-    )
+    tags = {ARTIFACT_TAG: record.sha256}
+    model = client.create_logged_model(experiment_id, record.kind, run_id, tags, model_type=record.kind)
     with scratch_folder() as folder:
         (folder / RECORD_FILE).write_text(record.model_dump_json(indent=1), encoding="utf-8")
         client.log_model_artifacts(model.model_id, str(folder))

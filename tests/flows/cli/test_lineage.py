@@ -133,12 +133,6 @@ def test_a_reference_that_names_nothing_is_one_sentence(
     refuses(tucano(world, *arguments), sentence)
 
 
-def test_a_mirror_that_cannot_be_read_hides_no_artifact(world: World, tmp_path: Path) -> None:
-    ended = tucano(world, "1", "--set", f"state.mirror={tmp_path / 'nowhere'}")
-    assert ended.returncode == 0, ended.text
-    assert f"{MODEL}/1" in ended.text
-
-
 def test_a_query_loads_nothing_that_is_heavy(world: World) -> None:
     heavy = "{'google', 'torch', 'prefect', 'mlflow', 'pandera', 'scipy', 'matplotlib'}"
     code = (

@@ -11,10 +11,9 @@ import pytest
 
 from schemas import sqlite_file
 from schemas.sqlite_file import InUse
-from tasks.lineage.graph.models import local_aliases
 from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.registry import Registry
+from tasks.lineage.mlflow.registry import Registry, local_aliases
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 MODEL = "model"
