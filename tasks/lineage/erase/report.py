@@ -48,8 +48,8 @@ def as_report(state: Forgetting, to_do: Iterable[str], now: datetime) -> dict[st
     """Return the report of a forgetting that came to its end, unsigned."""
     missed = chain.from_iterable(state.missed.values())
     in_doubt = [
-        f"look at {count} lines of {file}, which stay: their text is one of this person's, but so short, or "
-        "somebody else's too, that nothing says whose they are"
+        f"look at {count} lines of {file}, which stay: their text is one of this person's, but short or somebody "
+        "else's too, so that nothing says whose they are"
         for file, count in state.lines_in_doubt.items()
     ]
     proofs = {ROWS_PROOF: not state.left, WEIGHTS_PROOF: bool(state.data), STORE_PROOF: bool(state.data)}
@@ -76,11 +76,7 @@ def as_report(state: Forgetting, to_do: Iterable[str], now: datetime) -> dict[st
 
 
 def write_report(root: Path, document: Mapping[str, Any]) -> Path:
-    """Sign a report, write it into the state folder, and return its file.
-
-    Raises:
-        InputError: The folder's key cannot be read or made, or the report not written.
-    """
+    """Sign a report, write it into the state folder, and return its file."""
     folder = root / REPORTS_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     moment = document["finished_at"].replace(":", "").replace("+0000", "Z")

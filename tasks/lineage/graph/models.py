@@ -4,14 +4,11 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
 
 from schemas.artifact import ArtifactRecord
+from tasks.lineage.graph.descriptions import DECISION_FILE
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.store.inventory import Inventory
-
-DECISION_FILE: Final = "decision.json"
-"""File of a promotion: the model, the version, and the decision."""
 
 
 @dataclass(frozen=True)
