@@ -43,8 +43,6 @@ RECORD_DIGEST_FILE: Final = "record.sha256"
 RELINKED_FILE: Final = "relinked.json"
 """Record that replaces the other: whole, but not in its place yet."""
 DRAFTS_FOLDER: Final = "drafts"
-WRITTEN_WITH_DIGESTS: Final = frozenset({"columns", "sources"})
-"""Fields that records did not have before they had digests."""
 REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 READ_ONLY: Final = 0o444
 
@@ -98,11 +96,7 @@ class ArtifactStore:
         segments: Segments | None = None,
         worker: Worker | None = None,
     ) -> ArtifactRecord:
-        """Turn a filled draft into an artifact, and return its record.
-
-        The content is the identity: if the store already holds the same content, undamaged, the draft is dropped and
-        the earlier record returned. A damaged one is replaced.
-        """
+        """Turn a filled draft into an artifact, and return its record; the same content has its earlier record."""
         files = digest_files(draft)
         sha256 = content_digest(files)
         if self.is_whole(sha256):
@@ -146,11 +140,7 @@ class ArtifactStore:
             synchronize(home.parent)
 
     def path(self, sha256: str) -> Path:
-        """Return the read-only folder of an artifact's content.
-
-        Raises:
-            ArtifactDamaged: The store has no such artifact.
-        """
+        """Return the read-only folder of an artifact's content, or raise `ArtifactDamaged` where there is none."""
         return self._home(sha256) / CONTENT_FOLDER
 
     def record(self, sha256: str) -> ArtifactRecord:
@@ -158,7 +148,7 @@ class ArtifactStore:
 
         Raises:
             ArtifactDamaged: The store has no such artifact, or its record is lost or altered.
-            InputError: The record is there and may not be read, or its disk fails.
+            InputError: The record is there and may not be read.
         """
         file = self._home(sha256) / RECORD_FILE
         try:
@@ -168,8 +158,8 @@ class ArtifactStore:
             raise ArtifactDamaged(f"the record {file} cannot be read") from None
         except OSError as error:
             raise unreadable(file, error) from None
-        is_own = record.sha256 == sha256 and record.kind == file.parent.parent.name
-        if not is_own or content_digest(record.files) != sha256 or not _is_sealed(file, written, record):
+        is_own = record.sha256 == content_digest(record.files) == sha256 and record.kind == file.parent.parent.name
+        if not is_own or not holds(file.with_name(RECORD_DIGEST_FILE), hashlib.sha256(_seal_of(written)).hexdigest()):
             raise ArtifactDamaged(f"the record {file} was altered, or its {RECORD_DIGEST_FILE} altered or removed")
         return record
 
@@ -183,11 +173,7 @@ class ArtifactStore:
         return tuple(sorted(found, key=lambda record: record.created_at, reverse=True))
 
     def verify(self, sha256: str) -> None:
-        """Hash every file of an artifact and compare it with the record.
-
-        Raises:
-            ArtifactDamaged: The artifact or a file of it is missing or altered, or a file was added.
-        """
+        """Raise `ArtifactDamaged` where an artifact or a file of it is missing or altered, or a file was added."""
         for name, damage in self.damages(sha256):
             raise ArtifactDamaged(f"{self.path(sha256) / name} {'is' if damage == 'missing' else 'was'} {damage}")
 
@@ -200,11 +186,7 @@ class ArtifactStore:
         return True
 
     def damages(self, sha256: str) -> Iterator[tuple[str, Damage]]:
-        """Hash every file of an artifact, and yield the name and damage of each that does not match the record.
-
-        Raises:
-            ArtifactDamaged: The store has no such artifact, or its record cannot be read.
-        """
+        """Hash every file of an artifact, and yield the name and damage of each that does not match the record."""
         record = self.record(sha256)
         content = self.path(sha256)
         found = set(file_names(content))
@@ -227,7 +209,6 @@ class ArtifactStore:
         """Name other inputs in an artifact's record, as what it was made of was replaced; return whether any were.
 
         The content stays. Killed, it is finished by the next call.
-            ArtifactDamaged: The record cannot be read.
         """
         home = self._home(sha256)
         new = home / RELINKED_FILE
@@ -321,16 +302,3 @@ def _seal(draft: Path, record: ArtifactRecord) -> None:
 
 def _seal_of(written: bytes) -> bytes:
     return f"{hashlib.sha256(written).hexdigest()}  {RECORD_FILE}\n".encode()
-
-
-def _is_sealed(file: Path, written: bytes, record: ArtifactRecord) -> bool:
-    """Return whether a record matches its digest; only records by older code have none."""
-    try:
-        digest = file.with_name(RECORD_DIGEST_FILE).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return WRITTEN_WITH_DIGESTS.isdisjoint(record.model_fields_set)
-    except UnicodeDecodeError:
-        return False
-    except OSError as error:
-        raise unreadable(file.with_name(RECORD_DIGEST_FILE), error) from None
-    return digest.split() == [hashlib.sha256(written).hexdigest(), RECORD_FILE]

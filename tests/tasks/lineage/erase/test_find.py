@@ -159,12 +159,6 @@ def test_test_rows_taught_no_model(tmp_path: Path) -> None:
     assert found.models == ()
 
 
-def test_a_policy_that_drew_nothing_of_a_person_learned_by_its_base(world: World) -> None:
-    found = reached(world.inventory, "r-2")
-    assert rows(found, world.policy) == {None: 0}
-    assert found.models == ("loja/3",)
-
-
 def test_a_base_that_is_only_fetched_learned_from_nobody(world: World) -> None:
     fetched = commit(world.store, "base", {"weights": b"hub"}, {"dataset": world.dataset})
     policy = commit(

@@ -11,11 +11,10 @@ import pytest
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
-from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
-from tasks.lineage.mlflow.removal import PARENT_TAG, Removal, _pages
+from tasks.lineage.mlflow.removal import Removal
 from tests.tasks.lineage.mlflow.records import artifact, write_trace
 
 pytestmark = pytest.mark.integration
@@ -147,16 +146,6 @@ def test_records_only_marked_as_deleted_are_deleted(copy: Copy) -> None:
     store.require_gone()
 
 
-def test_a_run_that_stays_also_stays_below_one_that_goes(copy: Copy) -> None:
-    store = copy("store")
-    pipeline = store.client.get_run(store.of_other).data.tags[PARENT_TAG]
-    Removal(store.uri, store.files, EXPERIMENT).runs([pipeline], (), [store.of_other])
-    experiment = store.client.get_experiment_by_name(EXPERIMENT).experiment_id
-    left = {run.info.run_id for run in store.client.search_runs([experiment])}
-    assert pipeline not in left
-    assert store.of_other in left
-
-
 def test_traces_of_an_experiment_that_was_marked_as_deleted_go_too(copy: Copy) -> None:
     store = copy("store")
     store.client.delete_experiment(store.client.get_experiment_by_name(EXPERIMENT).experiment_id)
@@ -171,10 +160,10 @@ class KilledError(BaseException):
 
 
 class DyingClient:
-    """A client whose process dies at its n-th deletion, before it has its effect or after it."""
+    """A client whose process dies at its n-th deletion, once that has its effect."""
 
-    def __init__(self, client: Any, deletion: int, *, after: bool) -> None:
-        self._client, self._left, self._after = client, deletion, after
+    def __init__(self, client: Any, deletion: int) -> None:
+        self._client, self._left = client, deletion
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._client, name)
@@ -183,8 +172,6 @@ class DyingClient:
 
         def call(*arguments: Any, **options: Any) -> Any:
             self._left -= 1
-            if self._left == 0 and not self._after:
-                raise KilledError
             result = method(*arguments, **options)
             if self._left == 0:
                 raise KilledError
@@ -193,12 +180,11 @@ class DyingClient:
         return call
 
 
-@pytest.mark.parametrize("after", [False, True])
-def test_a_removal_killed_at_any_deletion_is_whole_after_the_next(copy: Copy, after: bool) -> None:
+def test_a_removal_killed_at_any_deletion_is_whole_after_the_next(copy: Copy) -> None:
     for deletion in range(1, 100):
         store = copy(str(deletion))
         try:
-            store.remove(DyingClient(store.client, deletion, after=after))
+            store.remove(DyingClient(store.client, deletion))
         except KilledError:
             store.remove()
             store.require_gone()
@@ -234,22 +220,3 @@ def test_a_refused_deletion_is_one_sentence_without_the_servers_words_and_can_be
         removal.traces(lambda _: True)
     store.remove()
     store.require_gone()
-
-
-def test_a_database_that_another_process_holds_is_one_sentence(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = copy("store")
-    monkeypatch.setattr("schemas.sqlite_file.SECONDS_TO_WAIT", 0)
-    removal = Removal(store.uri, store.files, EXPERIMENT)
-    with closing(sqlite3.connect(store.database)) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(InUse, match="in use by another process"):
-            removal.give_up_space()
-
-
-def test_all_pages_of_a_search_are_read() -> None:
-    class Page(list[int]):
-        token = ""
-
-    first, last = Page([1, 2]), Page([3])
-    first.token = "second"
-    assert list(_pages({None: first, "second": last}.__getitem__)) == [1, 2, 3]
