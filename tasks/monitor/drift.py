@@ -136,21 +136,13 @@ class Drift:
         return found
 
     def _below_floor(self, task: str) -> str:
-        below = [each for each in self.floor if each.task == task]
-        last = below[-1]
-        message = "mean {what} {mean} of {answers} answers on {day} is below the floor {floor}"
-        if len(below) > 1:
-            message = (
-                "mean {what} {mean} of {answers} answers on {day}, the last of {days} such days, is below the floor "
-                "{floor}"
-            )
+        last = [each for each in self.floor if each.task == task][-1]
         return worded(
-            message,
+            "mean {what} {mean} of {answers} answers on {day} is below the floor {floor}",
             what=worded("form" if task in self.by_form else "reward"),
             mean=decimal(last.mean),
             answers=decimal(last.answers, 0),
             day=written_day(last.day),
-            days=len(below),
             floor=shortest(self.floor_below),
         )
 

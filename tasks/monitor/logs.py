@@ -5,7 +5,7 @@ scrubbed value by value, and serialized again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -46,17 +46,14 @@ class Logs:
     `model_version`, `latency_ms`, `cost`, `rating`, and `known_before` (whether the log itself has a reference, which
     nobody chose by the answer), by time."""
     files: int
-    """Files that were read."""
     rows: int
-    """Rows of all of them."""
     models: Mapping[str | None, int]
     """Answers of these days by the logged model name, other models included: the most frequent names."""
     last: datetime
     """Time of the newest row, whatever model it is of."""
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int]
     """Number of excluded rows, by reason."""
-    feedback: FeedbackCounts = field(default_factory=FeedbackCounts)
-    """What became known later."""
+    feedback: FeedbackCounts
 
 
 def read_logs(
@@ -92,14 +89,13 @@ def read_logs(
             f"the logs {found.path} were changed while they were read; run the same command again when nobody "
             "changes what was written before"
         )
-    files = [file.path for file in found.files]
-    table = pl.concat(parts)
-    half_written = sum(file.half_written for file in found.files)
-    rows = table.height + half_written
-    _refuse_the_future(table, files, now)
-    every = table.height
-    table = _once(table, files)
-    left_out = {HALF_WRITTEN: half_written, TWICE: every - table.height}
+    files, delivered = [file.path for file in found.files], pl.concat(parts)
+    _refuse_the_future(delivered, files, now)
+    table = _once(delivered, files)
+    left_out = {
+        HALF_WRITTEN: sum(file.half_written for file in found.files),
+        TWICE: delivered.height - table.height,
+    }
     day = pl.col("time").dt.convert_time_zone(config.time_zone).dt.date()
     known_before = pl.col("reference").is_not_null().alias("known_before")
     table = table.with_columns(day.alias("day"), known_before).drop(_FILE, _ROW)
@@ -119,7 +115,7 @@ def read_logs(
     return Logs(
         kept.drop("request_id", "role", "shadow_of").sort("time", maintain_order=True),
         len(parts),
-        rows,
+        delivered.height + left_out[HALF_WRITTEN],
         dict(models.head(MAX_NAMES).rows()),
         table.select(pl.col("time").max()).item(),
         {why: count for why, count in left_out.items() if count},

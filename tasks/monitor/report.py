@@ -39,15 +39,13 @@ class Page:
     config: MonitorConfig
 
 
-def headline(page: Page) -> str:
+def _headline(page: Page) -> str:
     """Summarize the findings in a sentence."""
-    champion, logs = page.document["champion"], page.document["logs"]
+    champion, last_day = page.document["champion"], _day(page.document["logs"]["last_day"])
     who = worded("Version {version} of {model}", version=champion["version"], model=champion["model"])
     if page.drift.found:
         failed = counted(len(page.drift.fallen), "in one place", "in {n} places")
-        return worded(
-            "{who} fell short {places} in the days up to {day}.", who=who, places=failed, day=_day(logs["last_day"])
-        )
+        return worded("{who} fell short {places} in the days up to {day}.", who=who, places=failed, day=last_day)
     if page.document["operations"]:
         return worded("{who} answers as it did; the service does not.", who=who)
     return f"{who}: {promise_sentence(page.document['drift'])}."
@@ -82,13 +80,9 @@ def finding_sentences(found: Mapping[str, Any]) -> list[str]:
         for known in found["known"]
     ]
     if ratings := found["ratings"]:
+        message = "{task} {mean} of {answers} answers"
         said = (
-            worded(
-                "{task} {mean} of {answers} answers",
-                task=task,
-                mean=decimal(each["mean"], 2),
-                answers=decimal(each["answers"], 0),
-            )
+            worded(message, task=task, mean=decimal(each["mean"], 2), answers=decimal(each["answers"], 0))
             for task, each in ratings.items()
         )
         sentences.append(worded("Ratings from 1 to 5, on average: {ratings}.", ratings="; ".join(said)))
@@ -182,7 +176,7 @@ def write_report(page: Page, folder: Path, markdown_name: str) -> None:
         ]
     )
     shown: dict[str, Any] = {
-        "headline": headline(page),
+        "headline": _headline(page),
         "word": "drift" if page.drift.found else "alarm" if page.document["operations"] else kept,
         "alarms": alarm_sentences(page.document),
         "found": finding_sentences(page.document),

@@ -42,8 +42,7 @@ PROMPT_IS_UNREAD: Final[Mapping[SpecName, frozenset[str]]] = {
     "grounded": frozenset(task.name for task in TASKS.values() if task.prompt_is_unread),
     "v4.2": frozenset(),
 }
-"""Tasks whose answers need no scoring for each prompt: such answers, small objects and queries of a few kinds, recur
-often."""
+"""Tasks whose answers, which recur often, need no scoring for each prompt."""
 REFERENCE_IS_UNREAD: Final[Mapping[SpecName, frozenset[str]]] = {
     "grounded": frozenset({"push", "insights"}),
     "v4.2": frozenset(),
@@ -80,7 +79,7 @@ class Verdict(NamedTuple):
 def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progress: Progress = silent) -> pl.DataFrame:
     """Return answers with their `reward`, `valid`, `answered` and `characters`, in order.
 
-    They have `task`, `prompt`, `completion` and `reference` (JSON or null); without a store none is of `sql_qa`.
+    They have the columns of `KEY`; without a store none is of `sql_qa`.
     """
     answers = with_parts(answers, rewards.references)
     unread = pl.col("task").is_in(list(PROMPT_IS_UNREAD[rewards.spec]))
@@ -93,11 +92,8 @@ def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progr
     for found in map_chunks(partial(score_piece, rewards.spec, rewards.store), pieces):
         verdicts += found
         progress(len(verdicts), different.height, "different answers scored")
-    known = different.with_columns(
-        pl.Series("reward", [verdict.reward for verdict in verdicts], pl.Float64),
-        pl.Series("valid", [verdict.valid for verdict in verdicts], pl.Boolean),
-        pl.Series("answered", [verdict.answered for verdict in verdicts], pl.Boolean),
-    )
+    schema = {"reward": pl.Float64, "valid": pl.Boolean, "answered": pl.Boolean}
+    known = different.hstack(pl.DataFrame(verdicts, schema=schema, orient="row"))
     worth = keys.join(known, on=KEY, how="left", nulls_equal=True, maintain_order="left")
     return answers.with_columns(
         *(worth[name] for name in Verdict._fields),
@@ -138,11 +134,7 @@ _databases = cache(Databases.open)
 
 
 def champion_answers(file: Path) -> pl.DataFrame:
-    """Read the champion's answers to the test split, as a table with `prompt_id` and the columns of `KEY`.
-
-    Raises:
-        InputError: The file cannot be read, or is no file of rollouts.
-    """
+    """Read the champion's answers to the test split, as a table with `prompt_id` and the columns of `KEY`."""
     from schemas.tables.rollout_tables import Rollouts, read_rollouts
     from schemas.tables.table_check import as_table
 
@@ -207,10 +199,7 @@ _READS_A_TABLE: Final = re.compile(r"\bfrom\b")
 
 
 def is_answer(task: TaskName, prompt: str, completion: str) -> bool:
-    """Return whether a completion, however long and hostile, is an answer of any kind, right or wrong.
-
-    JSON is read by its values, a query has to read a table, and a repetition of the prompt is none.
-    """
+    """Return whether a completion, however long and hostile, is an answer of any kind, right or wrong."""
     text = _visible(completion)
     if _says_nothing(text) or refuses(text):
         return False

@@ -66,7 +66,6 @@ COLUMNS: Final[Mapping[str, type[pl.DataType]]] = {
     "cost": pl.Float64,
 }
 """Columns of the stored answers; times are in UTC."""
-_SHARES: Final[tuple[Measure, ...]] = ("answered", "valid")
 _MAX_NAME_CHARACTERS: Final = 80
 """Characters of a model's name in the report."""
 
@@ -152,7 +151,7 @@ def run(
     answers, tested = scored(answers, rewards, map_chunks, progress), scored(tested, rewards, map_chunks)
     daily, baselines = daily_figures(answers), baselines_of(tested)
     beside = _beside(answers, tested)
-    shares = dict(beside)
+    shares = {name: {task: asdict(each) for task, each in found.baselines.items()} for name, found in beside.items()}
     if with_reference is not None:
         beside["reference"] = with_reference
     counts = count_rewards(answers, [task for task in TASK_NAMES if task in answered])
@@ -167,16 +166,20 @@ def run(
         },
         "logs": _of_logs(files, logs, answers, left_out, scrub),
         "baselines": {task: asdict(each) for task, each in baselines.items()},
-        "shares": {
-            measure: {task: asdict(each) for task, each in found.baselines.items()} for measure, found in shares.items()
-        },
+        "shares": shares,
         "known": [asdict(each) for each in known_ones],
         "drift": drift.document(),
         "operations": [asdict(alarm) for alarm in operations_alarms(answers, config, prices)],
         "ratings": _ratings(answers),
         "notes": _notes({task: known[task] for task in TASK_NAMES if task in answered}, champion.spec, broken),
     }
-    _write(answers, Page(document, daily, drift, config), output)
+    columns = {**COLUMNS, "time": answers.schema["time"]}
+    for name, rows, schema in ((ANSWERS_FILE, answers, columns), (DAILY_FILE, daily, dict(daily.schema))):
+        with open_parquet(output / name, schema) as table:  # type: ignore[arg-type]
+            table.add(rows)
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    (output / DRIFT_FILE).write_text(text + "\n", encoding="utf-8")
+    write_report(Page(document, daily, drift, config), output, REPORT_TEXT)
     return drift
 
 
@@ -193,7 +196,8 @@ def _beside(answers: pl.DataFrame, tested: pl.DataFrame) -> dict[Measure, Compar
     Unlike the reward, the first and the last are high in a task that the champion never learned.
     """
     found: dict[Measure, Compared] = {}
-    for measure in _SHARES:
+    shares: tuple[Measure, ...] = ("answered", "valid")
+    for measure in shares:
         measured = answers.drop_nulls(measure)
         if there := [task for task in TASK_NAMES if task in set(measured["task"])]:
             baselines = baselines_of(tested.drop_nulls(measure), measure)
@@ -264,17 +268,6 @@ def _notes(known: Mapping[TaskName, KnownParts], spec: SpecName, broken: int) ->
             )
         )
     return notes
-
-
-def _write(answers: pl.DataFrame, page: Page, output: Path) -> None:
-    columns = {**COLUMNS, "time": answers.schema["time"]}
-    with open_parquet(output / ANSWERS_FILE, columns) as table:  # type: ignore[arg-type]
-        table.add(answers)
-    with open_parquet(output / DAILY_FILE, dict(page.daily.schema)) as table:  # type: ignore[arg-type]
-        table.add(page.daily)
-    text = json.dumps(page.document, indent=1, ensure_ascii=False, allow_nan=False)
-    (output / DRIFT_FILE).write_text(text + "\n", encoding="utf-8")
-    write_report(page, output, REPORT_TEXT)
 
 
 def read_monitoring(folder: Path) -> Mapping[str, Any]:
