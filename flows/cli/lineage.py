@@ -45,8 +45,6 @@ SHOWN_FACTS: Final = {
     "prompts": ("rows", "store"),
 }
 """Facts of an artifact that the answer tells, by its kind; `--long` has them all."""
-ORIGINS: Final = ("customer", "order", "review")
-ROWS: Final = frozenset({"prompt", *ORIGINS})
 MOST_NAMED: Final = 4
 SIDES: Final = {
     "subject": "Asked about",
@@ -62,8 +60,8 @@ def lineage(
         str,
         typer.Argument(
             metavar="REF",
-            help="A model version (3, NAME/3) or alias, an artifact's or a prompt's digest or its beginning, a run, or "
-            "the id of a review, an order or a customer.",
+            help="A model version (3, NAME/3) or alias, an artifact's or a prompt's digest or its beginning, or a run; "
+            "for --forget the id of a review, an order or a customer.",
         ),
     ],
     html: Annotated[
@@ -106,7 +104,7 @@ def lineage(
 
 def _walk(config: Config, text: str, html: Path | None, language: Language, *, long: bool) -> Result:
     walker = open_walker(config)
-    walked = walker.walk(find_known(config.state.root, text, walker.find))
+    walked = walker.walk(walker.find(text))
     document = walked.document()
     parts = list(_tables(document) if long else _answer(walked))
     for warning in walked.warnings:
@@ -130,7 +128,7 @@ def _tables(document: Mapping[str, Any]) -> Iterator[str | Table]:
 
 def _verify(config: Config, text: str) -> Result:
     walker = open_walker(config)
-    artifacts = walker.artifacts(find_known(config.state.root, text, walker.find))
+    artifacts = walker.artifacts(walker.find(text))
     with stage_progress("verify") as progress:
         findings = [asdict(each) for each in verify_artifacts(artifact_store(config), artifacts, progress)]
     document = {"reference": text, "artifacts": len(artifacts), "whole": not findings, "findings": findings}
@@ -169,7 +167,7 @@ def _answer(walked: Lineage) -> Iterator[str]:
     graph = walked.graph
     for key in walked.subjects:
         if node := graph.nodes.get(key):
-            yield from _of_row(graph, node) if node.kind in ROWS else _of_artifact(graph, node)
+            yield from _of_prompt(graph, node) if node.kind == "prompt" else _of_artifact(graph, node)
     yield f"all {len(graph.nodes)} things in it, with digests and reasons: --long; as a page: --html FILE"
 
 
@@ -193,25 +191,14 @@ def _of_artifact(graph: Graph, node: Node) -> Iterator[str]:
         yield f"  led to {', '.join([*versions, *(f'{count} {kind}' for kind, count in sorted(counts.items()))])}"
 
 
-def _of_row(graph: Graph, node: Node) -> Iterator[str]:
-    """Yield what became of a prompt, or of the prompts of a person, an order or a review; and then whose it is."""
-    before, after = (
-        [graph.nodes[key] for key in keys if key in graph.nodes]
-        for keys in (graph.came_from(node.key), graph.led_to(node.key))
-    )
-    prompts = [node] if node.kind == "prompt" else [each for each in after if each.kind == "prompt"]
-    models = sorted(_version(each) for each in after if each.kind == "version")
-    edges = [edge for prompt in prompts for edge in graph.after.get(prompt.key, ())]
-    in_dataset = [edge.role for edge in edges if (of := graph.nodes.get(edge.target)) and of.kind == "dataset"]
-    splits = ", ".join(f"{split} ({count})" if count > 1 else split for split, count in Counter(in_dataset).items())
+def _of_prompt(graph: Graph, node: Node) -> Iterator[str]:
+    """Yield what became of a prompt, and then what it is of."""
+    models = sorted(_version(graph.nodes[key]) for key in graph.led_to(node.key) if key.startswith("version:"))
+    edges = [edge for edge in graph.after.get(node.key, ()) if edge.target in graph.nodes]
+    in_dataset = Counter(edge.role for edge in edges if graph.nodes[edge.target].kind == "dataset")
+    splits = ", ".join(f"{split} ({count})" if count > 1 else split for split, count in in_dataset.items())
     yield f"{node.name}: {splits or 'in no dataset'}; {f'model {_listed(models)}' if models else 'no model'}"
-    parts = sorted((each for each in (*before, *after) if each.kind in ORIGINS), key=lambda each: each.name)
-    counts = Counter(each.kind for each in (*parts, *prompts))
-    whose = [plural(count, kind) for kind, count in counts.items()]
-    if node.kind == "prompt":
-        whose = [each.name for each in parts]
-    if own := [*(f"{name} {value}" for name, value in node.facts.items()), *whose]:
-        yield f"  {', '.join(own)}"
+    yield f"  {', '.join(f'{name} {value}' for name, value in node.facts.items())}"
 
 
 def _with_facts(node: Node) -> str:

@@ -1,4 +1,4 @@
-"""References to a model version or alias, artifact, run, prompt, review, order or customer."""
+"""References to a model version or alias, artifact, run or prompt."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ import polars as pl
 
 from schemas.errors import InputError
 from tasks.lineage.graph.models import ModelVersion
-from tasks.lineage.graph.rows import PEOPLE, Identities, PlacedRow, StoreOrigin
+from tasks.lineage.graph.rows import Identities, PlacedRow
 from tasks.lineage.store.inventory import Inventory
 
 CHAMPION: Final = "champion"
@@ -21,10 +21,10 @@ _RUN = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ALIAS = re.compile(r"[A-Za-z][\w.-]*")
 WHAT_THERE_IS: Final = (
     "a version (3, NAME/3), an alias (champion), an artifact's or a prompt's digest or its first 8 characters or more, "
-    "an MLflow or Prefect run, or the id of a review, an order or a customer"
+    "or an MLflow or Prefect run; with --forget the id of a review, an order or a customer"
 )
 
-ReferenceKind = Literal["version", "artifact", "run", "prompt", "origin"]
+ReferenceKind = Literal["version", "artifact", "run", "prompt"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,6 @@ class ResolvedReference:
     keys: tuple[str, ...]
     """The nodes that it names; several for a run with several artifacts."""
     rows: tuple[PlacedRow, ...] = ()
-    origins: tuple[StoreOrigin, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ def _known(versions: Sequence[ModelVersion]) -> str:
 def _candidates(
     wanted: str, inventory: Inventory, digests: Sequence[str], identities: Callable[[], Identities]
 ) -> Iterator[ResolvedReference]:
-    """Yield everything that a digest, a run's id or an id of the store may name."""
+    """Yield everything that a digest or a run's id may name."""
     beginning = wanted.lower() if _DIGEST.fullmatch(wanted.lower()) else None
     for sha256 in digests if beginning else ():
         if beginning and sha256.startswith(beginning):
@@ -114,31 +113,17 @@ def _candidates(
     records = inventory.records.values()
     if made := [each.sha256 for each in records if wanted.lower() in {each.mlflow_run_id, each.prefect_run_id}]:
         yield ResolvedReference(wanted, "run", tuple(made))
-    known = identities()
-    origins = list(known.origins(wanted))
-    named = {wanted, *(origin.identifier for origin in origins)}
-    is_it = pl.any_horizontal([pl.col(column).is_in(sorted(named)) for column in PEOPLE[1:]])
-    if beginning:
-        is_it |= pl.col("prompt_id").str.starts_with(beginning)
-    rows = known.placed(is_it)
     by_prompt: dict[str, list[PlacedRow]] = {}
-    for row in rows:
-        if beginning and row.prompt_id.startswith(beginning):
-            by_prompt.setdefault(row.prompt_id, []).append(row)
+    for row in identities().placed(pl.col("prompt_id").str.starts_with(beginning)) if beginning else ():
+        by_prompt.setdefault(row.prompt_id, []).append(row)
     for prompt_id, placed in by_prompt.items():
         yield ResolvedReference(wanted, "prompt", (f"prompt:{prompt_id}",), rows=tuple(placed))
-    theirs = [row for row in rows if named & {origin.identifier for origin in row.origins}]
-    # A shop's own prompts may name somebody whom no store has.
-    in_rows = (each for row in theirs for each in reversed(row.origins) if each.identifier == wanted)
-    if distinct := tuple(dict.fromkeys((*origins, *in_rows))):
-        keys = tuple(origin.key for origin in distinct)
-        yield ResolvedReference(wanted, "origin", keys, rows=tuple(theirs), origins=distinct)
 
 
 def _only(wanted: str, found: Sequence[ResolvedReference]) -> ResolvedReference | None:
     """Return the one that is named, whole ids first."""
     of_id = {wanted.lower(), f"prompt:{wanted.lower()}"}
-    chosen = [each for each in found if each.kind in {"run", "origin"} or of_id & set(each.keys)] or found
+    chosen = [each for each in found if each.kind == "run" or of_id & set(each.keys)] or found
     if len(chosen) > 1:
         named = [" and ".join(key.replace(":", " ") for key in each.keys) for each in chosen[:MOST_NAMED]]
         more = f" and {len(chosen) - MOST_NAMED} more" if len(chosen) > MOST_NAMED else ""

@@ -14,7 +14,7 @@ from polars.exceptions import PolarsError
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from tasks.lineage.graph.descriptions import is_rollout_log
 from tasks.lineage.graph.graph import Edge, Graph, Node
-from tasks.lineage.graph.rows import Identities, PlacedRow, origins_of
+from tasks.lineage.graph.rows import Identities, PlacedRow
 from tasks.lineage.store.inventory import Inventory, short
 
 READERS: Final[Mapping[str, tuple[ArtifactKind, ...]]] = {
@@ -51,17 +51,16 @@ def row_graph(inventory: Inventory, artifacts: Graph, identities: Identities, ro
 
 
 def _prompt_graph(rows: Sequence[PlacedRow]) -> Graph:
-    """Return prompts with their tables, and their origins or the prompts that they paraphrase."""
+    """Return prompts with their tables, and the prompts that they paraphrase."""
     nodes: dict[str, Node] = {}
     edges: list[Edge] = []
     for row in rows:
         key = f"prompt:{row.prompt_id}"
-        facts = {"task": row.task or "unknown", "source": row.source or "unknown"}
+        known = {"task": row.task, "source": row.source, "review": row.review_id, "order": row.order_id}
+        facts = {name: value for name, value in (known | {"customer": row.customer_id}).items() if value is not None}
         nodes.setdefault(key, Node(key, "prompt", f"prompt {short(row.prompt_id)}", facts))
         if row.parent_id is not None:
             edges.append(Edge(f"prompt:{row.parent_id}", key, "paraphrased"))
-        else:
-            edges += [Edge(origin.key, key, "asked about") for origin in origins_of([row])]
         place = "row" if row.place == "prompts" else row.place
         edges.append(Edge(key, row.artifact, place if row.reason is None else f"{place}: {row.reason}"))
     return Graph(nodes, tuple(dict.fromkeys(edges)))

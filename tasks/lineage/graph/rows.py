@@ -1,6 +1,6 @@
-"""Identifiers in the tables of artifacts: prompts and their places, and the people, orders and reviews behind them."""
+"""Identifiers in the tables of artifacts: of prompts in their places, and of people, orders and reviews."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,6 @@ from polars.exceptions import PolarsError
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.tables.prompts import SPLITS
 from tasks.lineage.graph.descriptions import PROMPTS_FILE, QUARANTINE_FILE, split_file
-from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.store.inventory import Inventory
 
 IdentifierKind = Literal["customer_unique_id", "customer_id", "order_id", "review_id"]
@@ -27,19 +26,6 @@ _PLACES: Final = {
     **{("dataset", split_file(split)): split for split in SPLITS},
 }
 """Place of a prompt's row, by the kind and file of its table."""
-
-
-@dataclass(frozen=True)
-class StoreOrigin:
-    """Customer (the customer_unique_id), order or review from which prompts may have been made."""
-
-    kind: str
-    identifier: str
-
-    @property
-    def key(self) -> str:
-        """Return its key in a graph."""
-        return f"{self.kind}:{self.identifier}"
 
 
 @dataclass(frozen=True)
@@ -58,12 +44,6 @@ class PlacedRow:
     artifact: str
     place: str
     """`prompts`, the name of a split, or `quarantine`."""
-
-    @property
-    def origins(self) -> list[StoreOrigin]:
-        """Return its review, its order and its customer, the most specific first."""
-        named = {"review": self.review_id, "order": self.order_id, "customer": self.customer_id}
-        return [StoreOrigin(kind, identifier) for kind, identifier in named.items() if identifier is not None]
 
 
 @dataclass(frozen=True)
@@ -126,56 +106,6 @@ class Identities:
         related = pl.col("parent_id").is_in(sorted(known)) | pl.col("prompt_id").is_in(sorted(known | parents))
         return list(dict.fromkeys([*rows, *self.placed(related)]))
 
-    def origins(self, identifier: str) -> tuple[StoreOrigin, ...]:
-        """Return the meaning of an identifier in the shop's tables; an order's own customer_id names the person."""
-        found = {
-            "customer": self.looked_up("customer_id", {identifier}, "customer_unique_id")
-            | self.looked_up("customer_unique_id", {identifier}, "customer_unique_id"),
-            "order": self.looked_up("order_id", {identifier}, "order_id"),
-            "review": self.looked_up("review_id", {identifier}, "review_id"),
-        }
-        return tuple(StoreOrigin(kind, each) for kind, ids in found.items() for each in sorted(ids))
-
-    def origin_graph(self, origins: Iterable[StoreOrigin]) -> Graph:
-        """Return people, orders and reviews as nodes: the given ones, their owners, and their parts."""
-        found = set(origins)
-        people, orders, reviews = (
-            {each.identifier for each in found if each.kind == kind} for kind in ("customer", "order", "review")
-        )
-        customers = self.looked_up("customer_unique_id", people, "customer_id")
-        orders |= self.looked_up("customer_id", customers, "order_id")
-        is_theirs = pl.col("review_id").is_in(sorted(reviews)) | pl.col("order_id").is_in(sorted(orders))
-        reviewed = self.pairs("review_id", "order_id").drop_nulls().filter(is_theirs).rows()
-        orders |= {order for _, order in reviewed}
-        ordered = self.pairs("order_id", "customer_id").filter(pl.col("order_id").is_in(sorted(orders))).rows()
-        owners = dict(self.pairs("customer_id", "customer_unique_id").drop_nulls().iter_rows())
-        links = [(StoreOrigin("order", order), StoreOrigin("review", review), "reviewed") for review, order in reviewed]
-        links += [
-            (StoreOrigin("customer", owners[customer]), StoreOrigin("order", order), "ordered")
-            for order, customer in ordered
-            if customer in owners
-        ]
-        found |= {each for source, target, _ in links for each in (source, target)}
-        found |= {StoreOrigin("order", order) for order, _ in ordered}
-        nodes = {
-            each.key: Node(each.key, each.kind, f"{each.kind} {each.identifier}", {})
-            for each in sorted(found, key=lambda each: each.key)
-        }
-        return Graph(nodes, tuple(Edge(source.key, target.key, role) for source, target, role in links))
-
-    def holders(self, origins: Iterable[StoreOrigin]) -> list[Edge]:
-        """Return the edges from people, orders and reviews to the prompts artifacts whose shop's tables have them."""
-        columns = {"customer": "customer_unique_id", "order": "order_id", "review": "review_id"}
-        found = (
-            Edge(origin.key, table.record.sha256, "in its store")
-            for origin in origins
-            for table in self.tables
-            if not table.of_prompts
-            and (column := columns[origin.kind]) in table.rows.columns
-            and origin.identifier in table.rows[column]
-        )
-        return list(dict.fromkeys(found))
-
     @cached_property
     def _placed(self) -> pl.DataFrame:
         columns = ("prompt_id", *PEOPLE[1:], "parent_id", *_DESCRIBING, "artifact", "place")
@@ -198,8 +128,3 @@ def _identifiers(path: Path) -> pl.DataFrame:
     # The rest of a row is a shopper's words, and is not read.
     wanted = {*PEOPLE, *PROMPTS, *(_DESCRIBING if "prompt_id" in names else ())}
     return scanned.select(pl.col([name for name in names if name in wanted]).cast(pl.String)).collect()
-
-
-def origins_of(rows: Iterable[PlacedRow]) -> list[StoreOrigin]:
-    """Return the most specific origin of each prompt: the review, the order or the person."""
-    return list(dict.fromkeys(origin for row in rows for origin in row.origins[:1]))

@@ -15,7 +15,7 @@ from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.models import ModelVersion, training_graph, version_graph
 from tasks.lineage.graph.references import ReferenceKind, Registered, ResolvedReference, find_reference
 from tasks.lineage.graph.row_walk import row_graph
-from tasks.lineage.graph.rows import Identities, origins_of
+from tasks.lineage.graph.rows import Identities
 from tasks.lineage.store.inventory import Inventory, short
 
 DELETED: Final = "deleted"
@@ -116,13 +116,9 @@ class Walker:
         return graph.part(graph.nodes)
 
     def _artifacts_and_rows(self, reference: ResolvedReference) -> Graph:
-        if reference.kind not in {"prompt", "origin"}:
-            return self._all.around(*reference.keys)
-        rows = row_graph(self._inventory, self._all, self._identities, reference.rows)
-        people = self._identities.origin_graph([*reference.origins, *origins_of(reference.rows)])
-        holding = self._identities.holders(reference.origins)
-        stores = self._artifacts.part(edge.target for edge in holding)
-        return people.joined(rows).joined(stores).joined(Graph({}, tuple(holding)))
+        if reference.kind == "prompt":
+            return row_graph(self._inventory, self._all, self._identities, reference.rows)
+        return self._all.around(*reference.keys)
 
     def _rows_of(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
         rows: dict[str, tuple[str, ...]] = {}

@@ -12,7 +12,7 @@ from typing import Any, Final
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.sqlite_file import InUse
-from tasks.lineage.mlflow.client import ARTIFACT_TAG, REUSED_PREFIX, SQLITE_PREFIX, milliseconds_now, open_client
+from tasks.lineage.mlflow.client import ARTIFACT_TAG, REUSED_PREFIX, milliseconds_now, open_client
 from tasks.lineage.mlflow.moved import STATE_TAG, require_own
 from tasks.lineage.mlflow.runs import EXPERIMENT_TAGS, MODEL_KINDS, NOTE, find_logged_model, log_model, origin_tags
 from tasks.lineage.store.artifacts import RECORD_FILE
@@ -21,7 +21,6 @@ from tasks.lineage.store.artifacts import RECORD_FILE
 DIGEST_CHARACTERS: Final = 36
 METRICS_AT_ONCE: Final = 1000
 PARAMETERS_AT_ONCE: Final = 100
-DEFAULT_EXPERIMENT: Final = "0"
 ALONE_TAG: Final = "alone"
 """Tag of a pipeline's run: whether it holds the state folder's lock."""
 
@@ -30,12 +29,11 @@ _INPUTS_IN_TURNS: Final = threading.Lock()
 
 
 class StageRun:
-    """Open run of one stage."""
+    """Open run of one stage; created by `Recorder.stage`."""
 
     def __init__(self, client: Any, run_id: str) -> None:
-        """Log to an open run; created by `Recorder.stage`."""
-        self._client = client
-        self.run_id = run_id
+        """Log to an open run."""
+        self._client, self.run_id = client, run_id
 
     def log_step(self, step: int, values: Mapping[str, float]) -> None:
         """Log the metrics of one step."""
@@ -154,10 +152,7 @@ class Recorder:
         known = self._client.get_experiment_by_name(name)
         if known is None:
             location = artifact_root.resolve().as_uri() if artifact_root else None
-            made = self._client.create_experiment(name, artifact_location=location, tags=dict(EXPERIMENT_TAGS))
-            if self._uri.startswith(SQLITE_PREFIX):
-                self._hide_default_experiment()
-            return str(made)
+            return str(self._client.create_experiment(name, artifact_location=location, tags=dict(EXPERIMENT_TAGS)))
         if known.lifecycle_stage == "deleted":
             raise InputError(
                 f"the MLflow experiment {name} was deleted; restore it with `mlflow experiments restore "
@@ -165,12 +160,6 @@ class Recorder:
             )
         require_own(known.artifact_location, self._uri)
         return str(known.experiment_id)
-
-    def _hide_default_experiment(self) -> None:
-        """Delete the empty experiment that MLflow puts into each new store; another's runs in it keep it."""
-        shown = self._client.get_experiment(DEFAULT_EXPERIMENT).lifecycle_stage != "deleted"
-        if shown and not self._client.search_runs([DEFAULT_EXPERIMENT], max_results=1):
-            self._client.delete_experiment(DEFAULT_EXPERIMENT)
 
     def _start(self, name: str, tags: Mapping[str, str]) -> str:
         own = {**origin_tags(), **tags, STATE_TAG: self._state}

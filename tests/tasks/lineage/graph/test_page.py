@@ -6,7 +6,7 @@ import pytest
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.page import MOST_IN_A_COLUMN, render
 from tasks.lineage.graph.walk import Lineage
-from tests.tasks.lineage.small_world import World, make_world
+from tests.tasks.lineage.small_world import TRAINED, World, make_world
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 
@@ -36,7 +36,7 @@ def lineage_of(graph: Graph, subject: str) -> Lineage:
 
 
 def test_the_page_asks_for_nothing_and_runs_nothing(world: World) -> None:
-    page = Page(render(world.walk("rev1")))
+    page = Page(render(world.walk(TRAINED.prompt_id)))
     assert not [tag for tag, _ in page.tags if tag in {"script", "link", "img", "iframe", "object"}]
     addresses = [
         value or "" for _, attributes in page.tags for name, value in attributes.items() if name in {"href", "src"}
