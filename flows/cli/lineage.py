@@ -23,8 +23,7 @@ from tasks.lineage.erase.find import Place, Reached, reached
 from tasks.lineage.graph.graph import Graph, Node
 from tasks.lineage.graph.models import read_versions
 from tasks.lineage.graph.page import write_page
-from tasks.lineage.graph.references import Registered
-from tasks.lineage.graph.walk import Lineage, Walker
+from tasks.lineage.graph.walk import Lineage, Registered, Walker
 from tasks.lineage.mlflow.registry import local_aliases
 from tasks.lineage.mlflow.runs import artifacts_of_run
 from tasks.lineage.store.artifacts import ArtifactStore
