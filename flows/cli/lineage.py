@@ -24,8 +24,8 @@ from tasks.lineage.graph.graph import Graph, Node
 from tasks.lineage.graph.models import read_versions
 from tasks.lineage.graph.page import write_page
 from tasks.lineage.graph.walk import Lineage, Registered, Walker
+from tasks.lineage.mlflow.recorder import artifacts_of_run
 from tasks.lineage.mlflow.registry import local_aliases
-from tasks.lineage.mlflow.runs import artifacts_of_run
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.lineage.store.inventory import verify as verify_artifacts

@@ -16,7 +16,7 @@ from typing import Any, Final
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, milliseconds_now, open_client
-from tasks.lineage.mlflow.runs import log_model, origin_tags
+from tasks.lineage.mlflow.recorder import log_model, origin_tags
 
 LONGEST_DESCRIPTION: Final = 5_000
 """Characters that MLflow's databases keep of a version's description."""

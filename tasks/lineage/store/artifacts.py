@@ -23,19 +23,12 @@ from typing import Any, Final, Literal, get_args
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from schemas.artifact import ArtifactKind, ArtifactRecord, Segments, Worker
+from schemas.artifact import ArtifactKind, ArtifactRecord, Segments
 from schemas.disk import synchronize, write_whole
 from schemas.errors import InputError, TucanoError
 from schemas.full_disk import full_disk_error, is_of_full_disk
-from tasks.lineage.store.content import (
-    NO_FILE,
-    column_types,
-    content_digest,
-    digest_files,
-    file_names,
-    holds,
-    unreadable,
-)
+from tasks.lineage.store import content
+from tasks.lineage.store.content import NO_FILE, content_digest, digest_files, holds, unreadable
 
 CONTENT_FOLDER: Final = "content"
 RECORD_FILE: Final = "record.json"
@@ -81,22 +74,12 @@ class ArtifactStore:
                     _lock_of(home).unlink(missing_ok=True)
 
     def commit(
-        self,
-        draft: Path,
-        *,
-        kind: ArtifactKind,
-        stage: str,
-        code_version: str,
-        config_digest: str,
-        inputs: Mapping[str, str],
-        prefect_run_id: str | None = None,
-        mlflow_run_id: str | None = None,
-        sources: Mapping[str, str] | None = None,
-        config: Mapping[str, Any] | None = None,
-        segments: Segments | None = None,
-        worker: Worker | None = None,
+        self, draft: Path, *, kind: ArtifactKind, segments: Segments | None = None, **known: Any
     ) -> ArtifactRecord:
-        """Turn a filled draft into an artifact, and return its record; the same content has its earlier record."""
+        """Turn a filled draft into an artifact, and return its record; the same content has its earlier record.
+
+        `known` are further fields of the record, of which None stands for what is not known.
+        """
         files = digest_files(draft)
         sha256 = content_digest(files)
         if self.is_whole(sha256):
@@ -105,19 +88,11 @@ class ArtifactStore:
             kind=kind,
             sha256=sha256,
             files=files,
-            stage=stage,
-            code_version=code_version,
-            config_digest=config_digest,
-            inputs=dict(inputs),
             created_at=datetime.now(UTC),
             machine=platform.node(),
-            prefect_run_id=prefect_run_id,
-            mlflow_run_id=mlflow_run_id,
-            columns=column_types(draft, files),
-            sources=dict(sources or {}),
-            config=dict(config or {}),
+            columns=content.column_types(draft, files),
             stretches=segments or {},
-            worker=worker,
+            **{name: value for name, value in known.items() if value is not None},
         )
         self._admit(draft, record)
         return record
@@ -187,13 +162,12 @@ class ArtifactStore:
 
     def damages(self, sha256: str) -> Iterator[tuple[str, Damage]]:
         """Hash every file of an artifact, and yield the name and damage of each that does not match the record."""
-        record = self.record(sha256)
-        content = self.path(sha256)
-        found = set(file_names(content))
+        record, folder = self.record(sha256), self.path(sha256)
+        found = set(content.file_names(folder))
         for name, recorded in record.files.items():
             if name not in found:
                 yield name, "missing"
-            elif not holds(content / name, recorded):
+            elif not holds(folder / name, recorded):
                 yield name, "altered"
         for name in sorted(found - record.files.keys()):
             yield name, "added"
