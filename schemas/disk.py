@@ -49,9 +49,12 @@ def replace_whole(path: Path, content: bytes) -> None:
     synchronize(path.parent)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file by renaming a draft: a reader finds it whole, whenever this process or the machine ends."""
-    _put(text.encode(), path.with_suffix(".draft"), path)
+def write_whole(path: Path, text: str, mode: int | None = None) -> None:
+    """Write a text file by renaming a draft: a reader finds it whole, whenever this process or the machine ends.
+
+    Where the disk is full, no draft is left.
+    """
+    _put(text.encode(), path.with_suffix(".draft"), path, mode)
 
 
 def _put(content: bytes, draft: Path, path: Path, mode: int | None = None) -> None:

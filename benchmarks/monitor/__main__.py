@@ -1,13 +1,12 @@
-"""Monitoring: false alarms without drift, days until a drop is found, trials, and time for a million answers.
+"""Monitoring: false alarms without drift, days until a drop is found, and time for a million answers.
 
 Simulated months of 1,000 requests a day go through the deciding function, with the default configuration (one false
 alarm in ten years), including the fixed floor. Limits: without drift at most one month in 20 has an alarm, seen at once
 and daily through a moving window; a drop of .10 in the mean reward a week after a promotion, and on its very day, is
 found within 3 days in 95 % of the simulations, where the evaluation had 240 prompts a task (of 17, as the source
 project had, the shares are shown without a limit); each measure beside the reward has no more alarms than promised; the
-daily intervals hold the true mean in 94 %, of each task by itself. Of trials of a challenger, looked at daily for 30
-days, at most the stated 5 % end in "must go" where it is not worse by more than the tolerance, and in "may grow" where
-it is, at the border itself too. A million rows through `tucano monitor` take under 3 minutes, start included.
+daily intervals hold the true mean in 94 %, of each task by itself. A million rows through `tucano monitor` take under
+3 minutes, start included.
 """
 
 import math
@@ -21,9 +20,8 @@ from scipy.stats import binom
 
 from benchmarks.harness import Report, map_in_processes, run_benchmark
 from benchmarks.monitor.logs import ASKED, LIMIT, ROWS, measured
-from benchmarks.monitor.simulated import DAYS, GRID, MEANS, OFTEN, TOLERANCE, Beside, Canary, Month, bound, shares
+from benchmarks.monitor.simulated import DAYS, GRID, MEANS, OFTEN, Beside, Month, bound, shares
 from tasks.monitor.series import interval
-from tasks.monitor.trials import ERROR
 
 SEED: Final = 20_261
 MAX_FALSE: Final = 1 / 20
@@ -51,10 +49,6 @@ DROPS: Final[Mapping[str, tuple[Month, bool]]] = {
     "17 prompts, on the first day": (Month(17, drop=0.10, days=5), False),
 }
 """Months with a drop, and whether the limit holds for them."""
-SHARES: Final = {"a shadow of all": None, "5 % of the requests": 0.05, "half of the requests": 0.5}
-"""Trials, each with the challenger's share."""
-HARMLESS: Final = {"as good": 0.0, "worse by the tolerance": TOLERANCE}
-"""True losses at which a trial must not end in "must go"; the second is one at which it must not end in "may grow"."""
 BESIDE_PROMPTS: Final = (60, 17)
 CHANCE_OF_MISS: Final = 0.01
 SIZES: Final = (5, 10, 30, 170)
@@ -68,7 +62,6 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--quarters", type=int, default=7, help="of daily runs, of each kind")
     parser.add_argument("--beside", type=int, default=60, help="windows of what is beside the reward, of each kind")
     parser.add_argument("--drops", type=int, default=300, help="of each kind")
-    parser.add_argument("--trials", type=int, default=200, help="of each kind")
     parser.add_argument("--rows", type=int, default=ROWS, help="of the logs")
 
 
@@ -138,23 +131,6 @@ def _drops(report: Report, options: Namespace) -> None:
     report.table(f"A drop of .10 at 1,000 requests a day, {options.drops:,} of each: found", columns, rows)
 
 
-def _trials(report: Report, options: Namespace) -> None:
-    """Measure how often trials end in a wrong finding."""
-    rows = []
-    for number, (kind, share) in enumerate(SHARES.items()):
-        for place, (loss, value) in enumerate(HARMLESS.items()):
-            name, count = f"{kind}, {loss}", options.trials
-            streams = [(SEED, 300 + 10 * number + place, each) for each in range(count)]
-            found = list(map_in_processes(Canary(share, value).findings, streams, name, chunk=5))
-            worse, no_worse = (sum(each) for each in zip(*found, strict=True))
-            is_border = value == TOLERANCE
-            rows.append((name, worse, no_worse))
-            for what, wrong in {"must go": worse, "may grow": no_worse if is_border else 0}.items():
-                report.limit(wrong <= ERROR * count, f"{name}: {wrong} of {count} {what}, limit {ERROR:.0%}")
-    columns = ("challenger, its true mean", "ever must go", "ever may grow")
-    report.table(f"Findings of {options.trials} trials each in {DAYS} daily looks", columns, rows)
-
-
 def _intervals(report: Report, _: Namespace) -> None:
     rows: list[tuple[str | float, ...]] = []
     rng = np.random.default_rng(SEED)
@@ -176,7 +152,7 @@ def _time(report: Report, options: Namespace) -> None:
     took = measured(options.rows, ASKED)
     report.line(
         f"{options.rows:,} rows of logs ({took.megabytes:,.0f} MB, {took.different:,} different answers) through "
-        f"`tucano monitor` take {took.wall:.0f} s, of them {took.steps:.0f} s in its steps; limit {LIMIT:g} s."
+        f"`tucano monitor` take {took.wall:.0f} s; limit {LIMIT:g} s."
     )
     report.limit(took.wall <= LIMIT, f"{options.rows:,} rows took {took.wall:.0f} s, limit {LIMIT:g} s")
 
@@ -186,7 +162,6 @@ PARTS: Final[Mapping[str, Callable[[Report, Namespace], None]]] = {
     "runs": _daily_runs,
     "beside": _beside,
     "drop": _drops,
-    "trials": _trials,
     "intervals": _intervals,
     "time": _time,
 }

@@ -8,19 +8,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import polars as pl
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.monitor.drift import MEASURES_BESIDE, SHARE_OF_REWARD, Compared, Measure, find_drift
+from tasks.monitor.drift import SHARE_BESIDE, Compared, Measure, find_drift
 from tasks.monitor.measures import LEAST
 from tasks.monitor.series import Baseline, Numbers, RewardCounts, standard_error
-from tasks.monitor.trials import find_trials
 
 MEANS: Final[dict[TaskName, float]] = {
     "extraction": 0.722,
@@ -33,7 +31,6 @@ MEANS: Final[dict[TaskName, float]] = {
 """Mean reward by task: the V4.2 report's of its tuned model, and two more."""
 DAYS: Final = 30
 GRID: Final = np.arange(21) / 20
-TOLERANCE: Final = MonitorConfig().tolerance
 OFTEN: Final = 30 / MonitorConfig().days_between_false_alarms
 """Evidence that is an alarm where one in 30 days is promised: ten years have too few to be counted."""
 _LATENT_SPREAD: Final = 0.45
@@ -50,8 +47,6 @@ _WITH_REFERENCE: Final = 0.1
 """Share of the answers with a reference in the log."""
 _NO_REWARDS: Final = RewardCounts(("push",), (_FIRST_DAY,), _YES_OR_NO, np.array([[[0.0, 1.0]]]))
 """One good answer of a task without an evaluation: no alarm is of the reward."""
-_SAME_AS_CHAMPION: Final = 0.7
-"""Share of the requests at which a shadow's answer is worth the champion's; the others are drawn again."""
 
 
 @cache
@@ -156,8 +151,6 @@ class Beside:
         # Of two answers one pair; a shop's answers have the least variety that counts as kept.
         yield "varied", self._compared(rng, _YES_OR_NO, _yes(_VARIED), 0.5, LEAST)
         yield "reference", self._compared(rng, GRID, rewards, _WITH_REFERENCE)
-        # People correct every answer that is not perfect, so that counting the others as right changes nothing.
-        yield "correction", self._compared(rng, GRID, rewards, 1.0)
 
     def _compared(
         self, rng: np.random.Generator, values: Numbers, chances: Sequence[Numbers], part: float, kept: float = 1.0
@@ -182,73 +175,4 @@ def _yes(shares_of_one: Sequence[float]) -> list[Numbers]:
 def bound(evidence: float) -> float:
     """Return the promised chance, at most, that a measure's evidence reaches this much within the window."""
     config = MonitorConfig()
-    days_of_measure = config.days_between_false_alarms * evidence * len(MEASURES_BESIDE) / (1 - SHARE_OF_REWARD)
-    return config.days / (2 * days_of_measure)
-
-
-@dataclass(frozen=True)
-class Canary:
-    """Thirty days of a challenger beside the champion, whose true difference is known."""
-
-    share: float | None
-    """Share of the requests that it answers; None for the shadow of all."""
-    loss: float
-    """True loss of mean reward."""
-    requests: int = 1000
-    """Mean number of a day."""
-
-    def findings(self, stream: Sequence[int]) -> tuple[bool, bool]:
-        """Draw such a trial; return whether any of its daily looks showed it worse in a task or over all, or no worse.
-
-        Every finding stays once it was shown, so that the last day shows all.
-        """
-        found = find_trials(self._drawn(np.random.default_rng(stream)), TOLERANCE)
-        series = found[0].series if found else ()
-        is_worse = any(each.high < -TOLERANCE for each in series)
-        return is_worse, bool(series) and series[0].low > -TOLERANCE
-
-    def _drawn(self, rng: np.random.Generator) -> pl.DataFrame:
-        sizes = rng.poisson(self.requests, DAYS)
-        mixes = rng.dirichlet(np.full(len(TASK_NAMES), _MIX), DAYS)
-        task = np.concatenate(
-            [rng.choice(len(TASK_NAMES), size, p=mix) for size, mix in zip(sizes, mixes, strict=True)]
-        )
-        day = np.repeat(np.arange(DAYS), sizes)
-        second = np.concatenate([np.sort(rng.integers(0, 86_400, size)) for size in sizes])
-        reward, count, first = self._rewards(task, rng, 0.0), len(task), np.datetime64(_FIRST_DAY)
-        shared = pl.DataFrame(
-            {
-                "day": (first + day).astype("datetime64[D]"),
-                "time": (first + day).astype("datetime64[us]") + second * np.timedelta64(1, "s"),
-                "task": pl.Series(TASK_NAMES).gather(task),
-            }
-        ).with_columns(pl.col("time").dt.replace_time_zone("UTC"))
-        if self.share is not None:
-            is_own = rng.random(count) < self.share
-            own = self._rewards(task, rng, self.loss)
-            return _table(shared, is_own, "challenger", np.where(is_own, own, reward), None)
-        drawn = self._rewards(task, rng, self.loss / (1 - _SAME_AS_CHAMPION))
-        unseen = np.where(rng.random(count) < _SAME_AS_CHAMPION, reward, drawn)
-        champions = _table(shared, np.zeros(count, bool), "shadow", reward, None)
-        shadows = _table(shared, np.ones(count, bool), "shadow", unseen, np.arange(count))
-        return pl.concat([champions, shadows.with_columns(pl.col("answer") + count)])
-
-    def _rewards(self, task: np.ndarray[Any, Any], rng: np.random.Generator, loss: float) -> Numbers:
-        reward = np.zeros(len(task))
-        for number, name in enumerate(TASK_NAMES):
-            here = task == number
-            reward[here] = rng.choice(GRID, int(here.sum()), p=shares(name, -loss))
-        return reward
-
-
-def _table(
-    shared: pl.DataFrame, is_own: np.ndarray[Any, Any], role: str, reward: Numbers, of: np.ndarray[Any, Any] | None
-) -> pl.DataFrame:
-    own = pl.Series(is_own)
-    return shared.with_columns(
-        pl.Series("reward", reward),
-        answer=pl.int_range(len(reward), dtype=pl.Int64, eager=True),
-        challenger=pl.when(own).then(pl.lit("shop/4")),
-        role=pl.when(own).then(pl.lit(role)).otherwise(pl.lit("champion")),
-        shadow_of=pl.lit(None, pl.Int64) if of is None else pl.Series(of, dtype=pl.Int64),
-    )
+    return config.days * SHARE_BESIDE / (2 * config.days_between_false_alarms * evidence)

@@ -274,7 +274,6 @@ def monitor(
         "path": str(stage.path),
         "reused": stage.reused,
         "silence": monitored.silence and monitored.silence.reason,
-        "seconds": dict(monitored.seconds),
     }
     parts = [*monitored_parts(monitored, config), f"report: {folder / REPORT_PAGE}"]
     show(document, parts, as_json=as_json)
@@ -283,7 +282,7 @@ def monitor(
 
 
 def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | Table]:
-    """Yield each task's last day, what was left out, the cost and the alarms, in the report's language."""
+    """Yield each task's last day, what was left out, and the alarms, in the report's language."""
     from tasks.monitor.report import finding_sentences, promise_sentence  # noqa: PLC0415 - as above
     from tasks.monitor.stage import last_days  # noqa: PLC0415
     from tasks.report.language import spoken  # noqa: PLC0415
@@ -305,9 +304,5 @@ def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | 
         sentences = finding_sentences(found)
         promise = promise_sentence(found["drift"])
     yield from sentences
-    for trial in found["trials"]:
-        columns = "name answers mean bounds=low..high finding answers_needed=needed"
-        yield Table(f"{trial['challenger']} less the champion", trial["series"], columns)
-        yield trial["reason"]
     yield "alarms:" if monitored.reasons else f"no alarm: {promise}"
     yield from (f"- {reason}" for reason in monitored.reasons)

@@ -3,7 +3,6 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,24 +13,19 @@ import typer
 from flows.cli.result import Table, plural, show
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
 from flows.runtime.console import stage_progress, warn
-from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
+from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
 from flows.runtime.signals import interruptible
 from flows.runtime.stores import existing_store, open_registry
-from schemas.artifact import TrainingSegment
 from schemas.config.config import Config
 from schemas.config.report import Language
 from schemas.errors import GateRefused, InputError
-from tasks.checkpoints.address import open_mirror, trainings
-from tasks.checkpoints.manifest import REWARD, Manifest
-from tasks.checkpoints.segments import Segment, read_segments
 from tasks.lineage.erase.find import Place, Reached, reached
 from tasks.lineage.graph.graph import Graph, Node
-from tasks.lineage.graph.models import local_aliases, read_versions
+from tasks.lineage.graph.models import read_versions
 from tasks.lineage.graph.page import write_page
-from tasks.lineage.graph.references import Registered
-from tasks.lineage.graph.trainings import MirroredTraining, TrainingCheckpoint
-from tasks.lineage.graph.walk import Lineage, Walker
-from tasks.lineage.mlflow.runs import artifacts_of_run
+from tasks.lineage.graph.walk import Lineage, Registered, Walker
+from tasks.lineage.mlflow.recorder import artifacts_of_run
+from tasks.lineage.mlflow.registry import local_aliases
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.lineage.store.inventory import verify as verify_artifacts
@@ -50,10 +44,7 @@ SHOWN_FACTS: Final = {
     "prompts": ("rows", "store"),
 }
 """Facts of an artifact that the answer tells, by its kind; `--long` has them all."""
-ORIGINS: Final = ("customer", "order", "review")
-ROWS: Final = frozenset({"prompt", *ORIGINS})
 MOST_NAMED: Final = 4
-MAIN_MODELS: Final = tuple(f"{name} on these prompts" for name in ("base", "tuned", "champion"))
 SIDES: Final = {
     "subject": "Asked about",
     "before": "It came from",
@@ -68,8 +59,8 @@ def lineage(
         str,
         typer.Argument(
             metavar="REF",
-            help="A model version (3, NAME/3) or alias, an artifact's or a prompt's digest or its beginning, a run, or "
-            "the id of a review, an order or a customer.",
+            help="A model version (3, NAME/3) or alias, an artifact's or a prompt's digest or its beginning, or a run; "
+            "for --forget the id of a review, an order or a customer.",
         ),
     ],
     html: Annotated[
@@ -112,7 +103,7 @@ def lineage(
 
 def _walk(config: Config, text: str, html: Path | None, language: Language, *, long: bool) -> Result:
     walker = open_walker(config)
-    walked = walker.walk(find_known(config.state.root, text, walker.find))
+    walked = walker.walk(walker.find(text))
     document = walked.document()
     parts = list(_tables(document) if long else _answer(walked))
     for warning in walked.warnings:
@@ -136,7 +127,7 @@ def _tables(document: Mapping[str, Any]) -> Iterator[str | Table]:
 
 def _verify(config: Config, text: str) -> Result:
     walker = open_walker(config)
-    artifacts = walker.artifacts(find_known(config.state.root, text, walker.find))
+    artifacts = walker.artifacts(walker.find(text))
     with stage_progress("verify") as progress:
         findings = [asdict(each) for each in verify_artifacts(artifact_store(config), artifacts, progress)]
     document = {"reference": text, "artifacts": len(artifacts), "whole": not findings, "findings": findings}
@@ -147,18 +138,15 @@ def _verify(config: Config, text: str) -> Result:
 
 def _reached_parts(found: Reached, *, long: bool) -> Iterator[str | Table]:
     """Yield what holds a person's data, what learned from it and the commands that forget; all places, where asked."""
-    certain = [place for place in found.places if not place.possibly]
-    holding = {place.sha256 for place in certain if place.file is not None}
+    holding = {place.sha256 for place in found.places if place.file is not None}
     yield (
         f"{' and '.join(found.kinds)} {found.identifier}: {plural(len(found.prompts), 'prompt')}, "
-        f"{plural(len({place.sha256 for place in certain}), 'artifact')}, {plural(len(found.models), 'model')}"
+        f"{plural(len({place.sha256 for place in found.places}), 'artifact')}, {plural(len(found.models), 'model')}"
     )
-    yield f"  rows in {_kinds_of(place for place in certain if place.sha256 in holding) or 'no artifact'}"
-    learned = _kinds_of(place for place in certain if place.sha256 not in holding)
+    yield f"  rows in {_kinds_of(place for place in found.places if place.sha256 in holding) or 'no artifact'}"
+    learned = _kinds_of(place for place in found.places if place.sha256 not in holding)
     yield f"  learned from a row or from such weights: {learned or 'none'}"
     yield f"  models: {_listed(found.models) or 'none'}"
-    if found.possible_models:
-        yield f"  models that it possibly reached: {_listed(found.possible_models)}"
     if found.doubts:
         yield f"  {plural(len(found.doubts), 'artifact')} cannot be searched, which --long names"
     # An e-mail address or a number as its shop writes it may have signs of the shell.
@@ -178,7 +166,7 @@ def _answer(walked: Lineage) -> Iterator[str]:
     graph = walked.graph
     for key in walked.subjects:
         if node := graph.nodes.get(key):
-            yield from _of_row(graph, node) if node.kind in ROWS else _of_artifact(graph, node)
+            yield from _of_prompt(graph, node) if node.kind == "prompt" else _of_artifact(graph, node)
     yield f"all {len(graph.nodes)} things in it, with digests and reasons: --long; as a page: --html FILE"
 
 
@@ -202,29 +190,14 @@ def _of_artifact(graph: Graph, node: Node) -> Iterator[str]:
         yield f"  led to {', '.join([*versions, *(f'{count} {kind}' for kind, count in sorted(counts.items()))])}"
 
 
-def _of_row(graph: Graph, node: Node) -> Iterator[str]:
-    """Yield what became of a prompt, or of the prompts of a person, an order or a review; and then whose it is."""
-    before, after = (
-        [graph.nodes[key] for key in keys if key in graph.nodes]
-        for keys in (graph.came_from(node.key), graph.led_to(node.key))
-    )
-    prompts = [node] if node.kind == "prompt" else [each for each in after if each.kind == "prompt"]
-    models = sorted(_version(each) for each in after if each.kind == "version")
-    edges = [edge for prompt in prompts for edge in graph.after.get(prompt.key, ())]
-    in_dataset = [edge.role for edge in edges if (of := graph.nodes.get(edge.target)) and of.kind == "dataset"]
-    splits = ", ".join(f"{split} ({count})" if count > 1 else split for split, count in Counter(in_dataset).items())
+def _of_prompt(graph: Graph, node: Node) -> Iterator[str]:
+    """Yield what became of a prompt, and then what it is of."""
+    models = sorted(_version(graph.nodes[key]) for key in graph.led_to(node.key) if key.startswith("version:"))
+    edges = [edge for edge in graph.after.get(node.key, ()) if edge.target in graph.nodes]
+    in_dataset = Counter(edge.role for edge in edges if graph.nodes[edge.target].kind == "dataset")
+    splits = ", ".join(f"{split} ({count})" if count > 1 else split for split, count in in_dataset.items())
     yield f"{node.name}: {splits or 'in no dataset'}; {f'model {_listed(models)}' if models else 'no model'}"
-    for each in after:
-        scores = [f"{name.split()[0]} {value}" for name, value in each.facts.items() if name.startswith(MAIN_MODELS)]
-        if scores:
-            yield f"  scores in {each.name}: {', '.join(scores)}"
-    parts = sorted((each for each in (*before, *after) if each.kind in ORIGINS), key=lambda each: each.name)
-    counts = Counter(each.kind for each in (*parts, *prompts))
-    whose = [plural(count, kind) for kind, count in counts.items()]
-    if node.kind == "prompt":
-        whose = [each.name for each in parts]
-    if own := [*(f"{name} {value}" for name, value in node.facts.items()), *whose]:
-        yield f"  {', '.join(own)}"
+    yield f"  {', '.join(f'{name} {value}' for name, value in node.facts.items())}"
 
 
 def _with_facts(node: Node) -> str:
@@ -242,9 +215,6 @@ def _version(node: Node) -> str:
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
-
-
-AT_ONCE = 8
 
 
 def artifact_store(config: Config) -> ArtifactStore:
@@ -269,8 +239,7 @@ def open_inventory(config: Config) -> Inventory:
 def open_walker(config: Config) -> Walker:
     """Open a state folder's lineage for walks.
 
-    The mirror is read only where a walk shows its content, and MLflow imported only where nothing else knows a
-    reference.
+    MLflow is imported only where nothing else knows a reference.
 
     Raises:
         InputError: The state folder has no artifacts.
@@ -293,51 +262,4 @@ def open_walker(config: Config) -> Walker:
         return artifacts_of_run(uri, EXPERIMENT, run_id)
 
     known = Registered(model, local_aliases(uri, model), ask_alias, ask_run)
-    return Walker(inventory, read_versions(inventory), partial(_trainings, config), known)
-
-
-def _trainings(config: Config) -> tuple[MirroredTraining, ...]:
-    """Read the mirror; an unreadable mirror does not keep the rest of the lineage from being shown."""
-    address = mirror_address(config)
-    if config.state.mirror is None and not (config.state.root / "mirror").is_dir():
-        return ()
-
-    try:
-        return read_trainings(address)
-    except InputError as error:
-        warn(f"{error}; the checkpoints and machines of trainings are not shown")
-        return ()
-
-
-def read_trainings(address: str) -> tuple[MirroredTraining, ...]:
-    """Read the segments and manifests of every training in a mirror; a damaged manifest is skipped.
-
-    Raises:
-        InputError: The mirror cannot be read.
-    """
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return tuple(pool.map(partial(_read_training, address), trainings(address)))
-
-
-def _read_training(address: str, training: str) -> MirroredTraining:
-    mirror = open_mirror(address, training)
-    return MirroredTraining(
-        training,
-        tuple(map(_segment, read_segments(mirror.store, mirror.root))),
-        tuple(map(_checkpoint, mirror.manifests())),
-    )
-
-
-def _segment(segment: Segment) -> TrainingSegment:
-    return TrainingSegment.model_validate(segment.model_dump())
-
-
-def _checkpoint(manifest: Manifest) -> TrainingCheckpoint:
-    return TrainingCheckpoint(
-        manifest.step,
-        manifest.fencing,
-        manifest.created_at,
-        manifest.base,
-        manifest.metrics.get(REWARD),
-        frozenset(file.sha256 for file in manifest.files.values()),
-    )
+    return Walker(inventory, read_versions(inventory), known)

@@ -37,7 +37,7 @@ from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.safe_path import safe_environment
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, prove_usable
 from tasks.lineage.mlflow.pages import DATABASE
-from tasks.lineage.mlflow.runs import RETRAININGS
+from tasks.lineage.mlflow.recorder import RETRAININGS
 from tasks.policy.child import end_group
 
 HOST = "127.0.0.1"

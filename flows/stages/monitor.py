@@ -18,12 +18,10 @@ from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress
 from schemas.tables.log_file import LogFiles, require_rows
-from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
-from tasks.audit.past_versions import as_it_is_now, versions_of
+from schemas.tasks import SPEC_NAMES, SpecName
 from tasks.curate.processes import in_processes
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.evaluate.compare import read_report
-from tasks.evaluate.report.background import reward_identity
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.monitor import stage as monitor_stage
@@ -46,8 +44,6 @@ class Monitored:
     """The monitoring that was found last, if nobody was answered since."""
     found: Mapping[str, Any]
     """Content of `drift.json`."""
-    seconds: Mapping[str, float]
-    """Time by step; empty where the same logs were monitored before."""
     silence: OperationsAlarm | None
     """That nobody is answered any more, which is of the present and not of the logs: no artifact has it."""
     is_new: bool = True
@@ -68,12 +64,11 @@ def monitor_logs(session: Session, files: LogFiles) -> Monitored:
         if silent := _last_found(session, champion, None):
             return silent
         require_rows(files)
-    seconds: dict[str, float] = {}
     digests = files.digests()
 
     @spoken(config.language, config.workers.reais_per_dollar)
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        found = monitor_stage.run(
+        monitor_stage.run(
             files,
             digests,
             config.monitor,
@@ -85,7 +80,6 @@ def monitor_logs(session: Session, files: LogFiles) -> Monitored:
             output=output,
             progress=progress,
         )
-        seconds.update(found.seconds)
 
     stage = Stage(
         name=STAGE,
@@ -116,7 +110,7 @@ def monitor_logs(session: Session, files: LogFiles) -> Monitored:
     _show(config, result)
     found = read_monitoring(result.path)
     silence = _silence(datetime.fromisoformat(found["logs"]["last"]), config)
-    return Monitored(champion, result, found, seconds, silence)
+    return Monitored(champion, result, found, silence)
 
 
 def _silence(last: datetime, config: Config) -> OperationsAlarm | None:
@@ -137,7 +131,7 @@ def _last_found(session: Session, champion: ServingChampion, newest: datetime | 
     silence = _silence(max(last, newest or last), session.config)
     if silence is None:
         return None
-    return Monitored(champion, session.result(record), found, {}, silence, is_new=False)
+    return Monitored(champion, session.result(record), found, silence, is_new=False)
 
 
 def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:
@@ -163,15 +157,12 @@ def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactReco
         # Needed only for its store, to run queries on; without it SQL answers are not scored, and the report says so.
         store.verify(evaluation.inputs["prompts"])
         inputs["prompts"] = store.record(evaluation.inputs["prompts"])
-    identities = read_report(store.path(evaluation.sha256))["identities"]
-    spec, reward_version = identities["rewards"].split()
+    spec, _ = read_report(store.path(evaluation.sha256))["identities"]["rewards"].split()
     champion = ServingChampion(
         model=names.model_name,
         version=version.version,
         alias=names.alias,
         spec=_as_spec(spec),
-        reward_version=reward_version,
-        reward_versions=_reward_versions(identities, reward_version),
         answers=store.path(answers.sha256) / ROLLOUTS_FILE,
         store=store.path(inputs["prompts"].sha256) / "store" if "prompts" in inputs else None,
         promoted_at=datetime.fromisoformat(version.promoted_at) if version.promoted_at else None,
@@ -182,12 +173,6 @@ def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactReco
         if (record.inputs.get("policy"), record.inputs.get("evaluation")) == (version.policy, version.evaluation)
     ]
     return champion, inputs, {"promotion": promotions[0]} if promotions else {}
-
-
-def _reward_versions(identities: Mapping[str, str], reward_version: str) -> dict[TaskName, str]:
-    """Return the version of each task's reward by which a report's answers were scored; an old one knew but one."""
-    known = {task: identities[name] for task in TASK_NAMES if (name := reward_identity(task)) in identities}
-    return {task: as_it_is_now(version) for task, version in known.items()} or versions_of(reward_version)
 
 
 def _as_spec(name: str) -> SpecName:
@@ -220,7 +205,6 @@ def _figures(folder: Path) -> Mapping[str, Any]:
             for row in last
         },
         "alarms": "; ".join(alarm_sentences(found)) or "none",
-        **{trial["challenger"]: trial["verdict"] for trial in found["trials"]},
     }
 
 

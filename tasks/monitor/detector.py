@@ -52,14 +52,11 @@ _MAX_FREEDOM: Final = 1000
 
 @dataclass(frozen=True)
 class Promise:
-    """Evaluation results, by task in the order of the counts."""
+    """Evaluation results by task: means in [0, 1], their standard errors, and these errors' degrees of freedom."""
 
     mean: Numbers
-    """Mean reward, in [0, 1]."""
     error: Numbers
-    """Its standard error."""
     freedom: Numbers
-    """The error's degrees of freedom."""
 
 
 @dataclass(frozen=True)
@@ -95,13 +92,8 @@ def reference_of(promise: Promise, rewards: RewardCounts) -> MixedMean:
 def _of_mix(variance: Numbers, degrees: Numbers, mix: Numbers) -> tuple[Numbers, Numbers]:
     """Return the variance of means over tasks and its degrees of freedom (Satterthwaite, 1946).
 
-    Args:
-        variance: Of each task's mean, shape (tasks, estimates); it may be infinite.
-        degrees: Its degrees of freedom, the same shape.
-        mix: Each task's share, shape (tasks, days).
-
-    Returns:
-        Both of shape (estimates, days); for an infinite variance the degrees of freedom are 1.
+    `variance` and `degrees` have the shape (tasks, estimates), `mix` (tasks, days), both results (estimates, days). For
+    an infinite variance the degrees of freedom are 1.
     """
     known = np.isfinite(variance)
     finite = np.where(known, variance, 0.0)
@@ -129,10 +121,7 @@ class Evidence:
 
 
 def evidence_against(promise: Promise, rewards: RewardCounts, tolerance: float, log_enough: float) -> Evidence:
-    """Compute the evidence against the baseline of one task, or of several together.
-
-    Evidence far above the alarm threshold, whose logarithm is `log_enough`, is cut off.
-    """
+    """Compute the evidence against the baseline of some tasks together; far above `log_enough` it is cut off."""
     days = len(rewards.days)
     reference = reference_of(promise, rewards)
     # A reference off by more than this would be an alarm by its chance alone.

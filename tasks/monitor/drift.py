@@ -19,17 +19,14 @@ from tasks.report.wording import worded
 _LOG_MOST: Final = math.log(1e9)
 """Log of the largest evidence shown."""
 
-Measure = Literal["reward", "form", "answered", "valid", "varied", "reference", "correction"]
+Measure = Literal["reward", "form", "answered", "valid", "varied", "reference"]
 """What a series is of.
 
 `reward`: the reward, of answers that all have a reference; `form`: the reward without references, which knows the form
 alone. Of every task one of both. `answered`: answers that are neither empty nor a refusal; `valid`: answers of valid
 form; `varied`: pairs of answers to different prompts that differ; `reference`: the reward of the answers with a
-reference, where others have none; `correction`: the same where people chose what to correct, so that an answer without
-a reference counts as right.
+reference, where others have none.
 """
-MEASURES_BESIDE: Final[tuple[Measure, ...]] = ("answered", "valid", "varied", "reference", "correction")
-"""What is tested beside the reward."""
 FALLEN: Final[Mapping[Measure, str]] = {
     "reward": "reward {loss} below what the evaluation measured",
     "form": "form {loss} below that of the evaluation's answers",
@@ -37,12 +34,12 @@ FALLEN: Final[Mapping[Measure, str]] = {
     "valid": "{points} more of 100 answers have no valid form than at the evaluation",
     "varied": "answers to different prompts are the same far more often than at the evaluation",
     "reference": "answers with a reference {loss} below what the evaluation measured",
-    "correction": "{loss} below what the evaluation measured even if all others are right",
 }
 """Of each measure what fell, in words."""
 SHARE_OF_REWARD: Final = 0.5
-"""Share of the false alarms that is for the reward; the rest is divided among the others, whether there are any or not,
-so that no answer and no feedback moves another's threshold."""
+"""Share of the false alarms that is for the reward."""
+SHARE_BESIDE: Final = 0.1
+"""Share of each other measure, whether the others are there or not: no answer moves another's threshold."""
 _SIGNS: Final = ((1.0, "alarm"), (0.1, "strong"), (0.001, "slight"))
 
 
@@ -67,7 +64,6 @@ class DriftSeries:
     evidence: tuple[float, ...]
     """At the end of each day, as a multiple of the alarm threshold: an alarm from 1 on."""
     mean: tuple[float, ...]
-    """Mean of each day."""
     promised: tuple[float, ...]
     """Mean of the evaluation, in the day's mix of tasks."""
     alarm: date | None
@@ -76,22 +72,6 @@ class DriftSeries:
     """Most likely first day of the fall; None without an alarm."""
     loss: float | None
     """Evaluation's mean minus this one, over the answers from then until the alarm; None without an alarm."""
-
-    @property
-    def loss_in_words(self) -> str:
-        """State what fell, and by how much; empty without an alarm."""
-        if self.loss is None:
-            return ""
-        return worded(FALLEN[self.measure], loss=decimal(self.loss), points=decimal(100 * self.loss, 0))
-
-    @property
-    def alarm_in_words(self) -> str:
-        """State when it fell; empty without an alarm."""
-        if self.alarm is None or self.began is None:
-            return ""
-        if self.began == self.alarm:
-            return worded("on {day}", day=written_day(self.alarm))
-        return worded("since {began}, found on {day}", began=written_day(self.began), day=written_day(self.alarm))
 
 
 @dataclass(frozen=True)
@@ -113,10 +93,9 @@ class Drift:
     floor: tuple[FloorAlarm, ...]
     """By day and task."""
     floor_below: float
-    """The fixed floor."""
     days_between_false_alarms: float
-    """The stated rate: without drift, the mean days between two alarms of `series` together, at least; those of the
-    floor are as rare separately."""
+    """Without drift, the mean days between two alarms of `series` together, at least; those of the floor are as rare
+    separately."""
     tolerance: float
     """Loss that does not count as drift."""
     without_baseline: tuple[str, ...]
@@ -127,7 +106,7 @@ class Drift:
     @property
     def found(self) -> bool:
         """Return whether there is any alarm."""
-        return bool(self.floor) or any(each.alarm for each in self.series)
+        return bool(self.fallen)
 
     @property
     def rewards(self) -> dict[str, DriftSeries]:
@@ -146,28 +125,24 @@ class Drift:
         for name in self.fallen:
             losses: dict[str, list[str]] = {}
             for each in self.series:
-                if each.name == name and each.alarm:
-                    losses.setdefault(each.alarm_in_words, []).append(each.loss_in_words)
-            said = [f"{', '.join(lost)}, {days}" for days, lost in losses.items()] or [self._below_floor(name)]
+                if each.name != name or each.alarm is None or each.began is None or each.loss is None:
+                    continue
+                message = "on {day}" if each.began == each.alarm else "since {began}, found on {day}"
+                when = worded(message, began=written_day(each.began), day=written_day(each.alarm))
+                loss, points = decimal(each.loss), decimal(100 * each.loss, 0)
+                losses.setdefault(when, []).append(worded(FALLEN[each.measure], loss=loss, points=points))
+            said = [f"{', '.join(lost)}, {when}" for when, lost in losses.items()] or [self._below_floor(name)]
             found.append(f"{worded('all tasks together') if name == ALL else name}: {'; '.join(said)}")
         return found
 
     def _below_floor(self, task: str) -> str:
-        below = [each for each in self.floor if each.task == task]
-        last = below[-1]
-        message = "mean {what} {mean} of {answers} answers on {day} is below the floor {floor}"
-        if len(below) > 1:
-            message = (
-                "mean {what} {mean} of {answers} answers on {day}, the last of {days} such days, is below the floor "
-                "{floor}"
-            )
+        last = [each for each in self.floor if each.task == task][-1]
         return worded(
-            message,
+            "mean {what} {mean} of {answers} answers on {day} is below the floor {floor}",
             what=worded("form" if task in self.by_form else "reward"),
             mean=decimal(last.mean),
             answers=decimal(last.answers, 0),
             day=written_day(last.day),
-            days=len(below),
             floor=shortest(self.floor_below),
         )
 
@@ -193,9 +168,8 @@ def find_drift(
     and each task and each day has one; those of the tasks `by_form` know the form alone.
     """
     series = _of_measure("reward", Compared(rewards, baselines), config, SHARE_OF_REWARD, frozenset(by_form))
-    each_beside = (1 - SHARE_OF_REWARD) / len(MEASURES_BESIDE)
     for measure, compared in (beside or {}).items():
-        series += _of_measure(measure, compared, config, each_beside, frozenset())
+        series += _of_measure(measure, compared, config, SHARE_BESIDE, frozenset())
     return Drift(
         series=series,
         floor=below_floor(rewards, baselines, config),
@@ -220,7 +194,7 @@ def sign_of(evidence: float) -> str:
 def _of_measure(
     measure: Measure, compared: Compared, config: MonitorConfig, share: float, by_form: frozenset[str]
 ) -> tuple[DriftSeries, ...]:
-    """Compute the evidence of `all` tasks with a baseline, if there are several, and of each; `share` is of alarms."""
+    """Compute the evidence of `all` tasks with a baseline, if there are several, and of each."""
     promised = [number for number, task in enumerate(compared.counts.tasks) if task in compared.baselines]
     if not promised:
         return ()
@@ -280,26 +254,21 @@ def below_floor(
 ) -> tuple[FloorAlarm, ...]:
     """Apply the floor to tasks whose evaluation was certainly above it, or that have none.
 
-    A task with a baseline near the floor, or below it, would raise an alarm every other day without any drift, and one
-    somewhat above it by a day's chance. So the baseline must be above the floor by its 95 % interval, and the day below
-    it by an interval as wide as the stated rate requires: while the true means are the floor or more, days of all tasks
-    together are that low once in `days_between_false_alarms` days, at most. That is in addition to the false alarms of
-    the evidence, which are as rare: both together occur twice as often, at most.
+    The baseline must be above the floor by its 95 % interval, and the day below it by an interval as wide as the stated
+    rate requires. So while the true means are the floor or more, days of all tasks together are that low once in
+    `days_between_false_alarms` days, at most; that is in addition to the false alarms of the evidence.
     """
-    asked = [
-        number
-        for number, task in enumerate(rewards.tasks)
-        if task not in baselines or _lowest(baselines[task]) > config.floor
-    ]
     level = 1 - 2 / (config.days_between_false_alarms * len(rewards.tasks))
     found = []
-    for number in asked:
+    for number, task in enumerate(rewards.tasks):
+        if task in baselines and _lowest(baselines[task]) <= config.floor:
+            continue
         answers, total, squares = (each[number] for each in (rewards.answers, rewards.total, rewards.squares))
         for day in np.flatnonzero(answers >= config.floor_answers):
             _, high = interval(answers[day], total[day], squares[day], level)
             if high < config.floor:
                 mean, count = float(total[day] / answers[day]), int(answers[day])
-                found.append(FloorAlarm(rewards.tasks[number], rewards.days[day], mean, count))
+                found.append(FloorAlarm(task, rewards.days[day], mean, count))
     return tuple(sorted(found, key=lambda alarm: alarm.day))
 
 

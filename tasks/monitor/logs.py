@@ -1,13 +1,11 @@
 """Production logs: a file or a folder of files, read as one table of the monitored days, and scrubbed.
 
-A challenger answers a share of the requests in the champion's place, or all of them unseen, as its shadow. The gateway
-logs which (`role`). A reference is JSON, where a character may be written as an escape and a number has no quotation
-marks. So it is parsed, scrubbed value by value, and serialized again.
+A reference is JSON, where a character may be written as an escape and a number has no quotation marks. So it is parsed,
+scrubbed value by value, and serialized again.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -25,13 +23,14 @@ from tasks.personal_data.scrub import LEAST_PERSONAL
 CLOCK_SKEW: Final = timedelta(minutes=5)
 """Tolerated lead of another machine's clock; later times are an error."""
 MAX_NAMES: Final = 20
-"""Model names in the logs that are counted separately."""
+"""Model names in the logs that are counted."""
+SHADOW: Final = "shadow"
+"""Role of an answer that nobody received."""
 
 TWICE: Final = "delivered twice"
 TOO_OLD: Final = "older than the days that are looked at"
 EARLIER: Final = "from before the champion was promoted"
 OF_OTHERS: Final = "of another model than the champion"
-ON_TRIAL: Final = "of a challenger, which is compared with the champion apart"
 OWN_SHADOW: Final = "by the champion as its own shadow"
 HALF_WRITTEN: Final = "written only in part when the logs were read"
 
@@ -48,22 +47,14 @@ class Logs:
     `model_version`, `latency_ms`, `cost`, `rating`, and `known_before` (whether the log itself has a reference, which
     nobody chose by the answer), by time."""
     files: int
-    """Files that were read."""
     rows: int
-    """Rows of all of them."""
     models: Mapping[str | None, int]
     """Answers of these days by the logged model name, other models included: the most frequent names."""
     last: datetime
     """Time of the newest row, whatever model it is of."""
-    models_beside: int = 0
-    """Answers with further model names."""
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int]
     """Number of excluded rows, by reason."""
-    trials: pl.DataFrame = field(default_factory=pl.DataFrame)
-    """Answers of the challengers and the champion's beside them (`trial_answers`), of all days since its
-    promotion; no row without a challenger."""
-    feedback: FeedbackCounts = field(default_factory=FeedbackCounts)
-    """What became known later."""
+    feedback: FeedbackCounts
 
 
 def read_logs(
@@ -78,8 +69,8 @@ def read_logs(
 
     A request that occurs twice, equal in all else, was delivered twice, and counts once. Answers from before the
     champion's promotion are not its own. Neither are those that name another model; and if any row names the champion,
-    those that name none are excluded too. The answers of challengers are kept apart. Feedback is joined to the answers
-    before any is excluded; a reference that the log has stays.
+    those that name none are excluded too. Feedback is joined to the answers before any is excluded; a reference that
+    the log has stays.
 
     Raises:
         InputError: A file is no log or no feedback, or was changed meanwhile, a row's time is in the future, or two
@@ -96,48 +87,38 @@ def read_logs(
             f"the logs {found.path} were changed while they were read; run the same command again when nobody "
             "changes what was written before"
         )
-    files = [file.path for file in found.files]
-    table = pl.concat(parts)
-    half_written = sum(file.half_written for file in found.files)
-    rows = table.height + half_written
-    _refuse_the_future(table, files, now)
-    every = table.height
-    table = _once(table, files)
-    left_out = {HALF_WRITTEN: half_written, TWICE: every - table.height}
+    files, delivered = [file.path for file in found.files], pl.concat(parts)
+    _refuse_the_future(delivered, files, now)
+    table = _once(delivered, files)
+    left_out = {
+        HALF_WRITTEN: sum(file.half_written for file in found.files),
+        TWICE: delivered.height - table.height,
+    }
     day = pl.col("time").dt.convert_time_zone(config.time_zone).dt.date()
     known_before = pl.col("reference").is_not_null().alias("known_before")
     table = table.with_columns(day.alias("day"), known_before).drop(_FILE, _ROW)
     table, joined = with_feedback(table, feedback, keep_references=True)
     recent = table.filter(pl.col("day") > pl.col("day").max() - timedelta(days=config.days))
     left_out[TOO_OLD] = table.height - recent.height
-    own = recent.filter(_since(promoted_at))
+    own = recent if promoted_at is None else recent.filter(pl.col("time") >= promoted_at)
     left_out[EARLIER] = recent.height - own.height
     models = own["model_version"].value_counts(sort=True).sort("count", "model_version", descending=[True, False])
     is_named = pl.col("model_version").is_in(list(champion)).fill_null(value=False)
     counts = is_named if own.select(is_named.any()).item() else pl.col("model_version").is_null()
-    on_trial = is_on_trial(champion)
     # To count an answer and its repetition would be to count one thing twice.
     is_shadow = pl.col("role").eq_missing(SHADOW)
     kept = own.filter(counts & ~is_shadow)
-    left_out[ON_TRIAL] = own.filter(on_trial).height
     left_out[OWN_SHADOW] = own.filter(counts & is_shadow).height
-    left_out[OF_OTHERS] = own.filter(~counts & ~on_trial).height
-    trials = trial_answers(table.filter(_since(promoted_at)), champion)
+    left_out[OF_OTHERS] = own.filter(~counts).height
     return Logs(
         kept.drop("request_id", "role", "shadow_of").sort("time", maintain_order=True),
         len(parts),
-        rows,
+        delivered.height + left_out[HALF_WRITTEN],
         dict(models.head(MAX_NAMES).rows()),
         table.select(pl.col("time").max()).item(),
-        int(models["count"].slice(MAX_NAMES).sum()),
         {why: count for why, count in left_out.items() if count},
-        trials,
         joined,
     )
-
-
-def _since(time: datetime | None) -> pl.Expr:
-    return pl.lit(value=True) if time is None else pl.col("time") >= time
 
 
 def _refuse_the_future(table: pl.DataFrame, files: Sequence[Path], now: datetime) -> None:
@@ -168,45 +149,6 @@ def _once(table: pl.DataFrame, files: Sequence[Path]) -> pl.DataFrame:
             "and is another answer; give each request an identity of its own, or leave request_id out"
         )
     return pl.concat([table.join(doubled, on=[_FILE, _ROW], how="anti"), different.select(table.columns)])
-
-
-CHALLENGER: Final = "challenger"
-SHADOW: Final = "shadow"
-_ANSWER: Final = "answer"
-
-
-def is_on_trial(champion: Sequence[str]) -> pl.Expr:
-    """Return whether a row is of a challenger: another version of the champion's model, in such a role.
-
-    Answers that a request had drawn in its own way have another name, and are nobody's. Of the champion's names in
-    `model_version` NAME/VERSION is the first.
-    """
-    model, _, _ = champion[0].rpartition("/")
-    version = pl.col("model_version")
-    is_version = version.str.contains(rf"^{re.escape(model)}/[0-9]+$") & ~version.is_in(list(champion))
-    return (is_version & pl.col("role").is_in([CHALLENGER, SHADOW])).fill_null(value=False)
-
-
-def trial_answers(answers: pl.DataFrame, champion: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of the trials among the answers since the promotion, without the server's request ids.
-
-    They have the given columns by time, `challenger` (NAME/VERSION; null for the champion's answers), `answer` (a
-    number) and `shadow_of` (the number of the champion's answer; null where it is not there).
-    """
-    tried = answers.filter(is_on_trial(champion)).with_columns(pl.col("model_version").alias("challenger"))
-    is_champions = pl.col("model_version").is_in(list(champion)) & ~pl.col("role").eq_missing(SHADOW)
-    beside = pl.col("request_id").is_in(tried["shadow_of"].drop_nulls().implode())
-    champions = answers.filter(is_champions).with_columns(pl.lit(None, pl.String).alias("challenger"))
-    same_days = champions.join(
-        tried.filter(pl.col("role") == CHALLENGER), on=["task", "day"], how="semi", maintain_order="left"
-    )
-    shadowed = champions.filter(beside).join(same_days, on="request_id", how="anti", maintain_order="left")
-    both = pl.concat([same_days, shadowed, tried]).sort("time", maintain_order=True).with_row_index(_ANSWER)
-    numbers = both.filter(pl.col("challenger").is_null()).select("task", "request_id", pl.col(_ANSWER).alias("number"))
-    found = both.select("task", "shadow_of").join(
-        numbers, left_on=["task", "shadow_of"], right_on=["task", "request_id"], how="left", maintain_order="left"
-    )
-    return both.with_columns(found["number"].alias("shadow_of")).drop("request_id")
 
 
 TEXTS: Final = ("prompt", "completion", "model_version")

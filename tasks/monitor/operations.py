@@ -1,10 +1,9 @@
 """Alarms of the service itself, which are late answers, dear answers and silence, and the record of sent alarms.
 
-None of these says that the model became worse, so that none starts a retraining: people are told. The record lets one
-drift start one retraining, however often it is detected. The alarm day moves with the monitored days. So an alarm is
-identified by its subject: of drift, the champion, the time of its promotion, the evaluation behind the baseline, and
-the task or all of them, whatever of it fell; of the service, the model and the kind of alarm. Once it is over it may be
-sent again; so it may if a replaced champion serves again, and fails again.
+None of these starts a retraining: people are told. The record lets one drift start one retraining, however often it is
+detected. The alarm day moves with the monitored days. So an alarm is identified by its subject: of drift, the champion,
+the time of its promotion, the evaluation behind the baseline, and the task or all of them; of the service, the model
+and the kind of alarm. Once it is over it may be sent again; so it may if a replaced champion serves again, and fails.
 """
 
 import hashlib
@@ -17,7 +16,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
@@ -64,14 +62,11 @@ def operations_alarms(answers: pl.DataFrame, config: MonitorConfig, prices: Cost
 def _latency(last: pl.DataFrame, day: date, config: MonitorConfig) -> OperationsAlarm | None:
     late = pl.col("latency_ms") > config.latency_ms
     tasks = last.group_by("task").agg(pl.len(), late.sum().alias("late")).filter(pl.col("len") >= config.floor_answers)
-    rows = [
-        (worded("all tasks together"), last.height, last.select(late.sum()).item()),
-        *tasks.sort("task").iter_rows(),
-    ]
+    every = (worded("all tasks together"), last.height, last.select(late.sum()).item())
     # By more than luck brings about once in the stated days, as of the floor.
-    level = 1 - 2 / (config.days_between_false_alarms * len(rows))
+    level = 1 - 2 / (config.days_between_false_alarms * (1 + tasks.height))
     found = []
-    for name, count, number in rows:
+    for name, count, number in (every, *tasks.sort("task").iter_rows()):
         low, _ = interval(np.array(count), np.array(float(number)), np.array(float(number)), level)
         if low > LATE_SHARE:
             found.append(f"{name} {percent(number / count)}")
@@ -90,9 +85,15 @@ def _latency(last: pl.DataFrame, day: date, config: MonitorConfig) -> Operations
 
 
 def _cost(last: pl.DataFrame, day: date, config: MonitorConfig, prices: CostConfig) -> OperationsAlarm | None:
+    from scipy.stats import sem, t
+
     limit = config.cost_per_analysis or prices.api_price_per_analysis
     logged = last["cost"].drop_nulls().to_numpy()
-    if not limit or len(logged) < config.floor_answers or _lower_bound(logged) <= limit * (1 + SAME):
+    if not limit or len(logged) < config.floor_answers:
+        return None
+    # Student's one-sided bound: a few dear answers are luck.
+    bound = float(logged.mean() - t.ppf(SURE, len(logged) - 1) * sem(logged))
+    if bound <= limit * (1 + SAME):
         return None
     message = (
         "cost: on {day} an analysis cost {mean} on average, more than the limit of {limit}"
@@ -101,13 +102,6 @@ def _cost(last: pl.DataFrame, day: date, config: MonitorConfig, prices: CostConf
     )
     mean = amount(float(logged.mean()))
     return OperationsAlarm("cost", worded(message, day=written_day(day), mean=mean, limit=amount(limit)))
-
-
-def _lower_bound(costs: NDArray[np.float64]) -> float:
-    """Return Student's one-sided bound of a mean of two costs or more: a few dear answers are luck."""
-    from scipy.stats import sem, t
-
-    return float(costs.mean() - t.ppf(SURE, len(costs) - 1) * sem(costs))
 
 
 def silence_alarm(last: datetime, now: datetime, config: MonitorConfig) -> OperationsAlarm | None:

@@ -7,9 +7,8 @@ scored in the same way, which keeps the comparison fair. It also makes a change 
 scored by the same code.
 
 Answers that are none are found too: nothing, a refusal, an echo, or one of these in the task's form. The rewards ask
-less (`tasks.commerce.text.text_form.refuses`), since a word more there changes what a model learns. Here a doubtful
-phrase does little harm: the champion's answers to the test split are read in the same way, and only more of them than
-there count. But a season's pushes may have more of them, so the phrases are no shop's words.
+less (`tasks.commerce.text.text_form.refuses`), since a word more there changes what a model learns. Here the champion's
+answers to the test split are read in the same way, and only more of them than there count.
 """
 
 import re
@@ -18,7 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import orjson
@@ -44,8 +43,7 @@ PROMPT_IS_UNREAD: Final[Mapping[SpecName, frozenset[str]]] = {
     "grounded": frozenset(task.name for task in TASKS.values() if task.prompt_is_unread),
     "v4.2": frozenset(),
 }
-"""Tasks whose answers need no scoring for each prompt: such answers, small objects and queries of a few kinds, recur
-often."""
+"""Tasks whose answers, which recur often, need no scoring for each prompt."""
 REFERENCE_IS_UNREAD: Final[Mapping[SpecName, frozenset[str]]] = {
     "grounded": frozenset({"push", "insights"}),
     "v4.2": frozenset(),
@@ -55,11 +53,8 @@ ANSWERS_AT_ONCE: Final = 4_000
 """Answers per chunk of a process: a second's work."""
 
 
-class MapChunks(Protocol):
-    """Ordered map of a function over inputs; results come in input order."""
-
-    def __call__(self, function: Callable[[Any], Any], things: Sequence[Any]) -> Iterator[Any]:
-        """Yield each result as soon as it and all previous ones are available."""
+MapChunks = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
+"""Map of a function over inputs, whose results come in their order."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +62,6 @@ class Rewards:
     """Settings of the scoring."""
 
     spec: SpecName
-    """The reward specification."""
     store: Path | None
     """Folder of the store on which generated SQL is run; None: `sql_qa` cannot be scored."""
     references: Mapping[TaskName, frozenset[str]]
@@ -81,13 +75,12 @@ class Verdict(NamedTuple):
     valid: bool | None
     """Whether its form is right: JSON and nothing else, or a query that runs; None if the task requires no form."""
     answered: bool
-    """Whether it is an answer of any kind (`is_answer`)."""
 
 
 def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progress: Progress = silent) -> pl.DataFrame:
     """Return answers with their `reward`, `valid`, `answered` and `characters`, in order.
 
-    They have `task`, `prompt`, `completion` and `reference` (JSON or null); without a store none is of `sql_qa`.
+    They have the columns of `KEY`; without a store none is of `sql_qa`.
     """
     answers = with_parts(answers, rewards.references)
     unread = pl.col("task").is_in(list(PROMPT_IS_UNREAD[rewards.spec]))
@@ -100,11 +93,8 @@ def scored(answers: pl.DataFrame, rewards: Rewards, map_chunks: MapChunks, progr
     for found in map_chunks(partial(score_piece, rewards.spec, rewards.store), pieces):
         verdicts += found
         progress(len(verdicts), different.height, "different answers scored")
-    known = different.with_columns(
-        pl.Series("reward", [verdict.reward for verdict in verdicts], pl.Float64),
-        pl.Series("valid", [verdict.valid for verdict in verdicts], pl.Boolean),
-        pl.Series("answered", [verdict.answered for verdict in verdicts], pl.Boolean),
-    )
+    schema = {"reward": pl.Float64, "valid": pl.Boolean, "answered": pl.Boolean}
+    known = different.hstack(pl.DataFrame(verdicts, schema=schema, orient="row"))
     worth = keys.join(known, on=KEY, how="left", nulls_equal=True, maintain_order="left")
     return answers.with_columns(
         *(worth[name] for name in Verdict._fields),
@@ -141,9 +131,7 @@ def _verdict(
     return Verdict(found.reward, None, answered)
 
 
-@cache
-def _databases(store: Path) -> Databases:
-    return Databases.open(store)
+_databases = cache(Databases.open)
 
 
 def champion_answers(file: Path) -> pl.DataFrame:
@@ -166,21 +154,18 @@ def without_broken_queries(
         return answers, 0
     of_sql = answers.filter(pl.col("task") == SQL_TASK)["reference"].drop_nulls().unique(maintain_order=True).to_list()
     pieces = [of_sql[begin : begin + ANSWERS_AT_ONCE] for begin in range(0, len(of_sql), ANSWERS_AT_ONCE)]
-    run = [runs for found in map_chunks(partial(queries_run, store), pieces) for runs in found]
+    run = [runs for found in map_chunks(partial(_queries_run, store), pieces) for runs in found]
     broken = pl.Series([text for text, runs in zip(of_sql, run, strict=True) if not runs], dtype=pl.String)
     is_broken = (pl.col("task") == SQL_TASK) & pl.col("reference").is_in(broken.implode())
     counted = pl.when(is_broken.fill_null(value=False)).then(None).otherwise(pl.col("reference")).alias("reference")
     return answers.with_columns(counted), answers.filter(is_broken).height
 
 
-def queries_run(store: Path, references: Sequence[str]) -> list[bool]:
+def _queries_run(store: Path, references: Sequence[str]) -> list[bool]:
     """Return for each `sql_qa` reference, as JSON, whether its query runs on every copy of the store, or is unknown."""
-    databases = _databases(store)
-    queries = [orjson.loads(reference)["sql"] for reference in references]
-    return [
-        query is None or all(execution.refusal is None for execution in databases.run_reference(query))
-        for query in queries
-    ]
+    run = _databases(store).run_reference
+    queries = (orjson.loads(reference)["sql"] for reference in references)
+    return [query is None or all(execution.refusal is None for execution in run(query)) for query in queries]
 
 
 def kept_where(answers: pl.DataFrame, spec: SpecName, store: Path | None) -> tuple[pl.DataFrame, Mapping[str, int]]:
@@ -200,13 +185,8 @@ def baselines_of(tested: pl.DataFrame, measured: str = "reward") -> dict[str, Ba
     for (task,), of_task in by_prompt.group_by("task", maintain_order=True):
         means = of_task["mean"].to_numpy()
         error = standard_error(np.array(len(means)), means.sum(), (means**2).sum())
-        found[str(task)] = Baseline(
-            task=str(task),
-            mean=float(means.mean()),
-            standard_error=float(error),
-            prompts=len(means),
-            answers=int(of_task["len"].sum()),
-        )
+        answers = int(of_task["len"].sum())
+        found[str(task)] = Baseline(str(task), float(means.mean()), float(error), len(means), answers)
     return found
 
 
@@ -221,10 +201,7 @@ _READS_A_TABLE: Final = re.compile(r"\bfrom\b")
 
 
 def is_answer(task: TaskName, prompt: str, completion: str) -> bool:
-    """Return whether a completion, however long and hostile, is an answer of any kind, right or wrong.
-
-    JSON is read by its values, a query has to read a table, and a repetition of the prompt is none.
-    """
+    """Return whether a completion, however long and hostile, is an answer of any kind, right or wrong."""
     text = _visible(completion)
     if _says_nothing(text) or refuses(text):
         return False
@@ -270,14 +247,11 @@ def _echoes(folded: str, prompt: str) -> bool:
     return said.count(" ") + 1 >= MIN_ECHOED_WORDS and said in asked
 
 
-@dataclass(frozen=True)
-class KnownParts:
-    """Known parts of a task's references, such as `polarity` or `fields.sentiment`."""
+class KnownParts(NamedTuple):
+    """Parts, such as `polarity` or `fields.sentiment`, that each or some of a task's references know."""
 
     by_each: frozenset[str]
-    """Known by all of them; empty if an answer has no reference."""
     by_some: frozenset[str]
-    """Known by at least one of them."""
 
 
 def known_parts(answers: pl.DataFrame) -> dict[TaskName, KnownParts]:
@@ -293,8 +267,7 @@ def known_parts(answers: pl.DataFrame) -> dict[TaskName, KnownParts]:
 def without_untold(tested: pl.DataFrame, logged: pl.DataFrame) -> pl.DataFrame:
     """Return the test answers without those that have no reference, in tasks of which every logged answer has one.
 
-    A single one of them would leave nothing that all references know. The evaluation counts none of them either. A task
-    of which no test answer has a reference keeps them all: it is compared by form.
+    A single one would leave nothing that all references know. A task of which no test answer has one keeps them all.
     """
     is_known = pl.col("reference").is_not_null()
     told = set(tested.filter(is_known)["task"]) - set(logged.filter(~is_known)["task"])
@@ -305,18 +278,15 @@ def with_parts(answers: pl.DataFrame, parts: Mapping[TaskName, Collection[str]])
     """Return answers with references reduced to parts that each reference of the task knows; null without any."""
     on = ["task", "reference"]
     different = answers.select(on).drop_nulls().unique(maintain_order=True)
-    cut = [_with_parts(task, reference, parts.get(task, ())) for task, reference in different.iter_rows()]
-    known = different.with_columns(pl.Series("cut", cut, pl.String))
-    found = answers.select(on).join(known, on, how="left", maintain_order="left")
+    cut: list[str | None] = []
+    for task, reference in different.iter_rows():
+        document, known = orjson.loads(reference), parts.get(task, ())
+        beside = set(_parts(task, document)).difference(known)
+        reduced = orjson.dumps(_without(document, beside)).decode() if beside else reference
+        cut.append(reduced if known else None)
+    reductions = different.with_columns(pl.Series("cut", cut, pl.String))
+    found = answers.select(on).join(reductions, on, how="left", maintain_order="left")
     return answers.with_columns(found["cut"].alias("reference"))
-
-
-def _with_parts(task: TaskName, reference: str, parts: Collection[str]) -> str | None:
-    if not parts:
-        return None
-    document = orjson.loads(reference)
-    beside = set(_parts(task, document)).difference(parts)
-    return orjson.dumps(_without(document, beside)).decode() if beside else reference
 
 
 def _parts(task: TaskName, document: Mapping[str, Any]) -> Iterator[str]:

@@ -52,18 +52,14 @@ def interval(count: Numbers, total: Numbers, squares: Numbers, level: float = 0.
 
 @dataclass(frozen=True)
 class Baseline:
-    """Mean of one task on the test split."""
+    """Mean of one task on the test split, in [0, 1]; answers to one prompt count as one."""
 
     task: str
     mean: float
-    """In [0, 1], each prompt counting equally."""
     standard_error: float
-    """Of that mean, over other prompts of the same kind (`standard_error`): answers to one prompt count as
-    one."""
+    """Of that mean, over other prompts of the same kind."""
     prompts: int
-    """Number of prompts behind it."""
     answers: int
-    """Number of answers to them."""
 
 
 STEPS: Final = 1000
@@ -76,13 +72,12 @@ class RewardCounts:
     """Histogram of rewards."""
 
     tasks: tuple[str, ...]
-    """The tasks, in the order of the first axis."""
     days: tuple[date, ...]
-    """The days, in order: the second axis. Days without answers are missing."""
+    """In order; days without answers are missing."""
     rewards: Numbers
-    """The occurring rewards, in steps of 1/1000: the third axis."""
+    """The occurring rewards, in steps of 1/1000."""
     counts: Numbers
-    """Their counts, shape (tasks, days, rewards)."""
+    """Shape (tasks, days, rewards)."""
 
     @property
     def answers(self) -> Numbers:
@@ -151,14 +146,8 @@ _FEW: tuple[pl.Expr, ...] = (
 def daily_figures(scored: pl.DataFrame) -> pl.DataFrame:
     """Return one row per task and day with answers, and one per day for `all` of them, in the day's own mix of tasks.
 
-    Args:
-        scored: Scored answers: `day`, `task`, `reward`, `valid`, `answered`, `characters`, `latency_ms` and `cost`.
-
-    Returns:
-        `task`, `day`, `answers`, `mean`, `low` and `high` (a 95 % interval of the mean), `valid_share` (of the answers
-        whose task has a form; null if none has), `answered_share` (neither empty nor a refusal), `characters` (median),
-        `latency_p50` and `latency_p95` (milliseconds), `cost_per_analysis` (US dollars, the mean of the logged costs;
-        null without any); `all` first, then the tasks in the project's order, each by day.
+    `low` and `high` are a 95 % interval of the mean; `valid_share` is of the answers whose task has a form (null if
+    none has); latencies are in milliseconds, costs in US dollars (null without any); `all` is first.
     """
     by_task = scored.lazy().group_by("task", "day").agg(*_FEW)
     together = scored.lazy().group_by("day").agg(*_FEW).select(pl.lit(ALL).alias("task"), pl.all())
@@ -166,16 +155,9 @@ def daily_figures(scored: pl.DataFrame) -> pl.DataFrame:
     answers, total, squares = (found[name].cast(pl.Float64).to_numpy() for name in ("answers", "total", "squares"))
     low, high = interval(answers, total, squares)
     return found.select(
-        "task",
-        "day",
-        "answers",
+        *("task", "day", "answers"),
         pl.Series("mean", total / answers),
         pl.Series("low", low),
         pl.Series("high", high),
-        "valid_share",
-        "answered_share",
-        "characters",
-        "latency_p50",
-        "latency_p95",
-        "cost_per_analysis",
+        *("valid_share", "answered_share", "characters", "latency_p50", "latency_p95", "cost_per_analysis"),
     )

@@ -5,9 +5,8 @@ server's request ids are not stored at all.
 """
 
 import json
-import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +24,7 @@ from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.monitor.drift import Compared, Drift, Measure, find_drift
 from tasks.monitor.logs import Logs, Scrub, read_logs, scrubbed
-from tasks.monitor.measures import compared_variety, known_answers, ratings_of, serving_cost
+from tasks.monitor.measures import compared_variety, known_answers
 from tasks.monitor.operations import operations_alarms
 from tasks.monitor.report import Page, write_report
 from tasks.monitor.scoring import (
@@ -43,7 +42,6 @@ from tasks.monitor.scoring import (
     without_untold,
 )
 from tasks.monitor.series import count_rewards, daily_figures
-from tasks.monitor.trials import ChallengerTrial, find_trials
 from tasks.report.number_format import decimal
 from tasks.report.wording import worded
 
@@ -68,7 +66,6 @@ COLUMNS: Final[Mapping[str, type[pl.DataType]]] = {
     "cost": pl.Float64,
 }
 """Columns of the stored answers; times are in UTC."""
-_SHARES: Final[tuple[Measure, ...]] = ("answered", "valid")
 _MAX_NAME_CHARACTERS: Final = 80
 """Characters of a model's name in the report."""
 
@@ -83,10 +80,6 @@ class ServingChampion:
     alias: str
     spec: SpecName
     """Reward specification of its evaluation."""
-    reward_version: str
-    """Joint version of these rewards then."""
-    reward_versions: Mapping[TaskName, str]
-    """Version of each task's reward then; empty if its evaluation is too old to name them."""
     answers: Path
     """The file of its answers to the test split."""
     store: Path | None
@@ -109,15 +102,6 @@ class NothingScored(InputError):
         """Time of the newest row."""
 
 
-@dataclass(frozen=True)
-class Monitoring:
-    """Findings of the monitoring."""
-
-    drift: Drift
-    seconds: Mapping[str, float]
-    """Duration of each step."""
-
-
 def run(
     files: LogFiles,
     digests: Mapping[str, str],
@@ -130,24 +114,21 @@ def run(
     now: datetime,
     output: Path,
     progress: Progress = silent,
-) -> Monitoring:
+) -> Drift:
     """Monitor logs; write the scrubbed answers, the daily metrics, the drift, and the report into an empty folder.
 
     Raises:
         InputError: The logs cannot be read, or were changed meanwhile.
         NothingScored: They contain nothing that can be scored.
     """
-    clock = _Clock()
     logs = read_logs(files, digests, config, champion.names, champion.promoted_at, now)
-    clock.lap("read and check")
-    answers = scrubbed(logs.table, scrub)
-    clock.lap("scrub")
-    answers, broken = without_broken_queries(answers, champion.spec, champion.store, map_chunks)
+    answers, broken = without_broken_queries(scrubbed(logs.table, scrub), champion.spec, champion.store, map_chunks)
     answers, lost = kept_where(answers, champion.spec, champion.store)
     left_out = {**logs.left_out, **lost}
     if not answers.height:
+        reasons = "; ".join(f"{count:,} {why}" for why, count in left_out.items()) or "there is none"
         raise NothingScored(
-            f"the logs {files.path} hold no answer that can be scored: {_said(left_out)}; the champion's own name it "
+            f"the logs {files.path} hold no answer that can be scored: {reasons}; the champion's own name it "
             f"{' or '.join(champion.names)} in model_version, or name none",
             logs.last,
         )
@@ -159,66 +140,47 @@ def run(
         champion.store,
         {task: parts.by_each for task, parts in known.items() if task in answered and parts.by_each},
     )
-    clock.lap("compare the references")
     by_form = frozenset(answered.difference(rewards.references, REFERENCE_IS_UNREAD[champion.spec]))
-    beside, known_ones = known_answers(
+    with_reference, known_ones = known_answers(
         answers,
         tested,
         by_form,
         lambda some, parts: scored(some, replace(rewards, references=parts), map_chunks),
         feedback_is_a_sample=config.feedback_is_a_sample,
     )
-    answers = scored(answers, rewards, map_chunks, progress)
-    clock.lap("score")
-    tested = scored(tested, rewards, map_chunks)
-    clock.lap("score the test answers again")
-    daily = daily_figures(answers)
-    shares = _shares(answers, tested)
-    baselines, counts = baselines_of(tested), count_rewards(answers, [task for task in TASK_NAMES if task in answered])
-    drift = find_drift(counts, baselines, config, by_form=by_form, beside=shares | beside)
-    cost = serving_cost(answers, prices)
-    operations = operations_alarms(answers, config, prices)
-    clock.lap("figures and drift")
-    trials = _trials(logs.trials, champion, config.tolerance, scrub, map_chunks)
-    clock.lap("compare the challengers")
+    answers, tested = scored(answers, rewards, map_chunks, progress), scored(tested, rewards, map_chunks)
+    daily, baselines = daily_figures(answers), baselines_of(tested)
+    beside = _beside(answers, tested)
+    shares = {name: {task: asdict(each) for task, each in found.baselines.items()} for name, found in beside.items()}
+    if with_reference is not None:
+        beside["reference"] = with_reference
+    counts = count_rewards(answers, [task for task in TASK_NAMES if task in answered])
+    drift = find_drift(counts, baselines, config, by_form=by_form, beside=beside)
     document = {
         "champion": {"model": champion.model, "version": champion.version, "alias": champion.alias},
         "rewards": {
             "spec": champion.spec,
             "version": joint_version(champion.spec),
             "versions": reward_versions(answered, champion.spec),
-            "evaluated_with": champion.reward_version,
             "with_references": sorted(rewards.references),
         },
         "logs": _of_logs(files, logs, answers, left_out, scrub),
         "baselines": {task: asdict(each) for task, each in baselines.items()},
-        "shares": {
-            measure: {task: asdict(each) for task, each in found.baselines.items()} for measure, found in shares.items()
-        },
+        "shares": shares,
         "known": [asdict(each) for each in known_ones],
         "drift": drift.document(),
-        "operations": [asdict(alarm) for alarm in operations],
-        "trials": [trial.document() for trial in trials],
-        "ratings": ratings_of(answers),
-        "serving": asdict(cost),
-        "notes": _notes({task: known[task] for task in TASK_NAMES if task in answered}, champion, broken),
+        "operations": [asdict(alarm) for alarm in operations_alarms(answers, config, prices)],
+        "ratings": _ratings(answers),
+        "notes": _notes({task: known[task] for task in TASK_NAMES if task in answered}, champion.spec, broken),
     }
-    _write(answers, Page(document, daily, drift, trials, config), output)
-    clock.lap("write and draw")
-    return Monitoring(drift, clock.laps)
-
-
-class _Clock:
-    """Stopwatch of the steps."""
-
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._since = time.monotonic()
-
-    def lap(self, name: str) -> None:
-        now = time.monotonic()
-        self.laps[name] = now - self._since
-        self._since = now
+    columns = {**COLUMNS, "time": answers.schema["time"]}
+    for name, rows, schema in ((ANSWERS_FILE, answers, columns), (DAILY_FILE, daily, dict(daily.schema))):
+        with open_parquet(output / name, schema) as table:  # type: ignore[arg-type]
+            table.add(rows)
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    (output / DRIFT_FILE).write_text(text + "\n", encoding="utf-8")
+    write_report(Page(document, daily, drift, config), output, REPORT_TEXT)
+    return drift
 
 
 def _tested(champion: ServingChampion, logged: pl.DataFrame, scrub: Scrub, map_chunks: MapChunks) -> pl.DataFrame:
@@ -228,32 +190,14 @@ def _tested(champion: ServingChampion, logged: pl.DataFrame, scrub: Scrub, map_c
     return without_untold(tested, logged)
 
 
-def _trials(
-    answers: pl.DataFrame, champion: ServingChampion, tolerance: float, scrub: Scrub, map_chunks: MapChunks
-) -> tuple[ChallengerTrial, ...]:
-    """Compare the challengers with the champion, all scored by what every reference of these answers to a task knows.
-
-    Who corrects an answer corrects a wrong one, so that the answers with a reference are no sample of all. Of a shadow
-    nobody knows more than of the champion's answer to the same request, so its reference counts for both.
-    """
-    if not answers.height:
-        return ()
-    known = answers.filter(pl.col("challenger").is_null()).select(pl.col("answer"), same="reference")
-    of_request = answers.join(known, left_on="shadow_of", right_on="answer", how="left", maintain_order="left")
-    answers = scrubbed(of_request.with_columns(pl.coalesce("reference", "same").alias("reference")).drop("same"), scrub)
-    answers, _ = without_broken_queries(answers, champion.spec, champion.store, map_chunks)
-    answers, _ = kept_where(answers, champion.spec, champion.store)
-    references = {task: parts.by_each for task, parts in known_parts(answers).items() if parts.by_each}
-    return find_trials(scored(answers, Rewards(champion.spec, champion.store, references), map_chunks), tolerance)
-
-
-def _shares(answers: pl.DataFrame, tested: pl.DataFrame) -> dict[Measure, Compared]:
+def _beside(answers: pl.DataFrame, tested: pl.DataFrame) -> dict[Measure, Compared]:
     """Compare the shares of answers that are answers, of valid form, and of different ones, with the evaluation's.
 
     Unlike the reward, the first and the last are high in a task that the champion never learned.
     """
     found: dict[Measure, Compared] = {}
-    for measure in _SHARES:
+    shares: tuple[Measure, ...] = ("answered", "valid")
+    for measure in shares:
         measured = answers.drop_nulls(measure)
         if there := [task for task in TASK_NAMES if task in set(measured["task"])]:
             baselines = baselines_of(tested.drop_nulls(measure), measure)
@@ -280,25 +224,20 @@ def _of_logs(
         "last_day": str(answers["day"].max()),
         "last": logs.last.isoformat(),
         "model_versions": dict(models),
-        "of_other_model_versions": logs.models_beside,
         "feedback": asdict(logs.feedback),
     }
 
 
-def _notes(known: Mapping[TaskName, KnownParts], champion: ServingChampion, broken: int) -> list[str]:
+def _ratings(answers: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """Return the mean rating, 1 to 5, and the number of ratings by task, of tasks with any."""
+    rated = answers.filter(pl.col("rating").is_not_null()).group_by("task").agg(pl.col("rating").mean(), pl.len())
+    return {task: {"mean": mean, "answers": count} for task, mean, count in rated.sort("task").iter_rows()}
+
+
+def _notes(known: Mapping[TaskName, KnownParts], spec: SpecName, broken: int) -> list[str]:
     """Return notes that a reader of the metrics needs."""
     notes = []
-    if changed := _changed_rewards(champion, known):
-        notes.append(
-            worded(
-                "the rewards of {tasks} have changed since version {version} was evaluated: its logs and its answers "
-                "to the test split are both scored by the present ones, so that drift means the same, but the means "
-                "are not those of its evaluation's report",
-                tasks=", ".join(changed),
-                version=champion.version,
-            )
-        )
-    read = {task: parts for task, parts in known.items() if task not in REFERENCE_IS_UNREAD[champion.spec]}
+    read = {task: parts for task, parts in known.items() if task not in REFERENCE_IS_UNREAD[spec]}
     alone = [task for task, parts in read.items() if not parts.by_each]
     if alone:
         notes.append(
@@ -331,26 +270,6 @@ def _notes(known: Mapping[TaskName, KnownParts], champion: ServingChampion, brok
     return notes
 
 
-def _changed_rewards(champion: ServingChampion, tasks: Iterable[TaskName]) -> list[TaskName]:
-    """Return the tasks whose rewards are others than those by which the champion was evaluated."""
-    if not champion.reward_versions:
-        return [] if champion.reward_version == joint_version(champion.spec) else list(tasks)
-    return [
-        task for task, now in reward_versions(tasks, champion.spec).items() if champion.reward_versions.get(task) != now
-    ]
-
-
-def _write(answers: pl.DataFrame, page: Page, output: Path) -> None:
-    columns = {**COLUMNS, "time": answers.schema["time"]}
-    with open_parquet(output / ANSWERS_FILE, columns) as table:  # type: ignore[arg-type]
-        table.add(answers)
-    with open_parquet(output / DAILY_FILE, dict(page.daily.schema)) as table:  # type: ignore[arg-type]
-        table.add(page.daily)
-    text = json.dumps(page.document, indent=1, ensure_ascii=False, allow_nan=False)
-    (output / DRIFT_FILE).write_text(text + "\n", encoding="utf-8")
-    write_report(page, output, REPORT_TEXT)
-
-
 def read_monitoring(folder: Path) -> Mapping[str, Any]:
     """Read the findings of a monitoring."""
     document: Mapping[str, Any] = json.loads((folder / DRIFT_FILE).read_text(encoding="utf-8"))
@@ -361,7 +280,3 @@ def last_days(folder: Path) -> list[dict[str, Any]]:
     """Read the last day of each task, `all` first."""
     daily = pl.read_parquet(folder / DAILY_FILE)
     return daily.group_by("task", maintain_order=True).last().to_dicts()
-
-
-def _said(left_out: Mapping[str, int]) -> str:
-    return "; ".join(f"{count:,} {why}" for why, count in left_out.items()) or "there is none"

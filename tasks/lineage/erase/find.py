@@ -2,19 +2,18 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
 from schemas.tables.person import Person
 from tasks.lineage.graph.models import ModelVersion, read_versions
+from tasks.lineage.graph.rows import PEOPLE, PROMPTS, IdentifiedTable, IdentifierKind, Identities
 from tasks.lineage.store.inventory import Inventory, short
 
 if TYPE_CHECKING:
     import polars as pl
 
-IdentifierKind = Literal["customer_unique_id", "customer_id", "order_id", "review_id"]
 AskedKind = Literal["customer", "order", "review"]
 """What an identifier may be said to be of, where it stands for several things."""
 
@@ -24,10 +23,6 @@ ASKED_KINDS: Final[Mapping[IdentifierKind, AskedKind]] = {
     "order_id": "order",
     "review_id": "review",
 }
-PEOPLE: Final = get_args(IdentifierKind)
-PROMPTS: Final = ("prompt_id", "parent_id")
-SUFFIXES: Final = frozenset({".parquet", ".csv", ".jsonl"})
-
 TRAIN_FILE: Final = "data/train.parquet"
 WARM_START_FILE: Final = "warm_start.json"
 LEARNS_BY: Final[Mapping[ArtifactKind, Collection[str]]] = {
@@ -37,18 +32,11 @@ LEARNS_BY: Final[Mapping[ArtifactKind, Collection[str]]] = {
     "promotion": ("policy",),
 }
 """Input roles through which an artifact learned from the input's data; all roles for other kinds."""
-READS: Final[Mapping[ArtifactKind, Collection[str]]] = {
-    **LEARNS_BY,
-    "base": ("dataset",),
-    "policy": ("dataset", "base"),
-}
-"""Input roles whose rows an artifact may hold or have learned from; all roles for other kinds."""
 
 CHECK_IT: Final = "check it, and that the state folder is the one that the models were made in"
 STORE_FOLDER: Final = "store/"
 ROW_ACTION: Final = "make it again without the rows, and remove this artifact"
 LEARNED_ACTION: Final = "train again without the rows, and remove this artifact; serve no model of it"
-POSSIBLE_ACTION: Final = "it cannot be known: remove it, and train again, unless you know better"
 AGGREGATES_NOTE: Final = (
     "sql_qa, insights and push prompts name nobody, and some count over a whole store: they change with it, and are "
     "not listed"
@@ -71,8 +59,6 @@ class Place:
     rows: int
     """Rows of the file that are theirs; 0 if there are no rows, as in a model's weights."""
     action: str
-    possibly: bool = False
-    """Whether this is only possible, because inputs are lost or unreadable."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +75,10 @@ class Reached:
     """The prompt_id of each prompt that was made from it, paraphrases included."""
     places: tuple[Place, ...]
     models: tuple[str, ...]
-    possible_models: tuple[str, ...]
-    """Versions possibly trained on it: inputs are lost or unreadable."""
     notes: tuple[str, ...]
-    """Unreadable data and why, and places that no artifact names, each one sentence."""
+    """Places that no artifact names, and the doubts, each one sentence."""
     doubts: tuple[str, ...] = ()
-    """Those of the notes that are on data that cannot be searched."""
+    """What cannot be searched, as it is lost or unreadable."""
 
     @property
     def person(self) -> Person:
@@ -119,21 +103,6 @@ class Reached:
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class IdentifiedTable:
-    """Identifiers in the rows of one file of an artifact."""
-
-    record: ArtifactRecord
-    file: str
-    rows: "pl.DataFrame"
-    """Its columns among `PEOPLE` and `PROMPTS`: text, null if a row has none."""
-
-    @property
-    def of_prompts(self) -> bool:
-        """Return whether the table is of prompts, whose customer_id is a person's and no order's customer."""
-        return "prompt_id" in self.rows.columns
-
-
 def reached(inventory: Inventory, identifier: str, kind: AskedKind | None = None) -> Reached:
     """Find everything that a customer's, order's or review's data reached.
 
@@ -144,9 +113,9 @@ def reached(inventory: Inventory, identifier: str, kind: AskedKind | None = None
     """
     identifier = identifier.strip()
     records = list(inventory.records.values())
-    tables, unread_files = read_identified_tables(inventory)
-    doubts = _doubts(inventory, unread_files)
-    kinds = tuple(each for each in _kinds(tables, identifier) if kind in {None, ASKED_KINDS[each]})
+    identities = Identities(inventory)
+    doubts = _doubts(inventory, identities)
+    kinds = tuple(each for each in _kinds(identities.tables, identifier) if kind in {None, ASKED_KINDS[each]})
     if not kinds:
         *others, last = (column for column, of in ASKED_KINDS.items() if kind in {None, of})
         is_name = " " in identifier and not any(character.isdigit() or character == "@" for character in identifier)
@@ -157,18 +126,14 @@ def reached(inventory: Inventory, identifier: str, kind: AskedKind | None = None
             + ("a name finds nobody, since two people may share one: give an ID" if is_name else CHECK_IT)
             + (blind if doubts else "")
         )
-    _refuse_several_people(tables, kinds, identifier)
-    known = _with_orders_and_reviews(tables, kinds, identifier)
-    of_person = _matches(tables, known)
-    prompts = _with_paraphrases(tables, of_person)
-    theirs = _matches(tables, known | dict.fromkeys(PROMPTS, prompts))
+    _refuse_several_people(identities, kinds, identifier)
+    known = _with_orders_and_reviews(identities, kinds, identifier)
+    prompts = _with_paraphrases(identities.tables, _matches(identities.tables, known))
+    theirs = _matches(identities.tables, known | dict.fromkeys(PROMPTS, prompts))
     rows = {(table.record.sha256, table.file): found.height for table, found in theirs}
     learned = spread(taught(records, rows), records)
-    readers = [record for record in records if record.kind != "base" or WARM_START_FILE in record.files]
-    possible = spread(doubts, readers, READS) - learned
     versions = read_versions(inventory)
-    models = _models(versions, learned)
-    blind_spots = (*doubts.values(), *_unnamed_versions(inventory, versions, learned | possible))
+    blind_spots = (*doubts.values(), *_unnamed_versions(inventory, versions, learned))
     return Reached(
         identifier=identifier,
         kinds=kinds,
@@ -176,47 +141,11 @@ def reached(inventory: Inventory, identifier: str, kind: AskedKind | None = None
         orders=tuple(sorted(known["order_id"])),
         reviews=tuple(sorted(known["review_id"])),
         prompts=tuple(sorted(prompts)),
-        places=tuple(_places(inventory, rows, learned, possible)),
-        models=models,
-        possible_models=tuple(name for name in _models(versions, possible) if name not in models),
-        notes=(*_notes(inventory, tables, kinds, known), *blind_spots),
+        places=tuple(_places(records, rows, learned)),
+        models=tuple(each.name for each in versions if any(record.sha256 in learned for record in each.promotions)),
+        notes=(*_notes(inventory, identities, kinds, known), *blind_spots),
         doubts=blind_spots,
     )
-
-
-def read_identified_tables(inventory: Inventory) -> tuple[list[IdentifiedTable], list[tuple[str, Path]]]:
-    """Read the identifiers of all tables of all artifacts with a record; duplicate content is read once."""
-    from polars.exceptions import PolarsError
-
-    read: dict[str, pl.DataFrame] = {}
-    tables: list[IdentifiedTable] = []
-    unread: list[tuple[str, Path]] = []
-    for record in inventory.records.values():
-        for name, digest in record.files.items():
-            path = inventory.folder(record.sha256) / name
-            if path.suffix not in SUFFIXES:
-                continue
-            if digest not in read:
-                try:
-                    read[digest] = _identifiers(path)
-                except (OSError, PolarsError):
-                    unread.append((record.sha256, path))
-                    continue
-            if read[digest].width:
-                tables.append(IdentifiedTable(record, name, read[digest]))
-    return tables, unread
-
-
-def _identifiers(path: Path) -> "pl.DataFrame":
-    import polars as pl
-
-    if path.suffix == ".jsonl":
-        # Only these fields are read; the others may differ from line to line.
-        rows = pl.read_ndjson(path, schema=dict.fromkeys((*PEOPLE, *PROMPTS), pl.String))
-        return rows.select(column.name for column in rows if column.null_count() < rows.height)
-    scanned = pl.scan_csv(path, infer_schema=False) if path.suffix == ".csv" else pl.scan_parquet(path, glob=False)
-    present = [name for name in scanned.collect_schema().names() if name in {*PEOPLE, *PROMPTS}]
-    return scanned.select(pl.col(present).cast(pl.String)).collect()
 
 
 def taught(records: Iterable[ArtifactRecord], rows: Mapping[tuple[str, str], int]) -> Iterator[str]:
@@ -232,11 +161,7 @@ def taught(records: Iterable[ArtifactRecord], rows: Mapping[tuple[str, str], int
                 yield record.sha256
 
 
-def spread(
-    start: Iterable[str],
-    records: Iterable[ArtifactRecord],
-    roles: Mapping[ArtifactKind, Collection[str]] = LEARNS_BY,
-) -> set[str]:
+def spread(start: Iterable[str], records: Iterable[ArtifactRecord]) -> set[str]:
     """Return some artifacts that learned, with all that learned from them or answer with such weights.
 
     Creation times are ignored: an artifact made again, or on another machine, is newer than its derivatives.
@@ -244,7 +169,7 @@ def spread(
     found = set(start)
     inputs = {
         record.sha256: {
-            sha256 for role, sha256 in record.inputs.items() if role in roles.get(record.kind, record.inputs)
+            sha256 for role, sha256 in record.inputs.items() if role in LEARNS_BY.get(record.kind, record.inputs)
         }
         for record in records
     }
@@ -253,14 +178,14 @@ def spread(
     return found
 
 
-def _doubts(inventory: Inventory, unread_files: Iterable[tuple[str, Path]]) -> dict[str, str]:
+def _doubts(inventory: Inventory, identities: Identities) -> dict[str, str]:
     """Return a sentence for each artifact that cannot be searched: lost, damaged, or with an unread file."""
-    so = "so nobody is looked for in it, and what was made of its rows counts as possibly reached"
+    so = "so nobody is looked for in it, and what was made of its rows may have learned from them"
     doubts = {
         sha256: f"{kind} {short(sha256)} cannot be read ({why}), {so}"
         for sha256, (kind, why) in inventory.unreadable.items()
     }
-    for sha256, path in unread_files:
+    for sha256, path in identities.unread:
         doubts[sha256] = (
             f"{doubts[sha256]}; so it is with {path}" if sha256 in doubts else f"{path} cannot be read, {so}"
         )
@@ -283,9 +208,9 @@ def _kinds(tables: Sequence[IdentifiedTable], identifier: str) -> tuple[Identifi
     return tuple(each for each in found if each != "customer_id" or "customer_unique_id" not in found)
 
 
-def _refuse_several_people(tables: Sequence[IdentifiedTable], kinds: Sequence[IdentifierKind], identifier: str) -> None:
+def _refuse_several_people(identities: Identities, kinds: Sequence[IdentifierKind], identifier: str) -> None:
     """Refuse an identifier that is of one person as one thing, and of another as another: a shop may count from 1."""
-    people = {kind: _people_of(tables, kind, identifier) for kind in kinds}
+    people = {kind: _people_of(identities, kind, identifier) for kind in kinds}
     first = people[kinds[0]]
     if len(kinds) > 1 and (not first or any(each != first for each in people.values())):
         raise InputError(
@@ -294,44 +219,32 @@ def _refuse_several_people(tables: Sequence[IdentifiedTable], kinds: Sequence[Id
         )
 
 
-def _people_of(tables: Sequence[IdentifiedTable], kind: IdentifierKind, identifier: str) -> set[str]:
-    known = _with_orders_and_reviews(tables, (kind,), identifier)
+def _people_of(identities: Identities, kind: IdentifierKind, identifier: str) -> set[str]:
+    known = _with_orders_and_reviews(identities, (kind,), identifier)
     if kind == "review_id":
-        orders = _looked_up(tables, "review_id", known["review_id"], "order_id")
-        known["customer_id"] |= _looked_up(tables, "order_id", orders, "customer_id")
-    people = known["customer_unique_id"] | _looked_up(tables, "customer_id", known["customer_id"], "customer_unique_id")
-    for table, rows in _matches(tables, {kind: {identifier}}):
+        orders = identities.looked_up("review_id", known["review_id"], "order_id")
+        known["customer_id"] |= identities.looked_up("order_id", orders, "customer_id")
+    people = identities.looked_up("customer_id", known["customer_id"], "customer_unique_id")
+    for table, rows in _matches(identities.tables, {kind: {identifier}}):
         if table.of_prompts and "customer_id" in rows.columns:
             people |= set(rows["customer_id"].drop_nulls())
-    return people
+    return people | known["customer_unique_id"]
 
 
 def _with_orders_and_reviews(
-    tables: Sequence[IdentifiedTable], kinds: Sequence[IdentifierKind], identifier: str
+    identities: Identities, kinds: Sequence[IdentifierKind], identifier: str
 ) -> dict[str, set[str]]:
     """Return the related identifiers by column: a person's orders, and the reviews of an order."""
     known: dict[str, set[str]] = {column: {identifier} if column in kinds else set() for column in PEOPLE}
-    if "order_id" in kinds:
-        known["customer_id"] |= _looked_up(tables, "order_id", known["order_id"], "customer_id")
-    known["customer_id"] |= _looked_up(tables, "customer_unique_id", known["customer_unique_id"], "customer_id")
-    known["order_id"] |= _looked_up(tables, "customer_id", known["customer_id"], "order_id")
-    known["review_id"] |= _looked_up(tables, "order_id", known["order_id"], "review_id")
-    of_prompts = (table.rows for table in tables if table.of_prompts and "customer_id" in table.rows.columns)
+    known["customer_id"] |= identities.looked_up("order_id", known["order_id"], "customer_id")
+    known["customer_id"] |= identities.looked_up("customer_unique_id", known["customer_unique_id"], "customer_id")
+    known["order_id"] |= identities.looked_up("customer_id", known["customer_id"], "order_id")
+    known["review_id"] |= identities.looked_up("order_id", known["order_id"], "review_id")
+    of_prompts = (each.rows for each in identities.tables if each.of_prompts and "customer_id" in each.rows.columns)
     if "customer_id" in kinds and any(identifier in rows["customer_id"] for rows in of_prompts):
         # Prompts without the shop's tables, which would name the person.
         known["customer_unique_id"].add(identifier)
     return known
-
-
-def _looked_up(tables: Sequence[IdentifiedTable], column: str, values: set[str], wanted: str) -> set[str]:
-    """Return the values of the column `wanted` in store rows whose `column` has one of the values."""
-    import polars as pl
-
-    found: set[str] = set()
-    for table in tables:
-        if {column, wanted} <= set(table.rows.columns) and not table.of_prompts:
-            found |= set(table.rows.filter(pl.col(column).is_in(sorted(values)))[wanted].drop_nulls())
-    return found
 
 
 def _matches(
@@ -367,24 +280,14 @@ def _with_paraphrases(
 
 
 def _places(
-    inventory: Inventory, rows: Mapping[tuple[str, str], int], learned: set[str], possible: set[str]
+    records: Iterable[ArtifactRecord], rows: Mapping[tuple[str, str], int], learned: Collection[str]
 ) -> Iterator[Place]:
-    for record in inventory.records.values():
+    for record in records:
         for name in record.files:
             if count := rows.get((record.sha256, name)):
                 yield Place(record.sha256, record.kind, name, count, ROW_ACTION)
         if record.sha256 in learned:
             yield Place(record.sha256, record.kind, None, 0, LEARNED_ACTION)
-        elif record.sha256 in possible:
-            yield Place(record.sha256, record.kind, None, 0, POSSIBLE_ACTION, possibly=True)
-    for sha256, (kind, _) in inventory.unreadable.items():
-        yield Place(sha256, kind, None, 0, POSSIBLE_ACTION, possibly=True)
-
-
-def _models(versions: Iterable[ModelVersion], promotions: set[str]) -> tuple[str, ...]:
-    """Return the registered model versions of some promotions."""
-    named = (each.name for each in versions if any(record.sha256 in promotions for record in each.promotions))
-    return tuple(dict.fromkeys(named))
 
 
 def _unnamed_versions(inventory: Inventory, versions: Iterable[ModelVersion], reached: set[str]) -> Iterator[str]:
@@ -400,15 +303,12 @@ def _unnamed_versions(inventory: Inventory, versions: Iterable[ModelVersion], re
 
 
 def _notes(
-    inventory: Inventory,
-    tables: Sequence[IdentifiedTable],
-    kinds: Sequence[IdentifierKind],
-    known: Mapping[str, set[str]],
+    inventory: Inventory, identities: Identities, kinds: Sequence[IdentifierKind], known: Mapping[str, set[str]]
 ) -> Iterator[str]:
     if "customer_unique_id" not in kinds:
-        for person in _looked_up(tables, "customer_id", known["customer_id"], "customer_unique_id"):
+        for person in identities.looked_up("customer_id", known["customer_id"], "customer_unique_id"):
             yield f"this is part of what is known of the person {person}; ask for that to see all"
-    if any(table.file.startswith(STORE_FOLDER) for table, _ in _matches(tables, known)):
+    if any(table.file.startswith(STORE_FOLDER) for table, _ in _matches(identities.tables, known)):
         yield AGGREGATES_NOTE
     yield ELSEWHERE_NOTE
     for record in inventory.of_kind("monitoring"):

@@ -20,12 +20,10 @@ _ESCAPED_SPACE: Final = re.compile(r"\\[nrt]")
 
 @dataclass(frozen=True)
 class RemovedLines:
-    """Lines that left some logs."""
+    """Numbers of lines that left some logs by what found them, and of doubtful ones that stay by file."""
 
     by: Mapping[str, int]
-    """Number of lines, by what found them: an id, or the text alone."""
     doubtful: Mapping[str, int]
-    """Number of lines that stay, as they may be somebody else's, by file."""
     unreached: tuple[str, ...] = ()
 
     @property
@@ -79,8 +77,11 @@ def _verdicts(place: Path, traces: Traces | None) -> tuple[dict[Path, list[Found
     unread: list[str] = []
     for file in _files(place):
         try:
-            is_table = file.suffix == ".parquet"
-            verdicts[file] = _of_parquet(file, traces) if is_table else _of_lines(file, traces, requests)
+            if file.suffix == ".parquet":
+                verdicts[file] = _of_parquet(file, traces)
+            else:
+                lines = file.read_bytes().splitlines()
+                verdicts[file] = [] if traces is None else [_found(line, traces, requests) for line in lines]
         except OSError as error:
             unread.append(f"the log {file} cannot be read ({error.strerror})")
         except InputError as error:
@@ -93,11 +94,6 @@ def _files(place: Path) -> Sequence[Path]:
         return [place] if place.exists() else []
     logs = [file for file in sorted(place.iterdir()) if file.suffix in KINDS and not file.name.startswith(".")]
     return [*logs, *sorted((place / FEEDBACK_FOLDER).glob(f"[!.]*{FEEDBACK_SUFFIX}"))]
-
-
-def _of_lines(file: Path, traces: Traces | None, requests: dict[str, FoundBy]) -> list[FoundBy | None]:
-    lines = file.read_bytes().splitlines()
-    return [] if traces is None else [_found(line, traces, requests) for line in lines]
 
 
 def _found(line: bytes, traces: Traces, requests: dict[str, FoundBy]) -> FoundBy | None:

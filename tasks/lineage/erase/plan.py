@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -12,9 +11,11 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from schemas.artifact import ArtifactKind
+from schemas.disk import write_whole
 from schemas.errors import InputError
-from tasks.lineage.erase.find import AskedKind, Reached, read_identified_tables, spread, taught
+from tasks.lineage.erase.find import AskedKind, Reached, spread, taught
 from tasks.lineage.graph.models import read_versions
+from tasks.lineage.graph.rows import Identities
 from tasks.lineage.store.inventory import Inventory, short
 
 JOURNAL_FOLDER: Final = "forgetting"
@@ -95,12 +96,7 @@ def planned(
         secret=secret.hex(),
         holding={sha256: inventory.records[sha256].kind for sha256, _ in found.rows},
         taught=tuple(dict.fromkeys(taught(inventory.records.values(), found.rows))),
-        versions={
-            record.sha256: version.name
-            for version in read_versions(inventory)
-            if not version.earlier
-            for record in version.promotions
-        },
+        versions={record.sha256: version.name for version in read_versions(inventory) for record in version.promotions},
         identities={name: tuple(sorted(_hash(value, secret) for value in ids)) for name, ids in columns.items() if ids},
         prompts=len(found.prompts),
         doubts=found.doubts,
@@ -110,8 +106,7 @@ def planned(
 def to_remove(inventory: Inventory, state: Forgetting) -> dict[str, ArtifactKind]:
     """Return the artifacts to remove, with their kinds.
 
-    What learned from them is removed, unless it is an artifact of the chain as it is now: made again without them it
-    came out the same, so that it never learned from them.
+    What learned from them stays only where it came out the same when it was made again without them.
     """
     kept = set(state.kept)
     learned = spread(set(state.taught) - kept, inventory.records.values())
@@ -120,13 +115,10 @@ def to_remove(inventory: Inventory, state: Forgetting) -> dict[str, ArtifactKind
 
 
 def identities_left(inventory: Inventory, identities: Mapping[str, Iterable[str]], secret: bytes) -> Iterator[str]:
-    """Yield a sentence for each table that has one of a person's ids, and for each that cannot be read.
-
-    What an id reached cannot be asked again after a removal, since the tables that joined a person's ids are gone.
-    """
+    """Yield a sentence for each table that has one of a person's ids, and for each that cannot be read."""
     known = {column: frozenset(hashes) for column, hashes in identities.items()}
-    tables, unread = read_identified_tables(inventory)
-    for table in tables:
+    found = Identities(inventory)
+    for table in found.tables:
         for column in table.rows.columns:
             is_person = table.of_prompts and column == "customer_id"
             wanted = known.get("customer_unique_id" if is_person else column, frozenset())
@@ -136,7 +128,7 @@ def identities_left(inventory: Inventory, identities: Mapping[str, Iterable[str]
                     f"{table.record.kind} {short(table.record.sha256)} still has {count} of their ids as {column} in "
                     f"{table.file}"
                 )
-    for sha256, file in unread:
+    for sha256, file in found.unread:
         yield f"{file.name} of {short(sha256)} cannot be read, so nobody was looked for in it after the removal"
 
 
@@ -144,11 +136,7 @@ class Journal:
     """File of a forgetting under way, for its owner alone."""
 
     def __init__(self, root: Path, identifier: str, kind: AskedKind | None) -> None:
-        """Find the file of a forgetting that was begun for an id, or name a new one.
-
-        Raises:
-            InputError: A journal cannot be read.
-        """
+        """Find the file of a forgetting that was begun for an id, or name a new one."""
         folder = root / JOURNAL_FOLDER
         self._file = folder / f"{secrets.token_hex(8)}.json"
         self.begun: Forgetting | None = None
@@ -159,11 +147,7 @@ class Journal:
                 self._file, self.begun = file, state
 
     def require_no_other(self) -> None:
-        """Refuse to begin while somebody else is being forgotten: either would bring the other back.
-
-        Raises:
-            InputError: Another journal has not come to its end.
-        """
+        """Refuse to begin while somebody else is being forgotten: either would bring the other back."""
         others = [file for file in unended(self._file.parent.parent) if file != self._file]
         if others:
             raise InputError(
@@ -174,13 +158,7 @@ class Journal:
     def write(self, state: Forgetting) -> Forgetting:
         """Keep how far it is, and return that."""
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = self._file.with_suffix(".draft")
-        draft.unlink(missing_ok=True)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(state.model_dump_json(indent=1))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._file)
+        write_whole(self._file, state.model_dump_json(indent=1), 0o600)
         return state
 
     def end(self) -> None:
@@ -191,16 +169,11 @@ class Journal:
 
 
 def unended(root: Path) -> list[Path]:
-    """Return the journals in a state folder of forgettings that were begun, and have not come to their end."""
-    return sorted(file for file in (root / JOURNAL_FOLDER).glob("*.json") if not _is_decided(file))
+    """Return the journals in a state folder of forgettings that were begun, and have not come to their end.
 
-
-def _is_decided(journal: Path) -> bool:
-    """Return whether a forgetting came to its end but for places that it tries again: it brings nobody back."""
-    try:
-        return DECIDED in _read(journal).done
-    except InputError:
-        return False
+    One that came to its end but for places that it tries again brings nobody back.
+    """
+    return [file for file in sorted((root / JOURNAL_FOLDER).glob("*.json")) if DECIDED not in _read(file).done]
 
 
 def _read(journal: Path) -> Forgetting:

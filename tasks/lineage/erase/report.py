@@ -26,8 +26,8 @@ REPORTS_FOLDER: Final = "forgotten"
 """Of the state folder."""
 FORMAT: Final = "tucano-forget-2"
 ROWS_PROOF: Final = (
-    "rows: every table of every artifact was read again after the removal, and none of the "
-    "ids of customer, orders, reviews and prompts was found in any"
+    "rows: every table of every artifact was read again after the removal, and none of the ids of customer, orders, "
+    "reviews and prompts was found in any"
 )
 WEIGHTS_PROOF: Final = (
     "weights: every model that learned from them was removed, and trained again from the start on data without them"
@@ -48,8 +48,8 @@ def as_report(state: Forgetting, to_do: Iterable[str], now: datetime) -> dict[st
     """Return the report of a forgetting that came to its end, unsigned."""
     missed = chain.from_iterable(state.missed.values())
     in_doubt = [
-        f"look at {count} lines of {file}, which stay: their text is one of this person's, but so short, or "
-        "somebody else's too, that nothing says whose they are"
+        f"look at {count} lines of {file}, which stay: their text is one of this person's, but short or somebody "
+        "else's too, so that nothing says whose they are"
         for file, count in state.lines_in_doubt.items()
     ]
     proofs = {ROWS_PROOF: not state.left, WEIGHTS_PROOF: bool(state.data), STORE_PROOF: bool(state.data)}
@@ -76,11 +76,7 @@ def as_report(state: Forgetting, to_do: Iterable[str], now: datetime) -> dict[st
 
 
 def write_report(root: Path, document: Mapping[str, Any]) -> Path:
-    """Sign a report, write it into the state folder, and return its file.
-
-    Raises:
-        InputError: The folder's key cannot be read or made, or the report not written.
-    """
+    """Sign a report, write it into the state folder, and return its file."""
     folder = root / REPORTS_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     moment = document["finished_at"].replace(":", "").replace("+0000", "Z")
@@ -90,11 +86,7 @@ def write_report(root: Path, document: Mapping[str, Any]) -> Path:
 
 
 def signed(root: Path, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a JSON document with the public key of a state folder, which is made once, and the signature.
-
-    Raises:
-        InputError: The key cannot be read or made.
-    """
+    """Return a JSON document with the public key of a state folder, which is made once, and the signature."""
     key = _key(root)
     whole = {**document, PUBLIC_KEY: key.public_key().public_bytes_raw().hex()}
     return {**whole, SIGNATURE: key.sign(_canonical(whole)).hex()}
@@ -145,11 +137,7 @@ def _key(root: Path) -> "Ed25519PrivateKey":
     try:
         if not file.exists():
             root.mkdir(parents=True, exist_ok=True)
-            draft = file.with_suffix(".draft")
-            draft.unlink(missing_ok=True)
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as written:
-                written.write(os.urandom(KEY_BYTES).hex() + "\n")
-            draft.replace(file)
+            write_whole(file, os.urandom(KEY_BYTES).hex() + "\n", 0o600)
         secret = bytes.fromhex(file.read_text(encoding="ascii").strip())
     except OSError as error:
         if is_of_full_disk(error):

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from schemas.tables.person import Person
 from tasks.commerce.shortcuts import FREE_TEXT
-from tasks.lineage.erase.find import PEOPLE, PROMPTS
+from tasks.lineage.graph.rows import PEOPLE, PROMPTS
 from tasks.lineage.store.inventory import Inventory
 
 FEWEST_CHARACTERS: Final = 20
@@ -53,22 +53,13 @@ class Traces:
     """Texts long enough to be one person's also within others."""
     ids: tuple[str, ...]
     """Ids that are long enough to be one person's."""
-    short: tuple[str, ...] = ()
-    """Columns of ids that are too short to be looked for."""
-    masked: tuple[str, ...] = ()
-    """Words that are known scrubbed only."""
+    unsearched: tuple[str, ...] = ()
+    """A sentence on each column whose ids are too short to be looked for."""
+    masked: frozenset[str] = frozenset()
+    """Those of the words that are known scrubbed only."""
     doubtful: frozenset[str] = frozenset()
     """Prompts and texts of theirs that somebody else has too, or that are too short."""
     forms: Forms = Forms(str)
-
-    @property
-    def unsearched(self) -> tuple[str, ...]:
-        """Return a sentence on each column whose ids are not looked for."""
-        return tuple(
-            f"logs and traces were not searched for the {column}, since it is shorter than {FEWEST_ID_CHARACTERS} "
-            "characters; lines with their prompts or words were found all the same"
-            for column in self.short
-        )
 
     def are_in_json(self, text: str) -> bool:
         """Return whether a JSON document has any of theirs."""
@@ -81,15 +72,21 @@ class Traces:
         if any(_has_token(whole, each) for each in self.ids) or self._has_pseudonym(whole):
             return "id"
         asked = {_folded(each) for each in (prompt, _body_of(prompt)) if each} if prompt is not None else set()
-        if not asked.isdisjoint(self.exact) or any(_has_token(whole, words) for words in self.words):
-            return "text"
-        if any(_is_masked_in(words, whole, raw, self.forms.scrub) for words in self.masked):
+        if not asked.isdisjoint(self.exact) or any(self._are_in(words, whole, raw) for words in self.words):
             return "text"
         return "doubtful" if not asked.isdisjoint(self.doubtful) else None
 
     def _has_pseudonym(self, whole: str) -> bool:
         pseudonym = self.forms.pseudonym
         return pseudonym is not None and any(pseudonym(each) in self.ids for each in _candidates(whole))
+
+    def _are_in(self, words: str, whole: str, texts: Iterable[str]) -> bool:
+        """Return whether words stand in a line; words that are known scrubbed only also in one as it was written."""
+        if _has_token(whole, words):
+            return True
+        if words not in self.masked or not all(part in whole for part in _literal(words)):
+            return False
+        return any(words in _folded(self.forms.scrub(text)) for text in texts)
 
 
 def traces_of(inventory: Inventory, person: Person, asked: str, forms: Forms) -> Traces:
@@ -110,12 +107,18 @@ def traces_of(inventory: Inventory, person: Person, asked: str, forms: Forms) ->
     short = [name for name in PEOPLE if any(len(each) < FEWEST_ID_CHARACTERS for each in columns[name])]
     if len(_folded(asked)) < FEWEST_ID_CHARACTERS and not any(asked in columns[name] for name in PEOPLE):
         short.append("id as it was given")
+    unsearched = (
+        f"logs and traces were not searched for the {column}, since it is shorter than {FEWEST_ID_CHARACTERS} "
+        "characters; lines with their prompts or words were found all the same"
+        for column in short
+    )
+    long_ids = tuple(sorted(each for each in ids if len(each) >= FEWEST_ID_CHARACTERS))
     return Traces(
         frozenset(theirs - doubtful),
         tuple(sorted(words)),
-        tuple(sorted(each for each in ids if len(each) >= FEWEST_ID_CHARACTERS)),
-        tuple(short),
-        tuple(sorted(each for each in words & masked if _PLACEHOLDER.search(each))),
+        long_ids,
+        tuple(unsearched),
+        frozenset(each for each in words & masked if _PLACEHOLDER.search(each)),
         frozenset(doubtful),
         forms,
     )
@@ -129,16 +132,13 @@ def _texts_in(inventory: Inventory, person: Person) -> tuple[set[str], set[str],
     own: dict[str, set[str]] = {column: set() for column in WORDS}
     others: set[str] = set()
     by_ids = replace(person, prompts=frozenset())
-    files = [
-        (digest, inventory.folder(record.sha256) / name)
+    files = {
+        digest: inventory.folder(record.sha256) / name
         for record in inventory.records.values()
         for name, digest in record.files.items()
         if name.endswith((".csv", ".parquet"))
-    ]
-    read: set[str] = set()
-    for digest, path in files:
-        if digest in read:
-            continue
+    }
+    for path in files.values():
         try:
             is_csv = path.suffix == ".csv"
             scanned = pl.scan_csv(path, infer_schema=False) if is_csv else pl.scan_parquet(path, glob=False)
@@ -148,7 +148,6 @@ def _texts_in(inventory: Inventory, person: Person) -> tuple[set[str], set[str],
             table = scanned.select(name for name in present if name in {*WORDS, *PEOPLE, *PROMPTS}).collect()
         except (OSError, PolarsError):
             continue
-        read.add(digest)
         theirs = table.filter(person.theirs(present))
         named = [pl.col(column).is_not_null() for column in PEOPLE if column in present]
         of_others = table.filter(pl.any_horizontal(named) & ~by_ids.theirs(present)) if named else table.clear()
@@ -213,13 +212,6 @@ def _candidates(text: str) -> Iterator[str]:
         for start in range(len(parts)):
             for end in range(start + 2, min(start + MOST_PARTS, len(parts)) + 1):
                 yield " ".join(parts[start:end])
-
-
-def _is_masked_in(words: str, whole: str, texts: Iterable[str], scrub: Callable[[str], str]) -> bool:
-    """Return whether words that are known scrubbed only are those of a line as it was written."""
-    if not all(part in whole for part in _literal(words)):
-        return False
-    return any(words in _folded(scrub(text)) for text in texts)
 
 
 def _literal(words: str) -> list[str]:

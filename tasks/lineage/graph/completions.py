@@ -1,7 +1,7 @@
 """Completions of the newest training and its evaluation: a step's rollouts, or a prompt's rollouts and answers."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -43,7 +43,7 @@ class NewestRun:
             InputError: There are none.
         """
         of_task = pl.lit(value=True) if task is None else pl.col("task") == task
-        found = list(self._rollouts((pl.col("step") == step) & of_task))
+        found = self._rollouts((pl.col("step") == step) & of_task)
         if not found:
             logged, of = self._logged(of_task), "" if task is None else f" of {task}"
             known = logged["step"].to_list() if len(logged) else []
@@ -57,23 +57,30 @@ class NewestRun:
         Raises:
             InputError: No prompt or several begin so.
         """
-        found = {row["prompt_id"]: (split, row) for split, row in self._prompts(beginning)}
-        if len(found) != 1:
+        folder, columns = self.inventory.folder(self.dataset), ("prompt_id", "task", "prompt", "reference")
+        is_it = pl.col("prompt_id").str.starts_with(beginning)
+        found: dict[str, Row] = {}
+        for split in SPLITS:
+            table = pl.scan_parquet(folder / split_file(split), glob=False).filter(is_it).select(columns)
+            found |= {row["prompt_id"]: {"split": split, **row} for row in _collected(table).iter_rows(named=True)}
+        if not found:
             raise InputError(
-                f"{len(found) or 'no'} prompt{'s' if len(found) > 1 else ''} of the newest training's dataset "
-                f"begin{'' if len(found) > 1 else 's'} with {beginning!r}; give "
-                + ("more of its id" if found else "an id, or the beginning of one, as --json or the report shows it")
+                f"no prompt of the newest training's dataset begins with {beginning!r}; give an id, or the beginning "
+                "of one, as --json or the report shows it"
             )
-        ((prompt_id, (split, row)),) = found.items()
-        reference = json.loads(row["reference"]) if row["reference"] else None
+        if len(found) > 1:
+            raise InputError(
+                f"{len(found)} prompts of the newest training's dataset begin with {beginning!r}; give more of its id"
+            )
+        ((prompt_id, row),) = found.items()
         return {
             "prompt_id": prompt_id,
             "task": row["task"],
-            "split": split,
+            "split": row["split"],
             "prompt": self.scrub(row["prompt"])[0],
-            "reference": reference or None,
+            "reference": (json.loads(row["reference"]) if row["reference"] else None) or None,
             "answers": list(self._answers(prompt_id)),
-            "rollouts": list(self._rollouts(pl.col("prompt_id") == prompt_id)),
+            "rollouts": self._rollouts(pl.col("prompt_id") == prompt_id),
         }
 
     def _logged(self, condition: pl.Expr) -> pl.DataFrame:
@@ -86,48 +93,32 @@ class NewestRun:
         ]
         return _collected(pl.scan_parquet(logs, glob=False).filter(condition)) if logs else pl.DataFrame()
 
-    def _rollouts(self, condition: pl.Expr) -> Iterator[Row]:
-        for row in self._logged(condition).iter_rows(named=True):
-            scrubbed = self.scrub(row["completion"])[0]
-            yield {**row, "components": json.loads(row["components"]), "completion": scrubbed}
-
-    def _prompts(self, beginning: str) -> Iterator[tuple[str, Row]]:
-        folder = self.inventory.folder(self.dataset)
-        for split in SPLITS:
-            table = pl.scan_parquet(folder / split_file(split), glob=False)
-            wanted = table.filter(pl.col("prompt_id").str.starts_with(beginning))
-            rows = _collected(wanted.select("prompt_id", "task", "prompt", "reference"))
-            for row in rows.iter_rows(named=True):
-                yield split, row
+    def _rollouts(self, condition: pl.Expr) -> list[Row]:
+        return [
+            {**row, "components": json.loads(row["components"]), "completion": self.scrub(row["completion"])[0]}
+            for row in self._logged(condition).iter_rows(named=True)
+        ]
 
     def _answers(self, prompt_id: str) -> Iterator[Row]:
         """Yield the models' answers; score and truth are None where the evaluation scored something else of a model."""
-        inputs: Mapping[str, str] = self.evaluation.inputs if self.evaluation else {}
-        for role, sha256 in inputs.items():
+        if self.evaluation is None:
+            return
+        for role, sha256 in self.evaluation.inputs.items():
             if not role.startswith(_ANSWERS) or sha256 not in self.inventory.records:
                 continue
             model = role.removeprefix(_ANSWERS)
-            scores = self._scores(model, prompt_id)
+            # All seeds of a policy share a file of scores.
+            name, _, seed = model.partition(_SEED)
+            file = self.inventory.folder(self.evaluation.sha256) / f"{name}.scores.jsonl"
+            scores = {
+                line["sample"]: (line["score"], line["truth"])
+                for line in _lines_with(file, prompt_id)
+                if not seed or line["seed"] == int(seed)
+            }
             for line in _lines_with(self.inventory.folder(sha256) / "rollouts.jsonl", prompt_id):
                 score, truth = scores.get(line["sample"], (None, None))
-                yield {
-                    "model": model,
-                    "sample": line["sample"],
-                    "completion": self.scrub(line["completion"])[0],
-                    "reward": score,
-                    "truth": truth,
-                }
-
-    def _scores(self, model: str, prompt_id: str) -> dict[int, tuple[float, float | None]]:
-        """Return score and truth of a model's answers to a prompt, by sample; all seeds of a policy share a file."""
-        if self.evaluation is None:
-            return {}
-        name, _, seed = model.partition(_SEED)
-        file = self.inventory.folder(self.evaluation.sha256) / f"{name}.scores.jsonl"
-        lines = _lines_with(file, prompt_id) if file.is_file() else ()
-        return {
-            line["sample"]: (line["score"], line["truth"]) for line in lines if not seed or line["seed"] == int(seed)
-        }
+                said = self.scrub(line["completion"])[0]
+                yield {"model": model, "sample": line["sample"], "completion": said, "reward": score, "truth": truth}
 
 
 def newest_run(inventory: Inventory, scrub: Callable[[str], tuple[str, Any]]) -> NewestRun:
@@ -161,6 +152,8 @@ def _collected(table: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _lines_with(file: Path, prompt_id: str) -> Iterator[Row]:
+    if not file.is_file():
+        return
     # The id is found in the bytes first: to parse a line costs a hundred times as much.
     wanted = prompt_id.encode()
     with file.open("rb") as lines:

@@ -1,27 +1,25 @@
 """Artifact descriptions in a few facts: counts, scores, people by pseudonym, verdicts."""
 
 import json
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 from polars.exceptions import PolarsError
 
-from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.artifact import ArtifactRecord
 from schemas.audit_record import read_audit_record
 from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS
 from schemas.tables.prompts_summary import PromptsSummary
-from tasks.lineage.graph.models import DECISION_FILE
 from tasks.lineage.store.inventory import short
 
 PROMPTS_FILE: Final = "prompts.parquet"
 QUARANTINE_FILE: Final = "quarantine.parquet"
+DECISION_FILE: Final = "decision.json"
+"""File of a promotion: the model, the version, and the decision."""
 UNREADABLE: Final = "unreadable"
-
-Facts = dict[str, str]
 
 
 def split_file(split: str) -> str:
@@ -34,126 +32,74 @@ def is_rollout_log(name: str) -> bool:
     return name.endswith(".parquet") and "rollouts/" in name
 
 
-def describe(record: ArtifactRecord, folder: Path) -> Facts:
-    """Return the facts of an artifact: the time, place and maker, and the content."""
+def describe(record: ArtifactRecord, folder: Path) -> dict[str, str]:
+    """Return the facts of an artifact: the content, and the time, place and maker."""
     made = {
         "made": f"{record.created_at:%Y-%m-%d %H:%M} UTC by {record.stage} on {record.machine}",
         "code": short(record.code_version),
         "configuration": short(record.config_digest),
     }
-    if record.kind == "base" and (policy := record.config.get("policy")):
-        made = {"model": "the stand-in" if policy["stand_in"] else str(policy["name"])} | made
     runs = {"MLflow run": record.mlflow_run_id, "Prefect run": record.prefect_run_id}
     made |= {name: run for name, run in runs.items() if run is not None}
     try:
-        return (_OF_KIND[record.kind](folder) if record.kind in _OF_KIND else {}) | made
+        return dict(_data(record, folder)) | dict(_models(record, folder)) | made
     except (OSError, ValueError, KeyError, TypeError, AttributeError, InputError, PolarsError):
         # The error's own text may quote a row.
         return {UNREADABLE: "its files are lost or altered; --verify says which", **made}
 
 
-def _prompts(folder: Path) -> Facts:
-    summary = PromptsSummary.read(folder)
-    return {
-        "rows": _by_source(folder / PROMPTS_FILE),
-        "store": f"{summary.store.orders} orders, {summary.store.reviews} reviews",
-        "seed": str(summary.seed),
-    }
+def _data(record: ArtifactRecord, folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the facts of prompts, datasets and audits."""
+    if record.kind == "prompts":
+        summary = PromptsSummary.read(folder)
+        yield "rows", _counts(folder / PROMPTS_FILE, "source")
+        yield "store", f"{summary.store.orders} orders, {summary.store.reviews} reviews"
+        yield "seed", str(summary.seed)
+    elif record.kind == "dataset":
+        for split in SPLITS:
+            yield split, _counts(folder / split_file(split), "source")
+        yield "quarantine", _counts(folder / QUARANTINE_FILE, "reason")
+    elif record.kind == "audit":
+        audit = read_audit_record(folder)
+        yield "verdict", audit.verdict
+        yield "rewards", f"{audit.spec} {short(audit.reward_version)}"
+        yield "scored by", ", ".join(f"{rater} ({kind})" for rater, kind in audit.raters.items())
 
 
-def _dataset(folder: Path) -> Facts:
-    facts = {split: _by_source(folder / split_file(split)) for split in SPLITS}
-    dropped = Counter(pl.read_parquet(folder / QUARANTINE_FILE, columns=["reason"])["reason"])
-    if dropped:
-        facts["quarantine"] = _counted(dropped)
-    general = folder / "data" / "general.parquet"
-    if general.is_file():
-        facts["general instructions"] = str(pl.scan_parquet(general, glob=False).select(pl.len()).collect().item())
-    return facts
+def _models(record: ArtifactRecord, folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the facts of bases, policies, evaluations and promotions."""
+    if record.kind == "base" and (policy := record.config.get("policy")):
+        yield "model", "the stand-in" if policy["stand_in"] else str(policy["name"])
+    elif record.kind == "policy":
+        summary = _json(folder / "training.json")
+        yield "training", f"{summary.get('algorithm', 'grpo')}, seed {summary['seed']}, {summary['steps']} steps"
+        chosen = summary["chosen_step"]
+        yield "chosen step", str(summary["chosen_steps"] if chosen is None else chosen)
+        yield "rewards", f"{summary['audit']['spec']} {short(summary['audit']['reward_version'])}"
+        if logs := sorted(folder.rglob("rollouts/*.parquet")):
+            drawn = pl.scan_parquet(logs, glob=False).select(pl.len(), pl.col("prompt_id").n_unique()).collect()
+            yield "rollouts", "{} of {} prompts".format(*drawn.row(0))
+    elif record.kind == "evaluation":
+        report = _json(folder / "report.json")
+        overall = report["overall"]
+        yield "verdict", str(report["gate"]["verdict"])
+        yield "reward", f"base {overall['mean_base']:.3f}, tuned {overall['mean_tuned']:.3f}"
+        interval = f"{overall['ci_low']:+.3f} to {overall['ci_high']:+.3f}"
+        yield "difference", f"{overall['mean_difference']:+.3f} ({interval})"
+    elif record.kind == "promotion":
+        decision = _json(folder / DECISION_FILE)
+        yield "decision", str(decision["verdict"])
+        yield "why", "; ".join(decision["reasons"])
+        if decision["forced"]:
+            yield "forced", str(decision["forced"])
 
 
-def _base(folder: Path) -> Facts:
-    facts: Facts = {}
-    if (file := folder / "published.json").is_file() and (commit := _json(file)["commit"]):
-        facts["commit"] = commit
-    if (file := folder / "warm_start.json").is_file():
-        facts["demonstrations"] = str(_json(file)["demonstrations"])
-    return facts
+def _counts(path: Path, column: str) -> str:
+    """Return a table's rows by the values of a column, such as `1840 simulated`."""
+    counted = pl.scan_parquet(path, glob=False).group_by(column).len().sort("len", column, descending=[True, False])
+    return ", ".join(f"{count} {name}" for name, count in counted.collect().iter_rows()) or "0"
 
 
-def _audit(folder: Path) -> Facts:
-    audit = read_audit_record(folder)
-    rhos = {task: "unknown" if of.rho is None else f"{of.rho:.2f}" for task, of in audit.tasks.items()}
-    return {
-        "verdict": audit.verdict,
-        "rewards": f"{audit.spec} {short(audit.reward_version)}",
-        "scored by": ", ".join(f"{rater} ({kind})" for rater, kind in audit.raters.items()),
-        "rho": ", ".join(f"{task} {rho}" for task, rho in rhos.items()),
-    }
-
-
-def _policy(folder: Path) -> Facts:
-    summary = _json(folder / "training.json")
-    facts = {
-        "training": f"{summary.get('algorithm', 'grpo')}, seed {summary['seed']}, {summary['steps']} steps",
-        "chosen step": str(summary["chosen_step"] if summary["chosen_step"] is not None else summary["chosen_steps"]),
-        "rewards": f"{summary['audit']['spec']} {short(summary['audit']['reward_version'])}",
-    }
-    logs = sorted(folder.rglob("rollouts/*.parquet"))
-    if logs:
-        counted = pl.scan_parquet(logs, glob=False).select(pl.len(), pl.col("prompt_id").n_unique()).collect().row(0)
-        facts["rollouts"] = f"{counted[0]} of {counted[1]} prompts"
-    return facts
-
-
-def _merged(folder: Path) -> Facts:
-    check = _json(folder / "merge.json")
-    same = f"{check['tokens_same_as_written']} of {check['tokens']}"
-    return {"type": str(check["dtype"]), "same greedy tokens as base and adapter": same}
-
-
-def _plan(folder: Path) -> Facts:
-    plan = _json(folder / "plan.json")
-    rewards = f"{plan['spec']} {short(plan['reward_version'])}"
-    return {"margin": str(plan["margin"]), "seed": str(plan["seed"]), "rewards": rewards}
-
-
-def _answers(folder: Path) -> Facts:
-    with (folder / "rollouts.jsonl").open("rb") as file:
-        return {"answers": str(sum(1 for _ in file))}
-
-
-def _evaluation(folder: Path) -> Facts:
-    report = _json(folder / "report.json")
-    overall = report["overall"]
-    return {
-        "verdict": str(report["gate"]["verdict"]),
-        "reward": f"base {overall['mean_base']:.3f}, tuned {overall['mean_tuned']:.3f}",
-        "difference": f"{overall['mean_difference']:+.3f} ({overall['ci_low']:+.3f} to {overall['ci_high']:+.3f})",
-    }
-
-
-def _promotion(folder: Path) -> Facts:
-    decision = _json(folder / DECISION_FILE)
-    facts = {"decision": str(decision["verdict"]), "why": "; ".join(decision["reasons"])}
-    return {**facts, "forced": str(decision["forced"])} if decision["forced"] else facts
-
-
-_OF_KIND: Final[Mapping[ArtifactKind, Callable[[Path], Facts]]] = {
-    "prompts": _prompts, "dataset": _dataset, "base": _base, "audit": _audit, "policy": _policy, "merged": _merged,
-    "plan": _plan, "answers": _answers, "evaluation": _evaluation, "promotion": _promotion,
-}  # fmt: skip
-
-
-def _by_source(path: Path) -> str:
-    """Return a prompt table's rows per source, such as `1840 simulated`."""
-    counted = pl.scan_parquet(path, glob=False).group_by("source").len().sort("len", descending=True).collect()
-    return _counted(dict(counted.iter_rows()))
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "0"
-
-
-def _json(path: Path) -> Any:
-    return json.loads(path.read_bytes())
+def _json(path: Path) -> Mapping[str, Any]:
+    document: Mapping[str, Any] = json.loads(path.read_bytes())
+    return document

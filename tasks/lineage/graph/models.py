@@ -1,19 +1,14 @@
-"""Versions of the registered model as named by promotion artifacts, known without asking MLflow."""
+"""Versions of the registered model, and trainings of policies, as artifacts name them: without asking MLflow."""
 
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
 
 from schemas.artifact import ArtifactRecord
+from tasks.lineage.graph.descriptions import DECISION_FILE
 from tasks.lineage.graph.graph import Edge, Graph, Node
-from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows
-from tasks.lineage.store.inventory import Inventory, short
-
-DECISION_FILE: Final = "decision.json"
-"""File of a promotion: the model, the version, and the decision."""
-_ALIASES: Final = "SELECT alias, version FROM registered_model_aliases WHERE name = ?"
+from tasks.lineage.store.inventory import Inventory
 
 
 @dataclass(frozen=True)
@@ -25,13 +20,11 @@ class ModelVersion:
     policy: str
     promotions: tuple[ArtifactRecord, ...]
     """The promotions that registered it or recorded a person's later decision, the oldest first."""
-    earlier: bool
-    """Whether a lost registry assigned this number, which now belongs to another policy."""
 
     @property
     def key(self) -> str:
         """Return its key in a graph."""
-        return f"version:{self.name}" + (f"@{short(self.policy)}" if self.earlier else "")
+        return f"version:{self.name}"
 
     @property
     def name(self) -> str:
@@ -40,39 +33,48 @@ class ModelVersion:
 
 
 def read_versions(inventory: Inventory) -> tuple[ModelVersion, ...]:
-    """Return every version named by a promotion in the store, the oldest first."""
-    named: dict[tuple[str, str], dict[str, list[ArtifactRecord]]] = {}
+    """Return every version named by a promotion in the store, the oldest first.
+
+    Where a lost registry gave a number to another policy before, it is the newest one's.
+    """
+    found: dict[tuple[str, str], ModelVersion] = {}
     for record in inventory.of_kind("promotion"):
         # Of a file that is lost or damaged the promotion's own node says so.
         with suppress(OSError, ValueError, KeyError, TypeError):
             decision = json.loads((inventory.folder(record.sha256) / DECISION_FILE).read_bytes())
-            policies = named.setdefault((str(decision["model"]), str(decision["version"])), {})
-            # Promoted again, so it is the registry's newest entry.
-            policy = record.inputs["policy"]
-            policies[policy] = [*policies.pop(policy, []), record]
-    return tuple(
-        ModelVersion(model, number, policy, tuple(records), earlier=policy != list(policies)[-1])
-        for (model, number), policies in named.items()
-        for policy, records in policies.items()
-    )
+            name, policy = (str(decision["model"]), str(decision["version"])), record.inputs["policy"]
+            before = found[name].promotions if name in found and found[name].policy == policy else ()
+            found[name] = ModelVersion(*name, policy, (*before, record))
+    return tuple(found.values())
 
 
-def version_graph(versions: Iterable[ModelVersion], aliases: Mapping[str, Mapping[str, str]]) -> Graph:
-    """Return versions as nodes after their promotions, with the aliases that name them, by model."""
+def version_graph(versions: Iterable[ModelVersion], model: str, aliases: Mapping[str, str]) -> Graph:
+    """Return versions as nodes after their promotions, with the aliases that name those of a model."""
     nodes: dict[str, Node] = {}
     edges: list[Edge] = []
     for version in versions:
-        held = sorted(alias for alias, number in aliases.get(version.model, {}).items() if number == version.number)
-        facts = {"alias": ", ".join(held)} if held and not version.earlier else {}
-        if version.earlier:
-            facts["registry"] = "an earlier one, which is gone; another policy has this number now"
-        nodes[version.key] = Node(version.key, "version", version.name, facts)
+        held = sorted(alias for alias, number in aliases.items() if (model, number) == (version.model, version.number))
+        nodes[version.key] = Node(version.key, "version", version.name, {"alias": ", ".join(held)} if held else {})
         edges += [Edge(record.sha256, version.key, "registered") for record in version.promotions]
     return Graph(nodes, tuple(edges))
 
 
-def local_aliases(tracking_uri: str, model: str) -> Mapping[str, str]:
-    """Return the version of each alias of a model, from a SQLite store without MLflow; empty for a server."""
-    if not tracking_uri.startswith(SQLITE_PREFIX):
-        return {}
-    return {alias: str(version) for alias, version in local_rows(tracking_uri, _ALIASES, model)}
+def training_graph(policy: ArtifactRecord) -> Graph:
+    """Return a policy's trainings and their machines, between it and its inputs' own nodes.
+
+    There are several if each task was trained alone.
+    """
+    nodes: dict[str, Node] = {}
+    edges: list[Edge] = []
+    for name, segments in policy.stretches.items():
+        # The key in the JSON document stays.
+        facts = {
+            f"stretch {number}": f"steps {each.from_step}-{'' if each.to_step is None else each.to_step} on "
+            f"{each.machine} from {each.began_at:%Y-%m-%d %H:%M} UTC, {each.ended or 'under way'}"
+            for number, each in enumerate(segments, start=1)
+        }
+        key = f"training:{name}"
+        nodes[key] = Node(key, "training", f"training {name}", facts)
+        edges += [Edge(sha256, key, role) for role, sha256 in policy.inputs.items()]
+        edges.append(Edge(key, policy.sha256, "trained"))
+    return Graph(nodes, tuple(edges))

@@ -1,33 +1,31 @@
-"""Rows of prompts and datasets, and the customers, orders and reviews of the stores behind them."""
+"""Identifiers in the tables of artifacts: of prompts in their places, and of people, orders and reviews."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, get_args
 
 import polars as pl
 from polars.exceptions import PolarsError
 
-from schemas.artifact import ArtifactRecord
+from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.tables.prompts import SPLITS
 from tasks.lineage.graph.descriptions import PROMPTS_FILE, QUARANTINE_FILE, split_file
-from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.store.inventory import Inventory
 
-PROMPTS: Final = "prompts"
+IdentifierKind = Literal["customer_unique_id", "customer_id", "order_id", "review_id"]
+PEOPLE: Final[tuple[IdentifierKind, ...]] = get_args(IdentifierKind)
+PROMPTS: Final = ("prompt_id", "parent_id")
+SUFFIXES: Final = frozenset({".parquet", ".csv", ".jsonl"})
 QUARANTINE: Final = "quarantine"
-_ROW_COLUMNS: Final = ("prompt_id", "task", "source", "customer_id", "order_id", "review_id", "parent_id")
-_CUSTOMERS: Final = "store/olist_customers_dataset.csv"
-_ORDERS: Final = "store/olist_orders_dataset.csv"
-_REVIEWS: Final = "store/olist_order_reviews_dataset.csv"
-_COLUMNS: Final = {
-    _CUSTOMERS: ("customer_id", "customer_unique_id"),
-    _ORDERS: ("order_id", "customer_id"),
-    _REVIEWS: ("review_id", "order_id"),
+_DESCRIBING: Final = ("task", "source", "reason")
+_PLACES: Final = {
+    ("prompts", PROMPTS_FILE): "prompts",
+    ("dataset", QUARANTINE_FILE): QUARANTINE,
+    **{("dataset", split_file(split)): split for split in SPLITS},
 }
-_STORE_COLUMNS: Final = {"customer": "customer_unique_id", "order": "order_id", "review": "review_id"}
-"""Column of a store's tables that names an origin, by its kind."""
+"""Place of a prompt's row, by the kind and file of its table."""
 
 
 @dataclass(frozen=True)
@@ -47,161 +45,86 @@ class PlacedRow:
     place: str
     """`prompts`, the name of a split, or `quarantine`."""
 
-    @property
-    def origins(self) -> "list[StoreOrigin]":
-        """Return its review, its order and its customer, the most specific first."""
-        named = {"review": self.review_id, "order": self.order_id, "customer": self.customer_id}
-        return [StoreOrigin(kind, identifier) for kind, identifier in named.items() if identifier is not None]
-
 
 @dataclass(frozen=True)
-class StoreOrigin:
-    """Customer (the customer_unique_id), order or review from which prompts may have been made."""
+class IdentifiedTable:
+    """Identifiers in the rows of one file of an artifact."""
 
-    kind: str
-    identifier: str
+    record: ArtifactRecord
+    file: str
+    rows: pl.DataFrame
+    """Its columns among `PEOPLE` and `PROMPTS`: text, null if a row has none. Prompts also say what they are of."""
 
     @property
-    def key(self) -> str:
-        """Return its key in a graph."""
-        return f"{self.kind}:{self.identifier}"
+    def of_prompts(self) -> bool:
+        """Return whether the table is of prompts, whose customer_id is a person's and no order's customer."""
+        return "prompt_id" in self.rows.columns
 
 
-def find_rows(inventory: Inventory, condition: pl.Expr) -> list[PlacedRow]:
-    """Return the rows, in all prompt tables of the store, that satisfy a condition on their columns.
+class Identities:
+    """Identifiers in all tables of the artifacts of some kinds; equal files are read once."""
 
-    A table that cannot be read has none; its artifact's node reports it.
-    """
-    tables = list(_tables(inventory))
-    queries = [
-        pl.scan_parquet(path, glob=False)
-        .filter(condition)
-        .select(*_ROW_COLUMNS, "reason" if place == QUARANTINE else pl.lit(None, pl.String).alias("reason"))
-        for _, place, path in tables
-    ]
-    return [
-        PlacedRow(**row, artifact=record.sha256, place=place)
-        for (record, place, _), rows in zip(tables, _collected(queries), strict=True)
-        for row in rows.iter_rows(named=True)
-    ]
+    def __init__(self, inventory: Inventory, kinds: Collection[ArtifactKind] = get_args(ArtifactKind)) -> None:
+        """Read the tables; those that cannot be read are listed apart."""
+        read: dict[str, pl.DataFrame] = {}
+        self.tables: list[IdentifiedTable] = []
+        self.unread: list[tuple[str, Path]] = []
+        """The sha256 of the artifact, and the file."""
+        for record in inventory.records.values():
+            for name, digest in record.files.items() if record.kind in kinds else ():
+                path = inventory.folder(record.sha256) / name
+                if path.suffix not in SUFFIXES:
+                    continue
+                try:
+                    read[digest] = rows = read[digest] if digest in read else _identifiers(path)
+                except (OSError, PolarsError):
+                    self.unread.append((record.sha256, path))
+                    continue
+                if rows.width:
+                    self.tables.append(IdentifiedTable(record, name, rows))
 
+    def pairs(self, column: str, other: str) -> pl.DataFrame:
+        """Return the distinct pairs of two columns in the shop's own tables; none of a prompt."""
+        both = list(dict.fromkeys((column, other)))
+        of_shop = {id(each.rows): each.rows for each in self.tables if not each.of_prompts}.values()
+        found = [rows.select(both) for rows in of_shop if set(both) <= set(rows.columns)]
+        return pl.concat([pl.DataFrame(schema=dict.fromkeys(both, pl.String)), *found]).unique(maintain_order=True)
 
-def _tables(inventory: Inventory) -> Iterator[tuple[ArtifactRecord, str, Path]]:
-    for record in inventory.of_kind("prompts"):
-        yield record, PROMPTS, inventory.folder(record.sha256) / PROMPTS_FILE
-    for record in inventory.of_kind("dataset"):
-        folder = inventory.folder(record.sha256)
-        for split in SPLITS:
-            yield record, split, folder / split_file(split)
-        yield record, QUARANTINE, folder / QUARANTINE_FILE
+    def looked_up(self, column: str, values: Collection[str], wanted: str) -> set[str]:
+        """Return the values of the column `wanted` in the shop's rows whose `column` has one of the values."""
+        found = self.pairs(column, wanted).filter(pl.col(column).is_in(sorted(values)))
+        return set(found[wanted].drop_nulls())
 
+    def placed(self, condition: pl.Expr) -> list[PlacedRow]:
+        """Return the rows of prompts, in all tables of prompts and datasets, that satisfy a condition."""
+        return [PlacedRow(**row) for row in self._placed.filter(condition).iter_rows(named=True)]
 
-def _collected(queries: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:
-    """Collect all at once, or one by one if a file cannot be read."""
-    try:
-        yield from pl.collect_all(queries)
-    except (OSError, PolarsError):
-        for query in queries:
-            try:
-                yield query.collect()
-            except (OSError, PolarsError):
-                yield pl.DataFrame()
+    def with_kin(self, rows: Sequence[PlacedRow]) -> list[PlacedRow]:
+        """Return rows with those of their paraphrases, and of the prompts that they paraphrase."""
+        known = {row.prompt_id for row in rows}
+        parents = {row.parent_id for row in rows if row.parent_id is not None}
+        related = pl.col("parent_id").is_in(sorted(known)) | pl.col("prompt_id").is_in(sorted(known | parents))
+        return list(dict.fromkeys([*rows, *self.placed(related)]))
 
-
-def with_kin(inventory: Inventory, rows: Sequence[PlacedRow]) -> list[PlacedRow]:
-    """Return rows with those of their paraphrases, and of the prompts that they paraphrase."""
-    known = {row.prompt_id for row in rows}
-    parents = {row.parent_id for row in rows if row.parent_id is not None}
-    related = pl.col("parent_id").is_in(sorted(known)) | pl.col("prompt_id").is_in(sorted(known | parents))
-    return list(dict.fromkeys([*rows, *find_rows(inventory, related)]))
-
-
-def origins_of(rows: Iterable[PlacedRow]) -> list[StoreOrigin]:
-    """Return the most specific origin of each prompt: the review, the order or the person."""
-    return list(dict.fromkeys(origin for row in rows for origin in row.origins[:1]))
-
-
-def find_origins(inventory: Inventory, identifier: str) -> tuple[StoreOrigin, ...]:
-    """Return the meaning of an identifier in the stores; an order's own customer_id names the person."""
-    is_it = pl.any_horizontal(pl.all() == identifier)
-    customers = _rows(inventory, _CUSTOMERS, is_it)["customer_unique_id"]
-    orders = _rows(inventory, _ORDERS, pl.col("order_id") == identifier)["order_id"]
-    reviews = _rows(inventory, _REVIEWS, pl.col("review_id") == identifier)["review_id"]
-    named = (("customer", customers), ("order", orders), ("review", reviews))
-    return tuple(StoreOrigin(kind, each) for kind, found in named for each in found.unique().sort())
-
-
-def origin_graph(inventory: Inventory, origins: Iterable[StoreOrigin]) -> Graph:
-    """Return people, orders and reviews as nodes: the given ones, their owners, and their parts."""
-    found = set(origins)
-    people, orders, reviews = (
-        sorted(each.identifier for each in found if each.kind == kind) for kind in ("customer", "order", "review")
-    )
-    ordered = _rows(inventory, _CUSTOMERS, pl.col("customer_unique_id").is_in(people))["customer_id"]
-    orders += _rows(inventory, _ORDERS, pl.col("customer_id").is_in(ordered.implode()))["order_id"].to_list()
-    is_ours = pl.col("review_id").is_in(reviews) | pl.col("order_id").is_in(orders)
-    of_reviews = _rows(inventory, _REVIEWS, is_ours)
-    of_orders = _rows(inventory, _ORDERS, pl.col("order_id").is_in([*orders, *of_reviews["order_id"]]))
-    owners = dict(
-        _rows(inventory, _CUSTOMERS, pl.col("customer_id").is_in(of_orders["customer_id"].implode())).iter_rows()
-    )
-    edges: list[Edge] = []
-    for order, customer in of_orders.iter_rows():
-        found.add(StoreOrigin("order", order))
-        if customer in owners:
-            person = StoreOrigin("customer", owners[customer])
-            found.add(person)
-            edges.append(Edge(person.key, f"order:{order}", "ordered"))
-    for review, order in of_reviews.iter_rows():
-        found |= {StoreOrigin("review", review), StoreOrigin("order", order)}
-        edges.append(Edge(f"order:{order}", f"review:{review}", "reviewed"))
-    nodes = {
-        each.key: Node(each.key, each.kind, f"{each.kind} {each.identifier}", {})
-        for each in sorted(found, key=lambda each: each.key)
-    }
-    return Graph(nodes, tuple(dict.fromkeys(edges)))
-
-
-def _rows(inventory: Inventory, name: str, condition: pl.Expr) -> pl.DataFrame:
-    """Return the distinct rows of a table, in all stores that can be read, that satisfy a condition."""
-    columns = _COLUMNS[name]
-    files = {
-        record.files[name]: inventory.folder(record.sha256) / name
-        for record in inventory.of_kind("prompts")
-        if name in record.files
-    }
-    found = [pl.DataFrame(schema=dict.fromkeys(columns, pl.String))]
-    for file in files.values():
-        with suppress(OSError, PolarsError):
-            # The rest of a row is a shopper's words, and is not read.
-            table = pl.read_csv(file, columns=list(columns), infer_schema=False).select(columns)
-            found.append(table.filter(condition))
-    return pl.concat(found).unique(maintain_order=True)
-
-
-def store_graph(inventory: Inventory, artifacts: Graph, origins: Sequence[StoreOrigin]) -> Graph:
-    """Return the prompts artifacts whose stores contain some reviews, orders or customers."""
-    named: dict[str, list[StoreOrigin]] = {}
-    edges: dict[Edge, None] = {}
-    for record in inventory.of_kind("prompts"):
-        for name, digest in record.files.items():
-            if name.startswith("store/") and name.endswith(".csv"):
-                if digest not in named:
-                    named[digest] = _named_in(inventory.folder(record.sha256) / name, origins)
-                edges |= {Edge(origin.key, record.sha256, "in its store"): None for origin in named[digest]}
-    return Graph({}, tuple(edges)).joined(artifacts.part(edge.target for edge in edges))
-
-
-def _named_in(path: Path, origins: Sequence[StoreOrigin]) -> list[StoreOrigin]:
-    """Return the origins that a store's table names; none if it cannot be read."""
-    try:
-        table = pl.scan_csv(path, infer_schema=False)
-        there = set(table.collect_schema().names())
-        return [
-            origin
-            for origin in origins
-            if (column := _STORE_COLUMNS[origin.kind]) in there
-            and origin.identifier in table.select(column).collect()[column]
+    @cached_property
+    def _placed(self) -> pl.DataFrame:
+        columns = ("prompt_id", *PEOPLE[1:], "parent_id", *_DESCRIBING, "artifact", "place")
+        found = [pl.DataFrame(schema=dict.fromkeys(columns, pl.String))]
+        found += [
+            table.rows.with_columns(artifact=pl.lit(table.record.sha256), place=pl.lit(place))
+            for table in self.tables
+            if (place := _PLACES.get((table.record.kind, table.file))) is not None
         ]
-    except (OSError, PolarsError):
-        return []
+        return pl.concat(found, how="diagonal").select(columns)
+
+
+def _identifiers(path: Path) -> pl.DataFrame:
+    if path.suffix == ".jsonl":
+        # Only these fields are read; the others may differ from line to line.
+        rows = pl.read_ndjson(path, schema=dict.fromkeys((*PEOPLE, *PROMPTS), pl.String))
+        return rows.select(column.name for column in rows if column.null_count() < rows.height)
+    scanned = pl.scan_csv(path, infer_schema=False) if path.suffix == ".csv" else pl.scan_parquet(path, glob=False)
+    names = scanned.collect_schema().names()
+    # The rest of a row is a shopper's words, and is not read.
+    wanted = {*PEOPLE, *PROMPTS, *(_DESCRIBING if "prompt_id" in names else ())}
+    return scanned.select(pl.col([name for name in names if name in wanted]).cast(pl.String)).collect()

@@ -1,28 +1,65 @@
-"""Walk from a reference to all its inputs and all its outputs."""
+"""Walk from a reference, to a model version or alias, an artifact, a run or a prompt, to all its inputs and outputs."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final, Literal
 
 import polars as pl
 from polars.exceptions import PolarsError
 
+from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS
 from tasks.lineage.graph.descriptions import describe, split_file
 from tasks.lineage.graph.graph import Edge, Graph, Node
-from tasks.lineage.graph.models import ModelVersion, version_graph
-from tasks.lineage.graph.references import ReferenceKind, Registered, ResolvedReference, find_reference
+from tasks.lineage.graph.models import ModelVersion, training_graph, version_graph
 from tasks.lineage.graph.row_walk import row_graph
-from tasks.lineage.graph.rows import origin_graph, origins_of, store_graph
-from tasks.lineage.graph.trainings import ReadTrainings, training_graph
+from tasks.lineage.graph.rows import Identities, PlacedRow
 from tasks.lineage.store.inventory import Inventory, short
 
+CHAMPION: Final = "champion"
+"""The alias that there is none of until the gate promotes a version."""
 DELETED: Final = "deleted"
 DAMAGED: Final = "damaged"
+MOST_NAMED: Final = 5
+WHAT_THERE_IS: Final = (
+    "a version (3, NAME/3), an alias (champion), an artifact's or a prompt's digest or its first 8 characters or more, "
+    "or an MLflow or Prefect run; with --forget the id of a review, an order or a customer"
+)
 _WITHOUT_A_DATASET: Final = frozenset({"prompts", "sheet", "audit", "monitoring"})
 """Artifacts that are not attributed to one dataset."""
+_DIGEST: Final = re.compile(r"[0-9a-f]{8,64}")
+_NUMBER: Final = re.compile(r"\d{1,7}")
+_RUN: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ALIAS: Final = re.compile(r"[A-Za-z][\w.-]*")
+
+ReferenceKind = Literal["version", "artifact", "run", "prompt"]
+
+
+@dataclass(frozen=True)
+class ResolvedReference:
+    """Resolved reference of a user."""
+
+    text: str
+    kind: ReferenceKind
+    keys: tuple[str, ...]
+    """The nodes that it names; several for a run with several artifacts."""
+    rows: tuple[PlacedRow, ...] = ()
+
+
+@dataclass(frozen=True)
+class Registered:
+    """Registry facts, requested only as a last resort: MLflow's import takes seconds."""
+
+    model: str
+    """The model of a bare number or alias."""
+    aliases: Mapping[str, str]
+    """The version of each alias, as far as known without asking."""
+    ask_alias: Callable[[str], str | None]
+    ask_run: Callable[[str], Sequence[str]]
+    """Returns the sha256 of each artifact of a pipeline's run; empty if there is no such run."""
 
 
 @dataclass(frozen=True)
@@ -59,40 +96,89 @@ class Lineage:
 class Walker:
     """Walker through one artifact store in its present state."""
 
-    def __init__(
-        self,
-        inventory: Inventory,
-        versions: Sequence[ModelVersion],
-        read_trainings: ReadTrainings,
-        known: Registered,
-    ) -> None:
-        """Use data already read; the mirror's trainings are read once, when a walk reaches a policy."""
+    def __init__(self, inventory: Inventory, versions: Sequence[ModelVersion], known: Registered) -> None:
+        """Use data already read."""
         self._inventory = inventory
         self._versions = versions
-        self._read_trainings = cache(read_trainings)
         self._known = known
         self._artifacts = _artifact_graph(inventory)
-        self._all = self._artifacts.joined(version_graph(versions, {known.model: known.aliases}))
+        self._all = self._artifacts.joined(version_graph(versions, known.model, known.aliases))
+
+    @cached_property
+    def _identities(self) -> Identities:
+        return Identities(self._inventory, ("prompts", "dataset"))
 
     def find(self, text: str) -> ResolvedReference:
-        """Resolve a reference.
+        """Resolve a reference, also to artifacts that the store no longer has, but that others were made from.
 
         Raises:
             InputError: It names nothing, or several things.
         """
-        deleted = [key for key, node in self._artifacts.nodes.items() if DELETED in node.facts]
-        return find_reference(text, self._inventory, deleted, self._versions, self._known)
+        wanted = text.strip()
+        if not wanted:
+            raise InputError(f"REF is empty; give {WHAT_THERE_IS}")
+        found = self._version(wanted) or _only(wanted, list(self._candidates(wanted)))
+        if found is None and _RUN.fullmatch(wanted.lower()) and (made := self._known.ask_run(wanted.lower())):
+            in_order = [sha256 for sha256 in self._inventory.records if sha256 in made]
+            found = ResolvedReference(wanted, "run", tuple(dict.fromkeys([*in_order, *made])))
+        if found is None and _ALIAS.fullmatch(wanted) and not _DIGEST.fullmatch(wanted):
+            number = self._known.ask_alias(wanted)
+            found = None if number is None else self._version(f"{self._known.model}/{number}")
+            if number is not None and found is None:
+                raise self._unknown_version(f"{self._known.model}/{number}")
+        if found is not None:
+            return found
+        if _NUMBER.fullmatch(wanted.rpartition("/")[2]):
+            raise self._unknown_version(wanted)
+        if wanted == CHAMPION:
+            raise InputError(f"no version of {self._known.model} is `{CHAMPION}` yet; {self._known_versions}")
+        store = self._inventory.root
+        raise InputError(f"{wanted!r} names nothing in the artifact store {store}; give {WHAT_THERE_IS}")
+
+    def _version(self, wanted: str) -> ResolvedReference | None:
+        """Find a version by its number, with or without the model's name, or by a known alias."""
+        model, _, number = wanted.rpartition("/")
+        name = f"{model or self._known.model}/{self._known.aliases.get(number, number)}"
+        for each in self._versions:
+            if each.name == name:
+                return ResolvedReference(wanted, "version", (each.key,))
+        if wanted in self._known.aliases:
+            raise self._unknown_version(name)
+        return None
+
+    def _unknown_version(self, wanted: str) -> InputError:
+        return InputError(f"no promotion in this state folder made version {wanted}; {self._known_versions}")
+
+    @property
+    def _known_versions(self) -> str:
+        return f"the versions known here: {', '.join(each.name for each in self._versions) or 'none'}"
+
+    def _candidates(self, wanted: str) -> Iterator[ResolvedReference]:
+        """Yield everything that a digest or a run's id may name."""
+        wanted = wanted.lower()
+        records = self._inventory.records.values()
+        if made := [each.sha256 for each in records if wanted in {each.mlflow_run_id, each.prefect_run_id}]:
+            yield ResolvedReference(wanted, "run", tuple(made))
+        if not _DIGEST.fullmatch(wanted):
+            return
+        for sha256 in self._artifacts.nodes:
+            if sha256.startswith(wanted):
+                yield ResolvedReference(wanted, "artifact", (sha256,))
+        by_prompt: dict[str, list[PlacedRow]] = {}
+        for row in self._identities.placed(pl.col("prompt_id").str.starts_with(wanted)):
+            by_prompt.setdefault(row.prompt_id, []).append(row)
+        for prompt_id, placed in by_prompt.items():
+            yield ResolvedReference(wanted, "prompt", (f"prompt:{prompt_id}",), rows=tuple(placed))
 
     def walk(self, reference: ResolvedReference) -> Lineage:
         """Return the inputs and outputs of a reference, artifacts with facts from their files."""
-        found, records = self._graph(reference, self._read_trainings), self._inventory.records
-        described = {
-            key: describe(records[key], self._inventory.folder(key)) | dict(node.facts)
+        found, records = self._graph(reference), self._inventory.records
+        nodes = {
+            key: replace(node, facts=describe(records[key], self._inventory.folder(key)) | dict(node.facts))
             if key in records
-            else node.facts
+            else node
             for key, node in found.nodes.items()
         }
-        nodes = {key: Node(key, node.kind, node.name, described[key]) for key, node in found.nodes.items()}
         faults = [
             f"{node.name}: {node.facts[fault]}"
             for node in nodes.values()
@@ -104,21 +190,21 @@ class Walker:
         return Lineage(reference.text, reference.kind, reference.keys, graph, rows, (*faults, *gone))
 
     def artifacts(self, reference: ResolvedReference) -> tuple[str, ...]:
-        """Return the sha256 of every artifact of a walk, including deleted ones, without asking the mirror."""
-        keys = dict.fromkeys((*self._graph(reference, lambda: ()).nodes, *reference.keys))
+        """Return the sha256 of every artifact of a walk, including deleted ones."""
+        keys = dict.fromkeys((*self._graph(reference).nodes, *reference.keys))
         return tuple(key for key in keys if ":" not in key)
 
-    def _graph(self, reference: ResolvedReference, read_trainings: ReadTrainings) -> Graph:
-        if reference.kind in {"prompt", "origin"}:
-            rows = row_graph(self._inventory, self._all, reference.rows, read_trainings)
-            people = origin_graph(self._inventory, [*reference.origins, *origins_of(reference.rows)])
-            stores = store_graph(self._inventory, self._artifacts, reference.origins)
-            return people.joined(rows).joined(stores)
-        graph = self._all.around(*reference.keys)
+    def _graph(self, reference: ResolvedReference) -> Graph:
+        graph = self._artifacts_and_rows(reference)
         for record in self._inventory.of_kind("policy"):
             if record.sha256 in graph.nodes:
-                graph = graph.joined(training_graph(record, read_trainings()))
+                graph = graph.joined(training_graph(record))
         return graph.part(graph.nodes)
+
+    def _artifacts_and_rows(self, reference: ResolvedReference) -> Graph:
+        if reference.kind == "prompt":
+            return row_graph(self._inventory, self._all, self._identities, reference.rows)
+        return self._all.around(*reference.keys)
 
     def _rows_of(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
         rows: dict[str, tuple[str, ...]] = {}
@@ -138,6 +224,17 @@ class Walker:
             return None
         dataset = record.sha256 if record.kind == "dataset" else record.inputs.get("dataset")
         return dataset if dataset in self._inventory.records else None
+
+
+def _only(wanted: str, found: Sequence[ResolvedReference]) -> ResolvedReference | None:
+    """Return the one that is named, whole ids first."""
+    of_id = {wanted.lower(), f"prompt:{wanted.lower()}"}
+    chosen = [each for each in found if each.kind == "run" or of_id & set(each.keys)] or found
+    if len(chosen) > 1:
+        named = [" and ".join(key.replace(":", " ") for key in each.keys) for each in chosen[:MOST_NAMED]]
+        more = f" and {len(chosen) - MOST_NAMED} more" if len(chosen) > MOST_NAMED else ""
+        raise InputError(f"{wanted!r} may be {len(chosen)} things: {', '.join(named)}{more}; write more of it")
+    return chosen[0] if chosen else None
 
 
 def _artifact_graph(inventory: Inventory) -> Graph:

@@ -70,8 +70,7 @@ class _AnsweredClient:
     """MLflow's client: a call that its store does not answer ends in one sentence, and no signal breaks one off."""
 
     def __init__(self, client: Any, tracking_uri: str) -> None:
-        self._client = client
-        self._uri = tracking_uri
+        self._client, self._uri = client, tracking_uri
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._client, name)
@@ -217,10 +216,9 @@ def _ask(tracking_uri: str) -> None:
             "out to keep the runs in the state folder"
         ) from None
     if not response.ok:
-        status = f"{response.status_code} {response.reason}".strip()
-        raise InputError(_refusal(tracking_uri, response.status_code) or _no_answer(tracking_uri, status))
+        raise _server_failure(tracking_uri, response.status_code, f"{response.status_code} {response.reason}".strip())
     if not response.text.lstrip().startswith("{"):
-        raise InputError(_no_answer(tracking_uri, "a page in place of JSON"))
+        raise _server_failure(tracking_uri, SERVER_FAULT, "a page in place of JSON")
 
 
 def _failure(tracking_uri: str, error: Exception) -> TucanoError | None:
@@ -239,28 +237,27 @@ def _failure(tracking_uri: str, error: Exception) -> TucanoError | None:
         status, what = getattr(response, "status_code", SERVER_FAULT), type(error).__name__
     else:
         return None
-    sentence = _refusal(tracking_uri, status) or (status >= SERVER_FAULT and _no_answer(tracking_uri, what))
-    return InputError(sentence) if sentence else None
+    is_failure = status in (UNAUTHORIZED, FORBIDDEN) or status >= SERVER_FAULT
+    return _server_failure(tracking_uri, status, what) if is_failure else None
 
 
-def _no_answer(tracking_uri: str, what: str) -> str:
-    return (
-        f"what answers at {shown_address(tracking_uri)} is no MLflow server, or one in trouble ({what}); correct "
-        "state.mlflow, see the server's log or what stands between, as a proxy, then run the same command again"
-    )
-
-
-def _refusal(tracking_uri: str, status: int) -> str | None:
-    """Return the sentence for an HTTP status by which a server refuses; None for another."""
-    server = f"the MLflow server {shown_address(tracking_uri)}"
-    user = os.environ.get(USER_VARIABLE)
+def _server_failure(tracking_uri: str, status: int, what: str) -> InputError:
+    """Return the sentence for a server that refuses this user, or is in trouble."""
+    address, user = shown_address(tracking_uri), f"{USER_VARIABLE}={os.environ.get(USER_VARIABLE, '')}"
     if status == UNAUTHORIZED:
-        who = f"{USER_VARIABLE}={user} with the password in" if user else f"{USER_VARIABLE}, which is not set, and"
-        return f"{server} does not know {who} {PASSWORD_VARIABLE}; set both to a user that it knows"
+        return InputError(
+            f"the MLflow server {address} does not know {user} with the password in {PASSWORD_VARIABLE}; set both to a "
+            "user that it knows"
+        )
     if status == FORBIDDEN:
-        who = f"{USER_VARIABLE}={user}" if user else f"a user that {USER_VARIABLE} does not name"
-        return f"{server} does not let {who} do this; ask its administrator for permission to edit, or set another user"
-    return None
+        return InputError(
+            f"the MLflow server {address} does not let {user} do this; ask its administrator for permission to edit, "
+            "or set another user"
+        )
+    return InputError(
+        f"what answers at {address} is no MLflow server, or one in trouble ({what}); correct state.mlflow, see the "
+        "server's log or what stands between, as a proxy, then run the same command again"
+    )
 
 
 def _unfinished(file: Path) -> Path:

@@ -16,9 +16,8 @@ from schemas.errors import InputError
 
 STATE_TAG: Final = "state"
 """Tag of a run: the state folder of who wrote it."""
-_EXPERIMENTS: Final = ("experiments", "artifact_location")
 _ADDRESSES: Final = (
-    _EXPERIMENTS,
+    ("experiments", "artifact_location"),
     ("runs", "artifact_uri"),
     ("logged_models", "artifact_location"),
     ("model_versions", "source"),
@@ -33,9 +32,9 @@ _FOLDERS: Final[dict[str, Path]] = {}
 def follow(database: sqlite3.Connection, folder: Path) -> None:
     """Correct the addresses of files that were moved or copied with the database, and say so on stderr.
 
-    Only such are corrected as end like this folder: others, and those of buckets and servers, stay.
+    Only those that end like this folder are corrected; addresses of buckets and servers stay.
     """
-    table, column = _EXPERIMENTS
+    table, column = _ADDRESSES[0]
     if not _has(database, table, column):
         return
     known = [location for (location,) in database.execute(f"SELECT {column} FROM {table}")]  # noqa: S608 - our own names

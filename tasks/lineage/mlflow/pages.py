@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, files_folder, open_client
-from tasks.lineage.mlflow.runs import RETRAININGS
+from tasks.lineage.mlflow.recorder import RETRAININGS
 
 DATABASE: Final = "mlflow.db"
 REMEMBERED: Final[Mapping[str, bool | str]] = {

@@ -1,72 +1,85 @@
 """MLflow record of a run: one run for the pipeline, and a nested run for each stage."""
 
 import json
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import islice
 from numbers import Real
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.artifact import ArtifactRecord
+from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError, Interrupted, TucanoError
+from schemas.scratch import scratch_folder
+from schemas.source import REPOSITORY
 from schemas.sqlite_file import InUse
-from tasks.lineage.mlflow.client import (
-    ARTIFACT_TAG,
-    REUSED_PREFIX,
-    SQLITE_PREFIX,
-    milliseconds_now,
-    open_client,
-)
+from tasks.lineage.mlflow.client import ARTIFACT_TAG, REUSED_PREFIX, USER_VARIABLE, milliseconds_now, open_client
 from tasks.lineage.mlflow.moved import STATE_TAG, require_own
-from tasks.lineage.mlflow.runs import (
-    EXPERIMENT_TAGS,
-    MODEL_KINDS,
-    NOTE,
-    WHAT,
-    find_logged_model,
-    log_model,
-    origin_tags,
-)
 from tasks.lineage.store.artifacts import RECORD_FILE
 
+MODEL_KINDS: Final[frozenset[ArtifactKind]] = frozenset({"base", "policy"})
+"""Artifacts with a logged model in MLflow."""
+PREFECT_RUN: Final = "prefect_run_id"
+"""Tag of a pipeline's run: the id of its Prefect flow run."""
+NOTE: Final = "mlflow.note.content"
+"""Tag of the description of a run or an experiment, in Markdown."""
+RETRAININGS: Final = "retrainings"
+"""Name of the view of the experiment's runs by which retrainings are compared."""
+_COLUMNS: Final = (
+    *("attributes.`Duration`", "tags.`verdict`", "tags.`profile`"),
+    *(f"metrics.`{name}`" for name in ("promoted", "overall.mean_difference", "ground_truth.mean_difference")),
+)
+EXPERIMENT_TAGS: Final[Mapping[str, str]] = {
+    # What MLflow sets where somebody says that an experiment is of models, and not of an agent.
+    "mlflow.experimentKind": "custom_model_development",
+    NOTE: "A run here is a retraining or a monitoring, and a run in it a stage. Of retrainings compare `promoted`, "
+    "`overall.mean_difference`, the tasks' `mean_difference` and `ground_truth.mean_difference`.",
+    # As MLflow keeps a view that somebody shares; its table shows no metric otherwise.
+    f"mlflow.sharedViewState.{RETRAININGS}": json.dumps({"selectedColumns": _COLUMNS}),
+}
 # MLflow's limits on the digest of a dataset, and on the metrics of one call.
 DIGEST_CHARACTERS: Final = 36
 METRICS_AT_ONCE: Final = 1000
 PARAMETERS_AT_ONCE: Final = 100
-DEFAULT_EXPERIMENT: Final = "0"
 ALONE_TAG: Final = "alone"
 """Tag of a pipeline's run: whether it holds the state folder's lock."""
 
 _INPUTS_IN_TURNS: Final = threading.Lock()
 """MLflow looks for each dataset and then inserts it, which its store refuses to the second of two threads."""
 
-Steps = Iterable[tuple[int, Mapping[str, float]]]
-
 
 class StageRun:
-    """Open run of one stage."""
+    """Open run of one stage; created by `Recorder.stage`."""
 
     def __init__(self, client: Any, run_id: str) -> None:
-        """Log to an open run; created by `Recorder.stage`."""
-        self._client = client
-        self.run_id = run_id
+        """Log to an open run."""
+        self._client, self.run_id = client, run_id
 
     def log_step(self, step: int, values: Mapping[str, float]) -> None:
         """Log the metrics of one step."""
         self.log_steps([(step, values)])
 
-    def log_steps(self, steps: Steps) -> None:
+    def log_steps(self, steps: Iterable[tuple[int, Mapping[str, float]]]) -> None:
         """Log the metrics of many steps, in as few writes as MLflow allows."""
-        metrics = iter(_as_metrics(steps))
+        from mlflow.entities import Metric
+
+        now = milliseconds_now()
+        metrics = (Metric(name, value, now, step) for step, values in steps for name, value in values.items())
         while batch := list(islice(metrics, METRICS_AT_ONCE)):
             self._client.log_batch(self.run_id, metrics=batch)
 
     def log_figures(self, figures: Mapping[str, Any]) -> None:
         """Log a stage's key figures: numbers as metrics, all else as tags."""
-        numbers = {name: float(value) for name, value in figures.items() if _is_number(value)}
-        texts = {name: _as_text(value) for name, value in figures.items() if not _is_number(value)}
+        numbers: dict[str, float] = {}
+        texts: dict[str, str] = {}
+        for name, value in figures.items():
+            if isinstance(value, Real) and not isinstance(value, bool):
+                numbers[name] = float(value)
+            else:
+                texts[name] = "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         self.log_steps([(0, numbers)])
         self._client.log_batch(self.run_id, tags=_as_tags(texts))
 
@@ -75,11 +88,11 @@ class StageRun:
         self._client.log_artifact(self.run_id, str(path))
 
     def log_output(self, record: ArtifactRecord, reports: Sequence[Path] = ()) -> None:
-        """Log a stage's output: its record, its files for people, a description, and its logged model, if any."""
+        """Log a stage's output: its record, its files for people, and its logged model, if any."""
         self._client.log_text(self.run_id, record.model_dump_json(indent=1), RECORD_FILE)
         for report in reports:
             self.log_file(report)
-        tags = {"artifact_kind": record.kind, ARTIFACT_TAG: record.sha256, NOTE: WHAT[record.kind]}
+        tags = {"artifact_kind": record.kind, ARTIFACT_TAG: record.sha256}
         self._client.log_batch(self.run_id, tags=_as_tags(tags))
         if record.kind in MODEL_KINDS:
             from mlflow.entities import LoggedModelOutput
@@ -94,8 +107,7 @@ class Recorder:
     def __init__(self, tracking_uri: str, artifact_root: Path | None, experiment: str, state: str = "") -> None:
         """Open MLflow's store, and create the experiment, with the folder of its runs' files, if new.
 
-        `state` is the path of the writer's state folder, which must differ between machines that share a store: runs
-        left by a killed process are ended only by a process with the same value.
+        Runs left by a killed process are ended only by a process with the same `state`, its state folder.
 
         Raises:
             InputError: The store cannot be opened or written, its server refuses or does not answer, or the experiment
@@ -114,8 +126,7 @@ class Recorder:
         """Record a run of the whole pipeline during the block; yields the run's id.
 
         It ends as finished, as killed if interrupted or suspended, or as failed, with the reason in the tag `ended_by`.
-        A run that does not hold the state folder's lock (`alone`) may be active beside the holder's, so that
-        `end_abandoned` skips it.
+        `end_abandoned` skips a run that does not hold the state folder's lock (`alone`).
         """
         run_id = self._start(name, {**tags, ALONE_TAG: str(alone)})
         with self._ended(run_id):
@@ -137,7 +148,7 @@ class Recorder:
             yield StageRun(self._client, run_id)
 
     def tag(self, run_id: str, texts: Mapping[str, str]) -> None:
-        """Add result tags to a run."""
+        """Add tags to a run."""
         self._client.log_batch(run_id, tags=_as_tags(texts))
 
     def conclude(self, pipeline_run: str, figures: Mapping[str, float], tags: Mapping[str, str], note: str) -> None:
@@ -164,26 +175,14 @@ class Recorder:
         known = self._client.get_experiment_by_name(name)
         if known is None:
             location = artifact_root.resolve().as_uri() if artifact_root else None
-            made = self._client.create_experiment(name, artifact_location=location, tags=dict(EXPERIMENT_TAGS))
-            if self._uri.startswith(SQLITE_PREFIX):
-                self._hide_default_experiment()
-            return str(made)
+            return str(self._client.create_experiment(name, artifact_location=location, tags=dict(EXPERIMENT_TAGS)))
         if known.lifecycle_stage == "deleted":
             raise InputError(
                 f"the MLflow experiment {name} was deleted; restore it with `mlflow experiments restore "
                 f"--experiment-id {known.experiment_id}` and MLFLOW_TRACKING_URI={self._uri}"
             )
         require_own(known.artifact_location, self._uri)
-        for tag in EXPERIMENT_TAGS.keys() - known.tags.keys():
-            # An earlier version made it.
-            self._client.set_experiment_tag(known.experiment_id, tag, EXPERIMENT_TAGS[tag])
         return str(known.experiment_id)
-
-    def _hide_default_experiment(self) -> None:
-        """Delete the empty experiment that MLflow puts into each new store; another's runs in it keep it."""
-        shown = self._client.get_experiment(DEFAULT_EXPERIMENT).lifecycle_stage != "deleted"
-        if shown and not self._client.search_runs([DEFAULT_EXPERIMENT], max_results=1):
-            self._client.delete_experiment(DEFAULT_EXPERIMENT)
 
     def _start(self, name: str, tags: Mapping[str, str]) -> str:
         own = {**origin_tags(), **tags, STATE_TAG: self._state}
@@ -195,20 +194,22 @@ class Recorder:
 
         datasets = [_as_dataset(role, record) for role, record in inputs.items()]
         models = [
-            find_logged_model(self._client, self.experiment_id, record.sha256)
+            LoggedModelInput(model)
             for record in inputs.values()
             if record.kind in MODEL_KINDS
+            and (model := find_logged_model(self._client, self.experiment_id, record.sha256)) is not None
         ]
         with _INPUTS_IN_TURNS:
-            self._client.log_inputs(
-                run_id, datasets, [LoggedModelInput(model) for model in models if model is not None]
-            )
+            self._client.log_inputs(run_id, datasets, models)
 
     @contextmanager
     def _ended(self, run_id: str) -> Iterator[None]:
         """End the run with the block."""
         try:
             yield
+        except InUse:
+            # Whoever holds the store may hold it for long; the next run marks this one as killed.
+            raise
         except BaseException as error:
             self._end_early(run_id, error)
             raise
@@ -217,9 +218,6 @@ class Recorder:
     def _end_early(self, run_id: str, error: BaseException) -> None:
         from mlflow.exceptions import MlflowException
 
-        if isinstance(error, InUse):
-            # Whoever holds the store may hold it for long; the next run marks this one as killed.
-            return
         # Signals and Ctrl-C arrive as exceptions outside `Exception`.
         interrupted = isinstance(error, Interrupted) or not isinstance(error, Exception)
         # Only the project's own sentences are stored: another error's text may quote a row. A suspension's is its
@@ -231,15 +229,6 @@ class Recorder:
             self._client.set_terminated(run_id, "KILLED" if interrupted else "FAILED")
         except (MlflowException, TucanoError) as second:
             error.add_note(f"MLflow could not record the end of run {run_id}: {second}")
-
-
-def _as_metrics(steps: Steps) -> Iterator[Any]:
-    from mlflow.entities import Metric
-
-    now = milliseconds_now()
-    for step, values in steps:
-        for name, value in values.items():
-            yield Metric(name, value, now, step)
 
 
 def _as_parameters(config: Mapping[str, Any], prefix: str = "") -> Iterator[Any]:
@@ -259,16 +248,7 @@ def _as_tags(texts: Mapping[str, str]) -> list[Any]:
     return [RunTag(name, text) for name, text in texts.items()]
 
 
-def _as_text(value: object) -> str:
-    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
 def _as_dataset(role: str, record: ArtifactRecord) -> Any:
-    """Describe an artifact as MLflow's dataset, with the whole digest where there is room."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
     from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 
@@ -279,3 +259,65 @@ def _as_dataset(role: str, record: ArtifactRecord) -> Any:
         source=json.dumps({"uri": f"artifact://{record.kind}/{record.sha256}"}),
     )
     return DatasetInput(dataset, [InputTag(MLFLOW_DATASET_CONTEXT, role), InputTag("sha256", record.sha256)])
+
+
+@cache
+def origin_tags() -> Mapping[str, str]:
+    """Return who started this process's runs, with what, and the commit of the code where there is a repository."""
+    from mlflow.utils.git_utils import get_git_commit
+    from mlflow.utils.mlflow_tags import MLFLOW_GIT_COMMIT, MLFLOW_SOURCE_NAME, MLFLOW_SOURCE_TYPE, MLFLOW_USER
+
+    tags = {MLFLOW_SOURCE_NAME: "tucano", MLFLOW_SOURCE_TYPE: "LOCAL"}
+    # An installed wheel may lie inside of another project's repository.
+    if (REPOSITORY / ".git").exists() and (commit := get_git_commit(str(REPOSITORY))) is not None:
+        tags[MLFLOW_GIT_COMMIT] = commit
+    # No login name, which is a person's: only who the server is told anyway.
+    if (user := os.environ.get(USER_VARIABLE)) is not None:
+        tags[MLFLOW_USER] = user
+    return tags
+
+
+def find_logged_model(client: Any, experiment_id: str, sha256: str) -> str | None:
+    """Return the id of an artifact's logged model in an experiment; None without one."""
+    found = client.search_logged_models([experiment_id], filter_string=f"tags.{ARTIFACT_TAG} = '{sha256}'")
+    # A model left incomplete by a kill is not ready; MLflow's search cannot filter by status name.
+    return next((str(model.model_id) for model in found if model.status == "READY"), None)
+
+
+def log_model(client: Any, run_id: str, record: ArtifactRecord) -> str:
+    """Return the id of an artifact's logged model, created if new.
+
+    Its weights stay in the artifact store; MLflow gets the record.
+    """
+    experiment_id = client.get_run(run_id).info.experiment_id
+    known = find_logged_model(client, experiment_id, record.sha256)
+    if known is not None:
+        return known
+    tags = {ARTIFACT_TAG: record.sha256}
+    model = client.create_logged_model(experiment_id, record.kind, run_id, tags, model_type=record.kind)
+    with scratch_folder() as folder:
+        (folder / RECORD_FILE).write_text(record.model_dump_json(indent=1), encoding="utf-8")
+        client.log_model_artifacts(model.model_id, str(folder))
+    client.finalize_logged_model(model.model_id, "READY")
+    return str(model.model_id)
+
+
+def artifacts_of_run(tracking_uri: str, experiment: str, run_id: str) -> Sequence[str]:
+    """Return the sha256 of each artifact of a pipeline's run, by MLflow's or Prefect's id; empty if unknown.
+
+    Raises:
+        InputError: The store cannot be opened.
+    """
+    from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+
+    client = open_client(tracking_uri)
+    known = client.get_experiment_by_name(experiment)
+    if known is None:
+        return ()
+    own = f"attributes.run_id = '{run_id}'" if "-" not in run_id else f"tags.{PREFECT_RUN} = '{run_id}'"
+    found: list[str] = []
+    for pipeline in client.search_runs([known.experiment_id], own):
+        stages = client.search_runs([known.experiment_id], f"tags.`{MLFLOW_PARENT_RUN_ID}` = '{pipeline.info.run_id}'")
+        found += [sha256 for tag, sha256 in pipeline.data.tags.items() if tag.startswith(REUSED_PREFIX)]
+        found += [stage.data.tags[ARTIFACT_TAG] for stage in stages if ARTIFACT_TAG in stage.data.tags]
+    return tuple(dict.fromkeys(found))

@@ -11,41 +11,32 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, milliseconds_now, open_client
-from tasks.lineage.mlflow.runs import log_model, origin_tags
+from tasks.lineage.mlflow.recorder import log_model, origin_tags
 
 LONGEST_DESCRIPTION: Final = 5_000
 """Characters that MLflow's databases keep of a version's description."""
 CUT_OFF: Final = "\n\nThe whole card is README.md of the promotion's artifact."
-WHAT_IT_IS: Final = """\
-A small Portuguese model for Brazilian shops: it answers the tasks of Tucano2-Commerce, by which each version was
-trained and tested.
-
-- A version is an evaluated policy; its description is its **model card**, and its tag `verdict` the gate's word.
-- The alias names the version that serves; versions that the gate holds are listed too, without weights.
-- Ask it with `tucano ask TASK`, serve it with `tucano serve`, or load `models:/NAME@ALIAS` with MLflow.
-"""
+WHAT_IT_IS: Final = (
+    "A small Portuguese model for Brazilian shops. A version is an evaluated policy; its description is its **model "
+    "card**, and its tag `verdict` the gate's word. The alias names the version that serves. Ask it with `tucano ask "
+    "TASK`, serve it with `tucano serve`, or load `models:/NAME@ALIAS` with MLflow."
+)
 """Description of the registered model."""
 LONGEST_REASON: Final = 300
 """Maximum characters of a reason."""
 POLICY_TAG: Final = "policy_sha256"
 """Tag of a version: its policy."""
 _EVALUATION: Final = "evaluation_sha256"
-_VERDICT: Final = "verdict"
-_BASE_MODEL: Final = "base_model"
-_FOUR_BIT: Final = "load_in_4bit"
-_PROMOTION: Final = "promotion_sha256"
-_FORCED: Final = "forced"
-_LOGGED_MODEL: Final = "models:/"
-_COMMIT: Final = "mlflow.source.git.commit"
 _PROMOTED_AT: Final = "promoted_at"
 _ROLLED_BACK_AT: Final = "rolled_back_at"
-_ALIAS_ROWS: Final = "SELECT version FROM registered_model_aliases WHERE name = ? AND alias = ?"
+_LOGGED_MODEL: Final = "models:/"
+_COMMIT: Final = "mlflow.source.git.commit"
+_ALIAS_ROWS: Final = "SELECT alias, version FROM registered_model_aliases WHERE name = ?"
 _VERSION_ROWS: Final = (
     "SELECT version FROM model_versions WHERE name = ? AND current_stage != 'Deleted_Internal' ORDER BY version DESC"
 )
@@ -53,6 +44,8 @@ _TAG_ROWS: Final = "SELECT version, key, value FROM model_version_tags WHERE nam
 CHAT: Final = "llm/v1/chat"
 LIBRARIES: Final = ("mlflow", "torch", "transformers")
 """What loads and answers; each is pinned to the version that made the weights."""
+
+Tags = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -67,9 +60,9 @@ class PolicyVersion:
     load_in_4bit: bool
     forced: str | None
     promoted_at: str | None
-    """Time when it last became the champion, by a promotion or a rollback to it, in ISO 8601; None: never."""
+    """When it last became the champion, by a promotion or a rollback to it, in ISO 8601; None: never."""
     rolled_back_at: str | None
-    """Time when a person rolled it back, in ISO 8601; None if that has not happened since."""
+    """When a person rolled it back, in ISO 8601; None if that has not happened since."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +107,8 @@ class Registry:
 
     def holder(self, name: str, alias: str) -> PolicyVersion | None:
         """Return the version of an alias; None if the model or the alias does not exist yet."""
-        if self._uri.startswith(SQLITE_PREFIX):
-            numbers = [str(number) for (number,) in local_rows(self._uri, _ALIAS_ROWS, name, alias)]
-        else:
-            numbers = [str(aliases[alias]) for aliases in [self._aliases(name)] if alias in aliases]
-        listed = {str(each.version): each for each in self._listed(name)} if numbers else {}
-        return _as_policy_version(listed[numbers[0]]) if numbers else None
+        number = self._aliases(name).get(alias)
+        return None if number is None else _as_policy_version(name, number, self._listed(name)[number])
 
     def version(self, name: str, number: str | None) -> PolicyVersion:
         """Return a version by its number, or the newest for None.
@@ -127,25 +116,26 @@ class Registry:
         Raises:
             InputError: There is no such version, or none at all.
         """
-        by_number = {str(version.version): version for version in self._listed(name)}
-        if not by_number:
+        listed = self._listed(name)
+        if not listed:
             raise InputError(
                 f"no version of {name} is registered in {self._uri}; register one with `tucano retrain`, or name "
                 "another model with --set promote.model_name=NAME"
             )
-        chosen = by_number.get(next(iter(by_number)) if number is None else number)
-        if chosen is None:
-            raise InputError(f"{name} has no version {number}; it has {', '.join(by_number)}")
-        return _as_policy_version(chosen)
+        chosen = next(iter(listed)) if number is None else number
+        if chosen not in listed:
+            raise InputError(f"{name} has no version {number}; it has {', '.join(listed)}")
+        return _as_policy_version(name, chosen, listed[chosen])
 
     def versions(self, name: str) -> list[PolicyVersion]:
         """Return all versions that this pipeline registered, the newest first; empty for an unknown model."""
-        return [_as_policy_version(known) for known in self._listed(name) if POLICY_TAG in known.tags]
+        listed = self._listed(name).items()
+        return [_as_policy_version(name, number, tags) for number, tags in listed if POLICY_TAG in tags]
 
     def knows(self, name: str, version: str, policy: str, evaluation: str) -> bool:
         """Return whether a version is registered for this policy and evaluation (their sha256)."""
-        origin = {POLICY_TAG: policy, _EVALUATION: evaluation}.items()
-        return any(str(known.version) == version and origin <= known.tags.items() for known in self._listed(name))
+        tags = self._listed(name).get(version, {})
+        return (tags.get(POLICY_TAG), tags.get(_EVALUATION)) == (policy, evaluation)
 
     def register(
         self,
@@ -160,25 +150,29 @@ class Registry:
         load_in_4bit: bool,
     ) -> PolicyVersion:
         """Register a policy as a version, or return the earlier version of the same evaluation."""
-        self._make_registered_model(name)
-        origin = {POLICY_TAG: policy.sha256, _EVALUATION: evaluation.sha256}
-        for known in self._listed(name):
-            if origin.items() <= known.tags.items():
-                return _as_policy_version(known)
-        tags = {**origin, _VERDICT: verdict, _FOUR_BIT: str(load_in_4bit)}
-        if base_model is not None:
-            tags[_BASE_MODEL] = base_model
-        model_id = log_model(self._client, run_id, policy)
-        self._log_scores(run_id, model_id, metrics)
-
         import mlflow
+        from mlflow.entities import Metric
+        from mlflow.exceptions import MlflowException
 
+        try:
+            self._client.create_registered_model(name, description=WHAT_IT_IS)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                raise
+        for each in self.versions(name):
+            if (each.policy, each.evaluation) == (policy.sha256, evaluation.sha256):
+                return each
+        tags = {POLICY_TAG: policy.sha256, _EVALUATION: evaluation.sha256, "verdict": verdict}
+        tags |= {"load_in_4bit": str(load_in_4bit)} | ({} if base_model is None else {"base_model": base_model})
+        model_id, now = log_model(self._client, run_id, policy), milliseconds_now()
+        scores = [Metric(key, value, now, 0, model_id=model_id) for key, value in metrics.items()]
+        self._client.log_batch(run_id, metrics=scores)
         # If the source is a logged model, MLflow looks for it in the store that the process is set to.
         mlflow.set_tracking_uri(self._uri)
-        version = self._client.create_model_version(
+        made = self._client.create_model_version(
             name, source=f"{_LOGGED_MODEL}{model_id}", run_id=run_id, tags=tags, model_id=model_id
         )
-        return _as_policy_version(version)
+        return _as_policy_version(name, str(made.version), tags)
 
     def describe(self, name: str, number: str, card: str) -> None:
         """Describe a version by its model card, and note the commit of the code; said again, nothing changes."""
@@ -191,10 +185,7 @@ class Registry:
             self._tag(name, number, _COMMIT, commit)
 
     def add_model(self, name: str, number: str, model: Path) -> None:
-        """Add to a version what MLflow loads and serves it from.
-
-        Repeating it, also after a kill, changes nothing more.
-        """
+        """Add to a version what MLflow loads and serves it from; repeated, nothing more changes."""
         source = self._client.get_model_version(name, number).source
         self._client.log_model_artifacts(source.removeprefix(_LOGGED_MODEL), str(model))
 
@@ -204,12 +195,12 @@ class Registry:
         """Move the alias to a version, and keep the policy that held it under another alias.
 
         If that is the same policy from an earlier evaluation, the other alias stays: a rollback goes to another policy.
-        No version of a promoted policy counts as rolled back any more. Among everything that affects serving, the alias
-        moves last. Repeating it, also after a kill, changes nothing more.
+        No version of a promoted policy counts as rolled back any more. Repeating it, also after a kill, changes nothing
+        more.
         """
-        self._tag(name, version, _PROMOTION, promotion)
+        self._tag(name, version, "promotion_sha256", promotion)
         if forced is not None:
-            self._tag(name, version, _FORCED, forced)
+            self._tag(name, version, "forced", forced)
         known, before = self.version(name, version), self.holder(name, alias)
         moved = before is None or before.version != version
         if moved:
@@ -250,71 +241,64 @@ class Registry:
         self._client.delete_registered_model_alias(name, previous_alias)
         return Rollback(replace(left, rolled_back_at=now), replace(back, promoted_at=now))
 
-    def _listed(self, name: str) -> list[Any]:
-        """Return all versions as MLflow's client would, the newest first."""
+    def _listed(self, name: str) -> dict[str, Tags]:
+        """Return the tags of all versions by their numbers, the newest first."""
         if not self._uri.startswith(SQLITE_PREFIX):
             found = self._client.search_model_versions(f"name = '{name}'")
-            return sorted(found, key=lambda version: int(version.version), reverse=True)
-        tags: dict[str, dict[str, str]] = {}
-        for version, key, value in local_rows(self._uri, _TAG_ROWS, name):
-            tags.setdefault(str(version), {})[key] = value
-        numbers = [str(version) for (version,) in local_rows(self._uri, _VERSION_ROWS, name)]
-        return [SimpleNamespace(name=name, version=number, tags=tags.get(number, {})) for number in numbers]
+            return {str(each.version): each.tags for each in sorted(found, key=lambda each: -int(each.version))}
+        listed: dict[str, dict[str, str]] = {
+            str(number): {} for (number,) in local_rows(self._uri, _VERSION_ROWS, name)
+        }
+        for number, key, value in local_rows(self._uri, _TAG_ROWS, name):
+            listed.get(str(number), {})[key] = value
+        return dict(listed)
 
-    def _aliases(self, name: str) -> Mapping[str, str]:
+    def _aliases(self, name: str) -> dict[str, str]:
+        """Return the version of each alias of a model; none of an unknown model."""
+        if self._uri.startswith(SQLITE_PREFIX):
+            return local_aliases(self._uri, name)
         from mlflow.exceptions import MlflowException
 
         try:
-            return dict(self._client.get_registered_model(name).aliases)
+            found = self._client.get_registered_model(name).aliases
         except MlflowException as error:
             if error.error_code != "RESOURCE_DOES_NOT_EXIST":
                 raise
-            return {}
+            found = {}
+        return {alias: str(version) for alias, version in found.items()}
 
     def _tag(self, name: str, version: str, tag: str, value: str) -> None:
         self._client.set_model_version_tag(name, version, tag, value)
 
-    def _make_registered_model(self, name: str) -> None:
-        from mlflow.exceptions import MlflowException
 
-        try:
-            self._client.create_registered_model(name, description=WHAT_IT_IS)
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_ALREADY_EXISTS":
-                raise
-            if not self._client.get_registered_model(name).description:
-                self._client.update_registered_model(name, description=WHAT_IT_IS)
-
-    def _log_scores(self, run_id: str, model_id: str, metrics: Mapping[str, float]) -> None:
-        from mlflow.entities import Metric
-
-        now = milliseconds_now()
-        scores = [Metric(key, value, now, 0, model_id=model_id) for key, value in metrics.items()]
-        self._client.log_batch(run_id, metrics=scores)
+def local_aliases(tracking_uri: str, model: str) -> dict[str, str]:
+    """Return the version of each alias of a model, from a SQLite store without MLflow; empty for a server."""
+    if not tracking_uri.startswith(SQLITE_PREFIX):
+        return {}
+    return {alias: str(version) for alias, version in local_rows(tracking_uri, _ALIAS_ROWS, model)}
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _as_policy_version(version: Any) -> PolicyVersion:
+def _as_policy_version(name: str, number: str, tags: Tags) -> PolicyVersion:
     """Return a version of MLflow's as this pipeline registered it."""
-    tags = version.tags
     try:
         return PolicyVersion(
-            version=str(version.version),
+            version=number,
             policy=tags[POLICY_TAG],
             evaluation=tags[_EVALUATION],
-            verdict=tags[_VERDICT],
-            base_model=tags.get(_BASE_MODEL),
-            load_in_4bit=tags.get(_FOUR_BIT) == str(True),
-            forced=tags.get(_FORCED),
+            verdict=tags["verdict"],
+            base_model=tags.get("base_model"),
+            load_in_4bit=tags.get("load_in_4bit") == str(True),
+            forced=tags.get("forced"),
             promoted_at=tags.get(_PROMOTED_AT),
             rolled_back_at=tags.get(_ROLLED_BACK_AT),
         )
     except KeyError:
         raise InputError(
-            f"version {version.version} of the registered model {version.name} was not registered by tucano; give its "
+            f"version {number} of the registered model {name} was not registered by tucano; give its "
             "alias to one that was, or use another name with --set promote.model_name=NAME"
         ) from None
 

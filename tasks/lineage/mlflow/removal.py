@@ -1,8 +1,8 @@
 """Removal from MLflow for good: versions, logged models, runs with copies of reports, and traces with answers' texts.
 
-MLflow itself only marks a run or a logged model as deleted. In a database of one's own its rows are deleted too, and
-their space is given up; on a server only its operator can do so, with `mlflow gc`. Files go before the rows that name
-them, and traces before their run, so that a removal that was killed finds the rest when it is repeated.
+MLflow itself only marks a run or a logged model as deleted. In a database of one's own its rows are deleted, and their
+space is given up; on a server only its operator can do so, with `mlflow gc`. Files go before the rows that name them,
+and traces before their run, so that a removal that was killed finds the rest when it is repeated.
 """
 
 import shutil
@@ -20,7 +20,7 @@ TRACES_A_PAGE: Final = 100
 """The most that MLflow removes at once."""
 PARENT_TAG: Final = "mlflow.parentRunId"
 _GONE: Final = frozenset({"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "INVALID_STATE"})
-"""MLflow's errors for a run or a model that was removed before a kill."""
+"""MLflow's errors for a run that was removed before a kill."""
 
 
 class Removal:
@@ -38,6 +38,8 @@ class Removal:
         self._uri = tracking_uri
         self._client = open_client(tracking_uri)
         self._root = artifact_root
+        # What deletes rows, as `mlflow gc` does; a server has none.
+        self._rows = None if artifact_root is None else self._client._tracking_client.store  # noqa: SLF001
         with in_one_sentence(tracking_uri):
             found = self._client.get_experiment_by_name(experiment)
         self._experiments = [] if found is None else [str(found.experiment_id)]
@@ -58,20 +60,17 @@ class Removal:
     def models(self, sha256s: Collection[str]) -> None:
         """Remove the logged models of artifacts."""
         with in_one_sentence(self._uri):
-            found = [
-                model.model_id
-                for sha256 in sha256s
-                if self._experiments
-                for model in self._client.search_logged_models(
-                    self._experiments, filter_string=f"tags.{ARTIFACT_TAG} = '{sha256}'"
-                )
-            ]
-            for model_id in (*found, *self._models_only_marked(sha256s)):
-                self._remove_files("models", model_id)
-                with _gone_already():
-                    self._client.delete_logged_model(model_id)
-                if (store := self._own_store) is not None:
-                    store._hard_delete_logged_model(model_id)  # noqa: SLF001 - as `mlflow gc` does
+            for sha256 in sha256s if self._experiments else ():
+                wanted = f"tags.{ARTIFACT_TAG} = '{sha256}'"
+                for model in self._client.search_logged_models(self._experiments, filter_string=wanted):
+                    self._remove_files("models", model.model_id)
+                    self._client.delete_logged_model(model.model_id)
+            # Also what was only marked as deleted before a kill.
+            for model_id in self._rows._get_deleted_logged_models() if self._rows else ():  # noqa: SLF001
+                model = self._rows.get_logged_model(model_id, allow_deleted=True)
+                if model.tags.get(ARTIFACT_TAG) in sha256s:
+                    self._remove_files("models", model_id)
+                    self._rows._hard_delete_logged_model(model_id)  # noqa: SLF001
 
     def runs(self, run_ids: Iterable[str], sha256s: Iterable[str], kept: Collection[str]) -> None:
         """Remove the runs that made artifacts, with their traces and files.
@@ -100,23 +99,11 @@ class Removal:
 
     def give_up_space(self) -> None:
         """Rewrite a database of one's own, whose free pages keep what its deleted rows said."""
-        if self._own_store is None:
+        if self._rows is None:
             return
         with local_store(self._uri).opened(write=True) as database:
             database.execute("VACUUM")
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    @property
-    def _own_store(self) -> Any:
-        """Return what deletes rows; None on a server."""
-        return None if self._root is None else self._client._tracking_client.store  # noqa: SLF001 - as `mlflow gc` does
-
-    def _models_only_marked(self, sha256s: Collection[str]) -> Iterator[str]:
-        """Yield the logged models of artifacts that were marked as deleted before a kill, or by an earlier version."""
-        if (store := self._own_store) is not None:
-            for model_id in store._get_deleted_logged_models():  # noqa: SLF001 - as `mlflow gc` does
-                if store.get_logged_model(model_id, allow_deleted=True).tags.get(ARTIFACT_TAG) in sha256s:
-                    yield model_id
 
     def _runs_on(self, sha256: str) -> list[str]:
         made = self._search(f"tags.{ARTIFACT_TAG} = '{sha256}'")
@@ -128,13 +115,9 @@ class Removal:
         """Return the runs, those that are only marked as deleted too."""
         from mlflow.entities import ViewType
 
-        if not self._experiments:
-            return []
-        return list(
-            _pages(
-                lambda token: self._client.search_runs(self._experiments, filter_string, ViewType.ALL, page_token=token)
-            )
-        )
+        search, every = self._client.search_runs, ViewType.ALL
+        found = _pages(lambda token: search(self._experiments, filter_string, every, page_token=token))
+        return list(found) if self._experiments else []
 
     def _remove_run(self, run_id: str) -> None:
         with _gone_already():
@@ -143,9 +126,9 @@ class Removal:
         self._remove_files(run_id)
         with _gone_already():
             self._client.delete_run(run_id)
-        if (store := self._own_store) is not None:
+        if self._rows is not None:
             with _gone_already():
-                store._hard_delete_run(run_id)  # noqa: SLF001 - as `mlflow gc` does
+                self._rows._hard_delete_run(run_id)  # noqa: SLF001
 
     def _remove_traces(self, experiment: str, theirs: Callable[[str], bool], run_id: str | None) -> int:
         """Remove the traces of an experiment, or of one run in it, whose JSON is somebody's; return their number."""
@@ -167,13 +150,10 @@ class Removal:
         )
 
     def _remove_files(self, *names: str) -> None:
-        if self._root is None:
-            return
-        folder = self._root.joinpath(*names)
+        folder = self._root.joinpath(*names) if self._root else None
         try:
-            shutil.rmtree(folder)
-        except FileNotFoundError:
-            return
+            if folder is not None and folder.exists():
+                shutil.rmtree(folder)
         except OSError as error:
             raise InputError(
                 f"MLflow's files in {folder} cannot be removed ({error.strerror}); correct its permissions"
@@ -182,13 +162,11 @@ class Removal:
 
 def _pages(ask: Callable[[str | None], Any]) -> Iterator[Any]:
     """Yield what all pages of a search list."""
-    token: str | None = None
-    while True:
-        page = ask(token)
+    page = ask(None)
+    yield from page
+    while page.token:
+        page = ask(page.token)
         yield from page
-        token = page.token
-        if not token:
-            return
 
 
 @contextmanager

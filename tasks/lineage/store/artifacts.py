@@ -23,19 +23,12 @@ from typing import Any, Final, Literal, get_args
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from schemas.artifact import ArtifactKind, ArtifactRecord, Segments, Worker
+from schemas.artifact import ArtifactKind, ArtifactRecord, Segments
 from schemas.disk import synchronize, write_whole
 from schemas.errors import InputError, TucanoError
 from schemas.full_disk import full_disk_error, is_of_full_disk
-from tasks.lineage.store.content import (
-    NO_FILE,
-    column_types,
-    content_digest,
-    digest_files,
-    file_names,
-    holds,
-    unreadable,
-)
+from tasks.lineage.store import content
+from tasks.lineage.store.content import NO_FILE, content_digest, digest_files, holds, unreadable
 
 CONTENT_FOLDER: Final = "content"
 RECORD_FILE: Final = "record.json"
@@ -43,8 +36,6 @@ RECORD_DIGEST_FILE: Final = "record.sha256"
 RELINKED_FILE: Final = "relinked.json"
 """Record that replaces the other: whole, but not in its place yet."""
 DRAFTS_FOLDER: Final = "drafts"
-WRITTEN_WITH_DIGESTS: Final = frozenset({"columns", "sources"})
-"""Fields that records did not have before they had digests."""
 REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 READ_ONLY: Final = 0o444
 
@@ -83,25 +74,11 @@ class ArtifactStore:
                     _lock_of(home).unlink(missing_ok=True)
 
     def commit(
-        self,
-        draft: Path,
-        *,
-        kind: ArtifactKind,
-        stage: str,
-        code_version: str,
-        config_digest: str,
-        inputs: Mapping[str, str],
-        prefect_run_id: str | None = None,
-        mlflow_run_id: str | None = None,
-        sources: Mapping[str, str] | None = None,
-        config: Mapping[str, Any] | None = None,
-        segments: Segments | None = None,
-        worker: Worker | None = None,
+        self, draft: Path, *, kind: ArtifactKind, segments: Segments | None = None, **known: Any
     ) -> ArtifactRecord:
-        """Turn a filled draft into an artifact, and return its record.
+        """Turn a filled draft into an artifact, and return its record; the same content has its earlier record.
 
-        The content is the identity: if the store already holds the same content, undamaged, the draft is dropped and
-        the earlier record returned. A damaged one is replaced.
+        `known` are further fields of the record, of which None stands for what is not known.
         """
         files = digest_files(draft)
         sha256 = content_digest(files)
@@ -111,19 +88,11 @@ class ArtifactStore:
             kind=kind,
             sha256=sha256,
             files=files,
-            stage=stage,
-            code_version=code_version,
-            config_digest=config_digest,
-            inputs=dict(inputs),
             created_at=datetime.now(UTC),
             machine=platform.node(),
-            prefect_run_id=prefect_run_id,
-            mlflow_run_id=mlflow_run_id,
-            columns=column_types(draft, files),
-            sources=dict(sources or {}),
-            config=dict(config or {}),
+            columns=content.column_types(draft, files),
             stretches=segments or {},
-            worker=worker,
+            **{name: value for name, value in known.items() if value is not None},
         )
         self._admit(draft, record)
         return record
@@ -146,11 +115,7 @@ class ArtifactStore:
             synchronize(home.parent)
 
     def path(self, sha256: str) -> Path:
-        """Return the read-only folder of an artifact's content.
-
-        Raises:
-            ArtifactDamaged: The store has no such artifact.
-        """
+        """Return the read-only folder of an artifact's content, or raise `ArtifactDamaged` where there is none."""
         return self._home(sha256) / CONTENT_FOLDER
 
     def record(self, sha256: str) -> ArtifactRecord:
@@ -158,7 +123,7 @@ class ArtifactStore:
 
         Raises:
             ArtifactDamaged: The store has no such artifact, or its record is lost or altered.
-            InputError: The record is there and may not be read, or its disk fails.
+            InputError: The record is there and may not be read.
         """
         file = self._home(sha256) / RECORD_FILE
         try:
@@ -168,8 +133,8 @@ class ArtifactStore:
             raise ArtifactDamaged(f"the record {file} cannot be read") from None
         except OSError as error:
             raise unreadable(file, error) from None
-        is_own = record.sha256 == sha256 and record.kind == file.parent.parent.name
-        if not is_own or content_digest(record.files) != sha256 or not _is_sealed(file, written, record):
+        is_own = record.sha256 == content_digest(record.files) == sha256 and record.kind == file.parent.parent.name
+        if not is_own or not holds(file.with_name(RECORD_DIGEST_FILE), hashlib.sha256(_seal_of(written)).hexdigest()):
             raise ArtifactDamaged(f"the record {file} was altered, or its {RECORD_DIGEST_FILE} altered or removed")
         return record
 
@@ -183,11 +148,7 @@ class ArtifactStore:
         return tuple(sorted(found, key=lambda record: record.created_at, reverse=True))
 
     def verify(self, sha256: str) -> None:
-        """Hash every file of an artifact and compare it with the record.
-
-        Raises:
-            ArtifactDamaged: The artifact or a file of it is missing or altered, or a file was added.
-        """
+        """Raise `ArtifactDamaged` where an artifact or a file of it is missing or altered, or a file was added."""
         for name, damage in self.damages(sha256):
             raise ArtifactDamaged(f"{self.path(sha256) / name} {'is' if damage == 'missing' else 'was'} {damage}")
 
@@ -200,18 +161,13 @@ class ArtifactStore:
         return True
 
     def damages(self, sha256: str) -> Iterator[tuple[str, Damage]]:
-        """Hash every file of an artifact, and yield the name and damage of each that does not match the record.
-
-        Raises:
-            ArtifactDamaged: The store has no such artifact, or its record cannot be read.
-        """
-        record = self.record(sha256)
-        content = self.path(sha256)
-        found = set(file_names(content))
+        """Hash every file of an artifact, and yield the name and damage of each that does not match the record."""
+        record, folder = self.record(sha256), self.path(sha256)
+        found = set(content.file_names(folder))
         for name, recorded in record.files.items():
             if name not in found:
                 yield name, "missing"
-            elif not holds(content / name, recorded):
+            elif not holds(folder / name, recorded):
                 yield name, "altered"
         for name in sorted(found - record.files.keys()):
             yield name, "added"
@@ -227,7 +183,6 @@ class ArtifactStore:
         """Name other inputs in an artifact's record, as what it was made of was replaced; return whether any were.
 
         The content stays. Killed, it is finished by the next call.
-            ArtifactDamaged: The record cannot be read.
         """
         home = self._home(sha256)
         new = home / RELINKED_FILE
@@ -321,16 +276,3 @@ def _seal(draft: Path, record: ArtifactRecord) -> None:
 
 def _seal_of(written: bytes) -> bytes:
     return f"{hashlib.sha256(written).hexdigest()}  {RECORD_FILE}\n".encode()
-
-
-def _is_sealed(file: Path, written: bytes, record: ArtifactRecord) -> bool:
-    """Return whether a record matches its digest; only records by older code have none."""
-    try:
-        digest = file.with_name(RECORD_DIGEST_FILE).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return WRITTEN_WITH_DIGESTS.isdisjoint(record.model_fields_set)
-    except UnicodeDecodeError:
-        return False
-    except OSError as error:
-        raise unreadable(file.with_name(RECORD_DIGEST_FILE), error) from None
-    return digest.split() == [hashlib.sha256(written).hexdigest(), RECORD_FILE]

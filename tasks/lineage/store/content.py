@@ -33,11 +33,7 @@ def digest_files(folder: Path) -> dict[str, str]:
 
 
 def holds(path: Path, recorded: str) -> bool:
-    """Return whether a plain file is there and has the recorded sha256.
-
-    Raises:
-        InputError: It may be there and cannot be read.
-    """
+    """Return whether a plain file is there and has the recorded sha256; InputError where it cannot be read."""
     try:
         return _is_plain(path) and file_sha256(path) == recorded
     except NO_FILE:
@@ -76,11 +72,7 @@ def content_digest(files: Mapping[str, str]) -> str:
 
 
 def file_digests(files: Iterable[Path]) -> dict[str, str]:
-    """Return the sha256 of each file that a stage reads from outside the artifact store, by its name.
-
-    Raises:
-        InputError: A file cannot be read.
-    """
+    """Return the sha256 of each file that a stage reads from outside the artifact store, by its name."""
     digests = {}
     for file in files:
         try:

@@ -15,13 +15,13 @@ SHORT: Final = 12
 
 @dataclass(frozen=True)
 class Inventory:
-    """All artifacts of a store, without verifying any."""
+    """All artifacts of a store by sha256, without verifying any."""
 
     root: Path
     records: Mapping[str, ArtifactRecord]
-    """By sha256, the oldest first."""
+    """The oldest first."""
     unreadable: Mapping[str, tuple[ArtifactKind, str]]
-    """Kind of each artifact whose record is lost or damaged, and the reason, by sha256."""
+    """Kind of each artifact whose record is lost or damaged, and the reason."""
 
     def folder(self, sha256: str) -> Path:
         """Return the content folder of an artifact that has a record."""

@@ -64,10 +64,11 @@ def test_a_version_is_answered_in_a_few_lines_that_say_where_the_rest_is(world: 
     assert len(lines) <= 10
 
 
-def test_a_person_is_answered_by_the_splits_of_all_that_is_theirs(world: World) -> None:
-    lines = tucano(world, ANA).text.splitlines()
-    assert lines[0].startswith(f"customer {ANA}: ")
-    assert f"model {MODEL}/1" in lines[0]
+def test_a_prompt_is_answered_by_its_split_its_models_and_its_ids(world: World) -> None:
+    lines = tucano(world, TRAINED.prompt_id).text.splitlines()
+    assert f": train; model {MODEL}/1" in lines[0]
+    assert f"customer {ANA}" in lines[1]
+    refuses(tucano(world, ANA), "names nothing")
 
 
 def test_the_page_is_written_and_replaced(world: World, tmp_path: Path) -> None:
@@ -133,18 +134,12 @@ def test_a_reference_that_names_nothing_is_one_sentence(
     refuses(tucano(world, *arguments), sentence)
 
 
-def test_a_mirror_that_cannot_be_read_hides_no_artifact(world: World, tmp_path: Path) -> None:
-    ended = tucano(world, "1", "--set", f"state.mirror={tmp_path / 'nowhere'}")
-    assert ended.returncode == 0, ended.text
-    assert f"{MODEL}/1" in ended.text
-
-
 def test_a_query_loads_nothing_that_is_heavy(world: World) -> None:
     heavy = "{'google', 'torch', 'prefect', 'mlflow', 'pandera', 'scipy', 'matplotlib'}"
     code = (
         "import sys; from schemas.config.profiles import load_config; from flows.cli.lineage import open_walker; "
         f"walker = open_walker(load_config('local', ['state.root={world.root.parent}'])); "
-        f"[walker.walk(walker.find(each)) for each in ('1', 'rev1')]; print({heavy} & set(sys.modules))"
+        f"[walker.walk(walker.find(each)) for each in ('1', '{TRAINED.prompt_id}')]; print({heavy} & set(sys.modules))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "set()"

@@ -23,9 +23,7 @@ def test_drift_ends_with_3_and_leaves_a_report_without_the_answers(
     now = datetime.now(UTC)
     times = [(now - timedelta(hours=hour)).isoformat() for hour in range(200)]
     own: dict[str, Any] = {"model_version": "tucano2-commerce/1", "role": "champion", "rating": 2}
-    shadow: dict[str, Any] = {"model_version": "tucano2-commerce/2", "role": "shadow"}
-    lines = [answer(time=time, request_id=f"a{number}", completion=GARBAGE, **own) for number, time in enumerate(times)]
-    lines += [answer(time=time, shadow_of=f"a{number}", **shadow) for number, time in enumerate(times)]
+    lines = [answer(time=time, completion=GARBAGE, **own) for time in times]
     logs = write_log(tmp_path / "log.jsonl", lines)
     report = tmp_path / "report"
     place = ("--set", f"state.root={root}", "--set", "monitor.workers=1")
@@ -35,7 +33,6 @@ def test_drift_ends_with_3_and_leaves_a_report_without_the_answers(
     document = json.loads(ended.stdout)
     assert document["drift"]["found"]
     assert document["logs"]["answers"] == 200
-    assert set(document["seconds"]) >= {"read and check", "scrub", "score", "figures and drift"}
     assert {file.name for file in report.iterdir()} == {
         "report.html",
         "report.md",
@@ -43,9 +40,6 @@ def test_drift_ends_with_3_and_leaves_a_report_without_the_answers(
         "daily.parquet",
     }
     assert "push" in ended.text
-    # A verdict on a challenger is no exit code.
-    assert [trial["verdict"] for trial in document["trials"]] == ["may grow"]
-    assert "tucano2-commerce/2, 200 answers since" in ended.text
     assert "Ratings from 1 to 5, on average: push 2.00 of 200 answers." in ended.text
     assert f"report: {report / 'report.html'}" in ended.text
 

@@ -27,7 +27,7 @@ from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError, Interrupted
 from schemas.source import source_digest
-from tasks.lineage.mlflow.runs import artifacts_of_run
+from tasks.lineage.mlflow.recorder import artifacts_of_run
 from tests.answering_server import answering
 from tests.small_pipeline import PROFILE
 

@@ -1,4 +1,4 @@
-"""A store with one small artifact of each kind, as a retraining leaves them, and the training that made its policy."""
+"""A store with one small artifact of each kind, as a retraining leaves them."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,9 +12,7 @@ import polars as pl
 from schemas.artifact import ArtifactKind, ArtifactRecord, TrainingSegment
 from schemas.tables.prompts import PromptRow
 from tasks.lineage.graph.models import read_versions
-from tasks.lineage.graph.references import Registered
-from tasks.lineage.graph.trainings import MirroredTraining, TrainingCheckpoint
-from tasks.lineage.graph.walk import Lineage, Walker
+from tasks.lineage.graph.walk import Lineage, Registered, Walker
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tests.prompt_tables import prompt_table, write_prompts
@@ -41,6 +39,10 @@ STORE = {
 }
 BLOCK = {"mean_base": 0.5, "mean_tuned": 0.625, "mean_difference": 0.125, "ci_low": 0.0625, "ci_high": 0.1875}
 WEIGHTS = b"weights of step 4"
+SEGMENTS = (
+    TrainingSegment(machine="spot-1", from_step=0, to_step=4, ended="preempted", began_at=NOON),
+    TrainingSegment(machine="spot-2", from_step=4, to_step=6, ended="finished", began_at=NOON),
+)
 FLOWS = {"plan": "evaluate", "answer-tuned": "evaluate"}
 """Stages that run in the flow of another."""
 
@@ -57,29 +59,14 @@ class World:
     def inventory(self) -> Inventory:
         return read_inventory(self.root)
 
-    def walker(self, *trainings: MirroredTraining, **known: Any) -> Walker:
+    def walker(self, **known: Any) -> Walker:
         inventory = self.inventory
         asked: dict[str, Any] = {"aliases": {}, "ask_alias": lambda _: None, "ask_run": lambda _: (), **known}
-        return Walker(inventory, read_versions(inventory), lambda: trainings, Registered(model=MODEL, **asked))
+        return Walker(inventory, read_versions(inventory), Registered(model=MODEL, **asked))
 
     def walk(self, reference: str) -> Lineage:
-        walker = self.walker(self.training)
+        walker = self.walker()
         return walker.walk(walker.find(reference))
-
-    @property
-    def training(self) -> MirroredTraining:
-        """The training of the policy, whose weights are those of step 4."""
-        weights = next(sha256 for name, sha256 in self.made["train"].files.items() if name.startswith("adapter/"))
-        base = self.made["base"].sha256
-        checkpoints = tuple(
-            TrainingCheckpoint(step, 1, NOON, base, 0.5, frozenset({weights if step == 4 else f"{step}" * 64}))
-            for step in (2, 4, 6)
-        )
-        segments = (
-            TrainingSegment(machine="spot-1", from_step=0, to_step=4, ended="preempted", began_at=NOON),
-            TrainingSegment(machine="spot-2", from_step=4, to_step=6, ended="finished", began_at=NOON),
-        )
-        return MirroredTraining("train-0", segments, checkpoints)
 
 
 def make_world(root: Path) -> World:
@@ -146,6 +133,7 @@ def commit(
             inputs=inputs,
             prefect_run_id=f"00000000-0000-4000-8000-{FLOWS.get(stage, stage)[:12]:0<12}",
             mlflow_run_id=f"{stage:0<32}",
+            segments={"train-0": SEGMENTS} if kind == "policy" else None,
         )
 
 

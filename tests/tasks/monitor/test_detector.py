@@ -71,11 +71,6 @@ def test_days_that_keep_the_promise_make_it_surer() -> None:
     assert found.freedom[7, 7] > 100
 
 
-def test_days_that_are_better_than_promised_ask_no_more_of_later_ones() -> None:
-    found = reference({"push": [0.7] * 8})
-    assert found.mean.max() == pytest.approx(0.6)
-
-
 def test_a_day_is_compared_with_its_own_mix_of_tasks() -> None:
     promise = Promise(np.array([0.8, 0.4]), np.array([0.03, 0.04]), np.array([16.0, 16.0]))
     found = reference_of(promise, counts({"push": [0.5, None, 0.5], "churn": [None, 0.5, 0.5]}))

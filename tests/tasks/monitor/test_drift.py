@@ -10,11 +10,12 @@ from scipy.stats import binom
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.detector import Promise, evidence_against
-from tasks.monitor.drift import MEASURES_BESIDE, Compared, Drift, DriftSeries, below_floor, find_drift
+from tasks.monitor.drift import FALLEN, Compared, Drift, DriftSeries, below_floor, find_drift
 from tasks.monitor.series import ALL, Baseline, RewardCounts, count_rewards
 from tests.tasks.monitor.reward_days import baseline, counts, day, scored
 
 CONFIG = MonitorConfig()
+BESIDE = [measure for measure in FALLEN if measure not in ("reward", "form")]
 TASKS = ("extraction", "sql_qa", "push")
 KEPT = {task: [0.6] * 10 for task in TASKS}
 
@@ -77,12 +78,12 @@ def test_another_mix_of_tasks_is_no_drift() -> None:
 
 
 @pytest.mark.parametrize("tasks", range(1, 7))
-def test_the_false_alarms_of_all_series_add_up_to_the_stated_rate(tasks: int) -> None:
+def test_the_false_alarms_of_all_series_stay_within_the_stated_rate(tasks: int) -> None:
     """A series that takes N coins to an alarm has one in N / 2 days, by `tasks.monitor.detector`."""
     names, days, exactly = TASK_NAMES[:tasks], CONFIG.days_between_false_alarms, 1e-12
     rewards = counts({task: [0.55] for task in names}, answers=12)
     baselines: Mapping[str, Baseline] = {task: baseline(task, error=exactly) for task in names}
-    beside = {measure: Compared(rewards, baselines) for measure in MEASURES_BESIDE}
+    beside = {measure: Compared(rewards, baselines) for measure in BESIDE}
 
     def rate(of: DriftSeries) -> float:
         group = list(range(tasks)) if of.name == ALL else [names.index(of.name)]
@@ -93,22 +94,13 @@ def test_the_false_alarms_of_all_series_add_up_to_the_stated_rate(tasks: int) ->
 
     drift = find_drift(rewards, baselines, CONFIG, beside=beside)
     rates = {(each.measure, each.name): rate(each) for each in drift.series}
-    assert sum(rates.values()) == pytest.approx(1 / days)
-    # Half is for the reward, and half of a measure's for all tasks together; equal among the rest.
+    assert sum(rates.values()) == pytest.approx(0.9 / days)
+    # Half is for the reward, a tenth for each other measure; half of a measure's is for all tasks together.
     of_reward = [found for (measure, _), found in rates.items() if measure == "reward"]
     together = [0.25] if tasks > 1 else []
     assert of_reward == pytest.approx([share / days for share in [*together, *[(0.5 - sum(together)) / tasks] * tasks]])
-    beside_it = [rates[measure, names[0]] for measure in MEASURES_BESIDE]
-    assert beside_it == pytest.approx([beside_it[0]] * len(MEASURES_BESIDE))
-
-
-def test_the_evidence_of_a_measure_does_not_depend_on_what_else_was_measured() -> None:
-    rewards, promised = counts({"push": [0.6, 0.5]}), {"push": baseline("push")}
-    compared = Compared(rewards, promised)
-    every = find_drift(rewards, promised, CONFIG, beside=dict.fromkeys(MEASURES_BESIDE, compared)).series
-    for number, measure in enumerate(MEASURES_BESIDE, start=1):
-        alone = find_drift(rewards, promised, CONFIG, beside={measure: compared}).series
-        assert alone == (every[0], every[number])
+    beside_it = [rates[measure, names[0]] for measure in BESIDE]
+    assert beside_it == pytest.approx([of_reward[-1] / 5] * len(BESIDE))
 
 
 def pushes(*rewards: Sequence[float]) -> RewardCounts:
@@ -136,13 +128,6 @@ def test_a_promise_that_may_be_below_the_floor_itself_is_kept_there_without_an_a
     promised = baseline("push", mean, error, prompts)
     drift = find_drift(pushes(*[[0.44] * 200] * 30), {"push": promised}, CONFIG)
     assert drift.floor == ()
-
-
-def test_a_day_that_is_below_the_floor_by_luck_is_no_alarm() -> None:
-    # Of 30 answers 10 are good: one day in 30 is as bad where half of all are.
-    lucky, sure = [0.0] * 20 + [1.0] * 10, [0.0] * 28 + [1.0] * 2
-    drift = find_drift(pushes(lucky, sure), {"push": baseline("push", 0.6)}, CONFIG)
-    assert [alarm.day for alarm in drift.floor] == [day(1)]
 
 
 @pytest.mark.parametrize("tasks", [1, 3])

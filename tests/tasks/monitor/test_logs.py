@@ -14,17 +14,19 @@ from hypothesis import strategies as st
 from flows.stages.monitor import scrubbed_texts as scrub
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from schemas.tables.feedback import with_feedback
-from schemas.tables.log_file import LogFile, LogFiles, log_files, require_rows
+from schemas.tables.log_file import LogFile, LogFiles, log_files
 from schemas.tables.log_table import read_production_logs
 from tasks.monitor.logs import (
     HALF_WRITTEN,
+    OF_OTHERS,
+    OWN_SHADOW,
     TOO_OLD,
     TWICE,
     Logs,
     read_logs,
     scrubbed_references,
 )
+from tasks.serve.gateway.answer_log import DailyFile, ServedAnswer
 from tests.tasks.monitor.logged import NOW, answer, write_log
 
 CHAMPION = ("tucano2-commerce/3", "tucano2-commerce@champion")
@@ -43,17 +45,6 @@ def message(*files: Path) -> str:
     with pytest.raises(InputError) as caught:
         read(*files)
     return str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("absent.jsonl", "do not exist"), (".", "holds no .jsonl"), ("empty.jsonl", "empty.jsonl is empty")],
-)
-def test_missing_logs_are_reported(tmp_path: Path, name: str, words: str) -> None:
-    if name == "empty.jsonl":
-        (tmp_path / name).touch()
-    with pytest.raises(InputError, match=words):
-        require_rows(log_files(tmp_path / name))
 
 
 def test_midnight_is_the_shops(tmp_path: Path) -> None:
@@ -196,29 +187,35 @@ def test_the_newest_line_counts_of_references_and_of_ratings_each(tmp_path: Path
     assert known(logs) == [("new", 3)]
 
 
-def test_elsewhere_a_correction_takes_the_place_of_the_logs_reference() -> None:
-    schema = {"request_id": pl.String, "task": pl.String, "reference": pl.String, "rating": pl.Int64}
-    answers = pl.DataFrame([(ONE, "push", "logged", None)], schema=schema, orient="row")
-    feedback = answers.with_columns(time=pl.lit(NOW), reference=pl.lit("corrected"))
-    joined, counts = with_feedback(answers, feedback)
-    assert joined["reference"].to_list() == ["corrected"]
-    assert counts.references == 1
+def test_a_number_that_is_a_persons_becomes_a_text() -> None:
+    assert cleaned({"product": "vaso", "n": 52998224725.0, "rating": 5}) == {
+        "product": "vaso",
+        "n": "[CPF]",
+        "rating": 5,
+    }
 
 
-def test_feedback_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
-    joined(tmp_path, [answer(request_id=ONE)], [said(ONE, rating=1)])
-    found = log_files(tmp_path)
-    digests = found.digests()
-    write_log(tmp_path / "feedback" / "0.jsonl", [said(ONE, rating=2)])
-    with pytest.raises(InputError, match="were changed while they were read"):
-        read_logs(found, digests, MonitorConfig(), CHAMPION, None, NOW)
+def test_only_answers_that_the_champion_gave_count_each_once(tmp_path: Path) -> None:
+    # A version that was promoted while it was on trial answers in its own shadow until the gateway is told.
+    own = {"model_version": "tucano2-commerce/3"}
+    lines = [
+        answer(request_id="a", role="champion", **own),
+        answer(request_id="s", role="shadow", shadow_of="a", **own),
+        answer(request_id="f", role="challenger", **own),
+        answer(request_id="c", role="challenger", model_version="tucano2-commerce/4"),
+        answer(request_id="n"),
+    ]
+    logs = read(write_log(tmp_path / "log.jsonl", lines))
+    assert (logs.table.height, logs.left_out) == (2, {OWN_SHADOW: 1, OF_OTHERS: 2})
+    assert not {"role", "shadow_of", "request_id"} & set(logs.table.columns)
 
 
-@pytest.mark.parametrize("number", [52998224725, 52998224725.0])
-def test_a_number_that_is_a_persons_becomes_a_text(number: float) -> None:
-    assert cleaned({"product": "vaso", "n": number, "rating": 5}) == {"product": "vaso", "n": "[CPF]", "rating": 5}
-
-
-def test_a_key_that_is_there_twice_hides_nothing() -> None:
-    text = '{"product": "' + CPF + '", "product": "vaso", "offer": null}'
-    assert scrubbed_references(pl.Series([text]), scrub).to_list() == ['{"product":"vaso","offer":null}']
+def test_the_gateways_own_lines_are_read(tmp_path: Path) -> None:
+    made: dict[str, Any] = answer(request_id="a", model_version="tucano2-commerce/3", role="champion")
+    line = ServedAnswer(
+        **made, shadow_of=None, valid=True, checked=True, reason=None, shown="x", guided=False, tokens=9
+    )
+    log = DailyFile(tmp_path, days=9)
+    log.append(line, NOW)
+    log.close()
+    assert look(log_files(tmp_path)).table.height == 1

@@ -10,7 +10,7 @@ import pytest
 from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from tasks.monitor.drift import find_drift
-from tasks.monitor.operations import OPERATIONS, SentAlarms, alarms_of, operations_alarms, silence_alarm
+from tasks.monitor.operations import SentAlarms, alarms_of, operations_alarms, silence_alarm
 from tests.tasks.monitor.logged import NOW
 from tests.tasks.monitor.reward_days import baseline, counts, day
 
@@ -36,8 +36,7 @@ def kinds(
 def test_late_answers_are_an_alarm_where_they_are_more_than_luck() -> None:
     assert kinds(80) == ["latency"]
     # Of 200 answers 10 are one in twenty, and of 30 answers 3 are luck.
-    assert kinds(10) == []
-    assert kinds(3, 30) == []
+    assert kinds(10) == kinds(3, 30) == []
 
 
 def test_a_slow_task_is_named_though_all_together_are_fast() -> None:
@@ -111,14 +110,6 @@ def daily(folder: Path, means: list[float]) -> list[int]:
 def test_sixty_runs_over_one_drop_that_stays_send_one_event(tmp_path: Path, low: float) -> None:
     # Of .1 the floor is alarmed too, and by another day each time.
     assert len(daily(tmp_path, [0.6] * 34 + [low] * 60)) == 1
-
-
-def test_an_alarm_not_looked_for_is_not_over(tmp_path: Path) -> None:
-    service = SentAlarms(tmp_path / "alarms", "m")
-    service.keep(["latency", "silence"])
-    # Without any answer only silence is seen.
-    assert service.new(["silence"], ("silence",)) == []
-    assert service.new(["latency", "silence"], OPERATIONS) == []
 
 
 def test_a_champion_that_serves_again_after_a_rollback_has_alarms_of_its_own(tmp_path: Path) -> None:

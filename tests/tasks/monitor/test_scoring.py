@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import polars as pl
@@ -55,19 +54,6 @@ def test_rewards_are_those_of_the_audit_and_training(answers: pl.DataFrame) -> N
         assert row["reward"] == score_rollout(rollout, databases).reward
     assert found["prompt_id"].to_list() == answers["prompt_id"].to_list()
     assert found["characters"].to_list() == [len(text) for text in answers["completion"]]
-
-
-def test_a_task_is_scored_with_references_only_where_every_answer_has_one(answers: pl.DataFrame) -> None:
-    first_push = answers.with_row_index().filter(pl.col("task") == "push")["index"][0]
-    some = answers.with_columns(
-        pl.when(pl.int_range(pl.len()) == first_push).then(None).otherwise(pl.col("reference")).alias("reference")
-    )
-    assert {task for task, parts in rewards(some).references.items() if not parts} == {"push"}
-    without = answers.with_columns(pl.lit(None, pl.String).alias("reference"))
-    mixed, never, always = (scored(each, rewards(each), here) for each in (some, without, answers))
-    for found, like in (("push", never), ("churn", always)):
-        assert mixed.filter(pl.col("task") == found)["reward"].equals(like.filter(pl.col("task") == found)["reward"])
-    assert fmean(never["reward"]) != pytest.approx(fmean(always["reward"]))
 
 
 def test_an_answer_that_is_there_often_is_scored_once(answers: pl.DataFrame) -> None:

@@ -1,6 +1,5 @@
 import itertools
 import json
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,14 +15,13 @@ from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.tables.log_file import LogFiles, log_files
 from schemas.tasks import TaskName
-from tasks.commerce.registry import joint_version, reward_versions
-from tasks.monitor.logs import EARLIER, ON_TRIAL
+from tasks.monitor.drift import Drift
+from tasks.monitor.logs import EARLIER
 from tasks.monitor.stage import (
     ANSWERS_FILE,
     COLUMNS,
     DAILY_FILE,
     REPORT_TEXT,
-    Monitoring,
     ServingChampion,
     read_monitoring,
     run,
@@ -51,7 +49,7 @@ def here(function: Any, things: Sequence[Any]) -> Any:
 class Looked:
     """What monitoring found and wrote."""
 
-    monitoring: Monitoring
+    drift: Drift
     folder: Path
 
     @property
@@ -84,8 +82,6 @@ def champion(folder: Path) -> ServingChampion:
         version="3",
         alias="champion",
         spec="grounded",
-        reward_version=joint_version(),
-        reward_versions=reward_versions(),
         answers=rollouts,
         store=None,
         promoted_at=NOW - timedelta(days=200),
@@ -99,7 +95,7 @@ def look(folder: Path, lines: Sequence[dict[str, Any]], who: ServingChampion | N
 def look_at(folder: Path, files: LogFiles, who: ServingChampion | None = None, **config: Any) -> Looked:
     output = folder / "out"
     output.mkdir()
-    monitoring = run(
+    drift = run(
         files,
         files.digests(),
         MonitorConfig(**config),
@@ -110,7 +106,7 @@ def look_at(folder: Path, files: LogFiles, who: ServingChampion | None = None, *
         now=NOW,
         output=output,
     )
-    return Looked(monitoring, output)
+    return Looked(drift, output)
 
 
 def of_split(who: ServingChampion, task: TaskName) -> list[dict[str, Any]]:
@@ -122,26 +118,28 @@ def days_of(count: int, each: int = 60, **values: Any) -> list[dict[str, Any]]:
     return [answer(days_ago=day + number / 1000, **values) for day in range(count) for number in range(each)]
 
 
-def test_a_champion_that_answers_as_before_has_no_drift(tmp_path: Path) -> None:
-    looked = look(tmp_path, [*days_of(8), *days_of(8, **READING)])
-    assert not looked.monitoring.drift.found
-    found = looked.found
-    assert found["drift"]["found"] is False
-    assert found["logs"]["answers"] == 960
+def test_a_champion_that_answers_as_before_has_no_drift_and_the_same_logs_give_the_same_bytes(tmp_path: Path) -> None:
+    # What its predecessor answered does not count against it.
+    before = [answer(days_ago=9 + number / 1000, completion=GARBAGE) for number in range(60)]
+    written = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        new = replace(champion(tmp_path / name), promoted_at=NOW - timedelta(days=8.5))
+        with executed_modules() as ran:
+            looked = look(tmp_path / name, [*days_of(8, 20), *days_of(8, 20, **READING), *before], new)
+        written.append({file.name: file.read_bytes() for file in looked.folder.iterdir()})
+    assert written[0] == written[1]
+    assert written[0].keys() == {ANSWERS_FILE, DAILY_FILE, "drift.json", "report.html", "report.md"}
+    assert "tasks.monitor.drift" in ran
+    assert outside_key(ran, "flows.stages.monitor") == []
+    assert looked.found["drift"]["found"] is looked.drift.found is False
+    assert (looked.found["logs"]["answers"], looked.found["logs"]["left_out"]) == (320, {EARLIER: 60})
     text = (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
     # Nothing here was scored with a reference: that the answers are right is said of pushes only, which need none.
     assert "nothing is shown to be worse than at its evaluation; of sentiment only the form is known" in text
     assert text.count("wrong answers of the right form are not detected") == 1
-    assert "answers as well" not in text
     assert "| push | as promised | reward |" in text
     assert "| sentiment | form as before | form |" in text
-    assert {file.name for file in looked.folder.iterdir()} == {
-        ANSWERS_FILE,
-        DAILY_FILE,
-        "drift.json",
-        "report.html",
-        "report.md",
-    }
 
 
 def test_like_is_compared_with_like_with_references_and_without(tmp_path: Path) -> None:
@@ -175,50 +173,12 @@ def test_written_answers_are_scrubbed_and_name_no_request(tmp_path: Path) -> Non
     answers = looked.answers
     assert CPF not in repr(answers.to_dicts())
     assert dict(answers.schema).keys() == COLUMNS.keys()
+    assert "Oferta" not in (looked.folder / "report.html").read_text(encoding="utf-8")
     assert "[CPF]" in answers["prompt"][0] + answers["prompt"][1]
     assert looked.found["logs"]["model_versions"] == {"de [CPF]": 2, "tucano2-commerce/3": 2}
     # The number is a text now, and the reference still one.
     assert answers["reference"].null_count() == 0
     assert looked.found["rewards"]["with_references"] == ["push"]
-
-
-def test_the_page_shows_hostile_names_as_text_and_no_answer(tmp_path: Path) -> None:
-    lines = [
-        answer(model_version="<script>alert(1)</script>\u202e" + "x" * 999),
-        answer(completion="<b>segredo do cliente</b>"),
-    ]
-    page = (look(tmp_path, lines).folder / "report.html").read_text(encoding="utf-8")
-    assert "<script" not in page
-    assert "&lt;script&gt;" in page
-    assert "\u202e" not in page
-    assert "segredo" not in page
-    assert "x" * 100 not in page
-    assert not re.search(r"(?:src|href)=.(?!#)", page)
-
-
-@pytest.mark.parametrize("versions", [{}, reward_versions() | {"push": "of-another-day"}])
-def test_other_rewards_than_the_champions_are_said_and_spoil_nothing(
-    tmp_path: Path, versions: dict[TaskName, str]
-) -> None:
-    changed = replace(champion(tmp_path), reward_version="of-another-day", reward_versions=versions)
-    looked = look(tmp_path, days_of(6), changed)
-    assert any("the rewards of push have changed since version 3" in note for note in looked.found["notes"])
-    assert looked.found["rewards"]["evaluated_with"] == "of-another-day"
-    assert not looked.monitoring.drift.found
-
-
-def test_a_champions_predecessor_does_not_count_against_it(tmp_path: Path) -> None:
-    since = NOW - timedelta(days=2)
-    new = replace(champion(tmp_path), promoted_at=since)
-    lines = [
-        *days_of(2),
-        *(line for line in days_of(9, completion=GARBAGE) if line["time"] < since.isoformat()),
-    ]
-    looked = look(tmp_path, lines, new)
-    assert not looked.monitoring.drift.found
-    assert looked.found["logs"]["left_out"] == {EARLIER: len(lines) - 120}
-    text = (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
-    assert f"{len(lines) - 120:,} left out, {EARLIER}" in text
 
 
 def test_a_query_that_does_not_run_refuses_nothing_and_is_reported_nowhere(tmp_path: Path) -> None:
@@ -236,100 +196,20 @@ def test_a_query_that_does_not_run_refuses_nothing_and_is_reported_nowhere(tmp_p
     assert "Fulana" not in repr(looked.answers.to_dicts())
 
 
-def test_the_test_answers_are_scrubbed_as_the_logs_are(tmp_path: Path) -> None:
-    # A number is JSON, and the placeholder in its place is none: the two are worth the same if both were scrubbed.
-    who = champion(tmp_path)
-    telling = f'{{"polarity": "positive", "score": 5, "cpf": {re.sub("[.-]", "", CPF)}}}'
-    write_log(who.answers, [{**line, "completion": telling} for line in of_split(who, "sentiment")])
-    looked = look(tmp_path, days_of(1, **READING | {"completion": telling}), who)
-    assert looked.found["baselines"]["sentiment"]["mean"] == pytest.approx(looked.answers["reward"].mean())
-
-
-def test_the_same_logs_give_the_same_bytes(tmp_path: Path) -> None:
-    written = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        folder = look(tmp_path / name, days_of(3, each=20)).folder
-        written.append({file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()})
-    assert written[0] == written[1]
-
-
-def test_monitoring_runs_nothing_that_is_not_in_its_key(tmp_path: Path) -> None:
-    with executed_modules() as ran:
-        look(tmp_path, days_of(3))
-    assert "tasks.monitor.drift" in ran
-    assert outside_key(ran, "flows.stages.monitor") == []
-
-
-def requests(count: int, instead: str, role: str = "shadow", **values: Any) -> list[dict[str, Any]]:
-    """Return requests, of pushes unless said, that the champion answers well, and a challenger as given."""
-    found = []
-    for number in range(count):
-        shared: dict[str, Any] = {"days_ago": 3 - number * 3 / count, **asked(number), **values}
-        own: dict[str, Any] = {"request_id": f"a{number}", "model_version": "tucano2-commerce/3", "role": "champion"}
-        other = {"request_id": f"b{number}", "model_version": "tucano2-commerce/4", "role": role}
-        if role == "shadow":
-            other["shadow_of"] = own["request_id"]
-        found += [answer(**shared, **own), answer(**shared | other | {"completion": instead})]
-    return found
-
-
-@pytest.mark.parametrize("role", ["shadow", "challenger"])
-def test_a_challenger_that_answers_worse_must_go_and_is_no_drift_of_the_champions(tmp_path: Path, role: str) -> None:
-    looked = look(tmp_path, requests(240, GARBAGE, role))
-    assert not looked.monitoring.drift.found
-    (trial,) = looked.found["trials"]
-    assert (trial["challenger"], trial["verdict"]) == ("tucano2-commerce/4", "must go")
-    assert (trial["answers"], trial["shadows"]) == (240, 240 if role == "shadow" else 0)
-    assert trial["series"][0]["mean"] < -0.1
-    assert looked.found["logs"]["left_out"] == {ON_TRIAL: 240}
-    for name in (REPORT_TEXT, "report.html"):
-        text = (looked.folder / name).read_text(encoding="utf-8")
-        assert "tucano2-commerce/4, 240 answers since" in text
-        assert "must go; challenger less champion" in text
-        assert "each wrong with a chance of 5 % at most" in text
-
-
-def test_feedback_and_ratings_are_in_the_report(tmp_path: Path) -> None:
-    (tmp_path / "logs" / "feedback").mkdir(parents=True)
-    request = f"push-{'a' * 32}"
-    write_log(tmp_path / "logs" / "a.jsonl", [answer(request_id=request), answer(rating=2)])
-    said = {"request_id": request, "time": NOW.isoformat(), "rating": 5, "reference": {**REFERENCE, "note": CPF}}
-    write_log(tmp_path / "logs" / "feedback" / "a.jsonl", [said, said | {"request_id": f"push-{'b' * 32}"}])
-    looked = look_at(tmp_path, log_files(tmp_path / "logs"))
-    assert looked.found["ratings"] == {"push": {"mean": 3.5, "answers": 2}}
-    assert CPF not in repr(looked.answers.to_dicts())
-    assert looked.found["logs"]["feedback"]["references"] == 1
-    for name in (REPORT_TEXT, "report.html"):
-        text = (looked.folder / name).read_text(encoding="utf-8")
-        assert "Ratings from 1 to 5, on average: push 3.50 of 2 answers." in text
-        assert "2 lines of feedback gave 1 answers a reference and 1 a rating; 1 requests in it are not" in text
-
-
-REFUSAL = "Desculpe, mas não posso ajudar com isso."
-
-
-def answering(folder: Path, completion: str) -> ServingChampion:
-    """Make a champion that answered this to each test prompt."""
-    who = champion(folder)
-    write_log(who.answers, [{**line, "completion": completion} for line in of_split(who, "push")])
-    return who
-
-
 def measures(looked: Looked) -> set[str]:
     """Return what has an alarm."""
     return {each["measure"] for each in looked.found["drift"]["series"] if each["alarm"]}
 
 
-@pytest.mark.parametrize("instead", [REFUSAL, " \n", "{}"])
+@pytest.mark.parametrize("instead", ["Desculpe, mas não posso ajudar com isso.", "{}"])
 def test_refusals_and_empty_answers_are_found_in_a_task_that_was_never_good(tmp_path: Path, instead: str) -> None:
-    who = answering(tmp_path, "Prezado, segue a proposta.")
-    lines = days_of(1, completion="Prezado, segue a proposta.")
+    poor = "Prezado, segue a proposta."
+    who, lines = champion(tmp_path), days_of(1, completion=poor)
+    write_log(who.answers, [{**line, "completion": poor} for line in of_split(who, "push")])
     assert measures(look(tmp_path, lines, who)) == set()
     shutil.rmtree(tmp_path / "out")
-    looked = look(
-        tmp_path, [{**line, "completion": instead} if number % 10 else line for number, line in enumerate(lines)], who
-    )
+    refused = [{**line, "completion": instead} if number % 10 else line for number, line in enumerate(lines)]
+    looked = look(tmp_path, refused, who)
     assert "answered" in measures(looked)
     (reason,) = looked.found["drift"]["reasons"]
     assert "90 more of 100 answers are empty or a refusal than at the evaluation" in reason
@@ -343,22 +223,17 @@ def test_answers_whose_reference_the_log_knows_are_compared_by_it_though_others_
     looked = look(tmp_path, [{**line, "reference": None if number % 4 else LIKED} for number, line in enumerate(lines)])
     assert measures(looked) == found
     (known,) = looked.found["known"]
-    assert (known["task"], known["measure"], known["answers"]) == ("sentiment", "reference", 60)
+    assert (known["task"], known["answers"]) == ("sentiment", 60)
     assert looked.found["rewards"]["with_references"] == []
-    assert "60 answers with a reference have the mean reward" in (looked.folder / REPORT_TEXT).read_text(
-        encoding="utf-8"
-    )
+    text = (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
+    assert "60 answers with a reference have the mean reward" in text
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sample", "found"),
-    # Who corrects one wrong answer in ten shows no drift; who finds nearly all wrong, or drew what to look at, does.
-    [(10, False, set()), (10, True, {"reference"}), (95, False, {"correction"})],
-)
+@pytest.mark.parametrize(("sample", "found"), [(False, set()), (True, {"reference"})])
 def test_corrected_answers_are_no_sample_unless_they_are_said_to_be_one(
-    tmp_path: Path, wrong: int, sample: bool, found: set[str]
+    tmp_path: Path, sample: bool, found: set[str]
 ) -> None:
-    is_wrong = [number % 100 < wrong for number in range(400)]
+    is_wrong = [number % 10 == 0 for number in range(400)]
     lines = [
         answer(days_ago=number / 100, request_id=f"sentiment-{number:032x}", **(WRONG_READING if bad else READING))
         for number, bad in enumerate(is_wrong)
@@ -367,15 +242,20 @@ def test_corrected_answers_are_no_sample_unless_they_are_said_to_be_one(
     (logs / "feedback").mkdir(parents=True)
     write_log(logs / "log.jsonl", lines)
     corrections = [
-        {"request_id": line["request_id"], "time": NOW.isoformat(), "reference": LIKED}
+        {"request_id": line["request_id"], "time": NOW.isoformat(), "rating": 2, "reference": LIKED | {"note": CPF}}
         for line in itertools.compress(lines, is_wrong)
     ]
-    write_log(logs / "feedback" / "said.jsonl", corrections)
+    unknown = corrections[0] | {"request_id": f"sentiment-{'b' * 32}"}
+    write_log(logs / "feedback" / "said.jsonl", [*corrections, unknown])
     looked = look_at(tmp_path, log_files(logs), feedback_is_a_sample=sample)
     assert measures(looked) == found
-    (known,) = looked.found["known"]
-    assert known["answers"] == 4 * wrong
-    assert known["mean"] < known["promised"]
+    assert [known["answers"] for known in looked.found["known"]] == [40] * sample
+    assert looked.found["ratings"] == {"sentiment": {"mean": 2.0, "answers": 40}}
+    assert CPF not in repr(looked.answers.to_dicts())
+    for name in (REPORT_TEXT, "report.html"):
+        text = (looked.folder / name).read_text(encoding="utf-8")
+        assert "Ratings from 1 to 5, on average: sentiment 2.00 of 40 answers." in text
+        assert "41 lines of feedback gave 40 answers a reference and 40 a rating; 1 requests in it are not" in text
 
 
 def test_one_test_prompt_without_a_reference_does_not_make_a_task_one_of_form(tmp_path: Path) -> None:

@@ -27,10 +27,9 @@ from tasks.evaluate.report.sentences import PHRASES
 from tasks.evaluate.stage import PUBLISHED
 from tasks.evaluate.stats.statistics import Verdict
 from tasks.monitor.drift import FALLEN
-from tasks.monitor.logs import EARLIER, HALF_WRITTEN, OF_OTHERS, ON_TRIAL, OWN_SHADOW, TOO_OLD, TWICE
+from tasks.monitor.logs import EARLIER, HALF_WRITTEN, OF_OTHERS, OWN_SHADOW, TOO_OLD, TWICE
 from tasks.monitor.scoring import STORE_IS_GONE
 from tasks.monitor.series import ALL
-from tasks.monitor.trials import TrialFinding, TrialVerdict
 from tasks.report.language import spoken
 from tasks.report.wording import DATA_FILES, catalogue, counted, worded
 
@@ -45,7 +44,6 @@ BY_PLACE: Final = {
     "counted": slice(1, 3),
     "_table": slice(0, 1),
     "_worded": slice(0, 1),
-    "lap": slice(0, 1),
 }
 """Of each function that takes messages, which of its arguments they are."""
 OTHER_METRICS: Final = ("balanced_accuracy", "stars", "auc", "macro_f1")
@@ -79,9 +77,7 @@ def data() -> set[str]:
         *(words for words, *_ in STRATA.values()),
         AT_RANDOM,
         *FALLEN.values(),
-        *(TWICE, TOO_OLD, EARLIER, OF_OTHERS, ON_TRIAL, OWN_SHADOW, HALF_WRITTEN, STORE_IS_GONE),
-        *get_args(TrialVerdict),
-        *get_args(TrialFinding),
+        *(TWICE, TOO_OLD, EARLIER, OF_OTHERS, OWN_SHADOW, HALF_WRITTEN, STORE_IS_GONE),
         *("reward", "form", "drift", "floor", "alarm", "as promised", "form as before", "no promise", ALL),
         *("none", "slight", "strong"),
         *of_the_lineage(),

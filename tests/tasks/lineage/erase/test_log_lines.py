@@ -61,11 +61,6 @@ def test_a_line_that_is_nested_without_end_is_searched_as_it_is(tmp_path: Path, 
     assert remove_lines(tmp_path, TRACES).by == {"text": 1}
 
 
-def test_an_id_after_a_line_break_is_found_in_a_line_that_was_cut_off(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"prompt": "pedido\\n10012002 foi\n', encoding="utf-8")
-    assert remove_lines(tmp_path, Traces(frozenset(), (), ("10012002",))).count == 1
-
-
 @pytest.mark.parametrize("files_left", range(3))
 def test_feedback_is_found_after_a_kill_between_any_two_files(
     logs: Path, monkeypatch: pytest.MonkeyPatch, files_left: int

@@ -53,10 +53,6 @@ def test_artifacts_that_came_out_the_same_stay_with_their_outputs(world: World) 
     assert removed(world, plan(world).model_copy(update={"kept": kept})) == {"synthesize", "curate"}
 
 
-def test_a_person_of_the_test_split_takes_no_model(world: World) -> None:
-    assert not {"base", "train", "promote"} & removed(world, plan(world, BIA))
-
-
 def test_the_journal_resumes_and_names_nobody(world: World, tmp_path: Path) -> None:
     journal = Journal(tmp_path, ANA, None)
     assert journal.begun is None

@@ -91,10 +91,6 @@ def test_texts_of_others_are_nobodys_trace(tmp_path: Path, own: str, other: str,
     assert found(traces(tmp_path, own, other), asked) is None
 
 
-def test_the_own_line_is_found_where_somebody_wrote_more(tmp_path: Path) -> None:
-    assert found(traces(tmp_path, LONG, f"{LONG} há dias"), f"Resuma.\nAvaliação: {LONG}") == "text"
-
-
 def test_a_prompt_that_nobody_else_has_is_found_however_short(tmp_path: Path) -> None:
     assert found(traces(tmp_path, "Furado", "Ótimo"), "classifique.\nAvaliação: furado") == "text"
 
@@ -126,16 +122,6 @@ def test_another_id_of_theirs_is_found_by_its_pseudonym_alone(tmp_path: Path) ->
     assert found(theirs, "Escreva a mariana@loja.com.br.") is None
 
 
-def test_an_id_is_found_as_it_was_given_too(tmp_path: Path) -> None:
-    theirs = traces_of(read_inventory(tmp_path), PERSON, "cliente#4711", FORMS)
-    assert found(theirs, "O que o Cliente#4711 quer?") == "id"
-    assert found(theirs, "O que o cliente#47110 quer?") is None
-
-
-def test_a_number_in_a_line_is_an_id_too(tmp_path: Path) -> None:
-    assert Traces(frozenset(), (), ("10012002",)).are_in_json('{"order_id": 10012002, "valid": true}')
-
-
 @pytest.mark.parametrize(
     ("said", "found"),
     [
@@ -160,9 +146,3 @@ def test_a_short_id_is_not_looked_for_and_its_kind_is_named(tmp_path: Path) -> N
     (sentence,) = traces.unsearched
     assert "not searched for the order_id" in sentence
     assert "7" not in sentence
-
-
-def test_a_short_id_with_a_pseudonym_is_named(tmp_path: Path) -> None:
-    person = Person(frozenset({pseudonym(KEY, "7")}), frozenset(), frozenset(), frozenset())
-    (sentence,) = traces_of(read_inventory(tmp_path), person, "7", FORMS).unsearched
-    assert "not searched for the id as it was given" in sentence

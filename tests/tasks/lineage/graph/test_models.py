@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import InputError
-from tasks.lineage.graph.models import local_aliases, read_versions
-from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.registry import Registry
-from tasks.lineage.mlflow.runs import artifacts_of_run
+from tasks.lineage.graph.models import read_versions
+from tasks.lineage.mlflow.recorder import Recorder, artifacts_of_run
+from tasks.lineage.mlflow.registry import Registry, local_aliases
 from tests.tasks.lineage.small_world import DECISION, MODEL, World, commit, documents, make_world
 
 

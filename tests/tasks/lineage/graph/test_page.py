@@ -6,7 +6,7 @@ import pytest
 from tasks.lineage.graph.graph import Edge, Graph, Node
 from tasks.lineage.graph.page import MOST_IN_A_COLUMN, render
 from tasks.lineage.graph.walk import Lineage
-from tests.tasks.lineage.small_world import World, make_world
+from tests.tasks.lineage.small_world import TRAINED, World, make_world
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 
@@ -35,17 +35,8 @@ def lineage_of(graph: Graph, subject: str) -> Lineage:
     return Lineage(subject, "artifact", (subject,), graph, {}, ())
 
 
-def test_each_node_has_a_box_and_an_entry_and_each_edge_a_line(world: World) -> None:
-    walked = world.walk("1")
-    page = Page(render(walked))
-    assert len(page.all("rect")) == len(page.all("article")) == len(walked.graph.nodes)
-    assert len([path for path in page.all("path") if "marker-end" in path]) == len(walked.graph.edges)
-    entries = {entry["id"] for entry in page.all("article")}
-    assert all((link["href"] or "").removeprefix("#") in entries for link in page.all("a"))
-
-
 def test_the_page_asks_for_nothing_and_runs_nothing(world: World) -> None:
-    page = Page(render(world.walk("rev1")))
+    page = Page(render(world.walk(TRAINED.prompt_id)))
     assert not [tag for tag, _ in page.tags if tag in {"script", "link", "img", "iframe", "object"}]
     addresses = [
         value or "" for _, attributes in page.tags for name, value in attributes.items() if name in {"href", "src"}
@@ -59,15 +50,6 @@ def test_every_text_is_escaped() -> None:
     text = render(replace(hostile, warnings=(HOSTILE,), rows={HOSTILE: (HOSTILE,)}))
     assert "<script" not in text
     assert "&lt;script&gt;" in text
-
-
-def test_a_sign_that_nobody_sees_is_spelled_out_and_the_page_may_load_nothing() -> None:
-    node = Node("key", "prompt", "a\u202eb", {"text": "\x1b"})
-    text = render(lineage_of(Graph({"key": node}, ()), "key"))
-    assert r"a\u202eb" in text
-    assert "\u202e" not in text
-    assert "␛" in text
-    assert "default-src 'none'" in text
 
 
 def test_a_crowd_is_counted_in_the_drawing_and_whole_in_the_list() -> None:

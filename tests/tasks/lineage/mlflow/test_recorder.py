@@ -1,8 +1,5 @@
 import json
-import os
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -29,26 +26,17 @@ DATASET, BASE, POLICY, EVALUATION = (
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("mlflow")
+def recorder(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
+    folder = tmp_path_factory.mktemp("mlflow")
+    return Recorder(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts", EXPERIMENT)
 
 
 @pytest.fixture(scope="module")
-def uri(folder: Path) -> str:
-    return f"sqlite:///{folder / 'mlflow.db'}"
-
-
-@pytest.fixture(scope="module")
-def recorder(folder: Path, uri: str) -> Recorder:
-    return Recorder(uri, folder / "artifacts", EXPERIMENT)
-
-
-@pytest.fixture(scope="module")
-def client(recorder: Recorder, uri: str) -> Any:
+def client(recorder: Recorder) -> Any:
     """MLflow's own view of what the recorder wrote."""
     from mlflow import MlflowClient
 
-    return MlflowClient(uri, registry_uri=uri)
+    return MlflowClient(recorder._uri, registry_uri=recorder._uri)
 
 
 def test_a_stage_is_a_run_below_the_pipelines(recorder: Recorder, client: Any) -> None:
@@ -115,39 +103,20 @@ def test_how_a_run_ended_is_reported(
         assert (run.info.status, run.data.tags["ended_by"]) == (status, reason)
 
 
-def test_a_killed_process_leaves_no_run_running_for_ever(recorder: Recorder, client: Any) -> None:
-    killed = recorder.pipeline("killed", {})
-    run_id = killed.__enter__()
+def test_runs_of_a_killed_process_are_ended_and_no_others(recorder: Recorder, client: Any) -> None:
+    there = Recorder(recorder._uri, None, EXPERIMENT, state="another machine:/srv/state")
+    # Kept, since a run ends with its block.
+    blocks = recorder.pipeline("killed", {}), there.pipeline("under way", {})
+    killed, elsewhere = (block.__enter__() for block in blocks)
     with recorder.pipeline("finished", {}) as finished:
         pass
-    recorder.end_abandoned()
-    assert client.get_run(run_id).info.status == "KILLED"
-    assert client.get_run(finished).info.status == "FINISHED"
-
-
-def test_runs_of_another_state_are_not_ended(recorder: Recorder, client: Any, folder: Path) -> None:
-    there = Recorder(recorder._uri, folder / "artifacts", EXPERIMENT, state="another machine:/srv/state")
-    under_way = there.pipeline("under way there", {})
-    run_id = under_way.__enter__()
-    recorder.end_abandoned()
-    assert client.get_run(run_id).info.status == "RUNNING"
-    there.end_abandoned()
-    assert client.get_run(run_id).info.status == "KILLED"
-
-
-def test_runs_beside_the_holder_of_the_state_folder_are_not_ended(recorder: Recorder, client: Any) -> None:
-    """A monitoring may be under way while a retraining begins."""
-    left = recorder.pipeline("retrain", {})
-    left_run = left.__enter__()
-    with (
-        recorder.pipeline("monitor", {}, alone=False) as pipeline,
-        recorder.stage(pipeline, "monitor", {}, {}) as stage,
-    ):
+    # A monitoring may be under way while a retraining begins.
+    with recorder.pipeline("monitor", {}, alone=False) as beside, recorder.stage(beside, "monitor", {}, {}) as stage:
         recorder.end_abandoned()
-        assert client.get_run(pipeline).info.status == "RUNNING"
-        assert client.get_run(stage.run_id).info.status == "RUNNING"
-    assert client.get_run(left_run).info.status == "KILLED"
-    assert client.get_run(pipeline).info.status == "FINISHED"
+        status = {run: client.get_run(run).info.status for run in (killed, elsewhere, finished, beside, stage.run_id)}
+    assert list(status.values()) == ["KILLED", "RUNNING", "FINISHED", "RUNNING", "RUNNING"]
+    there.end_abandoned()
+    assert client.get_run(elsewhere).info.status == "KILLED"
 
 
 def models_of(client: Any, run_id: str) -> tuple[list[str], list[str]]:
@@ -183,15 +152,6 @@ def test_a_model_is_what_one_stage_makes_and_another_reads(recorder: Recorder, c
     assert (model.status, model.source_run_id) == ("READY", made_policy.run_id)
 
 
-def test_a_deleted_experiment_is_reported_with_the_remedy(
-    recorder: Recorder, client: Any, folder: Path, uri: str
-) -> None:
-    Recorder(uri, folder / "artifacts", "deleted")
-    client.delete_experiment(client.get_experiment_by_name("deleted").experiment_id)
-    with pytest.raises(InputError, match="mlflow experiments restore"):
-        Recorder(uri, folder / "artifacts", "deleted")
-
-
 def not_a_database(path: Path) -> None:
     path.write_text("this is a text, and no database at all, though it has the name of one")
 
@@ -224,26 +184,3 @@ def test_a_store_whose_making_was_killed_is_made_again(tmp_path: Path, monkeypat
         pass
     again = Recorder(uri, tmp_path / "artifacts", EXPERIMENT)
     assert again._client.get_run(run_id).info.status == "FINISHED"
-
-
-QUIET = """
-import logging, sys
-from pathlib import Path
-from tasks.lineage.mlflow.recorder import Recorder
-assert "mlflow" not in sys.modules
-folder = Path(sys.argv[1])
-with Recorder(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts", "e").pipeline("p", {}):
-    pass
-from mlflow.telemetry.utils import is_telemetry_disabled
-assert is_telemetry_disabled()
-assert logging.getLogger().level == logging.WARNING
-"""
-
-
-def test_mlflow_is_imported_late_and_says_nothing(tmp_path: Path) -> None:
-    hidden = ("MLFLOW", "CI", "PYTEST", "GIT_PYTHON", "DO_NOT_TRACK")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
-    done = subprocess.run(
-        [sys.executable, "-c", QUIET, str(tmp_path)], capture_output=True, text=True, env=environment, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -23,31 +23,22 @@ POLICY, EVALUATION = artifact("policy", "3"), artifact("evaluation", "4")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("mlflow")
+def recorder(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
+    folder = tmp_path_factory.mktemp("mlflow")
+    return Recorder(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts", "tucano2-commerce")
 
 
 @pytest.fixture(scope="module")
-def uri(folder: Path) -> str:
-    return f"sqlite:///{folder / 'mlflow.db'}"
+def registry(recorder: Recorder) -> Registry:
+    return Registry(recorder._uri)
 
 
 @pytest.fixture(scope="module")
-def recorder(folder: Path, uri: str) -> Recorder:
-    return Recorder(uri, folder / "artifacts", "tucano2-commerce")
-
-
-@pytest.fixture(scope="module")
-def registry(recorder: Recorder, uri: str) -> Registry:
-    return Registry(uri)
-
-
-@pytest.fixture(scope="module")
-def client(recorder: Recorder, uri: str) -> Any:
+def client(recorder: Recorder) -> Any:
     """MLflow's own view of what the registry holds."""
     from mlflow import MlflowClient
 
-    return MlflowClient(uri, registry_uri=uri)
+    return MlflowClient(recorder._uri, registry_uri=recorder._uri)
 
 
 @pytest.fixture(scope="module")
@@ -55,21 +46,14 @@ def register(recorder: Recorder, registry: Registry) -> Register:
     def make(
         name: str,
         evaluation: ArtifactRecord = EVALUATION,
-        verdict: str = "promote",
         policy: ArtifactRecord = POLICY,
         base_model: str | None = None,
         load_in_4bit: bool = False,
     ) -> str:
         with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "promote", {}, {}) as stage:
+            model: Any = {"base_model": base_model, "load_in_4bit": load_in_4bit, "metrics": {"mean_tuned": 0.75}}
             return registry.register(
-                stage.run_id,
-                name,
-                policy=policy,
-                evaluation=evaluation,
-                verdict=verdict,
-                metrics={"mean_tuned": 0.75},
-                base_model=base_model,
-                load_in_4bit=load_in_4bit,
+                stage.run_id, name, policy=policy, evaluation=evaluation, verdict="promote", **model
             ).version
 
     return make
@@ -91,8 +75,17 @@ def aliases(client: Any, name: str) -> dict[str, str]:
     return {alias: str(version) for alias, version in client.get_registered_model(name).aliases.items()}
 
 
-def test_a_registered_policy_tells_what_it_is_and_who_judged_it(client: Any, register: Register) -> None:
+def test_a_registered_policy_tells_what_it_is_and_who_judged_it(
+    registry: Registry, client: Any, register: Register
+) -> None:
     number = register("tells", base_model="Polygl0t/Tucano2-qwen-0.5B-Instruct", load_in_4bit=True)
+    # Registered again after an interruption, it is the same version.
+    assert register("tells", base_model="Polygl0t/Tucano2-qwen-0.5B-Instruct", load_in_4bit=True) == number
+    assert registry.version("tells", None).version == number
+    assert registry.knows("tells", number, POLICY.sha256, EVALUATION.sha256)
+    assert not registry.knows("tells", number, POLICY.sha256, PROMOTION)
+    with pytest.raises(InputError, match="has no version 99"):
+        registry.version("tells", "99")
     version = client.get_model_version("tells", number)
     assert version.tags == {
         "policy_sha256": POLICY.sha256,
@@ -106,25 +99,6 @@ def test_a_registered_policy_tells_what_it_is_and_who_judged_it(client: Any, reg
     assert {metric.key: metric.value for metric in model.metrics} == {"mean_tuned": 0.75}
     assert model.status == "READY"
     assert [file.path for file in client.list_logged_model_artifacts(model.model_id)] == ["record.json"]
-
-
-def test_registering_again_after_an_interruption_makes_no_second_version(client: Any, register: Register) -> None:
-    assert register("again") == register("again")
-    assert len(client.search_model_versions("name = 'again'")) == 1
-
-
-def test_a_promotion_keeps_the_champion_before_as_previous(registry: Registry, register: Register, client: Any) -> None:
-    first, second, third = several(register, "moves", 3)
-    assert move(registry, "moves", first) is None
-    assert aliases(client, "moves") == {CHAMPION: first}
-    assert move(registry, "moves", second) == first
-    assert aliases(client, "moves") == {CHAMPION: second, PREVIOUS: first}
-    assert move(registry, "moves", third) == second
-    assert aliases(client, "moves") == {CHAMPION: third, PREVIOUS: second}
-    champion = registry.holder("moves", CHAMPION)
-    assert champion is not None
-    assert champion.promoted_at is not None
-    assert client.get_model_version("moves", third).tags["promotion_sha256"] == PROMOTION
 
 
 def test_a_newer_version_of_the_champions_policy_leaves_previous_alone(
@@ -166,6 +140,8 @@ def test_a_rollback_gives_the_alias_back_and_marks_what_it_left(
     first, second = several(register, "back", 2)
     move(registry, "back", first)
     move(registry, "back", second)
+    assert aliases(client, "back") == {CHAMPION: second, PREVIOUS: first}
+    assert client.get_model_version("back", second).tags["promotion_sha256"] == PROMOTION
     before = registry.version("back", first).promoted_at
     done = registry.roll_back("back", CHAMPION, PREVIOUS)
     assert (done.left.version, done.back.version) == (second, first)
@@ -181,55 +157,40 @@ def test_a_rollback_gives_the_alias_back_and_marks_what_it_left(
     assert aliases(client, "back") == {CHAMPION: second, PREVIOUS: first}
 
 
-def test_a_rollback_is_refused_where_there_is_nothing_to_go_back_to(
-    registry: Registry, register: Register, client: Any
-) -> None:
+def test_a_rollback_is_refused_where_there_is_nothing_to_go_back_to(registry: Registry, register: Register) -> None:
     first, second = several(register, "nowhere", 2)
     with pytest.raises(InputError, match="no version of nowhere is `champion`"):
         registry.roll_back("nowhere", CHAMPION, PREVIOUS)
     move(registry, "nowhere", first)
-    with pytest.raises(InputError, match="is version 1, and no other policy before it is known"):
-        registry.roll_back("nowhere", CHAMPION, PREVIOUS)
     move(registry, "nowhere", second)
     registry.roll_back("nowhere", CHAMPION, PREVIOUS)
     with pytest.raises(InputError, match="is version 1, and no other policy before it is known"):
         registry.roll_back("nowhere", CHAMPION, PREVIOUS)
-    assert aliases(client, "nowhere") == {CHAMPION: first}
-
-
-WRITES = (
-    "set_model_version_tag",
-    "set_registered_model_alias",
-    "delete_model_version_tag",
-    "delete_registered_model_alias",
-)
 
 
 def dying(client: Any, patch: pytest.MonkeyPatch, writes_left: int) -> None:
     """Let a client die, as a killed process does, once it has written so often."""
-    left = writes_left
+    writes = iter(range(writes_left))
 
     def dies_at_last(write: Callable[..., None]) -> Callable[..., None]:
         def written(*arguments: object) -> None:
-            nonlocal left
-            if left == 0:
+            if next(writes, None) is None:
                 raise KeyboardInterrupt
-            left -= 1
             write(*arguments)
 
         return written
 
-    for name in WRITES:
-        patch.setattr(client, name, dies_at_last(getattr(client, name)))
+    for part in ("model_version_tag", "registered_model_alias"):
+        for name in (f"set_{part}", f"delete_{part}"):
+            patch.setattr(client, name, dies_at_last(getattr(client, name)))
 
 
-@pytest.mark.parametrize("writes", range(5))
-def test_a_promotion_killed_at_any_write_leaves_a_champion_and_the_same_call_finishes(
+@pytest.mark.parametrize("writes", [2, 3, 4])
+def test_a_promotion_killed_at_a_write_leaves_a_champion_and_the_same_call_finishes(
     registry: Registry, register: Register, client: Any, writes: int
 ) -> None:
     name = f"killed-{writes}"
-    oldest, old, new = several(register, name, 3)
-    move(registry, name, oldest)
+    old, new = several(register, name, 2)
     move(registry, name, old)
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         dying(registry._client, patch, writes)
@@ -240,8 +201,8 @@ def test_a_promotion_killed_at_any_write_leaves_a_champion_and_the_same_call_fin
     assert registry.version(name, new).promoted_at is not None
 
 
-@pytest.mark.parametrize("writes", range(4))
-def test_a_rollback_killed_at_any_write_leaves_a_champion_and_is_never_half_believed(
+@pytest.mark.parametrize("writes", [1, 3])
+def test_a_rollback_killed_at_a_write_leaves_a_champion_and_is_never_half_believed(
     registry: Registry, register: Register, client: Any, writes: int
 ) -> None:
     name = f"half-{writes}"
@@ -254,16 +215,13 @@ def test_a_rollback_killed_at_any_write_leaves_a_champion_and_is_never_half_beli
     if writes < 3:
         assert aliases(client, name)[CHAMPION] == new
         assert registry.roll_back(name, CHAMPION, PREVIOUS).back.version == old
-    else:
-        with pytest.raises(InputError, match="is version 1, and no other policy before it is known"):
-            registry.roll_back(name, CHAMPION, PREVIOUS)
     assert aliases(client, name)[CHAMPION] == old
     assert registry.version(name, new).rolled_back_at is not None
 
 
-def test_a_foreign_version_under_the_alias_is_named(registry: Registry, client: Any, folder: Path) -> None:
+def test_a_foreign_version_under_the_alias_is_named(registry: Registry, client: Any, tmp_path: Path) -> None:
     client.create_registered_model("foreign")
-    version = client.create_model_version("foreign", source=(folder / "artifacts").as_uri())
+    version = client.create_model_version("foreign", source=tmp_path.as_uri())
     client.set_registered_model_alias("foreign", CHAMPION, version.version)
     with pytest.raises(InputError, match="version 1 of the registered model foreign"):
         registry.holder("foreign", CHAMPION)
@@ -274,9 +232,7 @@ def test_a_foreign_version_under_the_alias_is_named(registry: Registry, client: 
 @pytest.mark.parametrize(
     ("reason", "reported"),
     [
-        ("", "is empty"),
         (" \n\t", "is empty"),
-        ("um\ndois", "not one line"),
         ("um\x1b[31m", "not one line"),
         ("um\u2028dois", "not one line"),
         ("x" * (LONGEST_REASON + 1), "has 301 characters, and at most 300"),
@@ -285,15 +241,3 @@ def test_a_foreign_version_under_the_alias_is_named(registry: Registry, client: 
 def test_a_reason_that_nobody_could_read_is_refused(reason: str, reported: str) -> None:
     with pytest.raises(InputError, match=reported):
         checked_reason(reason)
-
-
-def test_versions_are_read_by_number_newest_first_and_by_their_origin(registry: Registry, register: Register) -> None:
-    name = "read"
-    first = register(name)
-    second = register(name, evaluation=artifact("evaluation", "5"), verdict="hold", policy=artifact("policy", "6"))
-    assert [registry.version(name, None).version, registry.version(name, first).version] == [second, first]
-    assert registry.holder(name, CHAMPION) is None
-    assert registry.knows(name, first, POLICY.sha256, EVALUATION.sha256)
-    assert not registry.knows(name, second, POLICY.sha256, EVALUATION.sha256)
-    with pytest.raises(InputError, match="has no version 99"):
-        registry.version(name, "99")

@@ -48,7 +48,7 @@ def read(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(files=plain_contents)
 def test_a_committed_artifact_is_read_back_and_verifies(files: dict[str, bytes]) -> None:
     with tempfile.TemporaryDirectory() as root:
@@ -58,32 +58,6 @@ def test_a_committed_artifact_is_read_back_and_verifies(files: dict[str, bytes])
         assert set(record.files) == set(files)
         assert store.record(record.sha256) == record
         store.verify(record.sha256)
-
-
-@settings(max_examples=40, deadline=None)
-@given(first=plain_contents, second=plain_contents)
-def test_the_digest_is_the_content(first: dict[str, bytes], second: dict[str, bytes]) -> None:
-    with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as other:
-        in_order = commit(ArtifactStore(Path(root)), first)
-        reverse = commit(ArtifactStore(Path(other)), dict(reversed(first.items())))
-        assert in_order.sha256 == reverse.sha256
-        assert (commit(ArtifactStore(Path(root)), second).sha256 == in_order.sha256) == (first == second)
-
-
-@settings(max_examples=60, deadline=None)
-@given(files=plain_contents, data=st.data())
-def test_a_flipped_byte_is_found(files: dict[str, bytes], data: st.DataObject) -> None:
-    with tempfile.TemporaryDirectory() as root:
-        store = ArtifactStore(Path(root))
-        record = commit(store, files | {"never-empty": b"x"})
-        name = data.draw(st.sampled_from(sorted(name for name, content in files.items() if content) or ["never-empty"]))
-        path = store.path(record.sha256) / name
-        content = bytearray(path.read_bytes())
-        content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
-        path.chmod(0o644)
-        path.write_bytes(content)
-        with pytest.raises(ArtifactDamaged, match="was altered"):
-            store.verify(record.sha256)
 
 
 def replace_by_link(folder: Path) -> None:
@@ -118,7 +92,7 @@ def test_damage_is_found_named_and_mended_by_making_the_artifact_again(
     assert read(store.path(record.sha256)) == FILES
 
 
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.ESTALE, errno.EMFILE])
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
 @pytest.mark.parametrize("read", ["tasks.lineage.store.content.file_sha256", "pathlib.Path.read_bytes"])
 def test_an_unreadable_file_is_not_lost_and_is_not_made_again(
     store: ArtifactStore, monkeypatch: pytest.MonkeyPatch, read: str, number: int
@@ -142,11 +116,6 @@ def rewrite_record(folder: Path, old: str, new: str) -> None:
     path.chmod(0o644)
     text = path.read_text()
     path.write_text(text.replace(old, new) if old != new else text[: len(text) // 2])
-
-
-def test_committed_files_are_read_only(store: ArtifactStore) -> None:
-    folder = store.path(commit(store).sha256)
-    assert all(path.stat().st_mode & 0o222 == 0 for path in folder.rglob("*") if path.is_file())
 
 
 def test_a_draft_that_fails_or_is_not_committed_leaves_nothing(store: ArtifactStore, tmp_path: Path) -> None:
@@ -205,15 +174,6 @@ def test_a_full_disk_is_reported_in_one_sentence(store: ArtifactStore, tmp_path:
         raise error
     assert "\n" not in str(caught.value)
     assert read(tmp_path) == {}
-
-
-def test_a_removed_artifact_is_gone_and_removing_it_again_changes_nothing(store: ArtifactStore) -> None:
-    gone, stays = commit(store), commit(store, {"other": b"rows"})
-    for _ in range(2):
-        store.remove(gone.sha256)
-        assert not store.is_whole(gone.sha256)
-        assert store.is_whole(stays.sha256)
-        assert [record.sha256 for record in store.records("dataset")] == [stays.sha256]
 
 
 def test_a_record_names_other_inputs_and_is_as_whole_as_before(store: ArtifactStore) -> None:

@@ -1,6 +1,5 @@
 """All that is wrong with artifacts is found, and nothing else."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -82,29 +81,3 @@ def test_faults_are_named(
     damage(store.path(record.sha256).parent)
     found = verify(store, [record.sha256], silent)[0]
     assert (found.sha256, found.kind, found.file, found.what) == (record.sha256, *finding)
-
-
-def without_digest(home: Path, **altered: object) -> None:
-    """Alter a record, and take its digest away."""
-    file = home / RECORD_FILE
-    file.chmod(0o644)
-    file.write_text(json.dumps({**json.loads(file.read_bytes()), **altered}), encoding="utf-8")
-    (home / RECORD_DIGEST_FILE).unlink()
-
-
-def test_a_record_from_before_records_had_digests_is_whole(store: ArtifactStore, record: ArtifactRecord) -> None:
-    home = store.path(record.sha256).parent
-    without_digest(home)
-    older = json.loads((home / RECORD_FILE).read_bytes())
-    for name in ("columns", "sources", "config", "stretches"):
-        del older[name]
-    (home / RECORD_FILE).write_text(json.dumps(older), encoding="utf-8")
-    assert verify(store, [record.sha256], silent) == ()
-
-
-@pytest.mark.parametrize("altered", [{}, {"machine": "another"}])
-def test_a_newer_record_without_its_digest_is_found(
-    store: ArtifactStore, record: ArtifactRecord, altered: dict[str, str]
-) -> None:
-    without_digest(store.path(record.sha256).parent, **altered)
-    assert verify(store, [record.sha256], silent) == (ArtifactFault(record.sha256, "policy", None, "damaged record"),)
