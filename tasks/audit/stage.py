@@ -18,7 +18,7 @@ from schemas.progress import Progress, silent
 from schemas.tasks import SpecName, TaskName
 from tasks.audit.alterations.run import run_alterations
 from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
-from tasks.audit.report import REPORT_PAGE, PastAudit, write_page
+from tasks.audit.report import REPORT_PAGE, PastAudit, render
 from tasks.audit.reward import RewardFunction, reward_of
 from tasks.audit.sampling import AT_RANDOM
 from tasks.audit.sheet import ScoredCompletion, ScoredSheet, audit_id, read_scored_sheet
@@ -100,7 +100,8 @@ def run(
     record = _record(audit, sheet, digests, spec, config)
     _write_json(audit.report(), output / REPORT_FILE)
     _write_json(record.model_dump(mode="json"), output / AUDIT_RECORD_FILE)
-    write_page(audit.tasks, audit.gate, audit.judged, record, past, config, output)
+    page = render(audit.tasks, audit.gate, audit.judged, record, past, config)
+    (output / REPORT_PAGE).write_text(page, encoding="utf-8")
     return audit
 
 
