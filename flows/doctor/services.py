@@ -166,8 +166,6 @@ def _endpoints(config: Config) -> Iterator[tuple[str, EndpointSection, Verdict]]
         yield "synthesize.paraphrase", paraphrase, "fault" if paraphrase.mandatory else "warning"
     for rival in config.evaluate.rivals:
         yield f"evaluate.rivals.{rival.name}", rival, "fault"
-    if config.evaluate.judge is not None:
-        yield "evaluate.judge", config.evaluate.judge, "fault"
 
 
 def _call(setting: str, section: EndpointSection, verdict: Verdict) -> Finding:

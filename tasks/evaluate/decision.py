@@ -34,7 +34,7 @@ class Evaluated(NamedTuple):
 
 
 class Match(NamedTuple):
-    """Scores that were compared, with their comparison over all tasks."""
+    """Scores that were compared, with their comparison over all tasks; the second are the tuned model's."""
 
     before: Sequence[PairedScore]
     challenger: Sequence[PairedScore]
@@ -75,13 +75,6 @@ class RungStanding:
     match: Match
 
 
-class MissingReferences(NamedTuple):
-    """Number of a task's test prompts without a reference, and of all."""
-
-    missing: int
-    prompts: int
-
-
 @dataclass(frozen=True)
 class GateConditions:
     """What the gate examines beside the scores of base and tuned."""
@@ -96,7 +89,8 @@ class GateConditions:
     over_rungs: OverRungs = "report"
     """Whether a gain that a rung has too holds the model."""
     general: GeneralOutcome | None = None
-    missing_references: Mapping[TaskName, MissingReferences] = field(default_factory=dict)
+    missing_references: Mapping[TaskName, tuple[int, int]] = field(default_factory=dict)
+    """By task the number of test prompts without a reference, and of all."""
 
     def decide(self, match: Match, margin: float, compare: Compare) -> Comparison:
         """Return the comparison of base and tuned with the gate's decision, and verdicts after all that is examined.
@@ -142,7 +136,7 @@ class GateConditions:
                     "worth (promote.over_rungs = require)"
                 )
             )
-        standings = [(rung, rung.match.of(learned, compare)) for rung in self.ladder]
+        standings = [(rung.name, rung.match.of(learned, compare)) for rung in self.ladder]
         rung, found = max(standings, key=lambda each: each[1].overall.mean_base)
         before, left = over_base.overall, found.overall
         truth = found.ground_truth.overall if found.ground_truth else None
@@ -150,7 +144,7 @@ class GateConditions:
             "of the gain of {gain}, `{rung}` has {without}, at no more cost to serve; {left} is left, 95 % interval "
             "{interval}",
             gain=signed(before.mean_difference),
-            rung=rung.name,
+            rung=rung,
             without=signed(left.mean_base - before.mean_base),
             left=signed(left.mean_difference),
             interval=interval(left.ci_low, left.ci_high),
@@ -164,9 +158,8 @@ class GateConditions:
             )
         if left.shows_gain and (truth is None or truth.shows_gain):
             return gate.with_reasons(sentence)
-        sentence = worded(
-            "{found}; it is not shown that the training is worth more than `{rung}`", found=sentence, rung=rung.name
-        )
+        unshown = "{found}; it is not shown that the training is worth more than `{rung}`"
+        sentence = worded(unshown, found=sentence, rung=rung)
         return gate.held(sentence) if self.over_rungs == "require" else gate.with_reasons(sentence)
 
 
@@ -189,14 +182,17 @@ def claims_of(
     compared with the baselines.
     """
     against = _against_baselines(baselines, tuned, compare)
+
+    def floors(task: TaskName) -> Iterator[Floor]:
+        before, after = base.metrics[task], chosen.metrics[task]
+        for metric, least in config.floors.get(task, {}).items():
+            if metric in after or metric in before:
+                yield Floor(metric, least, before.get(metric, 0.0), after.get(metric, 0.0))
+
     return {
         task: TaskClaim(
             baselines=against.get(task, {}),
-            floors=tuple(
-                Floor(metric, least, base.metrics[task].get(metric, 0.0), chosen.metrics[task].get(metric, 0.0))
-                for metric, least in config.floors.get(task, {}).items()
-                if metric in chosen.metrics[task] or metric in base.metrics[task]
-            ),
+            floors=tuple(floors(task)),
             variety=_variety(chosen.rollouts, task),
             base_variety=_variety(base.rollouts, task),
             min_variety=config.min_variety,
@@ -256,32 +252,23 @@ def with_reference(answers: Sequence[Rollout]) -> list[Rollout]:
     return known
 
 
-def missing_references(answers: Sequence[Rollout]) -> dict[TaskName, MissingReferences]:
-    """Return the prompts without a reference of the tasks that have some, of one model's answers."""
+def missing_references(answers: Sequence[Rollout]) -> dict[TaskName, tuple[int, int]]:
+    """Return the prompts without a reference, and all, of the tasks that have some, of one model's answers."""
     known = {(each.task, each.prompt_id): each.reference is not None for each in answers}
     prompts = Counter(task for task, _ in known)
     missing = Counter(task for (task, _), has_reference in known.items() if not has_reference)
-    return {task: MissingReferences(missing[task], prompts[task]) for task in TASK_NAMES if missing[task]}
+    return {task: (missing[task], prompts[task]) for task in TASK_NAMES if missing[task]}
 
 
-def hold_where_untested(gate: PromotionGate, missing: Mapping[TaskName, MissingReferences]) -> PromotionGate:
+def hold_where_untested(gate: PromotionGate, missing: Mapping[TaskName, tuple[int, int]]) -> PromotionGate:
     """Hold, whatever was decided, where a task was not tested at all; say where some prompts count for nothing."""
-    untested = [
-        worded("{task} is not tested: none of its {prompts} test prompts has a reference", task=task, prompts=n.prompts)
-        for task, n in missing.items()
-        if n.missing == n.prompts
-    ]
-    partly = [
-        worded(
-            "{untold} of {prompts} test prompts of {task} have no reference and count for nothing",
-            task=task,
-            untold=n.missing,
-            prompts=n.prompts,
-        )
-        for task, n in missing.items()
-        if n.missing < n.prompts
-    ]
-    return gate.held(*untested, *partly) if untested else gate.with_reasons(*partly)
+    none = "{task} is not tested: none of its {prompts} test prompts has a reference"
+    some = "{untold} of {prompts} test prompts of {task} have no reference and count for nothing"
+    said: dict[bool, list[str]] = {True: [], False: []}
+    for task, (untold, prompts) in missing.items():
+        untested = untold == prompts
+        said[untested].append(worded(none if untested else some, task=task, untold=untold, prompts=prompts))
+    return gate.held(*said[True], *said[False]) if said[True] else gate.with_reasons(*said[False])
 
 
 def read_conditions(
@@ -322,7 +309,7 @@ def read_conditions(
             ],
             over_rungs=over_rungs,
             general=read_general(report["general"]),
-            missing_references={task: MissingReferences(*found) for task, found in report.get("untold", {}).items()},
+            missing_references={task: (found[0], found[1]) for task, found in report.get("untold", {}).items()},
         )
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise InputError(

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -35,8 +35,7 @@ from tasks.evaluate.decision import (
     without_decoding,
 )
 from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
-from tasks.evaluate.judge import AnswerPair, JudgeReport
-from tasks.evaluate.report.background import Background, OtherModel, reward_identity, unknown_to_engine
+from tasks.evaluate.report.background import Background, OtherModel, reward_identity
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_report_files
 from tasks.evaluate.report.side_by_side import side_by_side
@@ -46,8 +45,6 @@ from tasks.report.wording import worded
 
 METRICS_FILE: Final = "ground_truth.json"
 PUBLISHED: Final = "published"
-
-Judge = Callable[[Sequence[AnswerPair]], JudgeReport | None]
 
 
 class ShownModel(NamedTuple):
@@ -90,7 +87,6 @@ class Evaluation:
     prices: Mapping[str, MachinePrice] = field(default_factory=dict)
     """Prices of the machines that answered, by device."""
     trainings: Sequence[LoggedTraining] = ()
-    judge: Judge | None = None
 
     def compare(self, before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
         """Compare the second scores with the first by the evaluation's settings."""
@@ -183,7 +179,6 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
             serving(name, folder, config.cost, rivals.get(name), prices=evaluation.prices)
             for name, folder in (*folders.items(), *evaluation.rungs.items())
         ],
-        judge=evaluation.judge(_both_insights(base.rollouts, chosen.rollouts)) if evaluation.judge else None,
     )
     _write(comparison, background, conditions, evaluation.output)
     answers = {
@@ -236,13 +231,6 @@ def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
     file.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
 
 
-def _both_insights(base: Sequence[Rollout], tuned: Sequence[Rollout]) -> list[AnswerPair]:
-    """Return the first answers to each prompt of insights."""
-    first = {after.prompt_id: after.completion for after in reversed(tuned) if after.task == "insights"}
-    before = {each.prompt_id: each for each in reversed(base) if each.task == "insights"}
-    return [AnswerPair(key, each.prompt, each.completion, first[key]) for key, each in before.items()]
-
-
 def _by_metric(
     metrics: Mapping[str, Mapping[TaskName, Mapping[str, float]]],
 ) -> dict[TaskName, dict[str, dict[str, float]]]:
@@ -260,7 +248,6 @@ def _write(comparison: Comparison, background: Background, conditions: GateCondi
     beside: dict[str, Any] = {
         "serving": [asdict(each) for each in background.serving],
         "looks": asdict(background.looks) if background.looks else None,
-        "judge": asdict(background.judge) if background.judge else None,
         "general": background.general.report() if background.general else None,
         "identities": dict(background.identities),
         "champion": background.champion.report() if background.champion else None,
@@ -271,7 +258,6 @@ def _write(comparison: Comparison, background: Background, conditions: GateCondi
         "untold": dict(conditions.missing_references),
         "left_out": dict(background.left_out),
         "known_to_base": dict(background.known_to_base),
-        "unknown_to_engine": unknown_to_engine(background),
         "others": {
             other.name: {"description": other.description, **other.comparison.report()} for other in background.others
         },

@@ -115,7 +115,7 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
 
     from tasks.policy.generate import as_messages
     from tasks.policy.load import load_policy, load_tokenizer
-    from tasks.policy.unpacked import engine_draws, unknown_to_engine
+    from tasks.policy.unpacked import engine_draws
 
     transformers.utils.logging.disable_progress_bar()
     tokenizer = load_tokenizer(request.base)
@@ -134,9 +134,8 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
         # What would be drawn one after the other is saved one after the other.
         for together in [samples] if ours else [[sample] for sample in samples]:
             seeds = [batch_seed(request.seed, sample, 0 if ours else prompts.number) for sample in together]
-            parts: list[int] = []
             started = time.monotonic()
-            drawn = _generate(request, model, tokenizer, conversations, grammars, seeds, parts)
+            drawn = _generate(request, model, tokenizer, conversations, grammars, seeds)
             seconds = (time.monotonic() - started) / len(together)
             for sample, completions in zip(together, drawn, strict=True):
                 answers = tuple(
@@ -149,8 +148,6 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
                     seconds=seconds,
                     answers=answers,
                     device=device,
-                    parts=len(parts) // len(together),
-                    unknown_to_engine=unknown_to_engine(model),
                 )
                 each.finished.add(batch)
             report("answers")
@@ -181,9 +178,8 @@ def _generate(
     conversations: Sequence[list[dict[str, str]]],
     grammars: Sequence[str],
     seeds: Sequence[int],
-    parts: list[int],
 ) -> "list[list[Completion]]":
-    """Answer a batch by each seed; `parts` receives an entry of each seed for each part that fits into memory."""
+    """Answer a batch by each seed."""
     import torch
 
     from tasks.policy.generate import generate_samples
@@ -197,7 +193,6 @@ def _generate(
             max_tokens=request.max_tokens,
             batch_size=len(conversations),
             seeds=seeds,
-            progress=lambda done, _total, _text: parts.append(done),
             grammars=grammars,
         )
     except torch.OutOfMemoryError:

@@ -7,7 +7,7 @@ from typing import Final
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.report.background import Background, Looks, unknown_to_engine
+from tasks.evaluate.report.background import Background, Looks
 from tasks.evaluate.report.side_by_side import SideBySide
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.report.number_format import decimal, moment, percent, shortest
@@ -60,19 +60,6 @@ def models_in(metrics: Sequence[Sequence[str]]) -> list[str]:
     found = dict.fromkeys(model for models in metrics for model in models)
     first = ("base", "tuned", "champion")
     return [*(model for model in first if model in found), *(model for model in found if model not in first)]
-
-
-def drawn_by_transformers(background: Background) -> list[str]:
-    """State what transformers drew, and not our engine, for each thing that the engine does not know of a model."""
-    return [
-        worded(
-            "Our engine does not know this model ({unknown}), so that transformers' `generate` drew, more slowly: "
-            "{drawn}.",
-            unknown=unknown,
-            drawn=", ".join(map(worded, drawn)),
-        )
-        for unknown, drawn in unknown_to_engine(background).items()
-    ]
 
 
 def known_to_base(known: Mapping[str, int]) -> str:

@@ -372,5 +372,4 @@ def test_an_optional_paraphraser_that_is_missing_is_a_warning(local: Configured)
     paraphraser = (f"synthesize.paraphrase.url={NOBODY}/v1", "synthesize.paraphrase.model=m")
     assert only(check_endpoints(local(*paraphraser))).verdict == "fault"
     assert only(check_endpoints(local(*paraphraser, "synthesize.paraphrase.mandatory=false"))).verdict == "warning"
-    assert only(check_endpoints(local(f"evaluate.judge.url={NOBODY}/v1", "evaluate.judge.model=m"))).verdict == "fault"
     assert only(check_endpoints(local())).unused
