@@ -13,7 +13,6 @@ from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.decision import (
     GateConditions,
     Match,
-    MissingReferences,
     RungStanding,
     best_rung,
     hold_where_untested,
@@ -112,13 +111,13 @@ def answer(prompt: str, *, known: bool) -> Rollout:
 def test_only_answers_with_a_reference_are_scored_and_prompts_are_counted_once() -> None:
     answers = [answer("a", known=True), answer("b", known=False), answer("b", known=False)]
     assert [each.prompt_id for each in with_reference(answers)] == ["a"]
-    assert missing_references(answers) == {"sentiment": MissingReferences(1, 2)}
+    assert missing_references(answers) == {"sentiment": (1, 2)}
     with pytest.raises(InputError, match="no prompt of the test split has a reference"):
         with_reference(answers[1:])
 
 
 def test_a_task_that_is_not_tested_holds_whatever_was_decided() -> None:
-    gate = hold_where_untested(PROMOTED, {"sentiment": MissingReferences(40, 40), "push": MissingReferences(3, 40)})
+    gate = hold_where_untested(PROMOTED, {"sentiment": (40, 40), "push": (3, 40)})
     assert gate.verdict == "hold"
     assert gate.reasons == (
         "sentiment is not tested: none of its 40 test prompts has a reference",

@@ -16,7 +16,6 @@ from tasks.evaluate import stage
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
 from tasks.evaluate.compare import Comparison, scores_file
 from tasks.evaluate.general.instructions import as_rows, instructions
-from tasks.evaluate.judge import AnswerPair, JudgeReport
 from tasks.evaluate.report.background import Background, LearningCurve, Looks
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.personal_data.scrub import scrub_column
@@ -65,7 +64,6 @@ def run(
     champion: int | None = None,
     rivals: Mapping[str, int] = MappingProxyType({}),
     samples: int = 1,
-    judge: stage.Judge | None = None,
     config: EvaluateConfig = UNLIMITED,
     training: Sequence[PromptRow] = (),
     rung: int | None = None,
@@ -104,7 +102,6 @@ def run(
                 left_out=left_out,
             ),
             scrub=scrub_column,
-            judge=judge,
             output=output,
         )
     )
@@ -241,18 +238,6 @@ def test_prompts_without_a_reference_are_in_no_score_and_the_gate_names_them(
     assert report(tmp_path)["tasks"]["sentiment"]["n_prompts"] == len(ROWS) - 3
     assert len(scores(tmp_path, "tuned")) == len(ROWS) - 3
     assert gate.reasons[-1] == "3 of 12 test prompts of sentiment have no reference and count for nothing"
-
-
-def test_the_judge_reads_the_first_answers_to_insights_and_decides_nothing(tmp_path: Path) -> None:
-    row = prompt_row("insights", "Analise a tabela.")
-    base, tuned = ([row.answered(f"{model} {number}") for number in range(2)] for model in ("base", "tuned"))
-    others = [ROWS[0].answered(RIGHT)]
-    assert stage._both_insights([*base, *others], [*tuned, *others]) == [
-        AnswerPair(row.prompt_id, row.prompt, "base 0", "tuned 0")
-    ]
-    found = JudgeReport("judge", 12, 6, 0, 6, 0, 0)
-    run(tmp_path, {1: 6}, chosen=1, base=0, judge=lambda _: found)
-    assert report(tmp_path)["judge"]["tuned_wins"] == 6
 
 
 def test_every_document_is_written_and_the_same_answers_give_the_same_bytes(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from typing import Final
 
 import pytest
 
-from tasks.evaluate.answers.cost import Serving
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background
@@ -97,11 +96,9 @@ def test_page_shows_everything_it_was_given(page: str) -> None:
         "1,920",
         "0.00980",
         "3.1 %",
-        "compared the two insights for 40 prompts",
         "Each training seed by itself",
         "since the base was trained on the same words: 4 (push 3, churn 1).",
         "Ground truth of single answers",
-        "Floor and ceiling",
         "between training seeds 0.007",
         "grounding 0.25",
     ):
@@ -152,19 +149,6 @@ def test_hostile_names_are_no_markup(text: str) -> None:
     assert not re.search(r"(?<!\\)[<>`]", text.replace("\n> ", "\n"))
     assert "[d](" not in text
     assert not re.search("[\u202e\x1b\ud800]", text)
-
-
-def test_answers_drawn_by_transformers_are_named_once_a_cause() -> None:
-    serving = [
-        Serving(name, 12, 180.4, 0.0, 1.4, 3.8, None, None, unknown_to_engine=unknown)
-        for name, unknown in (("base", "rope_type: odd"), ("tuned", "rope_type: odd"), ("rival", None))
-    ]
-    text = markdown(comparison(), Background(serving=serving, rollouts_unknown_to_engine="model_type: odd"))
-    drew = re.findall(
-        r"not know this model \(([^)]*)\), so that .* drew, more slowly: (.*)\.\n", text.replace("\\", "")
-    )
-    assert drew == [("model_type: odd", "rollouts"), ("rope_type: odd", "base, tuned")]
-    assert "does not know" not in markdown(comparison(), Background(serving=serving[2:]))
 
 
 def test_the_ladder_has_what_is_left_to_the_training(text: str) -> None:
