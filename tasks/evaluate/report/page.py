@@ -111,7 +111,7 @@ def _ladder_steps(comparison: Comparison, background: Background) -> list[Ladder
     if not background.ladder:
         return []
     costs = {served.model: served.cost_per_analysis for served in background.serving}
-    below = [("base", comparison), *((rung.name, rung.match.found) for rung in background.ladder)]
+    below = [("base", comparison), *((rung.name, rung.found) for rung in background.ladder)]
     found = [
         LadderStep(
             name,

@@ -9,7 +9,7 @@ from schemas.tasks import TaskName
 from tasks.evaluate.answers.cost import Serving
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged
 from tasks.evaluate.compare import Comparison, compare
-from tasks.evaluate.decision import Match, RungStanding
+from tasks.evaluate.decision import RungStanding
 from tasks.evaluate.gate import decide
 from tasks.evaluate.report.background import Background, LearningCurve, Looks, OtherModel
 from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
@@ -87,7 +87,7 @@ def laddered() -> tuple[Comparison, Background]:
         for gain, truth in ((0, 0.25), (0.3, 0.75))
     )
     rungs = [
-        RungStanding(name, RUNGS["base-guided"], Match(pairs, tuned, against(pairs, tuned)))
+        RungStanding(name, RUNGS["base-guided"], against(pairs, tuned))
         for name, gain in (("base-guided", 0.1), ("sft", 0.15))
         for pairs in [paired(gain, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS, truth=0.5)]
     ]
