@@ -122,7 +122,7 @@ def _compare(
                 identities={name: file_sha256(path) for name, path in files.items() if path.is_file()}
             )
             write_report(comparison.report(), draft)
-            write_report_files(comparison, background, draft, draw(comparison, background))
+            write_report_files(comparison, background, draft, draw(comparison))
             # Other files there stay, such as the scores that are compared.
             for file in (REPORT_PAGE, REPORT_TEXT, REPORT_FILE):
                 (draft / file).replace(report / file)

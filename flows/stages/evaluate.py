@@ -26,7 +26,7 @@ from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, REPORT_TEXT, TUN
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.completions.rows import LoggedTraining, RaisedAlarm
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
-from tasks.evaluate.report.background import Background, LearningCurve
+from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.stage import PUBLISHED, Evaluation, ShownModel
@@ -162,7 +162,6 @@ def evaluate(
             over_rungs=config.promote.over_rungs,
             chosen_seed=chosen,
             known=Background(
-                learning_curves={seed: _learning_curve(policy.path) for seed, policy in policies.items()},
                 identities={role: record.sha256 for role, record in inputs.items()} | {"code": stage.code_version},
                 champion_name=champion.policy.sha256[:12] if champion else "",
                 looks=looks,
@@ -199,7 +198,7 @@ def evaluate(
         inputs=inputs,
         work=work,
         summary=_figures,
-        reports=(REPORT_PAGE, PAGE_FILE, REPORT_FILE, REPORT_TEXT, "figures/forest.svg", "figures/learning_curves.svg"),
+        reports=(REPORT_PAGE, PAGE_FILE, REPORT_FILE, REPORT_TEXT, "figures/forest.svg"),
     )
     result = run_stage(stage, session)
     text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
@@ -289,12 +288,6 @@ def wide_margins(margin: float, training: Mapping[str, Any]) -> list[str]:
         for task, found in rewards_by_task(training).items()
         if is_wide(margin, found["before"])
     ]
-
-
-def _learning_curve(policy: Path) -> LearningCurve:
-    summary = read_summary(policy)
-    points = tuple((entry["step"], entry["mean_reward"]) for entry in summary["validation"])
-    return LearningCurve(points, summary["chosen_step"])
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

@@ -36,8 +36,6 @@ class PromptScores:
     prompt_id: str
     base: float
     tuned: float
-    by_seed: tuple[tuple[int, float], ...]
-    """Mean score of the tuned model by training seed, in seed order."""
 
     @property
     def difference(self) -> float:
@@ -208,9 +206,5 @@ def _components(cells: Cells) -> Components:
 
 
 def _prompts(cells: Cells) -> tuple[PromptScores, ...]:
-    return tuple(
-        PromptScores(task, prompt_id, float(base), float(tuned.mean()), tuple(zip(cells.seeds, by_seed, strict=True)))
-        for (task, prompt_id), base, tuned, by_seed in zip(
-            cells.prompts, cells.base.mean(axis=1), cells.tuned, cells.tuned.tolist(), strict=True
-        )
-    )
+    means = zip(cells.prompts, cells.base.mean(axis=1).tolist(), cells.tuned.mean(axis=1).tolist(), strict=True)
+    return tuple(PromptScores(*prompt, base, tuned) for prompt, base, tuned in means)

@@ -252,6 +252,6 @@ def _write(comparison: Comparison, background: Background, evidence: Evidence, o
         },
     }
     write_report({**comparison.report(), **beside}, output)
-    drawn = draw(comparison, background)
+    drawn = draw(comparison)
     write_figures(drawn, output)
     write_report_files(comparison, background, output, drawn)

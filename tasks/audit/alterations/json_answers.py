@@ -123,7 +123,7 @@ _WITHOUT_CONTENT: Final[Mapping[str, Change]] = {
     "wrong, then right": _with_opposite("W\nR"),
     "keys repeated": _with_opposite("{w,r}"),
     "keys repeated, right first": _with_opposite("{r,w}"),
-    "list of both": _with_opposite("[R, W]"),
+    "list of both": _with_opposite("[W, R]"),
     "all null": changed_object(dict.fromkeys),
     "names for values": changed_object(lambda fields: {name: name for name in fields}),
     "question marks": changed_object(lambda fields: dict.fromkeys(fields, "?")),

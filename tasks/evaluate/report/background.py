@@ -16,15 +16,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LearningCurve:
-    """Learning curve of one training."""
-
-    points: tuple[tuple[int, float], ...]
-    chosen_step: int | None
-    """The step whose checkpoint was evaluated; None if unknown."""
-
-
-@dataclass(frozen=True)
 class OtherModel:
     """A model compared with the challenger for orientation only, without effect on the gate."""
 
@@ -53,7 +44,6 @@ class Background:
     """Context of a comparison apart from its scores."""
 
     answers: Sequence["SideBySide"] = ()
-    learning_curves: Mapping[int, LearningCurve] = field(default_factory=dict)
     chosen_seed: int | None = None
     """Seed of the challenger, the training whose policy may be promoted: its answers and ground truth are shown."""
     ground_truth: Mapping[TaskName, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.report.background import Background, LearningCurve
 from tasks.evaluate.stats.statistics import PairedStats, Verdict
 from tasks.report.canvas import BLUE, DASHES, FAINT, GAIN, INK, LOSS, SOFT, WIDTH, add_axes, canvas, name_below, svg
-from tasks.report.number_format import decimal, interval, signed
+from tasks.report.number_format import interval, signed
 from tasks.report.wording import worded
 
 if TYPE_CHECKING:
@@ -28,16 +27,11 @@ VERDICT_COLOURS: Final[Mapping[Verdict, str]] = {
     "collapsed": LOSS,
     "not learned": SOFT,
 }
-_SEED_COLOURS: Final = (BLUE, "#b45309", "#7c3aed", GAIN, "#be185d", SOFT)
-_SEED_MARKS: Final = "osD^vP"
 
 
-def draw(comparison: Comparison, background: Background) -> dict[str, str]:
-    """Draw every figure with data: `forest`, and `learning_curves` if known."""
-    drawn = {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
-    if any(curve.points for curve in background.learning_curves.values()):
-        drawn["learning_curves"] = learning_curves(background.learning_curves, background.chosen_seed)
-    return drawn
+def draw(comparison: Comparison) -> dict[str, str]:
+    """Draw the figures of a report, by name."""
+    return {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
 
 
 def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: float) -> str:
@@ -83,38 +77,6 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
         name_below(figure, worded("mean difference in score, tuned minus base, with its 95 % interval"))
         found = "; ".join(f"{name} {_said(block)}, {worded(block.verdict)}" for name, block in rows)
         return svg(figure, worded("Mean differences with their 95 % intervals: {differences}.", differences=found))
-
-
-def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None) -> str:
-    """Draw each training's validation reward over its steps, with the step whose checkpoint was chosen."""
-    known = {seed: curve for seed, curve in curves.items() if curve.points}
-    top = 0.15 + 0.19 * len(known)
-    with canvas(WIDTH, 2.6 + top) as figure:
-        axes = _axes(figure, left=0.6, right=0.15, bottom=0.5, top=top)
-        said = []
-        for place, (seed, curve) in enumerate(known.items()):
-            steps, rewards = zip(*sorted(curve.points), strict=True)
-            colour = _SEED_COLOURS[place % len(_SEED_COLOURS)]
-            words = worded("seed {seed}", seed=seed)
-            for step, reward in curve.points:
-                if step == curve.chosen_step:
-                    words = worded("seed {seed}: step {step}, {reward}", seed=seed, step=step, reward=decimal(reward))
-                    axes.plot(step, reward, "o", markersize=11, markerfacecolor="none", markeredgecolor=colour)
-            is_candidate = seed == chosen_seed and len(known) > 1
-            said.append(words)
-            axes.plot(
-                steps,
-                rewards,
-                color=colour,
-                linewidth=2.4 if is_candidate or len(known) == 1 else 1.3,
-                marker=_SEED_MARKS[place % len(_SEED_MARKS)],
-                markersize=3.5,
-                label=worded("{seed}, candidate", seed=words) if is_candidate else words,
-            )
-        axes.set(xlabel=worded("training step (ring: the chosen checkpoint)"), ylabel=worded("validation reward"))
-        axes.locator_params(axis="x", integer=True)
-        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), frameon=False, fontsize=8, handlelength=1.6)
-        return svg(figure, worded("Validation reward by training step; chosen: {steps}.", steps="; ".join(said)))
 
 
 def _said(block: PairedStats) -> str:

@@ -236,8 +236,9 @@ def test_every_completion_has_a_point_among_those_of_its_stratum() -> None:
     strata = ["random"] * 7 + ["by reward"] * 5 + ["written"] * 2 + ["other"]
     rows = [judged(n, n % 5 + 1, n % 5 / 4, stratum=stratum) for n, stratum in enumerate(strata)]
     svg = figures.scatter(rows)
+    points = svg[: svg.index("score on the sheet")]
     # matplotlib writes few points as paths, and many as uses of one.
-    colours = re.findall(r'(?:<use |\n" clip-path=)[^>]*stroke: (#\w+); stroke-opacity: 0.75', svg)
+    colours = re.findall(r'(?:<use |\n" clip-path=)[^>]*stroke: (#\w+); stroke-opacity: 0.75', points)
     assert [*Counter(colours).values()] == [7, 5, 3]
     for words in ("drawn at random: 7", "chosen by reward: 5", "chosen otherwise: 3"):
         assert words in svg

@@ -11,7 +11,7 @@ from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged
 from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.decision import RungStanding
 from tasks.evaluate.gate import decide
-from tasks.evaluate.report.background import Background, LearningCurve, Looks, OtherModel
+from tasks.evaluate.report.background import Background, Looks, OtherModel
 from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
 
 PROMPTS = 12
@@ -126,10 +126,6 @@ def background(text: str = HOSTILE) -> Background:
     against = comparison(0.1)
     return Background(
         answers=answers(text),
-        learning_curves={
-            7: LearningCurve(((0, 0.4), (10, 0.5), (20, 0.45)), 10),
-            8: LearningCurve(((0, 0.4), (10, 0.44)), None),
-        },
         chosen_seed=7,
         ground_truth={
             "push": {

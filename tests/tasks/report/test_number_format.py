@@ -3,7 +3,7 @@ import re
 from tasks.evaluate.report.figures import draw
 from tasks.report.language import spoken
 from tasks.report.number_format import decimal, interval, p_value, percent, signed
-from tests.tasks.evaluate.small_comparison import background, comparison
+from tests.tasks.evaluate.small_comparison import comparison
 
 
 def test_numbers_have_signs_and_floors_and_in_portuguese_a_decimal_comma_in_figures_too() -> None:
@@ -18,6 +18,6 @@ def test_numbers_have_signs_and_floors_and_in_portuguese_a_decimal_comma_in_figu
             "−31%",
         )
         assert interval(-0.1, 0.1) == "−0,100 a +0,100"
-        figure = draw(comparison(), background())["forest"]
+        figure = draw(comparison())["forest"]
     ticks = re.findall(r">(−?\d[.,]\d+)<", figure)
     assert ticks and all("," in tick for tick in ticks)
