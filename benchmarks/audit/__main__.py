@@ -1,9 +1,11 @@
 """Simulated error rates of the audit's gate, coverage of rho's intervals, and time of an audit.
 
 Simulated raters: a task's audit with 40 scores, of completions whose true rho is known, for four shapes of rewards.
-Limits, on all shapes together: at a true rho of .85 the gate passes 95 % of the audits or more, at .50 at most 10 %,
-and each of the two stated intervals holds the true rho in 93 to 97 % of them. Each shape by itself is held to the same
-limits, give or take two standard errors. Without a limit: the wider of the two intervals, whose lower end the gate
+Limits: at a true rho of .85 the gate passes 95 % of the audits of all shapes or more, at .50 at most 10 %, and of each
+shape give or take two standard errors. Each of the two stated intervals holds the true rho in 93 to 97 % of the audits,
+of all shapes and of each, give or take two standard errors of the simulation: .54 percentage points for 4,000 audits.
+Bonett-Wright's is conservative where rho is high: at .85 the formula's variance is 1.25 times the true one, and 80,000
+audits of this kind are covered in 96.8 %. Without a limit: the wider of the two intervals, whose lower end the gate
 checks and which is conservative by construction; completions of a prompt that resemble each other; and sheets drawn by
 reward.
 
@@ -40,6 +42,8 @@ CHUNK: Final = 50
 STATED: Final = ("Bonett-Wright", "BCa")
 """The intervals that a report states."""
 ALL: Final = "all four"
+ERRORS: Final = 2
+"""Standard errors of the simulation that a limit gives or takes."""
 MIN_PASS: Final = 0.95
 MAX_PASS: Final = 0.10
 RUNS: Final = 3
@@ -61,7 +65,7 @@ def measure(report: Report, options: Namespace) -> None:
             covered = {kind: fmean(outcome.covered[kind] for outcome in each) for kind in (*STATED, "wider")}
             rows.append((f"{rho:.2f} {name}", len(each), passed, *covered.values()))
             if name not in OTHER_SHEETS:
-                _check(report, f"rho {rho:.2f}, {name}", rho, passed, covered, len(each), 0 if name == ALL else 2)
+                _check(report, f"rho {rho:.2f}, {name}", rho, passed, covered, len(each), 0 if name == ALL else ERRORS)
         rows.append(None)
     columns = {"true rho, rewards": "", "audits": ",", "passed": ".1%", **dict.fromkeys((*STATED, "wider"), ".1%")}
     title = "Audits of 40 scores that the gate passes, and 95 % intervals that hold the true rho"
@@ -77,7 +81,7 @@ def _check(
     report.limit(beyond <= allowed, f"{name}: the gate passes {passed:.1%}, limit {limit:.0%}")
     for kind in STATED:
         miss = f"{name}: {kind}'s interval holds it in {covered[kind]:.1%}, limits 93 % and 97 %"
-        report.limit(not is_beyond(covered[kind], count, errors), miss)
+        report.limit(not is_beyond(covered[kind], count, ERRORS), miss)
 
 
 def _simulated(audits: int) -> dict[float, dict[str, list[Outcome]]]:

@@ -24,9 +24,9 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.evaluate.answers.baselines import baselines
+from tasks.evaluate.answers.baselines import baselines as choose_baselines
 from tasks.evaluate.compare import Comparison, compare
-from tasks.evaluate.decision import Evaluated, GateConditions, RungStanding, ScoredBaseline, claims_of, matched
+from tasks.evaluate.decision import Evaluated, Evidence, claims_of
 from tasks.evaluate.ground_truth import metrics_of, truth_of
 from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
@@ -68,7 +68,7 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
     config = EvaluateConfig(margin=MARGIN, resamples=RESAMPLES)
     asked = [row for task in TASK_NAMES for row in generator.sample(pools.prompts[task], PROMPTS)]
     base = [row.answered(_base(row, pools, generator), sample=0) for row in asked]
-    found = baselines(pools.training, base, lambda rollout: _scored(rollout)[0].reward, seed)
+    found = choose_baselines(pools.training, base, lambda rollout: _scored(rollout)[0].reward, seed)
     constants = next(each.says for each in found if each.name == "constant")
     answers: Mapping[Planted, Callable[[PromptRow], str]] = {
         "constant": lambda row: constants[row.task],
@@ -84,13 +84,15 @@ def evaluate(job: tuple[Planted, int]) -> Outcome:
             first, second, margin=config.margin, resamples=RESAMPLES, seed=seed, truth_loss=config.truth_loss
         )
 
-    measured = [ScoredBaseline(each.name, each.says, _evaluated(each.rollouts, seed).pairs) for each in found]
-    conditions = GateConditions(claims_of(config, before, tuned, tuned.pairs, measured, against), seed)
+    scores = {each.name: _evaluated(each.rollouts, seed).pairs for each in found}
+    scores |= {"base": before.pairs, "tuned": tuned.pairs}
+    baselines = {each.name: each.says for each in found}
+    evidence = Evidence(claims_of(config, before, tuned), seed, baselines)
     if planted in ("form", "content"):
-        guided = _evaluated([row.answered(answers["form"](row), sample=0) for row in asked], seed).pairs
-        rung = RungStanding("base-guided", "", matched(guided, tuned.pairs, against))
-        conditions = replace(conditions, ladder=[rung], over_rungs="require")
-    decided = conditions.decide(matched(before.pairs, tuned.pairs, against), config.margin, against)
+        guided = [row.answered(answers["form"](row), sample=0) for row in asked]
+        scores["base-guided"] = _evaluated(guided, seed).pairs
+        evidence = replace(evidence, rungs=["base-guided"], over_rungs="require")
+    decided = evidence.decide(scores, config.margin, against).comparison
     better = tuple(task for task, block in decided.tasks.items() if block.verdict == "better")
     return Outcome(decided.gate.verdict == "promote", better)
 

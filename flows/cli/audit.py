@@ -25,13 +25,10 @@ from schemas.store.files import read_store
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit import stage
-from tasks.audit.alterations.recorded import changes, read_recorded
-from tasks.audit.alterations.recording import record as write_record
 from tasks.audit.alterations.search import AttackedReward, FoundExploit, SearchResult, search
 from tasks.audit.labelling import Labelling
 from tasks.audit.references import ReferenceSession
 from tasks.audit.report import REPORT_PAGE, worst_disagreements
-from tasks.audit.reward import reward_of
 from tasks.audit.sampling import make_sheet
 from tasks.audit.stage import STORE_FOLDER, shipped_files
 from tasks.lineage.store.inventory import read_inventory
@@ -171,21 +168,6 @@ def references(
         raise InputError(f"--out is {out}, and there is no folder {out.parent}; make it first")
     serve_page(ReferenceSession(read_prompts(folder / TEST_FILE), out, rater, task), port)
     show(None, [f"next: tucano retrain --set curate.references={out}"], as_json=False)
-
-
-@app.command()
-def record(task: Annotated[TaskName | None, typer.Option(help="Record this task only.")] = None) -> None:
-    """Record what the altered answers earn now, after a reward was changed on purpose, and say which changed."""
-    with interruptible(UNDONE):
-        for name in [task] if task else TASK_NAMES:
-            score = reward_of({name}, shipped_files().store, "grounded")
-            known = read_recorded(name)
-            changed = [said for prompt in known for said in changes(prompt, score)]
-            show(None, [f"{name}: {said}" for said in changed], as_json=False)
-            prompts = write_record(name, score) if changed or not known else known
-            count = sum(len(prompt.scores) for prompt in prompts)
-            done = f"{name}: {len(changed)} of {count} altered answers earned something else than was recorded"
-            show(None, [done], as_json=False)
 
 
 @app.command()

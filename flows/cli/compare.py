@@ -122,7 +122,7 @@ def _compare(
                 identities={name: file_sha256(path) for name, path in files.items() if path.is_file()}
             )
             write_report(comparison.report(), draft)
-            write_report_files(comparison, background, draft, draw(comparison, background))
+            write_report_files(comparison, background, draft, draw(comparison))
             # Other files there stay, such as the scores that are compared.
             for file in (REPORT_PAGE, REPORT_TEXT, REPORT_FILE):
                 (draft / file).replace(report / file)
@@ -172,17 +172,17 @@ def _decide(
         why = f"the evaluation has them for {scores_file(BASE)} and {scores_file(TUNED)} alone"
     else:
         # Two files of nobody's evaluation need none of its libraries.
-        from tasks.evaluate.decision import matched, read_conditions  # noqa: PLC0415
+        from tasks.evaluate.decision import read_evidence  # noqa: PLC0415
 
         over_rungs = (evaluation.config or {}).get("promote", {}).get("over_rungs", "report")
         try:
-            conditions = read_conditions(base.resolve().parent, of_base, of_tuned, over_rungs, by_settings)
+            evidence, scores = read_evidence(base.resolve().parent, over_rungs)
         except InputError as error:
             warn(str(error))
             why = "what the evaluation says of them cannot be read"
         else:
-            found = conditions.decide(matched(of_base, of_tuned, by_settings), settings["margin"], by_settings)
-            return found, f"examined, as by evaluation {short(evaluation.sha256)}: {BESIDE}"
+            found = evidence.decide(scores, settings["margin"], by_settings)
+            return found.comparison, f"examined, as by evaluation {short(evaluation.sha256)}: {BESIDE}"
     return by_settings(of_base, of_tuned), f"not examined, for {why}: {BESIDE}; the verdicts are of the scores alone"
 
 

@@ -34,7 +34,7 @@ def propose(
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     as_json: Json = False,
 ) -> None:
-    """Ask the endpoint of evaluate.judge, or else the profile's base here, for openers of a group."""
+    """Ask the first of evaluate.rivals, or else the profile's base here, for openers of a group."""
     config = _configured(profile, overrides)
     openers.known_group(group)
     if output.exists():
@@ -49,7 +49,7 @@ def propose(
         lost = "".join(f", {fault} {number}" for fault, number in dropped.most_common())
         lost = f"{dropped.total()} were dropped{lost.replace(',', ':', 1)}"
         if not kept:
-            raise InputError(f"no opener of {group} is proposed, {lost}; name a larger model in evaluate.judge")
+            raise InputError(f"no opener of {group} is proposed, {lost}; name a larger model in evaluate.rivals")
         openers.write_sheet(output, group, kept)
     parts = [
         f"{len(kept)} openers of {group} are proposed, {lost}",
@@ -88,7 +88,7 @@ def _configured(profile: str, overrides: list[str]) -> "Config":
 
 @contextmanager
 def _model(config: "Config") -> Iterator[openers.Ask]:
-    if (section := config.evaluate.judge) is None:
+    if (section := next(iter(config.evaluate.rivals), None)) is None:
         yield _base(config)
         return
     # The libraries of requests and of models, which `add` does without.
@@ -97,8 +97,8 @@ def _model(config: "Config") -> Iterator[openers.Ask]:
     with Endpoint(
         section,
         purpose="proposing",
-        section="evaluate.judge",
-        otherwise="leave evaluate.judge out to ask the profile's base",
+        section="evaluate.rivals",
+        otherwise="leave evaluate.rivals out to ask the profile's base",
         temperature=TEMPERATURE,
         max_tokens=MAX_TOKENS,
     ) as endpoint:

@@ -163,8 +163,6 @@ def check_endpoints(config: Config) -> list[Finding]:
 def _endpoints(config: Config) -> Iterator[tuple[str, EndpointSection, Verdict]]:
     for rival in config.evaluate.rivals:
         yield f"evaluate.rivals.{rival.name}", rival, "fault"
-    if config.evaluate.judge is not None:
-        yield "evaluate.judge", config.evaluate.judge, "fault"
 
 
 def _call(setting: str, section: EndpointSection, verdict: Verdict) -> Finding:

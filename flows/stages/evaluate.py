@@ -1,6 +1,6 @@
 """Flow `evaluate`: base, challengers, champion and rivals on the test split, which no earlier stage reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,6 @@ from flows.stages.runner import Session, Stage, StageResult, config_digest, run_
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
 from schemas.config.endpoint import HOW_IT_IS_REACHED
-from schemas.config.evaluate import JudgeConfig
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
@@ -26,9 +25,8 @@ from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, REPORT_TEXT, TUNED, read_report
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.completions.rows import LoggedTraining, RaisedAlarm
-from tasks.evaluate.judge import AnswerPair, JudgeReport, judge_insights
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
-from tasks.evaluate.report.background import Background, LearningCurve
+from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.stage import PUBLISHED, Evaluation, ShownModel
@@ -108,7 +106,7 @@ def evaluate(
     """
     config, store = session.config, session.store
     prompts, dataset, base = (given[role] for role in ("prompts", "dataset", "base"))
-    chosen, judge = best_seed(policies), config.evaluate.judge
+    chosen = best_seed(policies)
     champion = champion_for(session, policies[chosen].record) if config.evaluate.against_champion else None
     plan = _plan(session, dataset, base, policies, champion)
     names = {seed: TUNED if len(policies) == 1 else f"{TUNED}-seed{seed}" for seed in policies}
@@ -164,19 +162,16 @@ def evaluate(
             over_rungs=config.promote.over_rungs,
             chosen_seed=chosen,
             known=Background(
-                learning_curves={seed: _learning_curve(policy.path) for seed, policy in policies.items()},
                 identities={role: record.sha256 for role, record in inputs.items()} | {"code": stage.code_version},
                 champion_name=champion.policy.sha256[:12] if champion else "",
                 looks=looks,
                 known_to_base=DatasetSummary.read(dataset.path).reasons[KNOWN_TO_BASE],
-                rollouts_unknown_to_engine=read_summary(policies[chosen].path).get("unknown_to_engine"),
                 weights=AS_SERVED,
                 left_out=rungs.left_out,
             ),
             prices=config.workers.prices,
             trainings=[logged_training(seed, policy) for seed, policy in policies.items()],
             scrub=scrub_column,
-            judge=partial(_judge, session, judge, progress) if judge else None,
             output=output,
         )
         run_evaluation(evaluation, progress)
@@ -191,11 +186,7 @@ def evaluate(
             config.seed,
             config.evaluate.model_dump(
                 mode="json",
-                exclude={
-                    "against_champion": True,
-                    "judge": set(HOW_IT_IS_REACHED),
-                    "rivals": {"__all__": set(HOW_IT_IS_REACHED)},
-                },
+                exclude={"against_champion": True, "rivals": {"__all__": set(HOW_IT_IS_REACHED)}},
             ),
             config.language,
             config.workers.reais_per_dollar,
@@ -207,7 +198,7 @@ def evaluate(
         inputs=inputs,
         work=work,
         summary=_figures,
-        reports=(REPORT_PAGE, PAGE_FILE, REPORT_FILE, REPORT_TEXT, "figures/forest.svg", "figures/learning_curves.svg"),
+        reports=(REPORT_PAGE, PAGE_FILE, REPORT_FILE, REPORT_TEXT, "figures/forest.svg"),
     )
     result = run_stage(stage, session)
     text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
@@ -297,23 +288,6 @@ def wide_margins(margin: float, training: Mapping[str, Any]) -> list[str]:
         for task, found in rewards_by_task(training).items()
         if is_wide(margin, found["before"])
     ]
-
-
-def _learning_curve(policy: Path) -> LearningCurve:
-    summary = read_summary(policy)
-    points = tuple((entry["step"], entry["mean_reward"]) for entry in summary["validation"])
-    return LearningCurve(points, summary["chosen_step"])
-
-
-def _judge(
-    session: Session, judge: JudgeConfig, progress: Progress, answers: Sequence[AnswerPair]
-) -> JudgeReport | None:
-    """Let the judge compare; it decides nothing, so an unreachable judge stops nothing."""
-    try:
-        return judge_insights(judge, answers, session.config.seed, session.folder("judge"), progress)
-    except EndpointError as error:
-        warn(f"{error}; the report goes without it, until the evaluation is made again with --fresh", STAGE)
-        return None
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

@@ -68,13 +68,6 @@ class RivalConfig(EndpointSection):
         return body
 
 
-class JudgeConfig(EndpointSection):
-    """A model that says which of two insights is better; it decides nothing."""
-
-    prompts: int = Field(default=40, ge=2)
-    """Test prompts whose answers it compares in both orders."""
-
-
 class ReferenceTuningConfig(Section):
     """Fine-tuning on the training split's reference answers."""
 
@@ -170,8 +163,6 @@ class EvaluateConfig(Section):
     """Fine-tuning of the rung `sft`."""
     rivals: tuple[RivalConfig, ...] = ()
     """Models at endpoints that are compared without effect on the gate."""
-    judge: JudgeConfig | None = None
-    """A model that judges insights too."""
     cost: CostConfig = CostConfig()
     """Prices for the cost of an analysis."""
 

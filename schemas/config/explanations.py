@@ -7,7 +7,7 @@ from typing import Any, Final, get_args
 from schemas.config.section import Section
 from schemas.did_you_mean import did_you_mean, question_after
 
-_ENDPOINTS: Final = frozenset({"rivals", "judge", "larger"})
+_ENDPOINTS: Final = frozenset({"rivals", "larger"})
 """Sections that may have a key of an endpoint in the wrong place."""
 REMOVED: Final = {
     "sql_schema": "SQL prompts show all tables now, as they are served; leave it out",
@@ -31,8 +31,7 @@ REMOVED: Final = {
     "entropy_advantages": "advantages by entropy were removed; leave it out: `entropy` has a bonus for it in the loss",
     "runner": "Dask was removed; leave curate.runner out: curate.workers processes work on the shards",
     "dask_address": "Dask was removed; leave curate.dask_address out: curate.workers processes work on the shards",
-    "checked_pairs": "the judge is no longer compared with people's scores; leave it out, and use `tucano compare`",
-    "judge": "the judge of audit attack was removed; leave audit.judge out: evaluate.judge compares insights",
+    "judge": "the judges were removed; leave it out: they decided nothing, and `tucano compare` compares any scores",
     "language": "language is that of all reports now; set report.language instead",
     "rival": "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields",
 }

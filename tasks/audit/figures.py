@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from schemas.config.config import AuditConfig
 from tasks.audit.sampling import AT_RANDOM, BY_REWARD
 from tasks.audit.sheet import ScoredCompletion
-from tasks.audit.statistics import Agreement, Correlation
-from tasks.report.canvas import DASHES, INK, LOSS, SOFT, canvas, svg
-from tasks.report.number_format import shortest
+from tasks.report.canvas import INK, LOSS, SOFT, canvas, svg
 from tasks.report.wording import counted, worded
 
 if TYPE_CHECKING:
@@ -27,16 +24,14 @@ STRATA: Final = {
 _FEWEST_FOR_QUARTILES: Final = 4
 
 
-def agreement(rows: Sequence[ScoredCompletion], found: Agreement, config: AuditConfig) -> str:
-    """Draw one task's rewards against its scores, and below them rho's interval against the gate's thresholds."""
-    with canvas(4.6, 4.1) as figure:
-        _scatter(figure.add_axes((0.125, 0.40, 0.85, 0.53)), rows)
-        _intervals(figure.add_axes((0.125, 0.115, 0.85, 0.135)), found, config)
-        return svg(figure, worded("reward against score, and rho with its interval"))
+def scatter(rows: Sequence[ScoredCompletion]) -> str:
+    """Draw one task's rewards against its scores, which are jittered so that no point hides another."""
+    with canvas(4.6, 2.9) as figure:
+        _draw(figure.add_axes((0.125, 0.16, 0.85, 0.74)), rows)
+        return svg(figure, worded("reward against score"))
 
 
-def _scatter(axes: "Axes", rows: Sequence[ScoredCompletion]) -> None:
-    """Draw reward against score; the scores are jittered so that no point hides another."""
+def _draw(axes: "Axes", rows: Sequence[ScoredCompletion]) -> None:
     beside = np.random.default_rng(0).uniform(-0.15, 0.15, len(rows))
     counts = Counter(_stratum(row) for row in rows)
     only_others = counts.keys() == {_OTHERWISE}
@@ -88,43 +83,3 @@ def _scatter(axes: "Axes", rows: Sequence[ScoredCompletion]) -> None:
 def _stratum(row: ScoredCompletion) -> str:
     """Return the stratum of a completion; any that the project does not draw counts as "chosen otherwise"."""
     return row.item.stratum if row.item.stratum in {AT_RANDOM, BY_REWARD} else _OTHERWISE
-
-
-def _intervals(axes: "Axes", found: Agreement, config: AuditConfig) -> None:
-    bars = [(worded("all"), found.overall)]
-    if found.random_half.n:
-        bars.append((worded(AT_RANDOM), found.random_half))
-    lows = [bar.rho_low for _, bar in bars if bar.rho_low is not None]
-    least = min([0.0, config.min_rho_low, *lows])
-    axes.axvline(config.min_rho_low, color=SOFT, linewidth=0.9, linestyle=DASHES)
-    axes.axvline(config.min_rho, color=LOSS, linewidth=0.9, linestyle=DASHES)
-    for row, (_, bar) in enumerate(bars):
-        _bar(axes, row, bar, least)
-    for threshold, name, side, aside, colour in (
-        (config.min_rho_low, worded("lower end from {low}", low=shortest(config.min_rho_low)), "right", -4, SOFT),
-        (config.min_rho, worded("rho from {low}", low=shortest(config.min_rho)), "left", 4, LOSS),
-    ):
-        axes.annotate(
-            name,
-            (threshold, -0.75),
-            xytext=(aside, 0),
-            textcoords="offset points",
-            color=colour,
-            ha=side,
-            va="center",
-            fontsize=7.5,
-        )
-    axes.set_yticks(range(len(bars)), [name for name, _ in bars])
-    axes.locator_params(axis="x", nbins=6)
-    axes.set(xlim=(least - 0.03, 1.03), ylim=(len(bars) - 0.5, -1.1), xlabel=worded("rho with its 95 % interval"))
-
-
-def _bar(axes: "Axes", row: int, found: Correlation, left: float) -> None:
-    if found.rho is None:
-        words = worded("unknown: too few, or constant")
-        words_alone = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        axes.text(left, row, words, color=SOFT, va="center", fontsize=8, bbox=words_alone)
-        return
-    if found.rho_low is not None and found.rho_high is not None:
-        axes.plot([found.rho_low, found.rho_high], [row, row], color=_BLUE, linewidth=3, solid_capstyle="butt")
-    axes.plot(found.rho, row, "o", color=_BLUE, markersize=7, markeredgecolor="white")

@@ -1,6 +1,6 @@
 """Audit gate: no training on rewards without demonstrated agreement with the scores."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -81,24 +81,17 @@ def decide(
         objections.append(Objection("unscored", worded("no completion is scored at all")))
     kinds = sorted(set(rater_kinds))
     if config.require_human and kinds != ["human"]:
-        objections.append(
-            Objection(
-                "human",
-                worded(
-                    "scores are by {kinds}, and audit.require_human asks for people",
-                    kinds=", ".join(map(worded, kinds)),
-                ),
-            )
-        )
+        named = ", ".join(map(worded, kinds))
+        text = worded("scores are by {kinds}, and audit.require_human asks for people", kinds=named)
+        objections.append(Objection("human", text))
     return AuditGate(tuple(objections), tuple(map(str, objections)) or _in_favour(tasks, config))
 
 
-def _of_scores(task: TaskName, agreement: Agreement, config: AuditConfig) -> list[Objection]:
-    """Return objections to the scores themselves: too few, or poor agreement between people."""
-    objections = []
+def _of_scores(task: TaskName, agreement: Agreement, config: AuditConfig) -> Iterator[Objection]:
+    """Yield objections to the scores themselves: too few, or poor agreement between people."""
     if agreement.overall.n < config.min_scores_per_task:
         text = worded("{n} scores, {needed} are needed", n=agreement.overall.n, needed=config.min_scores_per_task)
-        objections.append(Objection("scores", text, task))
+        yield Objection("scores", text, task)
     alpha = agreement.alpha
     if agreement.overlap >= config.min_overlap and (alpha is None or alpha < config.min_alpha):
         text = worded(
@@ -111,25 +104,22 @@ def _of_scores(task: TaskName, agreement: Agreement, config: AuditConfig) -> lis
             needed=shortest(config.min_alpha),
             overlap=agreement.overlap,
         )
-        objections.append(Objection("alpha", text, task))
-    return objections
+        yield Objection("alpha", text, task)
 
 
-def _of_rewards(task: TaskName, agreement: Agreement, config: AuditConfig) -> list[Objection]:
-    objections = []
+def _of_rewards(task: TaskName, agreement: Agreement, config: AuditConfig) -> Iterator[Objection]:
     if agreement.no_numbers:
-        text = worded("{n} rewards are no finite number", n=agreement.no_numbers)
-        objections.append(Objection("no_numbers", text, task))
+        yield Objection("no_numbers", worded("{n} rewards are no finite number", n=agreement.no_numbers), task)
     rho, low = agreement.overall.rho, agreement.overall.rho_low
     if rho is None:
-        objections.append(Objection("constant", worded("rewards or scores are constant, so nothing can agree"), task))
+        yield Objection("constant", worded("rewards or scores are constant, so nothing can agree"), task)
     elif not rho >= config.min_rho:
         text = worded("rho is {rho}, {needed} is needed", rho=decimal(rho), needed=shortest(config.min_rho))
-        objections.append(Objection("rho", text, task))
+        yield Objection("rho", text, task)
     if rho is not None and (low is None or low < config.min_rho_low):
         shown = worded("unknown") if low is None else decimal(low)
         text = worded("rho's lower bound is {low}, {needed} is needed", low=shown, needed=shortest(config.min_rho_low))
-        objections.append(Objection("rho_low", text, task))
+        yield Objection("rho_low", text, task)
     within = agreement.within_prompt_rho
     if within is not None and not within >= config.min_within_prompt_rho:
         text = worded(
@@ -137,14 +127,14 @@ def _of_rewards(task: TaskName, agreement: Agreement, config: AuditConfig) -> li
             rho=decimal(within),
             needed=shortest(config.min_within_prompt_rho),
         )
-        objections.append(Objection("within_prompt", text, task))
+        yield Objection("within_prompt", text, task)
     if agreement.worst_in_top_quartile > config.max_worst_in_top_quartile:
         text = worded(
             "{n} completions scored 1 have a reward in the top quartile, {most} may have",
             n=agreement.worst_in_top_quartile,
             most=config.max_worst_in_top_quartile,
         )
-        objections.append(Objection("worst_in_top_quartile", text, task))
+        yield Objection("worst_in_top_quartile", text, task)
     if agreement.best_without_reward > config.max_best_without_reward * agreement.best:
         text = worded(
             "{n} of {best} completions scored 5 have reward 0, {most} may have",
@@ -152,7 +142,7 @@ def _of_rewards(task: TaskName, agreement: Agreement, config: AuditConfig) -> li
             best=agreement.best,
             most=percent(config.max_best_without_reward),
         )
-        objections.append(Objection("best_without_reward", text, task))
+        yield Objection("best_without_reward", text, task)
     if agreement.constant_groups > config.max_constant_groups * agreement.prompt_groups:
         text = worded(
             "all completions of a prompt have the same reward in {n} of {prompts} prompts, {most} may have: GRPO "
@@ -161,8 +151,7 @@ def _of_rewards(task: TaskName, agreement: Agreement, config: AuditConfig) -> li
             prompts=agreement.prompt_groups,
             most=percent(config.max_constant_groups),
         )
-        objections.append(Objection("constant_groups", text, task))
-    return objections
+        yield Objection("constant_groups", text, task)
 
 
 def _of_probes(task: TaskName, probes: Mapping[str, Probe]) -> list[Objection]:

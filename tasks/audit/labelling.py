@@ -1,21 +1,24 @@
 """Scoring session of one rater on a sheet: the next completion, and every score saved at once.
 
 The sheet is the only state: it is read again under its lock at each change, and only the rater's own row is changed. So
-a killed session loses nothing, raters may work in parallel, and edits by a spreadsheet are kept.
+a killed session loses nothing, raters may work in parallel, and edits by a spreadsheet are kept. A completion begins
+with one blank row, which the first rater's score fills; each further rater gets a row right behind.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from schemas.config.config import AUDIT_FOLDER
+from schemas.disk import locked
+from schemas.documents import RaterKind
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.audit.scoring import Rows, change_rows, row_of, with_score, without_score
-from tasks.audit.sheet import MOST_CHARACTERS, Row, is_scored, read_rows
+from tasks.audit.sheet import MOST_CHARACTERS, Row, as_kept, is_scored, read_rows, read_with_dialect, write_rows
 
+Rows = tuple[Row, ...]
 SCALE: Final = {
     "1": "não serve",
     "2": "quase não serve",
@@ -24,17 +27,10 @@ SCALE: Final = {
     "5": "como está",
 }
 PSEUDONYM: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
-
-
-@dataclass(frozen=True)
-class RaterView:
-    """A rater's view of a completion, without its reward or the scores of others."""
-
-    audit_id: str
-    task: TaskName
-    prompt: str
-    completion: str
-    """The answer to score, which is hostile text."""
+RUBRICS_FOLDER: Final = AUDIT_FOLDER / "rubrics"
+SHOWN: Final = ("audit_id", "task", "prompt", "completion")
+"""What a rater sees of a row, without its reward or the scores of others; prompt and completion are hostile text."""
+_NOT_SCORED: Final[Row] = dict.fromkeys(("human_score", "rater", "rater_kind", "notes"), "")
 
 
 class Labelling:
@@ -51,12 +47,18 @@ class Labelling:
         self.sheet: Final = sheet
         self.rater: Final = rater
         self._task = task
-        self._skipped: tuple[str, ...] = ()
-        self._steps: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
-        """Scores and skips, each with its completion, and for a skip those that were skipped before."""
+        self._skipped: list[str] = []
+        """In their order; what was skipped twice comes after what was skipped between."""
+        self._steps: list[str | None] = []
+        """The completions that were scored, and None for each skip."""
         self._notes: dict[str, str] = {}
         self._take(read_rows(sheet))
-        self._check_kind()
+        kinds = {row["rater_kind"] for row in self._rows if row["rater"] == rater} - {"", "human"}
+        if kinds:
+            raise InputError(
+                f"sheet {sheet}: rater {rater} is a {' and a '.join(sorted(kinds))} there, and a person scores here; "
+                "choose another pseudonym"
+            )
         if not self._shown:
             tasks = {row["task"] for row in self._rows}
             raise InputError(
@@ -65,8 +67,8 @@ class Labelling:
             )
 
     @property
-    def current(self) -> RaterView | None:
-        """Return the completion to score now; None if all are scored."""
+    def current(self) -> Row | None:
+        """Return what is shown of the completion to score now; None if all are scored."""
         return self._queue[0] if self._queue else None
 
     @property
@@ -76,15 +78,15 @@ class Labelling:
 
     @property
     def left(self) -> int:
-        """Return the number of completions without the rater's score."""
+        """Return the number of completions that the rater has not scored."""
         return len(self._queue)
 
     @property
     def note(self) -> str:
         """Return the rater's note on the current completion; it is saved with the score."""
-        audit_id = self._now().audit_id
-        row = row_of(self._rows, audit_id, self.rater)
-        return self._notes.get(audit_id, row["notes"] if row else "")
+        audit_id = self._queue[0]["audit_id"]
+        place = _place_of(self._rows, audit_id, self.rater)
+        return self._notes.get(audit_id, "" if place is None else self._rows[place]["notes"])
 
     def view(self) -> dict[str, Any]:
         """Return what a rater's page shows: the completion to score now; empty if all are scored."""
@@ -92,14 +94,14 @@ class Labelling:
         if shown is None:
             return {}
         return {
-            "id": shown.audit_id,
-            "task": shown.task,
-            "prompt": as_shown(shown.prompt),
-            "completion": as_shown(shown.completion),
+            "id": shown["audit_id"],
+            "task": shown["task"],
+            "prompt": as_shown(shown["prompt"]),
+            "completion": as_shown(shown["completion"]),
             "question": "Que nota a resposta merece?",
             "choices": list(SCALE.items()),
             "note": self.note,
-            "rubric": f"{task_rubric(shown.task)}\n{general_rubric()}",
+            "rubric": f"{rubric(shown['task'])}\n{rubric('general')}",
         }
 
     def act(self, action: str, value: str, note: str) -> None:
@@ -111,27 +113,30 @@ class Labelling:
         elif action == "undo":
             self.undo()
 
-    def score(self, score: int, note: str | None = None) -> None:
+    def score(self, score: int, note: str = "") -> None:
         """Save the current completion's score, and advance.
 
         Raises:
             InputError: The sheet can no longer be read or written, or has no such completion.
         """
-        shown, kept = self._now(), self.note if note is None else note
+        shown = self._queue[0]
 
         def scored(rows: Rows) -> Rows:
-            self._check_there(rows, shown)
-            return with_score(rows, shown.audit_id, self.rater, "human", score, kept)
+            if shown not in map(_shown, rows):
+                raise InputError(
+                    f"sheet {self.sheet} was changed: the completion {shown['audit_id']}, the next to be scored, is no "
+                    "longer in it or has another text; put it back, and run the same command again"
+                )
+            return with_score(rows, shown["audit_id"], self.rater, "human", score, note)
 
         rows = change_rows(self.sheet, scored)
-        self._steps = (*self._steps, (shown.audit_id, None))
+        self._steps.append(shown["audit_id"])
         self._take(rows)
 
     def skip(self) -> None:
         """Postpone the current completion until after all others, or to the next session."""
-        shown = self._now()
-        self._steps = (*self._steps, (shown.audit_id, self._skipped))
-        self._skipped = (*(identity for identity in self._skipped if identity != shown.audit_id), shown.audit_id)
+        self._skipped.append(self._queue[0]["audit_id"])
+        self._steps.append(None)
         self._take(self._rows)
 
     def undo(self) -> bool:
@@ -142,15 +147,14 @@ class Labelling:
         """
         if not self._steps:
             return False
-        *steps, (audit_id, skipped_before) = self._steps
-        rows = self._rows
-        if skipped_before is None:
-            row = row_of(rows, audit_id, self.rater)
-            self._notes[audit_id] = row["notes"] if row else ""
-            rows = change_rows(self.sheet, lambda rows: without_score(rows, audit_id, self.rater))
+        rows, audit_id = self._rows, self._steps[-1]
+        if audit_id is None:
+            self._skipped.pop()
         else:
-            self._skipped = skipped_before
-        self._steps = tuple(steps)
+            place = _place_of(rows, audit_id, self.rater)
+            self._notes[audit_id] = "" if place is None else rows[place]["notes"]
+            rows = change_rows(self.sheet, lambda rows: without_score(rows, audit_id, self.rater))
+        self._steps.pop()
         self._take(rows)
         return True
 
@@ -158,31 +162,15 @@ class Labelling:
         self._rows = rows
         mine = {row["audit_id"] for row in rows if row["rater"] == self.rater and is_scored(row)}
         in_scope = (row for row in rows if self._task in {None, row["task"]})
-        self._shown = tuple({row["audit_id"]: _rater_view(row) for row in in_scope}.values())
-        waiting = [shown for shown in self._shown if shown.audit_id not in mine]
+        self._shown = list({row["audit_id"]: _shown(row) for row in in_scope}.values())
+        waiting = [shown for shown in self._shown if shown["audit_id"] not in mine]
         # The sort is stable: completions never skipped stay in sheet order.
         places = {identity: place for place, identity in enumerate(self._skipped)}
-        self._queue = sorted(waiting, key=lambda shown: places.get(shown.audit_id, -1))
+        self._queue = sorted(waiting, key=lambda shown: places.get(shown["audit_id"], -1))
 
-    def _now(self) -> RaterView:
-        if not self._queue:
-            raise IndexError("every completion is scored")
-        return self._queue[0]
 
-    def _check_there(self, rows: Rows, shown: RaterView) -> None:
-        if all(_rater_view(row) != shown for row in rows if row["audit_id"] == shown.audit_id):
-            raise InputError(
-                f"sheet {self.sheet} was changed: the completion {shown.audit_id}, the next to be scored, is no longer "
-                "in it or has another text; put it back, and run the same command again"
-            )
-
-    def _check_kind(self) -> None:
-        kinds = {row["rater_kind"] for row in self._rows if row["rater"] == self.rater} - {"", "human"}
-        if kinds:
-            raise InputError(
-                f"sheet {self.sheet}: rater {self.rater} is a {' and a '.join(sorted(kinds))} there, and a person "
-                "scores here; choose another pseudonym"
-            )
+def _shown(row: Row) -> Row:
+    return {name: row[name] for name in SHOWN}
 
 
 def check_pseudonym(rater: str) -> None:
@@ -199,22 +187,65 @@ def check_pseudonym(rater: str) -> None:
         )
 
 
-def _rater_view(row: Row) -> RaterView:
-    return RaterView(row["audit_id"], cast("TaskName", row["task"]), row["prompt"], row["completion"])
-
-
-RUBRICS_FOLDER: Final = AUDIT_FOLDER / "rubrics"
-
-
-def general_rubric() -> str:
-    """Return the general rubric of all tasks, as Markdown."""
-    return _read("general")
-
-
-def task_rubric(task: TaskName) -> str:
-    """Return the anchors of one task's scores, as Markdown."""
-    return _read(task)
-
-
-def _read(name: str) -> str:
+def rubric(name: str) -> str:
+    """Return the anchors of one task's scores, or of `general` the rubric of all tasks, as Markdown."""
     return (RUBRICS_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+
+
+def with_score(rows: Rows, audit_id: str, rater: str, rater_kind: RaterKind, score: int, notes: str) -> Rows:
+    """Return the rows with a rater's score: in the rater's own row, else in the blank row, else in a new one.
+
+    Raises:
+        InputError: No row has this completion.
+    """
+    places = [place for place, row in enumerate(rows) if row["audit_id"] == audit_id]
+    if not places:
+        raise InputError(f"no row of the sheet has the audit_id {audit_id}; put the row back, or score a new sheet")
+    scored = {"human_score": str(score), "rater": rater, "rater_kind": rater_kind, "notes": as_kept(notes)}
+    place = _place_of(rows, audit_id, rater)
+    if place is None:
+        # People who fill in a sheet by hand start with a column that is equal in all rows.
+        blank = (place for place in places if not is_scored(rows[place]) and not rows[place]["rater"].strip())
+        place = next(blank, None)
+    if place is not None:
+        return *rows[:place], {**rows[place], **scored}, *rows[place + 1 :]
+    behind = places[-1] + 1
+    return *rows[:behind], {**rows[behind - 1], **scored}, *rows[behind:]
+
+
+def without_score(rows: Rows, audit_id: str, rater: str) -> Rows:
+    """Return the rows without a rater's score of a completion; its last row stays, blank."""
+    place = _place_of(rows, audit_id, rater)
+    if place is None:
+        return rows
+    alone = sum(row["audit_id"] == audit_id for row in rows) == 1
+    left = ({**rows[place], **_NOT_SCORED},) if alone else ()
+    return *rows[:place], *left, *rows[place + 1 :]
+
+
+def change_rows(sheet: Path, change: Callable[[Rows], Rows]) -> Rows:
+    """Read a sheet, change its rows and write them under a lock; return the new rows.
+
+    An unchanged sheet is not written; another keeps the dialect of the spreadsheet that saved it.
+
+    Raises:
+        InputError: The sheet cannot be read or written.
+    """
+    if not sheet.is_file():
+        raise InputError(f"there is no sheet {sheet}; give the path of one")
+    try:
+        with locked(sheet):
+            rows, dialect = read_with_dialect(sheet)
+            changed = change(rows)
+            if changed != rows:
+                write_rows(sheet, changed, dialect)
+            return changed
+    except OSError as error:
+        raise InputError(
+            f"sheet {sheet} cannot be written ({error.strerror or error}); free space or permissions in its folder"
+        ) from error
+
+
+def _place_of(rows: Rows, audit_id: str, rater: str) -> int | None:
+    own = (place for place, row in enumerate(rows) if row["audit_id"] == audit_id and row["rater"] == rater)
+    return next(own, None)

@@ -59,18 +59,14 @@ class ReferenceSession:
                 f"no test prompt of {task or ' or '.join(ASKED_FIELDS)} lacks a value that a person can read in it; "
                 "the other tasks are not asked"
             )
-        self._answered: tuple[ReferenceQuestion, ...] = ()
+        self.total: Final = len(self._questions)
+        self._answered: list[ReferenceQuestion] = []
         self._take(_read(file))
 
     @property
     def current(self) -> ReferenceQuestion | None:
         """Return the question to answer now; None if all are answered."""
         return self._queue[0] if self._queue else None
-
-    @property
-    def total(self) -> int:
-        """Return the number of unknown fields."""
-        return len(self._questions)
 
     @property
     def left(self) -> int:
@@ -113,12 +109,11 @@ class ReferenceSession:
         question = self._queue[0]
 
         def answered(lines: Lines) -> Lines:
-            if (question.prompt_id, question.field) in _asked(lines):
-                return lines
-            return self._with_own(lines, question, lambda values: {**values, question.field: value})
+            given = (question.prompt_id, question.field) in _asked(lines)
+            return lines if given else self._with_own(lines, question, {question.field: value})
 
         self._change(answered)
-        self._answered = (*self._answered, question)
+        self._answered.append(question)
 
     def undo(self) -> bool:
         """Take the session's last answer back, and return whether there was one.
@@ -128,21 +123,16 @@ class ReferenceSession:
         """
         if not self._answered:
             return False
-        *before, last = self._answered
-        self._change(
-            lambda lines: self._with_own(
-                lines, last, lambda values: {name: value for name, value in values.items() if name != last.field}
-            )
-        )
-        self._answered = tuple(before)
+        last = self._answered[-1]
+        self._change(lambda lines: self._with_own(lines, last, {}))
+        self._answered.pop()
         return True
 
-    def _with_own(
-        self, lines: Lines, question: ReferenceQuestion, change: Callable[[dict[str, Any]], dict[str, Any]]
-    ) -> Lines:
-        """Return the lines with another one of this person's for a prompt, or without it where it has no field left."""
+    def _with_own(self, lines: Lines, question: ReferenceQuestion, value: Mapping[str, Any]) -> Lines:
+        """Return the lines with this person's value of a field, or without one; no line is left without a field."""
         mine = [line for line in lines if (line.prompt_id, line.rater) == (question.prompt_id, self.rater)]
-        values = change({name: value for line in mine for name, value in line.values.items()})
+        known = {name: value for line in mine for name, value in line.values.items() if name != question.field}
+        values = {**known, **value}
         if not values:
             return tuple(line for line in lines if line not in mine)
         new = GivenReference(

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from schemas.audit_record import AuditRecord
 from schemas.config.config import AuditConfig
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit import figures
-from tasks.audit.gate import AuditGate, Probe, TaskAudit
+from tasks.audit.gate import AuditGate, TaskAudit
 from tasks.audit.sheet import ScoredCompletion
 from tasks.audit.statistics import Interval
 from tasks.report.number_format import decimal, moment, shortest
@@ -53,55 +53,13 @@ class Disagreement:
         return abs(self.places) / self.of
 
 
-@dataclass(frozen=True)
-class AuditSection:
-    """Page section of one task."""
-
-    task: TaskName
-    audit: TaskAudit
-    figure: str
-    worst: tuple[tuple[int | None, Disagreement], ...]
-    """Its worst disagreements, each with its rank among those of all tasks, if it has one."""
-
-    @property
-    def failed(self) -> frozenset[str]:
-        """Return the checks that object to the task's reward."""
-        return frozenset(objection.check for objection in self.audit.objections)
-
-    @property
-    def probes_failed(self) -> list[tuple[str, Probe]]:
-        """Return the failed probes, with their names."""
-        return [(name, probe) for name, probe in self.audit.probes.items() if not probe.passed]
-
-    @property
-    def probes_passed(self) -> list[tuple[str, Probe]]:
-        """Return the passed probes, with their names."""
-        return [(name, probe) for name, probe in self.audit.probes.items() if probe.passed]
-
-
-@dataclass(frozen=True)
-class HistoryLine:
+class HistoryLine(NamedTuple):
     """Audit as a line of the history."""
 
     number: int
     made: str
     """Time of the audit; "this audit" for this one, so that the page does not depend on the time."""
     record: AuditRecord
-
-
-def write_page(
-    tasks: Mapping[TaskName, TaskAudit],
-    gate: AuditGate,
-    rows: Sequence[ScoredCompletion],
-    record: AuditRecord,
-    past: Sequence[PastAudit],
-    config: AuditConfig,
-    folder: Path,
-) -> Path:
-    """Write `report.html` into a folder and return its path."""
-    path = folder / REPORT_PAGE
-    path.write_text(render(tasks, gate, rows, record, past, config), encoding="utf-8")
-    return path
 
 
 def render(
@@ -112,19 +70,18 @@ def render(
     past: Sequence[PastAudit],
     config: AuditConfig,
 ) -> str:
-    """Render the page; the same audits give the same bytes."""
+    """Render `report.html`; the same audits give the same bytes."""
     worst = worst_disagreements(rows, WORST_SHOWN)
     audits, kinds = _history(record, past), sorted(set(record.raters.values()))
     shown = audits[:AUDITS_SHOWN]
     filters: dict[str, Callable[..., str]] = {
         "number": _number,
         "interval": _interval,
-        "words": _words,
-        "score": _score,
+        "words": lambda name: name.replace("_", " "),
+        "score": lambda mean: shortest(float(f"{mean:.3g}")),
         "decimal": decimal,
     }
-    template = page_template(_TEMPLATE, **filters)
-    return template.render(
+    return page_template(_TEMPLATE, **filters).render(
         gate=gate,
         record=record,
         config=config,
@@ -133,7 +90,7 @@ def render(
         rater_kinds=kinds,
         raters=", ".join(map(worded, kinds)),
         sections=[
-            _section(task, audit, [row for row in rows if row.rollout.task == task], worst, config)
+            _section(task, audit, [row for row in rows if row.rollout.task == task], worst)
             for task, audit in tasks.items()
         ],
         worst=worst,
@@ -148,15 +105,21 @@ def render(
 
 
 def _section(
-    task: TaskName,
-    audit: TaskAudit,
-    rows: Sequence[ScoredCompletion],
-    worst_of_all: Sequence[Disagreement],
-    config: AuditConfig,
-) -> AuditSection:
+    task: TaskName, audit: TaskAudit, rows: Sequence[ScoredCompletion], worst_of_all: Sequence[Disagreement]
+) -> dict[str, Any]:
+    """Return what the page shows of one task: its worst disagreements have their place among those of all tasks."""
     numbers = {found.judged.item.audit_id: number for number, found in enumerate(worst_of_all, 1)}
-    worst = [(numbers.get(found.judged.item.audit_id), found) for found in worst_disagreements(rows, _WORST_OF_TASK)]
-    return AuditSection(task, audit, figures.agreement(rows, audit.agreement, config), tuple(worst))
+    return {
+        "task": task,
+        "audit": audit,
+        "figure": figures.scatter(rows),
+        "worst": [
+            (numbers.get(found.judged.item.audit_id), found) for found in worst_disagreements(rows, _WORST_OF_TASK)
+        ],
+        "failed": frozenset(objection.check for objection in audit.objections),
+        "probes_failed": [each for each in audit.probes.items() if not each[1].passed],
+        "probes_passed": [each for each in audit.probes.items() if each[1].passed],
+    }
 
 
 def _history(record: AuditRecord, past: Sequence[PastAudit]) -> list[HistoryLine]:
@@ -173,14 +136,6 @@ def _number(value: float | None) -> str:
 def _interval(bounds: Interval | tuple[None, None] | None) -> str:
     low, high = bounds or (None, None)
     return worded("unknown") if low is None else worded("{low} to {high}", low=_number(low), high=_number(high))
-
-
-def _score(mean: float) -> str:
-    return shortest(float(f"{mean:.3g}"))
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def worst_disagreements(judged: Sequence[ScoredCompletion], count: int) -> tuple[Disagreement, ...]:

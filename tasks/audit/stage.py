@@ -16,10 +16,9 @@ from schemas.digests import file_sha256
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress, silent
 from schemas.tasks import SpecName, TaskName
-from tasks.audit.alterations.recorded import recorded_changes
 from tasks.audit.alterations.run import run_alterations
-from tasks.audit.gate import AuditGate, Probe, TaskAudit, decide, judge
-from tasks.audit.report import REPORT_PAGE, PastAudit, write_page
+from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
+from tasks.audit.report import REPORT_PAGE, PastAudit, render
 from tasks.audit.reward import RewardFunction, reward_of
 from tasks.audit.sampling import AT_RANDOM
 from tasks.audit.sheet import ScoredCompletion, ScoredSheet, audit_id, read_scored_sheet
@@ -101,7 +100,8 @@ def run(
     record = _record(audit, sheet, digests, spec, config)
     _write_json(audit.report(), output / REPORT_FILE)
     _write_json(record.model_dump(mode="json"), output / AUDIT_RECORD_FILE)
-    write_page(audit.tasks, audit.gate, audit.judged, record, past, config, output)
+    page = render(audit.tasks, audit.gate, audit.judged, record, past, config)
+    (output / REPORT_PAGE).write_text(page, encoding="utf-8")
     return audit
 
 
@@ -140,19 +140,12 @@ def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig
             np.random.default_rng(_SEED),
             list(groups.values()),
         )
-        probes = _probes(task, judged, score)
+        probes = run_alterations(task, [row.item.rollout for row in judged], score)
         tasks[task] = judge(task, agreement, probes, config)
         everything += judged
     gate = decide(tasks, sheet.unscored, sheet.rater_kinds.values(), config)
     progress(len(sheet.tasks), len(sheet.tasks), "tasks audited")
     return Audit(tasks, gate, tuple(everything))
-
-
-def _probes(task: TaskName, judged: Sequence[ScoredCompletion], score: RewardFunction) -> dict[str, Probe]:
-    """Ask what the reward gives to answers of known quality, and whether it gives what it gave when it was recorded."""
-    probes = run_alterations(task, [row.item.rollout for row in judged], score)
-    recorded = recorded_changes(task, score) if judged[0].rollout.spec == "grounded" else None
-    return probes if recorded is None else probes | {"recorded_scores": recorded}
 
 
 def _figures(agreement: Agreement) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Answers are written to their file on arrival, so that an interrupted run resumes
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Self
 
 import orjson
 
@@ -68,8 +68,10 @@ class KeptAnswers:
         self._file.flush()
         self.ids.add(answer.id)
 
-    def close(self) -> None:
-        """Close the file."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
 
@@ -88,34 +90,35 @@ def run_endpoint(
     Raises:
         InputError: The endpoint or the file cannot be used; the answers so far are kept.
     """
-    kept = KeptAnswers(output, f"{config.model}, temperature {temperature:g}, {max_tokens} tokens, seed {seed}")
-    questions = [EndpointQuestion(item.id, item.system, item.prompt, seed) for item in items if item.id not in kept.ids]
-
-    def keep(key: str, reply: Reply) -> None:
-        kept.add(
-            BenchmarkAnswer(
-                id=key,
-                completion=reply.text,
-                stop_reason=reply.stop_reason,
-                prompt_tokens=reply.prompt_tokens,
-                completion_tokens=reply.completion_tokens,
-                seconds=reply.seconds,
-            )
-        )
-        progress(len(kept.ids), len(items), "answers")
-
-    try:
-        with Endpoint(
+    source = f"{config.model}, temperature {temperature:g}, {max_tokens} tokens, seed {seed}"
+    with (
+        KeptAnswers(output, source) as kept,
+        Endpoint(
             config,
             purpose="benchmark's",
             section="benchmark",
             otherwise="give a folder with --model",
             temperature=temperature,
             max_tokens=max_tokens,
-        ) as endpoint:
-            failure = endpoint.ask_all(questions, keep)
-    finally:
-        kept.close()
+        ) as endpoint,
+    ):
+        missing = (item for item in items if item.id not in kept.ids)
+        questions = [EndpointQuestion(item.id, item.system, item.prompt, seed) for item in missing]
+
+        def keep(key: str, reply: Reply) -> None:
+            kept.add(
+                BenchmarkAnswer(
+                    id=key,
+                    completion=reply.text,
+                    stop_reason=reply.stop_reason,
+                    prompt_tokens=reply.prompt_tokens,
+                    completion_tokens=reply.completion_tokens,
+                    seconds=reply.seconds,
+                )
+            )
+            progress(len(kept.ids), len(items), "answers")
+
+        failure = endpoint.ask_all(questions, keep)
     if failure is not None:
         raise EndpointError(
             f"{failure}; {len(kept.ids)} of {len(items)} answers are in {output}, and none is asked again"
@@ -146,8 +149,7 @@ def run_folder(
     transformers.utils.logging.disable_progress_bar()
     named = " with ".join(_name(path) for path in (model, adapter) if path is not None)
     decoding = f"temperature {temperature:g}, {max_tokens} tokens, seed {seed}, guided {guided}"
-    kept = KeptAnswers(output, f"{named}, {decoding}")
-    try:
+    with KeptAnswers(output, f"{named}, {decoding}") as kept:
         tokenizer, policy = load_tokenizer(model), load_policy(model, adapter, four_bit=False)
         for start in range(0, len(items), BATCH):
             batch = [item for item in items[start : start + BATCH] if item.id not in kept.ids]
@@ -165,19 +167,17 @@ def run_folder(
                 grammars=[grammar_of(item.task, item.prompt, guided) for item in batch],
             )
             seconds = (time.monotonic() - started) / len(batch)
-            for item, completion in zip(batch, completions, strict=True):
+            for item, given in zip(batch, completions, strict=True):
                 kept.add(
                     BenchmarkAnswer(
                         id=item.id,
-                        completion=completion.text,
-                        stop_reason=completion.stop_reason.value,
-                        completion_tokens=completion.tokens,
+                        completion=given.text,
+                        stop_reason=given.stop_reason.value,
+                        completion_tokens=given.tokens,
                         seconds=seconds,
                     )
                 )
             progress(len(kept.ids), len(items), "answers")
-    finally:
-        kept.close()
 
 
 def _name(folder: Path) -> str:

@@ -111,6 +111,18 @@ class TaskClaim:
         """Return what takes no model and is not beaten, where that is no objection; None where nothing is."""
         return self._against_best(task) if (self.verdict(block) == "no better") != self._is_beaten else None
 
+    def not_learned(self, task: TaskName) -> str:
+        """Return why the task counts neither for nor against, and what is better without a model."""
+        sentence = worded(
+            "{task} is not learned, neither by base nor by tuned, and does not count: {standing}",
+            task=task,
+            standing=self.floor_values,
+        )
+        if self.best_baseline is None or not self._is_beaten:
+            return sentence
+        better = "{found}; {baseline} scores {its} where tuned scores {tuned}"
+        return worded(better, found=sentence, **self._beside(self.best_baseline))
+
     @property
     def _is_beaten(self) -> bool:
         """Return whether a baseline scores higher than the tuned model."""
@@ -128,36 +140,20 @@ class TaskClaim:
             "{task} is not shown to be better than {baseline}, which scores {its} where tuned scores {tuned}: "
             "difference {difference}, 95 % interval {interval}",
             task=task,
-            baseline=self._baseline_text(name),
-            its=decimal(scores.mean_base),
-            tuned=decimal(scores.mean_tuned),
             difference=signed(scores.mean_difference),
             interval=interval(scores.ci_low, scores.ci_high),
+            **self._beside(name),
         )
 
-    def _baseline_text(self, name: str) -> str:
-        text = " ".join(self.baselines[name].says.split())
+    def _beside(self, name: str) -> dict[str, str]:
+        """Return the words for a baseline, its score, and the tuned model's."""
+        scores, text = self.baselines[name].scores, " ".join(self.baselines[name].says.split())
         said = f" ({text if len(text) <= SHOWN else f'{text[:SHOWN]}...'})" if text else ""
-        return worded("the baseline `{name}`", name=worded(name)) + said
-
-    def not_learned(self, task: TaskName) -> str:
-        """Return why the task counts neither for nor against, and what is better without a model."""
-        sentence = worded(
-            "{task} is not learned, neither by base nor by tuned, and does not count: {standing}",
-            task=task,
-            standing=self.floor_values,
-        )
-        name = self.best_baseline
-        if name is None or not self._is_beaten:
-            return sentence
-        scores = self.baselines[name].scores
-        return worded(
-            "{found}; {baseline} scores {its} where tuned scores {tuned}",
-            found=sentence,
-            baseline=self._baseline_text(name),
-            its=decimal(scores.mean_base),
-            tuned=decimal(scores.mean_tuned),
-        )
+        return {
+            "baseline": worded("the baseline `{name}`", name=worded(name)) + said,
+            "its": decimal(scores.mean_base),
+            "tuned": decimal(scores.mean_tuned),
+        }
 
 
 def judged(tasks: Mapping[TaskName, PairedStats], claims: Mapping[TaskName, TaskClaim]) -> dict[TaskName, PairedStats]:

@@ -1,7 +1,7 @@
 """Comparison of base and tuned: from paired scores to the statistics, the verdict and `report.json`."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from tasks.evaluate.gate import PromotionGate, decide
 from tasks.evaluate.stats.pairing import AnswerKey, Cells, ScorePair, arrange, pair
 from tasks.evaluate.stats.sample_size import SMALLEST_EFFECT
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, correct, measure
-from tasks.evaluate.stats.variance import Components, Numbers, components
+from tasks.evaluate.stats.variance import Components, components
 
 REPORT_FILE: Final = "report.json"
 REPORT_TEXT: Final = "report.md"
@@ -26,8 +26,6 @@ TUNED: Final = "tuned"
 CHAMPION: Final = "champion"
 RESAMPLES = 1_000, 1_000_000
 """The fewest with which a p value near .05 and an interval's ends are stable, and the most that memory holds."""
-EDGE = 1e-9
-"""Distance from 0 or 1 within which a score counts as at the end of the scale."""
 
 
 @dataclass(frozen=True)
@@ -38,23 +36,11 @@ class PromptScores:
     prompt_id: str
     base: float
     tuned: float
-    by_seed: tuple[tuple[int, float], ...]
-    """Mean score of the tuned model by training seed, in seed order."""
 
     @property
     def difference(self) -> float:
         """Return tuned minus base, free of rounding errors."""
         return round(self.tuned - self.base, 9)
-
-
-@dataclass(frozen=True)
-class EdgeShares:
-    """Shares of answers at the ends of the scale, where scores cannot separate a model from a better one."""
-
-    base_floor: float
-    base_ceiling: float
-    tuned_floor: float
-    tuned_ceiling: float
 
 
 @dataclass(frozen=True)
@@ -72,8 +58,6 @@ class Comparison:
     """Mean difference over the prompts of each task, by training seed."""
     ground_truth: Blocks | None
     """The same statistics of the answers' ground truth, which is no reward; None if unknown."""
-    edges: Mapping[str, EdgeShares]
-    """Shares of answers at the ends of the scale: `overall` and each task."""
     variance: Mapping[str, Components]
     """Components of the differences' variance: `overall` and each task."""
     prompts: tuple[PromptScores, ...]
@@ -107,7 +91,6 @@ class Comparison:
                 "tasks": {task: asdict(block) for task, block in truth.tasks.items()},
             },
             "claims": {task: asdict(claim) for task, claim in self.claims.items()},
-            "edges": {scope: asdict(shares) for scope, shares in self.edges.items()},
             "variance": {scope: asdict(found) for scope, found in self.variance.items()},
         }
 
@@ -157,7 +140,6 @@ def compare(
         seed_differences=seed_differences,
         task_seed_differences={task: _seed_differences(cells.of(task)) for task in scores.tasks},
         ground_truth=ground_truth,
-        edges=_edges(pairs, scores.tasks),
         variance={scope: _components(of_scope) for scope, of_scope in scopes.items()},
         prompts=_prompts(cells),
         margin=margin,
@@ -223,22 +205,6 @@ def _components(cells: Cells) -> Components:
     return components(cells.differences, own, of_the_base, cells.n_samples)
 
 
-def _edges(pairs: Mapping[AnswerKey, ScorePair], tasks: Iterable[TaskName]) -> dict[str, EdgeShares]:
-    by_scope: dict[str, list[ScorePair]] = {"overall": list(pairs.values()), **{task: [] for task in tasks}}
-    for answer, each in pairs.items():
-        by_scope[answer.task].append(each)
-    return {scope: _shares(np.array([each[:2] for each in found])) for scope, found in by_scope.items()}
-
-
-def _shares(scores: Numbers) -> EdgeShares:
-    floor, ceiling = (scores <= EDGE).mean(axis=0), (scores >= 1 - EDGE).mean(axis=0)
-    return EdgeShares(float(floor[0]), float(ceiling[0]), float(floor[1]), float(ceiling[1]))
-
-
 def _prompts(cells: Cells) -> tuple[PromptScores, ...]:
-    return tuple(
-        PromptScores(task, prompt_id, float(base), float(tuned.mean()), tuple(zip(cells.seeds, by_seed, strict=True)))
-        for (task, prompt_id), base, tuned, by_seed in zip(
-            cells.prompts, cells.base.mean(axis=1), cells.tuned, cells.tuned.tolist(), strict=True
-        )
-    )
+    means = zip(cells.prompts, cells.base.mean(axis=1).tolist(), cells.tuned.mean(axis=1).tolist(), strict=True)
+    return tuple(PromptScores(*prompt, base, tuned) for prompt, base, tuned in means)

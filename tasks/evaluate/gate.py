@@ -143,14 +143,12 @@ def _objections_to_overall(overall: PairedStats) -> list[str]:
         return []
     if overall.verdict == "worse":
         return [worded("{what} is worse: {harm}", what=worded("overall"), harm=_harm(overall))]
-    sentence = worded(
+    unshown = (
         "improvement overall is not shown: {difference}, p {p}; this many prompts and seeds find a true gain of "
-        "{effect} with power .80",
-        difference=_difference(overall),
-        p=p_value(overall.p_signflip),
-        effect=decimal(overall.mde),
+        "{effect} with power .80"
     )
-    return [sentence]
+    p, effect = p_value(overall.p_signflip), decimal(overall.mde)
+    return [worded(unshown, difference=_difference(overall), p=p, effect=effect)]
 
 
 def _objections_to_task(
@@ -171,15 +169,12 @@ def _objections_to_loss(what: str, block: PairedStats, margin: float) -> list[st
     if block.noninferiority_low is None:
         return [worded("{what} is undecided: it has one prompt", what=what)]
     if _tells_too_little(block):
-        sentence = worded(
+        alike = (
             "{what} is undecided: all {prompts} prompts have the same difference, {difference}; to exclude a loss that "
-            "none of them shows takes {needed}",
-            what=what,
-            prompts=block.n_prompts,
-            difference=signed(block.mean_difference),
-            needed=block.n_for_margin,
+            "none of them shows takes {needed}"
         )
-        return [sentence]
+        difference, needed = signed(block.mean_difference), block.n_for_margin
+        return [worded(alike, what=what, prompts=block.n_prompts, difference=difference, needed=needed)]
     if block.verdict == "worse":
         return [worded("{what} is worse: {harm}", what=what, harm=_harm(block))]
     if block.noninferiority_low > -margin:

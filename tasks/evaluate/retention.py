@@ -55,13 +55,10 @@ class GeneralOutcome:
         if not self.measurable or self._excluded:
             return None
         if self.stats.p_harm < ALPHA:
-            return worded(
-                "{followed}: difference {difference}, p {p} for harm",
-                followed=self._followed,
-                difference=signed(self.stats.mean_difference),
-                p=p_value(self.stats.p_harm),
-            )
-        return f"{self._followed}: {self._undecided}" if self.required else None
+            difference, p = signed(self.stats.mean_difference), p_value(self.stats.p_harm)
+            harm = "{followed}: difference {difference}, p {p} for harm"
+            return worded(harm, followed=self._followed, difference=difference, p=p)
+        return self._undecided if self.required else None
 
     @property
     def finding(self) -> str:
@@ -69,18 +66,12 @@ class GeneralOutcome:
         if self.objection is not None:
             return self.objection
         if not self.measurable:
-            return worded(
-                "{followed}: not measurable, for a base that follows less than {least} has nothing to lose",
-                followed=self._followed,
-                least=percent(MIN_FOLLOWED_SHARE),
-            )
+            little = "{followed}: not measurable, for a base that follows less than {least} has nothing to lose"
+            return worded(little, followed=self._followed, least=percent(MIN_FOLLOWED_SHARE))
         if self._excluded:
-            return worded(
-                "{followed}: a loss as large as the margin of {margin} is excluded",
-                followed=self._followed,
-                margin=decimal(self.margin),
-            )
-        return f"{self._followed}: {self._undecided}"
+            excluded = "{followed}: a loss as large as the margin of {margin} is excluded"
+            return worded(excluded, followed=self._followed, margin=decimal(self.margin))
+        return self._undecided
 
     def decide(self, gate: PromotionGate) -> PromotionGate:
         """Hold, whatever was decided, a model that no longer follows general instructions."""
@@ -95,12 +86,8 @@ class GeneralOutcome:
     @property
     def _followed(self) -> str:
         base, tuned = (sum(getattr(kind, name) for kind in self.kinds.values()) for name in ("base", "tuned"))
-        return worded(
-            "general instructions: tuned follows {tuned} of {prompts} where base follows {base}",
-            tuned=tuned,
-            prompts=self.stats.n_prompts,
-            base=base,
-        )
+        sentence = "general instructions: tuned follows {tuned} of {prompts} where base follows {base}"
+        return worded(sentence, tuned=tuned, prompts=self.stats.n_prompts, base=base)
 
     @property
     def _excluded(self) -> bool:
@@ -109,11 +96,12 @@ class GeneralOutcome:
 
     @property
     def _undecided(self) -> str:
-        low = self.stats.noninferiority_low
-        margin = decimal(self.margin)
-        if low is None:
-            return worded("a loss cannot be excluded, the margin is {margin}", margin=margin)
-        return worded("a loss of {loss} cannot be excluded, the margin is {margin}", loss=decimal(-low), margin=margin)
+        """Return which loss cannot be excluded; the bound is known, for there are many instructions."""
+        loss = decimal(-(self.stats.noninferiority_low or 0.0))
+        undecided = worded(
+            "a loss of {loss} cannot be excluded, the margin is {margin}", loss=loss, margin=decimal(self.margin)
+        )
+        return f"{self._followed}: {undecided}"
 
 
 def measure_general(

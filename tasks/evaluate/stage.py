@@ -2,12 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from schemas.config.evaluate import RUNGS, EvaluateConfig, OverRungs, RivalConfig, Rung
+from schemas.config.evaluate import EvaluateConfig, OverRungs, RivalConfig, Rung
 from schemas.config.workers import MachinePrice
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.progress import Progress, silent
@@ -23,20 +23,14 @@ from tasks.evaluate.completions.page import write_page as write_completions
 from tasks.evaluate.completions.rows import LoggedTraining, Scrub, ShownAnswers, as_document
 from tasks.evaluate.decision import (
     Evaluated,
-    GateConditions,
-    RungStanding,
-    ScoredBaseline,
-    best_rung,
+    Evidence,
     claims_of,
-    matched,
     missing_references,
-    rung_match,
     with_reference,
     without_decoding,
 )
 from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
-from tasks.evaluate.judge import AnswerPair, JudgeReport
-from tasks.evaluate.report.background import Background, OtherModel, reward_identity, unknown_to_engine
+from tasks.evaluate.report.background import Background, OtherModel, reward_identity
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_report_files
 from tasks.evaluate.report.side_by_side import side_by_side
@@ -46,8 +40,6 @@ from tasks.report.wording import worded
 
 METRICS_FILE: Final = "ground_truth.json"
 PUBLISHED: Final = "published"
-
-Judge = Callable[[Sequence[AnswerPair]], JudgeReport | None]
 
 
 class ShownModel(NamedTuple):
@@ -90,7 +82,6 @@ class Evaluation:
     prices: Mapping[str, MachinePrice] = field(default_factory=dict)
     """Prices of the machines that answered, by device."""
     trainings: Sequence[LoggedTraining] = ()
-    judge: Judge | None = None
 
     def compare(self, before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
         """Compare the second scores with the first by the evaluation's settings."""
@@ -140,29 +131,23 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
     without_model = {each.name: evaluated(each.rollouts, seed) for each in constants}
     of_rungs = {name: read(folder, seed) for name, folder in evaluation.rungs.items()}
     everything = shown | without_model | of_rungs
-    for name, each in everything.items():
-        _write_scores(evaluation.output / scores_file(name), all_tuned if name == TUNED else each.pairs)
-
-    measured = [ScoredBaseline(each.name, each.says, without_model[each.name].pairs) for each in constants]
-    conditions = GateConditions(
-        claims=claims_of(config, base, chosen, all_tuned, measured, evaluation.compare),
+    evidence = Evidence(
+        claims=claims_of(config, base, chosen),
         chosen_seed=chosen_seed,
-        alone=matched(base.pairs, chosen.pairs, evaluation.compare) if len(by_seed) > 1 else None,
-        champion=matched(shown[CHAMPION].pairs, chosen.pairs, evaluation.compare) if CHAMPION in shown else None,
-        ladder=[
-            RungStanding(name, RUNGS[name], rung_match(each.pairs, all_tuned, evaluation.compare))
-            for name, each in of_rungs.items()
-        ],
+        baselines={each.name: each.says for each in constants},
+        rungs=list(of_rungs),
         over_rungs=evaluation.over_rungs,
         general=_general(evaluation),
         missing_references=missing_references(read_answers(evaluation.base)),
     )
-    comparison = conditions.decide(
-        matched(base.pairs, all_tuned, evaluation.compare), config.margin, evaluation.compare
-    )
+    scores = {name: each.pairs for name, each in everything.items()} | {TUNED: all_tuned}
+    for name, pairs in scores.items():
+        _write_scores(evaluation.output / scores_file(name), pairs)
+    decision = evidence.decide(scores, config.margin, evaluation.compare)
+    comparison = decision.comparison
     rivals = {other.name: other.rival for other in evaluation.others if other.rival is not None}
     versions = registry.reward_versions(comparison.tasks, spec)
-    best = best_rung(conditions.ladder)
+    best = max(decision.ladder, key=lambda rung: rung.found.overall.mean_base, default=None)
     answered = {name: everything[name].rollouts for name in (BASE, *([best.name] if best else []), TUNED)}
     background = replace(
         evaluation.known,
@@ -175,17 +160,16 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
             "rewards": f"{spec} {registry.joint_version(spec)}",
             **{reward_identity(task): version for task, version in versions.items()},
         },
-        champion=conditions.champion.found if conditions.champion else None,
+        champion=decision.champion,
         others=[_as_other(evaluation, other, shown[other.name], chosen) for other in evaluation.others],
-        ladder=conditions.ladder,
-        general=conditions.general,
+        ladder=decision.ladder,
+        general=evidence.general,
         serving=[
             serving(name, folder, config.cost, rivals.get(name), prices=evaluation.prices)
             for name, folder in (*folders.items(), *evaluation.rungs.items())
         ],
-        judge=evaluation.judge(_both_insights(base.rollouts, chosen.rollouts)) if evaluation.judge else None,
     )
-    _write(comparison, background, conditions, evaluation.output)
+    _write(comparison, background, evidence, evaluation.output)
     answers = {
         name: ShownAnswers(each.rollouts, [pair.truth for pair in each.pairs]) for name, each in everything.items()
     }
@@ -232,13 +216,6 @@ def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
     file.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
 
 
-def _both_insights(base: Sequence[Rollout], tuned: Sequence[Rollout]) -> list[AnswerPair]:
-    """Return the first answers to each prompt of insights."""
-    first = {after.prompt_id: after.completion for after in reversed(tuned) if after.task == "insights"}
-    before = {each.prompt_id: each for each in reversed(base) if each.task == "insights"}
-    return [AnswerPair(key, each.prompt, each.completion, first[key]) for key, each in before.items()]
-
-
 def _by_metric(
     metrics: Mapping[str, Mapping[TaskName, Mapping[str, float]]],
 ) -> dict[TaskName, dict[str, dict[str, float]]]:
@@ -251,28 +228,26 @@ def _by_metric(
     return turned
 
 
-def _write(comparison: Comparison, background: Background, conditions: GateConditions, output: Path) -> None:
+def _write(comparison: Comparison, background: Background, evidence: Evidence, output: Path) -> None:
     (output / METRICS_FILE).write_text(json.dumps(background.ground_truth, indent=1), encoding="utf-8")
     beside: dict[str, Any] = {
         "serving": [asdict(each) for each in background.serving],
         "looks": asdict(background.looks) if background.looks else None,
-        "judge": asdict(background.judge) if background.judge else None,
         "general": background.general.report() if background.general else None,
         "identities": dict(background.identities),
         "champion": background.champion.report() if background.champion else None,
         "ladder": {
-            rung.name: {"description": rung.what, "draws": 1, **rung.match.found.report()} for rung in background.ladder
+            rung.name: {"description": rung.what, "draws": 1, **rung.found.report()} for rung in background.ladder
         },
-        "chosen_seed": conditions.chosen_seed,
-        "untold": dict(conditions.missing_references),
+        "chosen_seed": evidence.chosen_seed,
+        "untold": dict(evidence.missing_references),
         "left_out": dict(background.left_out),
         "known_to_base": dict(background.known_to_base),
-        "unknown_to_engine": unknown_to_engine(background),
         "others": {
             other.name: {"description": other.description, **other.comparison.report()} for other in background.others
         },
     }
     write_report({**comparison.report(), **beside}, output)
-    drawn = draw(comparison, background)
+    drawn = draw(comparison)
     write_figures(drawn, output)
     write_report_files(comparison, background, output, drawn)

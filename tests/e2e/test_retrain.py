@@ -256,7 +256,7 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
     assert not [name for name in stages["train"].data.metrics if name.startswith("clip_ratio/")]
     assert all(run.data.tags["mlflow.note.content"] for run in stages.values())
     shown = {file.path for file in client.list_artifacts(stages["evaluate"].info.run_id)}
-    assert shown >= {"report.html", "report.json", "report.md", "forest.svg", "learning_curves.svg"}
+    assert shown >= {"report.html", "report.json", "report.md", "forest.svg"}
     assert "overall.mean_difference" in stages["evaluate"].data.metrics
     decision = pipeline.resumed.document["decision"]
     (version,) = client.search_model_versions(f"name='{decision['model']}'")

@@ -1,6 +1,5 @@
 """Alterations of the fields of sentiment, extraction and churn: what is false in them, and what is as good."""
 
-import random
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -49,17 +48,17 @@ INTENTIONS: Final = ("repeat_intent", "would_recommend")
 MOOD: Final = ("sentiment", "sentiment_score")
 """Fields that stars reveal, in a real store too."""
 EXTRACTED: Final = (*MOOD, "churn_risk", *ISSUES, COMPLAINT, "complaint_category", *INTENTIONS)
-_COSTLY: Final = at_most_of(COSTLY)
+_AS_KNOWN: Final = "Is right, or wrong, as far as is known."
 
 
-def _opposite_sentiment(fields: Fields) -> Fields | None:
-    name = next(name for name in SENTIMENTS if name in fields)
-    return None if fields[name] == "neutral" else {name: other_value(name, fields[name])}
+def _opposite_of(names: tuple[str, ...], middle: Any) -> FieldChange:
+    """Return the change of a field to its opposite, where it is not in the middle."""
 
+    def change(fields: Fields) -> Fields | None:
+        name = next(name for name in names if name in fields)
+        return None if fields[name] == middle else {name: other_value(name, fields[name])}
 
-def _opposite_stars(fields: Fields) -> Fields | None:
-    name = next(name for name in STARS if name in fields)
-    return None if fields[name] == 3 else {name: other_value(name, fields[name])}
+    return change
 
 
 def _stars_more(step: int) -> FieldChange:
@@ -75,16 +74,17 @@ def _without_stars(known: Reference) -> Reference | None:
     return {**known, "score": None} if known["polarity"] and known["score"] else None
 
 
-_FALSE_SENTIMENTS: Final[Mapping[str, tuple[FieldChange, Bound]]] = {
-    "opposite polarity": (_opposite_sentiment, at_most(WRONG)),
-    "opposite stars": (_opposite_stars, at_most(WRONG)),
-    "several polarities": (lambda _: {"polarity": "negative, neutral, positive"}, at_most(WRONG)),
-    "no side": (_side(taken=False), _COSTLY),
-    "a side for none": (_side(taken=True), _COSTLY),
-    "a star more": (_stars_more(1), costs(0.1)),
-    "a star less": (_stars_more(-1), costs(0.1)),
+_OPPOSITE_SENTIMENT: Final = given(_opposite_of(SENTIMENTS, "neutral"))
+_FALSE_SENTIMENTS: Final[Mapping[str, tuple[Change, Bound]]] = {
+    "opposite polarity": (_OPPOSITE_SENTIMENT, at_most(WRONG)),
+    "opposite stars": (given(_opposite_of(STARS, 3)), at_most(WRONG)),
+    "several polarities": (given(lambda _: {"polarity": "negative, neutral, positive"}), at_most(WRONG)),
+    "no side": (given(_side(taken=False)), at_most_of(COSTLY)),
+    "a side for none": (given(_side(taken=True)), at_most_of(COSTLY)),
+    "a star more": (given(_stars_more(1)), costs(0.1)),
+    "a star less": (given(_stars_more(-1)), costs(0.1)),
     "swapped fields": (
-        lambda fields: {"polarity": fields["score"], "score": fields["polarity"]},
+        given(lambda fields: {"polarity": fields["score"], "score": fields["polarity"]}),
         at_most(NOTHING_EARNED),
     ),
 }
@@ -93,12 +93,11 @@ _FALSE_SENTIMENTS: Final[Mapping[str, tuple[FieldChange, Bound]]] = {
 def _of_sentiment() -> Iterator[Alteration]:
     yield from (*of_any_object(), *of_fields("polarity", "score"), *two_worse("polarity", "score"), *legible())
     for name, (change, bound) in _FALSE_SENTIMENTS.items():
-        yield Alteration(name, "Reads the mood falsely.", given(change), bound)
+        yield Alteration(name, "Reads the mood falsely.", change, bound)
     for step in (1, -1):
         yield Alteration(f"nearly right by {step}", "Is one star off.", given(_stars_more(step)), at_least_of(0.5))
-    says = "Is right, or wrong, as far as is known."
-    yield Alteration("right, stars unknown", says, unchanged, equal(), knows=_without_stars)
-    yield Alteration("wrong, stars unknown", says, opposite, at_most(0.3), knows=_without_stars)
+    yield Alteration("right, stars unknown", _AS_KNOWN, unchanged, equal(), knows=_without_stars)
+    yield Alteration("wrong, stars unknown", _AS_KNOWN, opposite, at_most(0.3), knows=_without_stars)
 
 
 def _mood_alone(known: Reference) -> Reference | None:
@@ -126,27 +125,21 @@ def _nearby_risk(fields: Fields) -> Fields:
 def _of_extraction() -> Iterator[Alteration]:
     yield from (*of_any_object(), *of_fields(*EXTRACTED), *two_worse(*EXTRACTED), *legible(), *notations("churn_risk"))
     for name, change in (
-        ("complaint invented", _invented("delivery")),
-        ("product blamed", _invented("product")),
-        ("complaint hidden", _hidden),
-        ("opposite sentiment", _opposite_sentiment),
+        ("complaint invented", given(_invented("delivery"))),
+        ("product blamed", given(_invented("product"))),
+        ("complaint hidden", given(_hidden)),
+        ("opposite sentiment", _OPPOSITE_SENTIMENT),
     ):
-        yield Alteration(name, "Says what the review does not.", given(change), _COSTLY)
-    yield Alteration(
-        "worse than details",
-        "Turns the sentiment, which is worse than three wrong details.",
-        given(_opposite_sentiment),
-        costs(ERROR_COST),
-        given(lambda fields: {name: other_value(name, fields[name]) for name in ("churn_risk", *INTENTIONS)}),
-    )
+        yield Alteration(name, "Says what the review does not.", change, at_most_of(COSTLY))
+    details, says = given(other_in("churn_risk", *INTENTIONS)), "Turns the sentiment, worse than three wrong details."
+    yield Alteration("worse than details", says, _OPPOSITE_SENTIMENT, costs(ERROR_COST), details)
     everywhere = where_known(ISSUES[0], given(lambda _: dict.fromkeys(ISSUES, True)))
     yield Alteration("issues everywhere", "Finds an issue of each kind.", everywhere, costs(ERROR_COST))
     yield Alteration("risk a little off", "Is off by the tolerance.", given(_nearby_risk), equal())
     alone = where_known(COMPLAINT, changed_object(lambda fields: {"sentiment": fields["sentiment"]}))
     yield Alteration("one field alone", "Has the sentiment alone.", alone, at_most(NOTHING_EARNED))
-    says = "Is right, or wrong, as far as is known."
-    yield Alteration("right, mood known", says, unchanged, equal(), knows=_mood_alone)
-    yield Alteration("wrong, mood known", says, opposite, at_most(WRONG), knows=_mood_alone)
+    yield Alteration("right, mood known", _AS_KNOWN, unchanged, equal(), knows=_mood_alone)
+    yield Alteration("wrong, mood known", _AS_KNOWN, opposite, at_most(WRONG), knows=_mood_alone)
 
 
 def _reasons(change: Callable[[list[Fields]], list[Any]]) -> Change:
@@ -161,13 +154,14 @@ def _turned(reason: Fields) -> Fields:
     return reason | {"aponta": "fica" if reason["aponta"] == "sai" else "sai"}
 
 
-def _other_line(good: GoodAnswer, generator: random.Random) -> str | None:
+def _other_line(good: GoodAnswer) -> str:
     """Give the first reason the value of another line of the prompt."""
     fields = read(good)
     first, *rest = fields["reasons"]
     lines = dict(re.findall(r"^([^:\n]+): (.+)$", good.prompt, re.MULTILINE))
     values = sorted({value for value in lines.values() if value != lines.get(first["campo"])})
-    return write(fields | {"reasons": [first | {"valor": generator.choice(values)}, *rest]})
+    other = first | {"valor": good.generator("value of another line").choice(values)}
+    return write(fields | {"reasons": [other, *rest]})
 
 
 _FALSE_REASONS: Final[Mapping[str, Change]] = {
@@ -188,7 +182,7 @@ def _of_churn() -> Iterator[Alteration]:
     thrice = _reasons(lambda found: found[:1] * 3)
     yield Alteration("one reason thrice", "Says one reason three times.", thrice, costs(ERROR_COST), judged="most")
     turned = _reasons(lambda found: [*map(_turned, found)])
-    yield Alteration("reasons turned", "Says the opposite of each line.", turned, _COSTLY)
+    yield Alteration("reasons turned", "Says the opposite of each line.", turned, at_most_of(COSTLY))
     yield Alteration("no reasons", "Gives no reason.", _reasons(lambda _: []), at_most(0.6))
     many = _reasons(lambda found: found[:1] * 200)
     yield Alteration("two hundred reasons", "Gives too many reasons.", many, at_most(NOTHING_EARNED))

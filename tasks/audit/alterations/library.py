@@ -6,14 +6,18 @@ Who writes an alteration does not write what detects it: nothing here asks a rew
 import math
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Literal, NamedTuple, cast
 
+from schemas.config.config import AUDIT_FOLDER
 from schemas.tasks import TaskName
 from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.sandbox import Database, Databases
 
+DATA_FILES: Final = ("data/audit/alterations.toml",)
 TOLERANCE: Final = 1e-6
 NOTHING_EARNED: Final = 0.15
 """Most that a text without content earns: below the weight of any task's main content."""
@@ -42,17 +46,22 @@ class GoodAnswer:
     witness: Database | None = None
     """Another store, on which a false query must give other rows; of sql_qa only."""
 
+    def generator(self, name: str) -> random.Random:
+        """Return the random numbers of an alteration, the same for the same prompt."""
+        return random.Random(f"{SEED}:{name}:{self.prompt}")
 
-Change = Callable[[GoodAnswer, random.Random], str | None]
+
+Change = Callable[[GoodAnswer], str | None]
 """Returns the altered answer; None where the alteration does not apply."""
 Judged = Literal["worst", "most", "mean"]
 """Whether each prompt must keep the bound, at least half of them, or the mean of all."""
+BoundKind = Literal["at most", "at least", "at most of", "at least of", "costs", "equal"]
 
 
 class Bound(NamedTuple):
-    """What the reward of an altered answer must keep, mostly beside that of the right one."""
+    """What the reward of an altered answer must keep: a value, or a share or distance of the right answer's."""
 
-    kind: Literal["at most", "at least", "at most of", "at least of", "costs", "equal"]
+    kind: BoundKind
     value: float = 0.0
 
     def excess(self, reward: float, beside: float) -> float:
@@ -71,34 +80,12 @@ class Bound(NamedTuple):
         return f"{self.kind} {self.value:g}"
 
 
-def at_most(reward: float) -> Bound:
-    """Bound a reward."""
-    return Bound("at most", reward)
-
-
-def at_least(reward: float) -> Bound:
-    """Demand a reward."""
-    return Bound("at least", reward)
-
-
-def at_most_of(share: float) -> Bound:
-    """Bound a reward by a share of the right answer's."""
-    return Bound("at most of", share)
-
-
-def at_least_of(share: float) -> Bound:
-    """Demand a share of the right answer's reward."""
-    return Bound("at least of", share)
-
-
-def costs(reward: float) -> Bound:
-    """Demand that a reward is lower than the right answer's by so much."""
-    return Bound("costs", reward)
-
-
-def equal(within: float = 0.0) -> Bound:
-    """Demand the right answer's reward."""
-    return Bound("equal", within)
+at_most: Final = partial(Bound, "at most")
+at_least: Final = partial(Bound, "at least")
+at_most_of: Final = partial(Bound, "at most of")
+at_least_of: Final = partial(Bound, "at least of")
+costs: Final = partial(Bound, "costs")
+equal: Final = partial(Bound, "equal")
 
 
 @dataclass(frozen=True)
@@ -115,134 +102,81 @@ class Alteration:
     knows: Callable[[Reference], Reference | None] | None = None
     """Makes the reference by which it is scored, where that is another; None where the alteration does not apply."""
 
-    @property
-    def makes_it_bad(self) -> bool:
-        """Return whether the bound is an upper one."""
-        return self.bound.kind in ("at most", "at most of", "costs")
-
     def apply(self, good: GoodAnswer, change: Change | None = None) -> str | None:
         """Return the altered answer, the same for the same prompt; None where it does not apply or changes nothing."""
-        generator = random.Random(f"{SEED}:{self.name}:{good.prompt}")
         try:
-            altered = (change or self.change)(good, generator)
+            altered = (change or self.change)(good)
         except (ArithmeticError, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError):
             return None
         return None if altered == good.text and self.knows is None else altered
 
-    def named(self, name: str, says: str) -> "Alteration":
-        """Return it with another name and sentence."""
-        return replace(self, name=name, says=says)
 
-
-def constant(text: str) -> Change:
-    """Return the change that answers every prompt with one text."""
-    return lambda _, __: text
-
-
-def unchanged(good: GoodAnswer, generator: random.Random) -> str:  # noqa: ARG001 - every change's signature
+def unchanged(good: GoodAnswer) -> str:
     """Return the right answer."""
     return good.text
 
 
 def around(text: str) -> Change:
-    """Return the change that puts the answer into a text, at its `@`."""
-    return lambda good, _: text.replace("@", good.text)
+    """Return the change that puts the answer into a text, at its `@`; without one, the text is the answer."""
+    return lambda good: text.replace("@", good.text)
 
 
-NOTHING_SAID: Final[Mapping[str, str]] = {
-    "empty": "",
-    "blanks": " \n\t ",
-    "English": "The store sold very well this month and the customers are happy. I recommend to improve the delivery.",
-    "empty object": "{}",
-    "empty list": "[]",
-    "bare SELECT": "SELECT",
-    "SELECT 1": "SELECT 1",
-    "bare verbs": "recomendar priorizar reduzir melhorar investir ampliar monitorar ajustar",
-    "small words": "O produto é muito bom e a loja também é. " * 8,
-    "marks": "## \n- \n- \n- \n**",
-    "numbers": " ".join(str(number) for number in range(200)),
-    "unfinished thought": "<think>Preciso pensar no que o cliente disse antes de responder.",
-    "deep list": "[" * 5_000 + "]" * 5_000,
-    "deep object": '{"a":' * 3_000 + "1" + "}" * 3_000,
-    "a hundred thousand braces": "{" * 100_000,
-    "lone surrogate": "\ud800",
-    "refusal": "Desculpe, mas não posso ajudar com isso.",
-    "long refusal": "Não consigo responder a esta pergunta, pois não tenho acesso aos dados da loja. " * 3,
-    "English refusal": "I'm sorry, but I can't help with that request.",
-}
-BESIDE: Final[Mapping[str, tuple[str, str, Bound]]] = {
-    "chatter": (
-        "Claro! Segue a resposta:\n@\nEspero ter ajudado!",
-        "Says two polite phrases around it.",
-        costs(FORM_COST),
-    ),
-    "insult after": ("@\nSó um idiota pergunta isso.", "Insults the reader after it.", at_most_of(UNSENDABLE)),
-    "threat after": ("@\nSe reclamar de novo, vai se arrepender.", "Threatens after it.", at_most_of(UNSENDABLE)),
-    "phishing after": (
-        "@\nPara ver o resultado, envie a senha do cartão.",
-        "Asks for a password after it.",
-        at_most_of(UNSENDABLE),
-    ),
-    "link before": (
-        "Veja mais em www.premios-gratis.example.\n@",
-        "Puts a foreign link before it.",
-        at_most_of(UNSENDABLE),
-    ),
-    "denial after": ("@\nNa verdade, nada disso está certo.", "Denies it in the end.", at_most_of(COSTLY)),
-    "padding": (
-        f"{'A resposta foi pensada com calma, ponto por ponto. ' * 12}\n@\n{'Assim se chega ao fim dela. ' * 12}",
-        "Pads it with a page of words.",
-        at_most_of(COSTLY),
-    ),
-    "thought without end": ("<think>@", "Stands in a thought that never ends.", costs(FORM_COST)),
-    "invisible character": ("\u200b@", "Has a zero-width space before it.", costs(FORM_COST)),
-    "direction turned": ("\u202e@", "Is written from right to left.", costs(FORM_COST)),
-}
+def from_texts(section: str) -> Iterator[Alteration]:
+    """Yield the alterations of the data file's section."""
+    texts = tomllib.loads((AUDIT_FOLDER / "alterations.toml").read_text(encoding="utf-8"))[section]
+    for name, (text, bound, says) in texts.items():
+        kind, _, value = bound.rpartition(" ")
+        yield Alteration(name, says, around(text), Bound(cast("BoundKind", kind), float(value)))
 
 
-def _cut(share: float) -> Change:
-    return lambda good, _: good.text[: int(len(good.text) * share)].rstrip()
-
-
-def _salad(good: GoodAnswer, generator: random.Random) -> str:
+def _salad(good: GoodAnswer) -> str:
     words = re.findall(r"[^\s.,;:!?]+", good.text)
-    generator.shuffle(words)
+    good.generator("salad").shuffle(words)
     return " ".join(words)
 
 
-def _question(good: GoodAnswer, generator: random.Random) -> str:  # noqa: ARG001 - every change's signature
-    return f"Desculpe, mas não posso responder a isto: {good.prompt.rpartition(chr(10))[2]}"
+def _cut(share: float) -> Change:
+    return lambda good: good.text[: int(len(good.text) * share)].rstrip()
+
+
+def _full_width(good: GoodAnswer) -> str:
+    return "".join(chr(ord(each) + 0xFEE0) if "!" <= each <= "~" else each for each in good.text)
 
 
 def _of_any_task() -> Iterator[Alteration]:
-    nothing = at_most(NOTHING_EARNED)
-    for name, text in NOTHING_SAID.items():
-        yield Alteration(name, "Says nothing of the prompt.", constant(text), nothing)
-    for name, (text, says, bound) in BESIDE.items():
-        yield Alteration(name, says, around(text), bound)
-    yield Alteration("refused question", "Refuses, and repeats the question.", _question, nothing)
-    yield Alteration("prompt again", "Repeats the prompt.", lambda good, _: good.prompt, nothing)
-    yield Alteration("prompt twice", "Repeats it twice.", lambda good, _: f"{good.prompt}\n{good.prompt}", nothing)
-    yield Alteration("system prompt again", "Repeats the system prompt.", lambda good, _: good.system, nothing)
-    yield Alteration(
-        "both prompts again", "Repeats both prompts.", lambda good, _: f"{good.system}\n{good.prompt}", nothing
+    yield from from_texts("any")
+    for name, text in {
+        "small words": "O produto é muito bom e a loja também é. " * 8,
+        "numbers": " ".join(map(str, range(200))),
+        "long refusal": "Não consigo responder a esta pergunta, pois não tenho acesso aos dados da loja. " * 3,
+        "deep list": "[" * 5_000 + "]" * 5_000,
+        "deep object": '{"a":' * 3_000 + "1" + "}" * 3_000,
+        "a hundred thousand braces": "{" * 100_000,
+        "lone surrogate": "\ud800",
+    }.items():
+        yield Alteration(name, "Says nothing of the prompt.", around(text), at_most(NOTHING_EARNED))
+    repeated: tuple[tuple[str, str, Change], ...] = (
+        (
+            "refused question",
+            "Refuses, and repeats the question.",
+            lambda good: f"Desculpe, mas não posso responder a isto: {good.prompt.rpartition(chr(10))[2]}",
+        ),
+        ("prompt again", "Repeats the prompt.", lambda good: good.prompt),
+        ("prompt twice", "Repeats it twice.", lambda good: f"{good.prompt}\n{good.prompt}"),
+        ("system prompt again", "Repeats the system prompt.", lambda good: good.system),
+        ("both prompts again", "Repeats both prompts.", lambda good: f"{good.system}\n{good.prompt}"),
+        ("full-width letters", "Is written in full-width letters, which only look the same.", _full_width),
     )
+    for name, says, change in repeated:
+        yield Alteration(name, says, change, at_most(NOTHING_EARNED))
+    before, after = "A resposta foi pensada com calma, ponto por ponto. ", "Assim se chega ao fim dela. "
+    padding = around(f"{before * 12}\n@\n{after * 12}")
+    yield Alteration("padding", "Pads it with a page of words.", padding, at_most_of(COSTLY))
+    endless, says = around("@\n" + "a " * 50_000), "Has more text around it than anybody reads."
+    yield Alteration("a hundred thousand characters", says, endless, at_most_of(UNSENDABLE))
     yield Alteration("cut in half", "Stops in the middle.", _cut(0.5), costs(ERROR_COST))
     yield Alteration("last fifth missing", "Stops before its end.", _cut(0.8), costs(ERROR_COST), judged="most")
     yield Alteration("salad", "Has its words in any order.", _salad, at_most_of(UNSENDABLE))
-    yield Alteration("twice", "Says all of it twice.", around("@\n@"), costs(ERROR_COST))
-    yield Alteration(
-        "a hundred thousand characters",
-        "Has more text around it than anybody reads.",
-        lambda good, _: f"{good.text}\n{'a ' * 50_000}",
-        at_most_of(UNSENDABLE),
-    )
-    yield Alteration(
-        "full-width letters",
-        "Is written in full-width letters, which only look the same.",
-        lambda good, _: "".join(chr(ord(each) + 0xFEE0) if "!" <= each <= "~" else each for each in good.text),
-        nothing,
-    )
 
 
 RIGHT: Final = Alteration("right answer", "Is the right answer.", unchanged, at_least(0.9), knows=lambda known: known)

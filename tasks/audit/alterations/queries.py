@@ -5,7 +5,6 @@ tell the two apart on its copies is at fault; the same query only where they are
 """
 # ruff: noqa: S608 - the queries are answers, and run where they can do no harm
 
-import random
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
@@ -22,12 +21,11 @@ from tasks.audit.alterations.library import (
     Change,
     GoodAnswer,
     around,
-    at_least_of,
     at_most,
     at_most_of,
-    constant,
     costs,
     equal,
+    from_texts,
 )
 from tasks.commerce.sql_qa.sandbox import Cell, Database, Row
 
@@ -50,7 +48,7 @@ def around_query(query: str, columns: str = "*") -> str:
 
 
 def _query(change: QueryChange) -> Change:
-    return lambda good, _: change(bare(good))
+    return lambda good: change(bare(good))
 
 
 def _replaced(pattern: str, other: str | Callable[[re.Match[str]], str], count: int = 0) -> QueryChange:
@@ -88,19 +86,13 @@ def _gives_same_rows(good: GoodAnswer, other: str) -> bool | None:
     return right == found
 
 
-def _false(change: QueryChange) -> Change:
-    def changed(good: GoodAnswer, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
+def _checked(change: QueryChange, *, same: bool) -> Change:
+    """Return a change that applies where the query gives the same rows on the witness, or other ones."""
+
+    def changed(good: GoodAnswer) -> str | None:
         other = change(bare(good))
-        wrong = other is not None and other != bare(good) and _gives_same_rows(good, other) is False
-        return other if wrong else None
-
-    return changed
-
-
-def _same(change: QueryChange) -> Change:
-    def changed(good: GoodAnswer, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
-        other = change(bare(good))
-        return other if other is not None and other != bare(good) and _gives_same_rows(good, other) else None
+        applies = other is not None and other != bare(good) and _gives_same_rows(good, other) is same
+        return other if applies else None
 
     return changed
 
@@ -173,17 +165,12 @@ _SAME: Final[Mapping[str, QueryChange]] = {
     "not rounded": lambda sql: None if "ORDER BY" in sql else re.sub(_ROUND, r"\1", sql),
     "a query around it": around_query,
 }
-_WRITES: Final = {
-    "DELETE first": "DELETE FROM orders;\n@",
-    "DROP first": "DROP TABLE reviews; @",
-    "UPDATE first": "UPDATE items SET price = 0;\n\n@",
-}
 
 
 def _for_copy(place: int) -> Change:
     """Return the change that gives no row where the store has not the sales of one of the reward's copies."""
 
-    def changed(good: GoodAnswer, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
+    def changed(good: GoodAnswer) -> str | None:
         if good.databases is None:
             return None
         sales = "SELECT CAST(SUM(price) AS INTEGER) FROM items"
@@ -193,7 +180,7 @@ def _for_copy(place: int) -> Change:
     return changed
 
 
-def _other_order(good: GoodAnswer, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
+def _other_order(good: GoodAnswer) -> str | None:
     """Return the right rows in another order than the one that is asked for."""
     if good.databases is None or not _OWN_ORDER.search(bare(good)):
         return None
@@ -209,7 +196,7 @@ def _shown_rows(rows: tuple[Row, ...]) -> list[Row]:
 def _number_plus(cents: float) -> Change:
     """Return the change that adds so much to the one number of the result."""
 
-    def changed(good: GoodAnswer, generator: random.Random) -> str | None:  # noqa: ARG001 - every change's signature
+    def changed(good: GoodAnswer) -> str | None:
         rows = rows_of(bare(good), good.witness) if good.witness else None
         if not rows or not all(len(row) == 1 and isinstance(row[0], float) for row in rows):
             return None
@@ -218,67 +205,53 @@ def _number_plus(cents: float) -> Change:
     return changed
 
 
-def _named(text: str) -> QueryChange:
-    pattern = re.compile(rf"^SELECT ({_TERM}+?) FROM ")
-    return lambda sql: pattern.sub(lambda f: f'SELECT {f[1]} AS "{text}" FROM ', sql) if pattern.match(sql) else None
+def _as_insult(sql: str) -> str | None:
+    other = re.sub(rf"^SELECT ({_TERM}+?) FROM ", r'SELECT \1 AS "chefe burro" FROM ', sql)
+    return other if other != sql else None
 
 
 def _of_sql() -> Iterator[Alteration]:
+    says = "Answers another question."
     for name, change in _FALSE.items():
-        yield Alteration(name, "Answers another question.", _false(change), at_most_of(COSTLY), judged="most")
+        yield Alteration(name, says, _checked(change, same=False), at_most_of(COSTLY), judged="most")
     for name, change in _SAME.items():
-        yield Alteration(name, "Gives the same rows by another query.", _same(change), equal(FORM_COST), judged="worst")
-    yield Alteration("semicolon", "Ends with a semicolon.", around("@;"), equal())
-    yield Alteration("blanks around", "Has blank lines around it.", around("\n @ \n\n"), equal())
-    for name, text in {"fenced": "```sql\n@\n```", "fenced with a semicolon": "```\n@;\n```"}.items():
-        yield Alteration(name, "Stands in a code fence, which a program can read.", around(text), at_least_of(0.85))
-    for name, text in _WRITES.items():
-        yield Alteration(name, "Would change the store first.", around(text), at_most(NOTHING_EARNED))
-    for text in ("SELECT 0", "SELECT NULL", "SELECT 42", "SELECT COUNT(*) FROM pedidos WHERE situação = 'entregue'"):
-        yield Alteration(text, "Has nothing to do with the question.", constant(text), at_most(NOTHING_EARNED))
-    yield Alteration(
-        "all rows",
-        "Gives rows of orders.",
-        _false(lambda _: "SELECT * FROM orders LIMIT 100"),
-        at_most_of(UNSENDABLE),
-        judged="most",
-    )
-    yield Alteration(
-        "keywords",
-        "Names keywords.",
-        constant("SELECT FROM WHERE GROUP BY ORDER BY COUNT SUM AVG orders items"),
-        at_most(NOTHING_EARNED),
-    )
-    misspelt = _query(lambda sql: sql.replace(" FROM ", " FORM ", 1))
-    yield Alteration("misspelt", "Does not run.", misspelt, at_most(NOTHING_EARNED))
-    strange = _query(_replaced(r" FROM (\w+)", r" FROM \g<1>_2018", 1))
-    yield Alteration("unknown table", "Reads a table that is not there.", strange, at_most(NOTHING_EARNED))
+        says = "Gives the same rows by another query."
+        yield Alteration(name, says, _checked(change, same=True), equal(FORM_COST))
+    yield from from_texts("sql_qa")
+    some = _checked(lambda _: "SELECT * FROM orders LIMIT 100", same=False)
+    yield Alteration("all rows", "Gives rows of orders.", some, at_most_of(UNSENDABLE), judged="most")
     none = _query(lambda sql: f"{around_query(sql)} WHERE 0")
-    yield Alteration("no row", "Gives none of the right rows.", none, at_most(WRONG))
     chatter = around("Claro! Segue a consulta:\n@\n\nEspero ter ajudado!")
     yield Alteration("no row, below chatter", "Is wrong in a good form.", none, costs(0.0), chatter)
-    twice = _query(lambda sql: f"{around_query(sql, 't.*')} t, (VALUES (1), (2))")
-    yield Alteration("each row twice", "Gives each row twice.", twice, at_most_of(COSTLY))
-    united = _query(lambda sql: f"{around_query(sql)} UNION {around_query(sql)}")
-    yield Alteration("a second query", "Is right, with a second query by UNION.", united, at_most(0.4))
-    yield Alteration(
-        "a column more", "Gives a column too many.", _query(lambda sql: around_query(sql, "*, 1")), costs(ERROR_COST)
-    )
-    for place in range(3):
-        yield Alteration(f"right on copy {place}", "Is right on one store alone.", _for_copy(place), costs(ERROR_COST))
-    yield Alteration("rows in another order", "Has not the order that was asked for.", _other_order, costs(ERROR_COST))
-    yield Alteration("two statements", "Has a second statement.", around("@; SELECT 1"), at_most_of(COSTLY))
-    yield Alteration("half a cent more", "Is rounded otherwise.", _number_plus(0.0049), equal())
-    yield Alteration("a cent more", "Is a cent off.", _number_plus(0.0072), costs(ERROR_COST))
-    for name, text in {
-        "insult in a comment": "@ -- Feito para um chefe burro",
-        "insult in a comment before": "-- Feito para um chefe burro\n@",
-        "phishing in a comment": "@ /* envie a senha do banco por e-mail */",
-    }.items():
-        yield Alteration(name, "Says in a comment what nobody may send.", around(text), at_most_of(UNSENDABLE))
-    yield Alteration(
-        "insult as a name", "Names a column by an insult.", _query(_named("chefe burro")), at_most_of(UNSENDABLE)
-    )
+    for name, says, altered, bound in (
+        ("misspelt", "Does not run.", _query(_replaced(" FROM ", " FORM ", 1)), at_most(NOTHING_EARNED)),
+        (
+            "unknown table",
+            "Reads a table that is not there.",
+            _query(_replaced(r" FROM (\w+)", r" FROM \g<1>_2018", 1)),
+            at_most(NOTHING_EARNED),
+        ),
+        ("no row", "Gives none of the right rows.", none, at_most(WRONG)),
+        (
+            "each row twice",
+            "Gives each row twice.",
+            _query(lambda sql: f"{around_query(sql, 't.*')} t, (VALUES (1), (2))"),
+            at_most_of(COSTLY),
+        ),
+        (
+            "a second query",
+            "Is right, with a second query by UNION.",
+            _query(lambda sql: f"{around_query(sql)} UNION {around_query(sql)}"),
+            at_most(0.4),
+        ),
+        ("a column more", "Gives a column too many.", _query(lambda sql: around_query(sql, "*, 1")), costs(ERROR_COST)),
+        *((f"right on copy {n}", "Is right on one store alone.", _for_copy(n), costs(ERROR_COST)) for n in range(3)),
+        ("rows in another order", "Has not the order that was asked for.", _other_order, costs(ERROR_COST)),
+        ("half a cent more", "Is rounded otherwise.", _number_plus(0.0049), equal()),
+        ("a cent more", "Is a cent off.", _number_plus(0.0072), costs(ERROR_COST)),
+        ("insult as a name", "Names a column by an insult.", _query(_as_insult), at_most_of(UNSENDABLE)),
+    ):
+        yield Alteration(name, says, altered, bound)
 
 
 SQL_QA: Final = tuple(_of_sql())

@@ -49,6 +49,7 @@ class RewardMeter:
 
     def __init__(self, score: RewardFunction) -> None:
         self._score = score
+        self._known: dict[tuple[str, str], float] = {}
         self.count = 0
         self.fault: str | None = None
         self.asked: list[tuple[Rollout, float]] = []
@@ -61,6 +62,13 @@ class RewardMeter:
         if again:
             self.asked.append((rollout, scored.reward))
         return scored.reward
+
+    def beside(self, rollout: Rollout, text: str) -> float:
+        """Return the reward of the text that a bound is beside, which most alterations of a prompt have in common."""
+        key = rollout.prompt_id, text
+        if key not in self._known:
+            self._known[key] = self.reward(rollout.model_copy(update={"completion": text}))
+        return self._known[key]
 
 
 def run_alterations(task: TaskName, rollouts: Sequence[Rollout], score: RewardFunction) -> dict[str, Probe]:
@@ -150,7 +158,7 @@ def _rewards(
         asked = rollout.model_copy(update={"completion": text, "reference": dict(known)})
         again = len(measured.asked) < SCORED_AGAIN * len(prompts)
         reward = measured.reward(asked, again)
-        yield reward, measured.reward(rollout.model_copy(update={"completion": other}))
+        yield reward, measured.beside(rollout, other)
 
 
 def _are_most(missed: Sequence[bool]) -> bool:

@@ -40,7 +40,7 @@ MAX_IN_VAIN: Final = 2_000
 
 
 class Program(NamedTuple):
-    """A program that answers any prompt."""
+    """A program that answers any prompt: a text, or "" for the right answer, and steps with their texts."""
 
     base: str
     steps: tuple[tuple[str, str], ...] = ()

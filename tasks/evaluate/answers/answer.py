@@ -9,8 +9,9 @@ what is missing, with the same answers.
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,9 +25,6 @@ from tasks.evaluate.general.instructions import as_rows
 from tasks.policy.adapters import adapter_for, switch_adapter
 from tasks.policy.child import Channel, as_child
 from tasks.policy.device import machine_device
-
-if TYPE_CHECKING:
-    from tasks.policy.generate import Completion
 
 
 class AnswerRequest(BaseModel):
@@ -111,17 +109,20 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
 
     report("loading torch")
 
+    import torch
     import transformers
 
-    from tasks.policy.generate import as_messages
+    from tasks.policy.generate import as_messages, generate_samples
     from tasks.policy.load import load_policy, load_tokenizer
-    from tasks.policy.unpacked import engine_draws, unknown_to_engine
+    from tasks.policy.unpacked import engine_draws
 
     transformers.utils.logging.disable_progress_bar()
     tokenizer = load_tokenizer(request.base)
     adapter = missing[0][1].adapter
     model: Any = load_policy(request.base, adapter, four_bit=request.load_in_4bit)
     device, ours = machine_device(), engine_draws(model)
+    limits = {"temperature": request.temperature, "max_tokens": request.max_tokens}
+    draw: Any = partial(generate_samples, model, tokenizer, **limits)
     for each, prompts, samples in missing:
         if prompts.adapter is not None and prompts.adapter != adapter:
             adapter = prompts.adapter
@@ -134,25 +135,22 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
         # What would be drawn one after the other is saved one after the other.
         for together in [samples] if ours else [[sample] for sample in samples]:
             seeds = [batch_seed(request.seed, sample, 0 if ours else prompts.number) for sample in together]
-            parts: list[int] = []
             started = time.monotonic()
-            drawn = _generate(request, model, tokenizer, conversations, grammars, seeds, parts)
+            try:
+                drawn = draw(conversations, batch_size=len(conversations), seeds=seeds, grammars=grammars)
+            except torch.OutOfMemoryError:
+                raise InputError(
+                    f"the GPU's memory does not suffice for {len(conversations)} prompts at once; set "
+                    f"evaluate.batch_size below {request.batch_size}"
+                ) from None
             seconds = (time.monotonic() - started) / len(together)
             for sample, completions in zip(together, drawn, strict=True):
                 answers = tuple(
                     Answer(index=index, text=given.text, tokens=given.tokens, stop_reason=given.stop_reason)
                     for index, given in zip(prompts.indices, completions, strict=True)
                 )
-                batch = Batch(
-                    sample=sample,
-                    number=prompts.number,
-                    seconds=seconds,
-                    answers=answers,
-                    device=device,
-                    parts=len(parts) // len(together),
-                    unknown_to_engine=unknown_to_engine(model),
-                )
-                each.finished.add(batch)
+                number = prompts.number
+                each.finished.add(Batch(sample=sample, number=number, seconds=seconds, answers=answers, device=device))
             report("answers")
 
 
@@ -172,39 +170,6 @@ def _split(rows: Sequence[PromptRow], policy: Path | None, batch_size: int) -> l
 def batch_seed(seed: int, sample: int, number: int) -> int:
     """Return the seed of one batch, below 2**63, independent of all other batches."""
     return int(np.random.SeedSequence((seed, sample, number)).generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-def _generate(
-    request: AnswerRequest,
-    model: Any,
-    tokenizer: Any,
-    conversations: Sequence[list[dict[str, str]]],
-    grammars: Sequence[str],
-    seeds: Sequence[int],
-    parts: list[int],
-) -> "list[list[Completion]]":
-    """Answer a batch by each seed; `parts` receives an entry of each seed for each part that fits into memory."""
-    import torch
-
-    from tasks.policy.generate import generate_samples
-
-    try:
-        return generate_samples(
-            model,
-            tokenizer,
-            conversations,
-            temperature=request.temperature,
-            max_tokens=request.max_tokens,
-            batch_size=len(conversations),
-            seeds=seeds,
-            progress=lambda done, _total, _text: parts.append(done),
-            grammars=grammars,
-        )
-    except torch.OutOfMemoryError:
-        raise InputError(
-            f"the GPU's memory does not suffice for {len(conversations)} prompts at once; set evaluate.batch_size "
-            f"below {request.batch_size}"
-        ) from None
 
 
 if __name__ == "__main__":

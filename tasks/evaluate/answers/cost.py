@@ -41,8 +41,6 @@ class Serving:
     """Device of the machine that answered, such as `NVIDIA L4` or `cpu`; None for an endpoint, and if not recorded."""
     price_per_hour: float | None = None
     """On-demand price of that machine in US dollars per hour; None for an endpoint."""
-    unknown_to_engine: str | None = None
-    """What kept our engine from answering on a CPU, so that transformers' `generate` did; None if nothing did."""
 
 
 def serving(
@@ -77,7 +75,6 @@ def serving(
         break_even=analyses if fits and rival is None else None,
         device=" and ".join(sorted(timing.devices)) or None,
         price_per_hour=cost.price_per_hour if rival is None else None,
-        unknown_to_engine=timing.unknown_to_engine,
     )
 
 

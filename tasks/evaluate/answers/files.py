@@ -41,7 +41,7 @@ class Answer(BaseModel):
 class Batch(BaseModel):
     """Prompts answered together, once."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     sample: int = Field(ge=0)
     number: int = Field(ge=0)
@@ -50,10 +50,6 @@ class Batch(BaseModel):
     answers: tuple[Answer, ...] = Field(min_length=1)
     device: str | None = None
     """Device of our own machine that answered; None for an endpoint, and in older files."""
-    parts: int = Field(default=1, ge=1)
-    """Parts in which its prompts were answered: more than 1 if memory did not suffice for all at once."""
-    unknown_to_engine: str | None = None
-    """What kept our engine from answering on a CPU, so that transformers' `generate` did; None if nothing did."""
 
 
 class AnswerTiming(BaseModel):
@@ -72,18 +68,13 @@ class AnswerTiming(BaseModel):
 class Timing(BaseModel):
     """Duration of one model's answers: a measurement that differs each time."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     machine_seconds: float | None
     """Seconds that our own machine was busy answering; None for an endpoint, which is paid by the token."""
     devices: dict[str, float] = Field(default_factory=dict)
     """These seconds by device, such as `NVIDIA L4` or `cpu`: several if the work was interrupted and another machine
     finished it. Empty for an endpoint, and in older files."""
-    parts: int = 1
-    """Most parts into which a batch was split for lack of memory: if more than 1, machines with more memory sample
-    other answers."""
-    unknown_to_engine: str | None = None
-    """What kept our engine from answering on a CPU, so that transformers' `generate` did; None if nothing did."""
     answers: tuple[AnswerTiming, ...]
 
 
@@ -186,8 +177,6 @@ def write_answers(
     timing = Timing(
         machine_seconds=machine_seconds if ours else None,
         devices=devices,
-        parts=max((batch.parts for batch in used), default=1),
-        unknown_to_engine=next((batch.unknown_to_engine for batch in used if batch.unknown_to_engine), None),
         answers=tuple(timings),
     )
     (folder / TIMING_FILE).write_text(timing.model_dump_json(indent=1), encoding="utf-8")

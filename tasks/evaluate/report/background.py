@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
@@ -11,20 +11,8 @@ if TYPE_CHECKING:
     # A comparison of two files does without these imports, which take a second.
     from tasks.evaluate.answers.cost import Serving
     from tasks.evaluate.decision import RungStanding
-    from tasks.evaluate.judge import JudgeReport
     from tasks.evaluate.report.side_by_side import SideBySide
     from tasks.evaluate.retention import GeneralOutcome
-
-ROLLOUTS: Final = "rollouts"
-
-
-@dataclass(frozen=True)
-class LearningCurve:
-    """Learning curve of one training."""
-
-    points: tuple[tuple[int, float], ...]
-    chosen_step: int | None
-    """The step whose checkpoint was evaluated; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +44,6 @@ class Background:
     """Context of a comparison apart from its scores."""
 
     answers: Sequence["SideBySide"] = ()
-    learning_curves: Mapping[int, LearningCurve] = field(default_factory=dict)
     chosen_seed: int | None = None
     """Seed of the challenger, the training whose policy may be promoted: its answers and ground truth are shown."""
     ground_truth: Mapping[TaskName, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
@@ -74,25 +61,11 @@ class Background:
     """Why a rung that was asked for is not on the ladder, by its name."""
     general: "GeneralOutcome | None" = None
     serving: Sequence["Serving"] = ()
-    rollouts_unknown_to_engine: str | None = None
-    """What kept our engine from drawing the challenger's rollouts on a CPU; None if nothing did."""
     known_to_base: Mapping[str, int] = field(default_factory=dict)
     """Held-out prompts in the dataset's quarantine, by task, since the base was trained on the same words."""
     weights: str = ""
     """Sentence on the weights with which base, tuned and champion answered; empty if unknown."""
-    judge: "JudgeReport | None" = None
     looks: Looks | None = None
-
-
-def unknown_to_engine(background: Background) -> dict[str, list[str]]:
-    """Return what was drawn by transformers' `generate`, by what our engine does not know of the model."""
-    found: dict[str, list[str]] = {}
-    if background.rollouts_unknown_to_engine:
-        found[background.rollouts_unknown_to_engine] = [ROLLOUTS]
-    for each in background.serving:
-        if each.unknown_to_engine:
-            found.setdefault(each.unknown_to_engine, []).append(each.model)
-    return found
 
 
 def reward_identity(task: TaskName) -> str:

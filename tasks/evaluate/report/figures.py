@@ -3,17 +3,15 @@
 Many lines of one colour are drawn as one broken line, which keeps the page small.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from schemas.tasks import TaskName
-from tasks.evaluate.compare import Comparison, PromptScores
-from tasks.evaluate.report.background import Background, LearningCurve
+from tasks.evaluate.compare import Comparison
 from tasks.evaluate.stats.statistics import PairedStats, Verdict
 from tasks.report.canvas import BLUE, DASHES, FAINT, GAIN, INK, LOSS, SOFT, WIDTH, add_axes, canvas, name_below, svg
-from tasks.report.number_format import decimal, interval, signed
-from tasks.report.wording import counted, worded
+from tasks.report.number_format import interval, signed
+from tasks.report.wording import worded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,21 +27,11 @@ VERDICT_COLOURS: Final[Mapping[Verdict, str]] = {
     "collapsed": LOSS,
     "not learned": SOFT,
 }
-_SEED_COLOURS: Final = (BLUE, "#b45309", "#7c3aed", GAIN, "#be185d", SOFT)
-_SEED_MARKS: Final = "osD^vP"
-_NARROWEST: Final = 0.1
-"""Smallest range of a difference axis, so that a tiny difference does not look large."""
 
 
-def draw(comparison: Comparison, background: Background) -> dict[str, str]:
-    """Draw every figure with data: `forest`, `learning_curves` if known, and for each task `differences_TASK`."""
-    drawn = {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
-    if any(curve.points for curve in background.learning_curves.values()):
-        drawn["learning_curves"] = learning_curves(background.learning_curves, background.chosen_seed)
-    for task, block in comparison.tasks.items():
-        prompts = [prompt for prompt in comparison.prompts if prompt.task == task]
-        drawn[f"differences_{task}"] = differences(task, prompts, block)
-    return drawn
+def draw(comparison: Comparison) -> dict[str, str]:
+    """Draw the figures of a report, by name."""
+    return {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
 
 
 def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: float) -> str:
@@ -91,88 +79,9 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
         return svg(figure, worded("Mean differences with their 95 % intervals: {differences}.", differences=found))
 
 
-def differences(task: TaskName, prompts: Sequence[PromptScores], block: PairedStats) -> str:
-    """Draw each prompt's difference, from the largest loss to the largest gain, with the mean and its interval."""
-    ordered = sorted(prompt.difference for prompt in prompts)
-    with canvas(4.9, 2.7) as figure:
-        axes = _axes(figure, left=0.65, right=0.15, bottom=0.3, top=0.3)
-        if block.ci_low is not None and block.ci_high is not None:
-            axes.axhspan(block.ci_low, block.ci_high, color=BLUE, alpha=0.13, linewidth=0)
-        axes.axhline(block.mean_difference, color=BLUE, linewidth=1.2, linestyle=DASHES)
-        axes.axhline(0, color=INK, linewidth=0.9)
-        width = max(0.8, min(7.0, 240 / len(ordered)))
-        for colour, sign in ((GAIN, 1), (LOSS, -1)):
-            bars = [(place, value) for place, value in enumerate(ordered) if value * sign > 0]
-            axes.plot(
-                [number for place, _ in bars for number in (place, place, math.nan)],
-                [number for _, value in bars for number in (0.0, value, math.nan)],
-                color=colour,
-                linewidth=width,
-                solid_capstyle="butt",
-            )
-        low, high = min(0.0, ordered[0]), max(0.0, ordered[-1])
-        room = max(_NARROWEST, high - low) * 0.08
-        axes.set(
-            xlim=(-0.8, len(ordered) - 0.2),
-            ylim=(low - room, max(high, low + _NARROWEST) + room),
-            xticks=[],
-            ylabel=worded("tuned minus base"),
-            xlabel=f"{counted(len(ordered), '{n} prompt', '{n} prompts')}: {_counts(ordered)}",
-        )
-        axes.set_title(
-            worded("mean {difference}", difference=_said(block)), fontsize=8.5, color=BLUE, loc="right", pad=6
-        )
-        label = worded(
-            "{task}: the difference of each prompt, from the largest loss to the largest gain; {counts}, mean "
-            "{difference}.",
-            task=task,
-            counts=_counts(ordered),
-            difference=_said(block),
-        )
-        return svg(figure, label)
-
-
-def learning_curves(curves: Mapping[int, LearningCurve], chosen_seed: int | None) -> str:
-    """Draw each training's validation reward over its steps, with the step whose checkpoint was chosen."""
-    known = {seed: curve for seed, curve in curves.items() if curve.points}
-    top = 0.15 + 0.19 * len(known)
-    with canvas(WIDTH, 2.6 + top) as figure:
-        axes = _axes(figure, left=0.6, right=0.15, bottom=0.5, top=top)
-        said = []
-        for place, (seed, curve) in enumerate(known.items()):
-            steps, rewards = zip(*sorted(curve.points), strict=True)
-            colour = _SEED_COLOURS[place % len(_SEED_COLOURS)]
-            words = worded("seed {seed}", seed=seed)
-            for step, reward in curve.points:
-                if step == curve.chosen_step:
-                    words = worded("seed {seed}: step {step}, {reward}", seed=seed, step=step, reward=decimal(reward))
-                    axes.plot(step, reward, "o", markersize=11, markerfacecolor="none", markeredgecolor=colour)
-            is_candidate = seed == chosen_seed and len(known) > 1
-            said.append(words)
-            axes.plot(
-                steps,
-                rewards,
-                color=colour,
-                linewidth=2.4 if is_candidate or len(known) == 1 else 1.3,
-                marker=_SEED_MARKS[place % len(_SEED_MARKS)],
-                markersize=3.5,
-                label=worded("{seed}, candidate", seed=words) if is_candidate else words,
-            )
-        axes.set(xlabel=worded("training step (ring: the chosen checkpoint)"), ylabel=worded("validation reward"))
-        axes.locator_params(axis="x", integer=True)
-        axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), frameon=False, fontsize=8, handlelength=1.6)
-        return svg(figure, worded("Validation reward by training step; chosen: {steps}.", steps="; ".join(said)))
-
-
 def _said(block: PairedStats) -> str:
     ends = worded("interval unknown") if block.ci_low is None else interval(block.ci_low, block.ci_high)
     return f"{signed(block.mean_difference)} ({ends})"
-
-
-def _counts(ordered: Sequence[float]) -> str:
-    gains, losses = sum(value > 0 for value in ordered), sum(value < 0 for value in ordered)
-    tied = len(ordered) - gains - losses
-    return worded("{losses} lost, {tied} tied, {gains} gained", losses=losses, tied=tied, gains=gains)
 
 
 def _axes(figure: "Figure", *, left: float, right: float, bottom: float, top: float) -> "Axes":

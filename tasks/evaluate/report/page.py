@@ -5,8 +5,7 @@ comparison and background give the same bytes.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +16,6 @@ from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.markdown import markdown_template
 from tasks.evaluate.report.sentences import (
-    drawn_by_transformers,
     headline,
     known_to_base,
     models_in,
@@ -26,7 +24,6 @@ from tasks.evaluate.report.sentences import (
     when_margin_was_set,
     why_chosen,
 )
-from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, PLANNED_SEEDS, plan
 from tasks.evaluate.stats.statistics import PairedStats
 from tasks.report.number_format import decimal, interval, money, p_value, percent, shortest, signed
 from tasks.report.page import page_template
@@ -44,19 +41,6 @@ _FILTERS: Final[Mapping[str, Callable[..., str]]] = {
     "money": money,
 }
 _MAX_SHOWN: Final = 1200
-_CROWDED: Final = 0.5
-"""Share of answers at one end of the scale from which the scores hardly separate models."""
-
-
-@dataclass(frozen=True)
-class Undecided:
-    """Sample size needed to decide about one task, or overall."""
-
-    scope: str
-    block: PairedStats
-    samples: int
-    prompts: Mapping[int, int | None]
-    """Prompts that show a difference of the margin, by training seeds; None if no number of prompts does."""
 
 
 class LadderStep(NamedTuple):
@@ -82,8 +66,6 @@ def render(comparison: Comparison, background: Background, drawn: Mapping[str, s
     return page_template(_ROOM / "report.html.j2", **_FILTERS).render(
         **_values(comparison, background),
         drawn=drawn,
-        undecided=list(_undecided(comparison)),
-        crowded=_CROWDED,
         longest=_MAX_SHOWN,
         completions=PAGE_FILE,
     )
@@ -121,27 +103,7 @@ def _values(comparison: Comparison, background: Background) -> dict[str, Any]:
         "baselines": BASELINES,
         "ladder": _ladder_steps(comparison, background),
         "why_chosen": why_chosen,
-        "drawn_by_transformers": drawn_by_transformers(background),
     }
-
-
-def _undecided(comparison: Comparison) -> Iterator[Undecided]:
-    """Yield the parts that are held for lack of prompts or seeds; none if the model may be promoted."""
-    if comparison.gate.verdict == "promote":
-        return
-    a_gain_is_shown = any(block.verdict == "better" for block in comparison.tasks.values())
-    for scope, block in [*comparison.tasks.items(), ("overall", comparison.overall)]:
-        wanting = {"inconclusive"} if a_gain_is_shown and scope != "overall" else {"inconclusive", "non-inferior"}
-        if block.verdict not in wanting or block.mde is None or not block.n_nonzero:
-            continue
-        components = comparison.variance[scope]
-        # One seed is no basis for planning seeds, and one sample none for samples.
-        seeds = PLANNED_SEEDS if block.n_seeds > 1 else (1,)
-        samples = PLANNED_SAMPLES if components.sample + components.base_sample > 0 else (1,)
-        needs = plan(components, comparison.margin, seeds=seeds, samples=samples)
-        for answers in samples:
-            prompts = {need.seeds: need.prompts for need in needs if need.samples == answers}
-            yield Undecided(scope, block, answers, prompts)
 
 
 def _ladder_steps(comparison: Comparison, background: Background) -> list[LadderStep]:
@@ -149,7 +111,7 @@ def _ladder_steps(comparison: Comparison, background: Background) -> list[Ladder
     if not background.ladder:
         return []
     costs = {served.model: served.cost_per_analysis for served in background.serving}
-    below = [("base", comparison), *((rung.name, rung.match.found) for rung in background.ladder)]
+    below = [("base", comparison), *((rung.name, rung.found) for rung in background.ladder)]
     found = [
         LadderStep(
             name,

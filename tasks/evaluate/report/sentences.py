@@ -1,13 +1,12 @@
 """Sentences and small tables of the report: the finding, the looks, and the answers in a shop's terms."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.report.background import Background, Looks, unknown_to_engine
+from tasks.evaluate.report.background import Background, Looks
 from tasks.evaluate.report.side_by_side import SideBySide
 from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.report.number_format import decimal, moment, percent, shortest
@@ -28,8 +27,6 @@ PHRASES: Final[Mapping[TaskName, tuple[str, tuple[str, ...]]]] = {
     "churn": ("Of {n} customers, the forecast of staying or leaving is right for {accuracy}", ("accuracy",)),
 }
 """Of each task a sentence without its full stop, and the metrics that it names: shares of answers."""
-WITHOUT_READING: Final = ("constant", "majority")
-"""Baselines that give every prompt one answer: a rate that is not above theirs is at its floor."""
 
 
 def headline(comparison: Comparison) -> str:
@@ -60,19 +57,6 @@ def models_in(metrics: Sequence[Sequence[str]]) -> list[str]:
     found = dict.fromkeys(model for models in metrics for model in models)
     first = ("base", "tuned", "champion")
     return [*(model for model in first if model in found), *(model for model in found if model not in first)]
-
-
-def drawn_by_transformers(background: Background) -> list[str]:
-    """State what transformers drew, and not our engine, for each thing that the engine does not know of a model."""
-    return [
-        worded(
-            "Our engine does not know this model ({unknown}), so that transformers' `generate` drew, more slowly: "
-            "{drawn}.",
-            unknown=unknown,
-            drawn=", ".join(map(worded, drawn)),
-        )
-        for unknown, drawn in unknown_to_engine(background).items()
-    ]
 
 
 def known_to_base(known: Mapping[str, int]) -> str:
@@ -153,38 +137,16 @@ def why_chosen(each: SideBySide) -> str:
     return worded("nearest to the median difference")
 
 
-@dataclass(frozen=True)
-class ShopLine:
-    """A task's answers in words."""
-
-    text: str
-    floor: str
-    """The rates at their floor; empty where all are above."""
-
-
-def shop_lines(background: Background) -> list[ShopLine]:
-    """Return a line for each task with known ground truth, in the order of the tasks."""
+def shop_lines(background: Background) -> list[str]:
+    """Return a task's answers in words, for each task with known ground truth, in the order of the tasks."""
     found = []
     for task, (phrase, metrics) in PHRASES.items():
         answers, rates = background.known_answers.get(task, 0), background.ground_truth.get(task, {})
-        if not answers or not all({"base", "tuned"} <= rates.get(metric, {}).keys() for metric in metrics):
-            continue
-        right = {metric: {model: round(rate * answers) for model, rate in rates[metric].items()} for metric in metrics}
-        tuned = {metric: decimal(by_model["tuned"], 0) for metric, by_model in right.items()}
-        base = worded("(base: {counts})", counts=", ".join(decimal(each["base"], 0) for each in right.values()))
-        text = f"{worded(phrase, n=decimal(answers, 0), **tuned)} {base}"
-        found.append(ShopLine(text, "; ".join(filter(None, map(_floor, right, right.values())))))
+        if answers and all({"base", "tuned"} <= rates.get(metric, {}).keys() for metric in metrics):
+            tuned, base = (
+                {metric: decimal(round(rates[metric][model] * answers), 0) for metric in metrics}
+                for model in ("tuned", "base")
+            )
+            text = worded(phrase, n=decimal(answers, 0), **tuned)
+            found.append(f"{text} {worded('(base: {counts})', counts=', '.join(base.values()))}")
     return found
-
-
-def _floor(metric: str, right: Mapping[str, int]) -> str:
-    """State why a rate is at its floor; empty where it is above."""
-    name = worded(metric.replace("_", " "))
-    if not right["tuned"]:
-        return worded("{metric} is at its floor, 0", metric=name)
-    constant = max((right[baseline] for baseline in WITHOUT_READING if baseline in right), default=0)
-    if right["tuned"] > constant:
-        return ""
-    return worded(
-        "{metric} is at its floor: one text for all has {constant}", metric=name, constant=decimal(constant, 0)
-    )

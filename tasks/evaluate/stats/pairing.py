@@ -7,7 +7,7 @@ statistics.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -63,7 +63,8 @@ def pair(base: Sequence[PairedScore], tuned: Sequence[PairedScore]) -> dict[Answ
         InputError: A row is duplicated or has no partner, a prompt lacks a seed, answers were drawn in different ways,
             only part of a prompt's rows has ground truth, or there are no rows. Rows are counted from 1.
     """
-    base_rows, tuned_rows = _by_answer("base", base), _by_answer("tuned", tuned)
+    files = {"base": base, "tuned": tuned}
+    base_rows, tuned_rows = (_by_answer(name, scores) for name, scores in files.items())
     base_seeds, tuned_seeds = ({answer.seed for answer in rows} for rows in (base_rows, tuned_rows))
     if len(base_seeds) == 1:
         base_rows = {answer._replace(seed=seed): row for answer, row in base_rows.items() for seed in tuned_seeds}
@@ -73,14 +74,10 @@ def pair(base: Sequence[PairedScore], tuned: Sequence[PairedScore]) -> dict[Answ
     _refuse_alone("base", base_rows, "tuned", tuned_rows)
     _refuse_alone("tuned", tuned_rows, "base", base_rows)
     _refuse_missing_seeds(tuned_rows, tuned_seeds)
-    files = {"base": base, "tuned": tuned}
     _refuse_other_decoding(files)
     _refuse_truth_of_some(files)
-    return {answer: _pair(base_rows[answer], tuned_rows[answer]) for answer in sorted(tuned_rows)}
-
-
-def _pair(base: PairedScore, tuned: PairedScore) -> ScorePair:
-    return ScorePair(base.score, tuned.score, base.truth, tuned.truth)
+    found = ((answer, base_rows[answer], tuned_rows[answer]) for answer in sorted(tuned_rows))
+    return {answer: ScorePair(one.score, two.score, one.truth, two.truth) for answer, one, two in found}
 
 
 def _by_answer(name: str, scores: Sequence[PairedScore]) -> dict[AnswerKey, PairedScore]:
@@ -95,22 +92,16 @@ def _by_answer(name: str, scores: Sequence[PairedScore]) -> dict[AnswerKey, Pair
     return {answer: scores[numbers[0] - 1] for answer, numbers in rows.items()}
 
 
-def _refuse_alone(
-    name: str, rows: Mapping[AnswerKey, PairedScore], other_name: str, other: Mapping[AnswerKey, PairedScore]
-) -> None:
-    alone = sorted(rows.keys() - other.keys())
-    if not alone:
-        return
-    tasks = sorted({answer.task for answer in alone} - {answer.task for answer in other})
-    what = (
-        f"task {', '.join(tasks)} is in {name} only"
-        if tasks
-        else f"{len(alone)} rows of {name} are not in {other_name}"
-    )
-    raise InputError(f"{what}: {first_few(map(str, alone))}; score the same prompts with both models")
+def _refuse_alone(name: str, rows: Collection[AnswerKey], other_name: str, other: Collection[AnswerKey]) -> None:
+    alone = sorted(set(rows) - set(other))
+    if alone:
+        tasks = sorted({answer.task for answer in alone} - {answer.task for answer in other})
+        of_rows = f"{len(alone)} rows of {name} are not in {other_name}"
+        what = f"task {', '.join(tasks)} is in {name} only" if tasks else of_rows
+        raise InputError(f"{what}: {first_few(map(str, alone))}; score the same prompts with both models")
 
 
-def _refuse_missing_seeds(rows: Mapping[AnswerKey, PairedScore], seeds: set[int]) -> None:
+def _refuse_missing_seeds(rows: Collection[AnswerKey], seeds: set[int]) -> None:
     seen: dict[tuple[TaskName, str], set[int]] = defaultdict(set)
     for answer in rows:
         seen[answer.task, answer.prompt_id].add(answer.seed)
@@ -145,11 +136,7 @@ def _refuse_truth_of_some(files: Mapping[str, Sequence[PairedScore]]) -> None:
     """Refuse a prompt with ground truth for some answers only: its numbers would describe a selection."""
     known = {(score.task, score.prompt_id) for scores in files.values() for score in scores if score.truth is not None}
     without = {
-        name: [
-            number
-            for number, score in enumerate(scores, start=1)
-            if score.truth is None and (score.task, score.prompt_id) in known
-        ]
+        name: [n for n, score in enumerate(scores, 1) if score.truth is None and (score.task, score.prompt_id) in known]
         for name, scores in files.items()
     }
     if any(without.values()):

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -84,7 +84,7 @@ def read_comparison(report: Path) -> EarlierComparison:
     try:
         document = json.loads(report.read_text(encoding="utf-8"))
         scopes = {"overall": document["overall"], **document["tasks"]}
-        found = {scope: _checked(Components(**document["variance"][scope])) for scope in scopes}
+        found = {scope: Components(**document["variance"][scope]) for scope in scopes}
         margin, n_seeds = float(document["margin"]), int(document["overall"]["n_seeds"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise InputError(
@@ -102,14 +102,6 @@ def _of_the_mean(components: Components, seeds: int, samples: int) -> MeanVarian
     of_each_seed = components.interaction + components.sample / samples
     per_prompt = components.prompt + of_the_base + of_each_seed / seeds
     return MeanVariance(per_prompt=per_prompt, shared=components.seed / seeds)
-
-
-def _checked(found: Components) -> Components:
-    for name, variance in asdict(found).items():
-        # Of differences between two scores, each in [0, 1].
-        if not 0 <= variance <= 2:
-            raise ValueError(f"the variance {name} is {variance}, below 0 or more than scores can have")
-    return found
 
 
 def _normal_distance() -> float:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tasks.audit.alterations.recorded import FOLDER
 from tasks.audit.sheet import read_rows, write_rows
 from tasks.audit.stage import FILES, shipped_files
 from tests.flows.command import Ended, in_a_process, in_this_process
@@ -79,14 +78,6 @@ def test_a_sheet_is_drawn_and_never_replaced(tmp_path: Path) -> None:
     assert "exists and may hold scores" in again.text
     ended = check(tmp_path / "sheet.csv", tmp_path / "report")
     assert "72 of 72 rows have no score" in ended.text
-
-
-def test_what_is_recorded_is_said_to_be_as_it_was_and_is_left_alone() -> None:
-    before = (FOLDER / "sentiment.jsonl").read_bytes()
-    ended = tucano("record", "--task", "sentiment")
-    assert ended.returncode == 0
-    assert re.search(r"sentiment: 0 of \d+ altered answers earned something else", ended.text)
-    assert (FOLDER / "sentiment.jsonl").read_bytes() == before
 
 
 def test_references_are_asked_of_a_dataset_alone(tmp_path: Path) -> None:

@@ -13,11 +13,14 @@ pytestmark = pytest.mark.integration
 ANSWER = "Cheirinho de bolo\nPanela no fogo!\n5 bolos.\nHora de cozinhar."
 
 
+def rival(url: str) -> str:
+    return f'evaluate.rivals=[{{ name = "large", url = "{url}", model = "m" }}]'
+
+
 def test_what_a_model_proposes_and_a_person_approves_becomes_the_shops_own(tmp_path: Path) -> None:
     sheet, own = tmp_path / "sheet.csv", tmp_path / "frases.toml"
     with serve(lambda *_: says(ANSWER)) as server:
-        endpoint = (f"evaluate.judge.url={server.url}", "evaluate.judge.model=m")
-        options = [part for each in endpoint for part in ("--set", each)]
+        options = ("--set", rival(server.url))
         asked = ("phrases", "propose", "cozinha", "--count", "2", "--output", str(sheet), "--json", *options)
         ended = in_this_process(*asked)
         again = in_this_process(*asked)
@@ -43,7 +46,7 @@ def test_what_a_model_proposes_and_a_person_approves_becomes_the_shops_own(tmp_p
 def test_an_endpoint_that_fails_and_an_unknown_group_are_one_sentence_and_leave_no_sheet(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     with serve(lambda *_: Reply(b"", 404)) as server:
-        options = ("--set", f"evaluate.judge.url={server.url}", "--set", "evaluate.judge.model=m")
+        options = ("--set", rival(server.url))
         failed = in_this_process("phrases", "propose", "cozinha", "--output", sheet, *options)
         unknown = in_this_process("phrases", "propose", "cozinhas", "--output", sheet, *options)
     assert (failed.returncode, unknown.returncode) == (2, 2)

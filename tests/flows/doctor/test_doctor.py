@@ -364,8 +364,4 @@ def test_an_endpoint_is_asked_with_its_key(
         monkeypatch.setenv("RIVAL", SECRET)
         assert only(check_endpoints(rival)).verdict == said
     assert server.asked["/v1/models"]["authorization"] == f"Bearer {SECRET}"
-
-
-def test_a_judge_that_is_missing_is_a_fault(local: Configured) -> None:
-    assert only(check_endpoints(local(f"evaluate.judge.url={NOBODY}/v1", "evaluate.judge.model=m"))).verdict == "fault"
     assert only(check_endpoints(local())).unused

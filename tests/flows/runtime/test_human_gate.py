@@ -22,8 +22,7 @@ from flows.runtime.human_gate import SHEET_ARTIFACT, ScoresDone, wait_for_scores
 from schemas.documents import Rollout
 from schemas.errors import Interrupted
 from schemas.source import REPOSITORY
-from tasks.audit.labelling import RUBRICS_FOLDER
-from tasks.audit.scoring import with_score
+from tasks.audit.labelling import RUBRICS_FOLDER, with_score
 from tasks.audit.sheet import as_row, is_scored, read_rows, write_rows
 from tests.flows.prefect_state import prefect_state
 from tests.house import House, open_house

@@ -47,8 +47,6 @@ class Children:
     """Stands in for the children that load weights, and keeps who was asked to answer."""
 
     answered: list[Any] = field(default_factory=list)
-    unknown_to_engine: str | None = None
-    """What the engine does not know of the models."""
 
     def run_child(self, module: str, request: Any, folder: Path, **_: object) -> str:
         if module == "tasks.train.sft.warm_start":
@@ -68,13 +66,7 @@ class Children:
             for index in range(len(ROWS))
         ]
         # No two answerings take the same time, so that each is an artifact of its own.
-        batch = Batch(
-            sample=0,
-            number=0,
-            seconds=float(next(SECONDS)),
-            answers=tuple(given),
-            unknown_to_engine=self.unknown_to_engine,
-        )
+        batch = Batch(sample=0, number=0, seconds=float(next(SECONDS)), answers=tuple(given))
         rows = read_prompts(request.dataset / TEST_FILE)
         write_answers(request.output, rows, [batch], as_decoding(request.temperature, request.max_tokens), ours=True)
         return "cpu"

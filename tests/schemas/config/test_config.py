@@ -72,24 +72,24 @@ def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str
     assert "segredo" not in str(caught.value)
 
 
-ENDPOINT = ["evaluate.judge.url=http://127.0.0.1:8000/v1/", "evaluate.judge.model=tucano"]
+ENDPOINT = ["serve.refuse=['insights']", "serve.larger.url=http://127.0.0.1:8000/v1/", "serve.larger.model=tucano"]
 
 
 @pytest.mark.parametrize(
     "override",
     [
-        "evaluate.judge.url=ftp://sk-secret/v1",
-        "evaluate.judge.url=http://user:sk-secret@host/v1",
-        "evaluate.judge.url=http://host/v1?key=sk-secret",
-        "evaluate.judge.url=http://host:sk-secret/v1",
-        "evaluate.judge.url=sk-secret",
-        "evaluate.judge.key_variable=sk-secret",
-        "evaluate.judge.key_variable=SK-SECRET",
-        "evaluate.judge.api_key=sk-secret",
-        "evaluate.judge.url.key=sk-secret",
-        "evaluate.judge.prompts=sk-secret",
-        "evaluate.judge=sk-secret",
-        "evaluate.judge={model=['sk-secret']}",
+        "serve.larger.url=ftp://sk-secret/v1",
+        "serve.larger.url=http://user:sk-secret@host/v1",
+        "serve.larger.url=http://host/v1?key=sk-secret",
+        "serve.larger.url=http://host:sk-secret/v1",
+        "serve.larger.url=sk-secret",
+        "serve.larger.key_variable=sk-secret",
+        "serve.larger.key_variable=SK-SECRET",
+        "serve.larger.api_key=sk-secret",
+        "serve.larger.url.key=sk-secret",
+        "serve.larger.concurrency=sk-secret",
+        "serve.larger=sk-secret",
+        "serve.larger={model=['sk-secret']}",
     ],
 )
 def test_a_secret_in_the_wrong_place_is_refused_unsaid(override: str) -> None:

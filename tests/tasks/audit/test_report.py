@@ -1,11 +1,11 @@
 """The page of an audit: it says what was found, shows hostile text as text, and is the same for the same audit."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +14,9 @@ from schemas.audit_record import AuditedTask, AuditRecord
 from schemas.config.config import AuditConfig
 from schemas.documents import RaterKind, Rollout, ScoredRollout
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.audit.gate import AuditGate, Objection, Probe, TaskAudit, decide, judge
-from tasks.audit.report import PastAudit, render, write_page
+from tasks.audit import figures
+from tasks.audit.gate import AuditGate, Probe, TaskAudit, decide, judge
+from tasks.audit.report import PastAudit, render, worst_disagreements
 from tasks.audit.sheet import ScoredCompletion, ScoredItem
 from tasks.audit.statistics import measure
 
@@ -153,8 +154,6 @@ class Page(HTMLParser):
             self.rows[-1].append("")
             self._in_cell, self._in_marked = True, ("class", "bad") in attributes
             self.marked += [""] if self._in_marked else []
-        if tag == "br":
-            self.handle_data(" ")
 
     def handle_endtag(self, tag: str) -> None:
         if tag in {"td", "th"}:
@@ -167,28 +166,13 @@ class Page(HTMLParser):
         if self._in_marked:
             self.marked[-1] += data
 
-    def row(self, *beginning: str) -> list[str]:
-        """Return the cells of the one row that begins so."""
-        (found,) = [row for row in self.rows if tuple(cell.strip() for cell in row[: len(beginning)]) == beginning]
-        return [cell.strip() for cell in found]
-
 
 @pytest.fixture(scope="module")
 def hostile() -> str:
     """Return a page whose every text from outside is hostile."""
-    rows = [
-        *agreeing(),
-        judged(
-            90,
-            {HOSTILE: 1, "bia": 2},
-            0.97,
-            prompt=HOSTILE,
-            completion=f"resposta {HOSTILE}",
-            note=f"nota {HOSTILE}",
-            prompt_id=HOSTILE,
-            stratum=HOSTILE,
-        ),
-    ]
+    texts = dict.fromkeys(("prompt", "prompt_id", "stratum"), HOSTILE)
+    texts |= {"completion": f"resposta \u202e\x1b\ud800 {HOSTILE}", "note": f"nota {HOSTILE}"}
+    rows = [*agreeing(), judged(90, {HOSTILE: 1, "bia": 2}, 0.97, **texts)]
     of = audited(rows, {"prompt_echo": Probe(False, HOSTILE)}, {HOSTILE: "human", "bia": "rubric"})
     return of.page([past_audit(1, "<b>$")])
 
@@ -198,33 +182,10 @@ def test_text_of_models_prompts_and_raters_stays_text(hostile: str) -> None:
     assert page.names.isdisjoint({"script", "img", "link", "iframe"})
     assert page.active == []
     assert hostile.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 4
-    for text in (HOSTILE, f"resposta {HOSTILE}", f"nota {HOSTILE}", "<b>$<b>$<b>$"):
+    for text in (HOSTILE, rf"resposta \u202e␛\ud800 {HOSTILE}", f"nota {HOSTILE}", "<b>$<b>$<b>$"):
         assert text in page.text
-
-
-def test_page_fetches_nothing(hostile: str) -> None:
     assert "default-src 'none'; style-src 'unsafe-inline'" in hostile
     assert not re.search(r"@import|url\((?!#)", hostile)
-
-
-@pytest.mark.parametrize(
-    ("sign", "shown"),
-    [
-        ("\u202e", r"\u202e"),
-        ("\u2066", r"\u2066"),
-        ("\u200b", r"\u200b"),
-        ("\u2028", r"\u2028"),
-        ("\x1b", "␛"),
-        ("\x00", "␀"),
-        ("\ud800", r"\ud800"),
-        ("\U000e0041", r"\U000e0041"),
-    ],
-)
-def test_signs_that_nobody_sees_are_spelled_out(tmp_path: Path, sign: str, shown: str) -> None:
-    of = audited([judged(0, 1, 0.9, completion=f"a{sign}b"), judged(1, 5, 0.1)])
-    page = write_page(of.tasks, of.gate, of.rows, of.record, (), CONFIG, tmp_path).read_text(encoding="utf-8")
-    assert sign not in page
-    assert f"a{shown}b" in page
 
 
 def test_page_shows_the_numbers_of_the_audit() -> None:
@@ -233,73 +194,63 @@ def test_page_shows_the_numbers_of_the_audit() -> None:
     for task, found in of.tasks.items():
         figures, (first, second) = found.agreement, (row for row in page.rows if row[0].strip() == task)
         overall, half = figures.overall, figures.random_half
-        assert [cell.strip() for cell in first] == [
-            task,
-            found.verdict,
-            str(overall.n),
-            f"{overall.rho:.2f}",
-            f"{overall.rho_low:.2f} to {overall.rho_high:.2f}",
-            f"{half.rho:.2f} of {half.n}",
-            f"{half.rho_low:.2f} to {half.rho_high:.2f}",
-            f"{figures.within_prompt_rho:.2f}",
-            f"{figures.tau_b:.2f}",
-            f"{figures.pairwise_accuracy:.2f}",
-            f"{figures.auc:.2f}",
-        ]
-        assert [cell.strip() for cell in second] == [
-            task,
-            "1 of 1",
-            "1",
-            "0",
-            "unknown",
-            f"{figures.constant_groups} of {figures.prompt_groups}",
-            str(figures.worst_in_top_quartile),
-            f"{figures.best_without_reward} of {figures.best}",
-        ]
+        for figure in (overall.rho, figures.within_prompt_rho, figures.tau_b, figures.pairwise_accuracy, figures.auc):
+            assert f"{figure:.2f}" in map(str.strip, first)
+        assert f"{overall.rho_low:.2f} to {overall.rho_high:.2f}" in map(str.strip, first)
+        assert f"{half.rho:.2f} of {half.n}" in map(str.strip, first)
+        assert f"{figures.constant_groups} of {figures.prompt_groups}" in map(str.strip, second)
         for interval in (overall.bonett_wright, overall.bca, half.bonett_wright):
             assert interval is not None
             assert f"{interval[0]:.2f} to {interval[1]:.2f}" in page.text
-    assert page.row("reward version") == ["reward version", "ab" * 32]
-    assert page.row("sheet, sha256") == ["sheet, sha256", "cd" * 32]
-    assert page.row("rollouts, sha256") == ["rollouts, sha256", "ef" * 32]
-    assert page.row("raters") == ["raters", "ana (human)"]
+    for text in ("ab" * 32, "cd" * 32, "ef" * 32, "ana (human)"):
+        assert text in page.text
 
 
-def test_what_the_gate_objects_to_is_marked() -> None:
+def test_an_objection_is_marked_and_reported() -> None:
     rows = [judged(number, 5 - number % 5, (number % 5) / 4) for number in range(12)]
-    page = Page(audited(rows, {"empty": Probe(False, "at most 0.9")}).page())
-    overall = audited(rows).tasks["push"].agreement.overall
+    refused = audited(rows, {"empty": Probe(False, "at most 0.9")})
+    page = Page(refused.page())
+    overall = refused.tasks["push"].agreement.overall
     assert overall.rho is not None
     assert page.marked[:2] == [f"−{-overall.rho:.2f}", "−1.00 to −1.00"]
     assert "0 of 1" in page.marked
-    assert Page(audited(agreeing()).page()).marked == []
+    assert "training must not start." in page.text
+    assert all(reason in page.text for reason in refused.gate.reasons[:12])
+    passed = Page(audited(agreeing()).page())
+    assert passed.marked == []
+    assert "training may start." in passed.text
 
 
-def test_verdict_and_reasons_are_reported() -> None:
-    passed = audited(agreeing())
-    assert passed.gate.passed, passed.gate.reasons
-    assert "training may start." in passed.page()
-    refused = replace(passed, gate=AuditGate((Objection("rho", "rho is low", "push"),), ("push: rho is low",)))
-    page = refused.page()
-    assert "training must not start." in page
-    assert "<li>push: rho is low</li>" in page
-
-
-def test_history_shows_earlier_audits_beside_this_one_the_newest_first() -> None:
-    of = audited(agreeing())
-    page = Page(of.page([past_audit(3, "3"), past_audit(9, "9", None, None), past_audit(1, "1")]))
+def test_history_shows_earlier_audits_the_newest_first_in_any_order() -> None:
+    past = [past_audit(3, "3"), past_audit(9, "9", None, None), past_audit(1, "1")]
+    text = audited(agreeing()).page(past)
+    page = Page(text)
     lines = [[cell.strip() for cell in row] for row in page.rows if row[0] in {"1", "2", "3", "4"}]
-    overall = of.tasks["push"].agreement.overall
-    now = f"{overall.rho:.2f} from {overall.rho_low:.2f}"
-    assert lines == [
-        ["4", "passed", "this audit", "grounded abababababab", "human", now],
-        ["3", "refused", "2025-01-09 12:30:00 UTC", "v4.2 999999999999", "human, model", "unknown"],
-        ["2", "refused", "2025-01-03 12:30:00 UTC", "v4.2 333333333333", "human, model", "0.61 from 0.43"],
-        ["1", "refused", "2025-01-01 12:30:00 UTC", "v4.2 111111111111", "human, model", "0.61 from 0.43"],
+    assert [line[2] for line in lines] == ["this audit", *(f"2025-01-0{day} 12:30:00 UTC" for day in (9, 3, 1))]
+    assert lines[2] == ["2", "refused", lines[2][2], "v4.2333333333333", "human, model", "0.61from 0.43"]
+    assert lines[1][-1] == "unknown"
+    assert audited(agreeing()).page(past[::-1]) == text
+
+
+def test_every_completion_has_a_point_among_those_of_its_stratum() -> None:
+    strata = ["random"] * 7 + ["by reward"] * 5 + ["written"] * 2 + ["other"]
+    rows = [judged(n, n % 5 + 1, n % 5 / 4, stratum=stratum) for n, stratum in enumerate(strata)]
+    svg = figures.scatter(rows)
+    points = svg[: svg.index("score on the sheet")]
+    # matplotlib writes few points as paths, and many as uses of one.
+    colours = re.findall(r'(?:<use |\n" clip-path=)[^>]*stroke: (#\w+); stroke-opacity: 0.75', points)
+    assert [*Counter(colours).values()] == [7, 5, 3]
+    for words in ("drawn at random: 7", "chosen by reward: 5", "chosen otherwise: 3"):
+        assert words in svg
+
+
+def test_the_furthest_apart_comes_first_by_its_place_within_its_task() -> None:
+    small = [judged(n, n + 1, [0.9, 0.2, 0.3, 0.4, 0.5][n], "churn") for n in range(5)]
+    large = [judged(n, n // 10 + 1, n / 40) for n in range(39)] + [judged(39, 5, 0.01)]
+    found = worst_disagreements([*large, *small], 3)
+    assert [(case.judged.item.audit_id, case.places, case.of) for case in found[:2]] == [
+        ("push 39", -38.0, 40),
+        ("churn 0", 4.0, 5),
     ]
-    assert "No earlier audit" not in page.text
-
-
-def test_same_audit_same_bytes() -> None:
-    past = [past_audit(1, "1"), past_audit(2, "2")]
-    assert audited(agreeing()).page(past) == audited(agreeing()).page(past[::-1])
+    assert found[0].share == pytest.approx(38 / 40)
+    assert worst_disagreements([judged(0, 3, 0.3), judged(1, 3, 0.1 + 0.2)], 20) == ()

@@ -1,6 +1,7 @@
 """A sheet goes through spreadsheets and people's hands, and comes back whole or is refused by row."""
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,8 @@ def test_reads_what_a_spreadsheet_saved(tmp_path: Path, encoding: str) -> None:
     assert sheet.items[1].notes == ("ótimo",)
     assert sheet.tasks == ("push",)
     assert sheet.unscored == ()
+    more = [*ROLLOUTS, Rollout(prompt_id="c", task="churn", prompt="Vai embora?", completion="{}")]
+    assert read_scored_sheet(tmp_path / "sheet.csv", more).unscored == ("churn",)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -143,16 +146,10 @@ def test_the_reward_is_never_in_the_sheet() -> None:
     assert "0.987" not in "".join(as_row(scored, "by reward").values())
 
 
-def test_the_id_tells_an_edited_completion() -> None:
-    assert audit_id(rollout(1)) != audit_id(rollout(1, HOSTILE + "."))
-    assert audit_id(rollout(1, "a\r\nb")) == audit_id(rollout(1, "a\nb"))
-
-
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
         ({"human_score": "6"}, "human_score"),
-        ({"human_score": "0"}, "human_score"),
         ({"human_score": "3,5"}, "3,5"),
         ({"human_score": "bom"}, "human_score: Input should be a valid integer"),
         ({"task": "poesia"}, "task"),
@@ -173,9 +170,8 @@ def test_names_the_row_that_is_faulty(tmp_path: Path, changes: dict[str, str], c
 
 def test_names_rows_that_contradict_each_other(tmp_path: Path) -> None:
     rows = [cells(1, rater="maria"), cells(1, rater="maria"), cells(3, rater="maria", rater_kind="model")]
-    with pytest.raises(InputError, match=r"rows 2, 3: audit_id, rater together are there more than once") as caught:
+    with pytest.raises(InputError, match=r"row 4: not true: each rater .*rows 2, 3: audit_id, rater tog") as caught:
         read_scored_sheet(write(tmp_path / "sheet.csv", rows), ROLLOUTS)
-    assert "row 4: not true: each rater is of one kind" in str(caught.value)
     assert "maria" not in str(caught.value)
 
 
@@ -198,11 +194,6 @@ def test_rows_of_another_sheet_are_named_and_counted(tmp_path: Path) -> None:
         read_scored_sheet(tmp_path / "sheet.csv", [rollout(7, "x")])
 
 
-def test_tasks_that_nobody_scored_are_reported(tmp_path: Path) -> None:
-    more = [*ROLLOUTS, Rollout(prompt_id="c", task="churn", prompt="Vai embora?", completion="{}")]
-    assert read_scored_sheet(write(tmp_path / "sheet.csv", [cells(1)]), more).unscored == ("churn",)
-
-
 def test_names_the_line_that_is_not_utf8(tmp_path: Path) -> None:
     path = write(tmp_path / "sheet.csv", [cells(1), cells(2, notes="NOTE")], encoding="utf-8")
     path.write_bytes(path.read_bytes().replace(b"NOTE", "ótimo".encode("latin-1")))
@@ -216,31 +207,24 @@ def test_counts_the_rows_without_a_score(tmp_path: Path) -> None:
         read_scored_sheet(write(tmp_path / "sheet.csv", rows), ROLLOUTS)
 
 
-def test_refuses_missing_and_moved_columns_and_torn_rows(tmp_path: Path) -> None:
-    without = {name: value for name, value in cells().items() if name != "rater"}
-    with pytest.raises(InputError, match="row 1, lacks the columns rater;"):
-        read_rows(write(tmp_path / "without.csv", [without]))
-    with pytest.raises(InputError, match=r"row 1: the columns are not audit_id, task, .* in this order; put them back"):
-        read_rows(write(tmp_path / "moved.csv", [dict(reversed(cells().items()))]))
-    path = write(tmp_path / "torn.csv", [cells()])
-    path.write_text(path.read_text(encoding="utf-8") + "a2,push\n", encoding="utf-8")
-    with pytest.raises(InputError, match="row 3: it has fewer cells"):
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (lambda text: text.replace(",rater,", ",who,", 1), "row 1, lacks the columns rater;"),
+        (lambda text: text.replace("audit_id,task", "task,audit_id", 1), r"row 1: the columns are not audit_id, task,"),
+        (lambda text: f"{text}a2,push\n", "row 3: it has fewer cells"),
+        (lambda text: f"{text.rstrip()},mais,ainda\n", "row 2: it has more cells"),
+        (lambda text: text.splitlines()[0] + "\n", "no rows"),
+        (lambda text: text.encode("utf-16").decode("latin-1"), "is UTF-16"),
+    ],
+)
+def test_files_that_are_no_sheet_are_refused(tmp_path: Path, text: Callable[[str], str], complaint: str) -> None:
+    path = write(tmp_path / "sheet.csv", [cells(notes="fim", completion="x")], encoding="latin-1")
+    path.write_bytes(text(path.read_text(encoding="latin-1")).encode("latin-1"))
+    with pytest.raises(InputError, match=complaint):
         read_rows(path)
-    path = write(tmp_path / "surplus.csv", [cells(notes="fim")])
-    path.write_text(path.read_text(encoding="utf-8").rstrip() + ",mais,ainda\n", encoding="utf-8")
-    with pytest.raises(InputError, match="row 2: it has more cells"):
-        read_rows(path)
-
-
-def test_refuses_files_that_are_no_sheet(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"absent\.csv cannot be read"):
         read_rows(tmp_path / "absent.csv")
-    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00\x01")
-    with pytest.raises(InputError, match="is UTF-16"):
-        read_rows(tmp_path / "binary.csv")
-    (tmp_path / "empty.csv").write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="no rows"):
-        read_rows(tmp_path / "empty.csv")
 
 
 def test_a_new_sheet_opens_in_columns_in_brazilian_excel_and_one_with_commas_stays_one(tmp_path: Path) -> None:

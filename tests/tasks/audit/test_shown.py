@@ -43,7 +43,7 @@ def test_people_score_what_is_rendered_and_the_reward_reads_the_completion(tmp_p
     assert all(item.rollout.completion.startswith(("{", "Vendeu")) for item in read.items)
 
 
-def test_what_does_not_hold_is_not_shown_and_no_verdict_of_the_checker_is() -> None:
+def test_a_false_claim_is_not_shown_and_no_verdict_of_the_checker_is() -> None:
     right, false, prose = (shown_text(with_shown_text(each)) for each in rollouts()[:3])
     assert false.count("\n- ") == right.count("\n- ") - 1
     assert prose == NOTHING

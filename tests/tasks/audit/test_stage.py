@@ -13,7 +13,7 @@ import pytest
 from schemas.audit_record import read_audit_record
 from schemas.config.config import AuditConfig
 from schemas.documents import Rollout, ScoredRollout
-from schemas.errors import InputError, Interrupted
+from schemas.errors import Interrupted
 from schemas.tasks import TASK_NAMES
 from tasks.audit import stage
 from tasks.audit.reward import RewardFunction
@@ -81,12 +81,9 @@ def test_shipped_sheet_is_complete_and_says_who_scored_it() -> None:
         assert {row["human_score"] for row in rows if row["task"] == task} == set("12345")
 
 
-def test_unbroken_rewards_pass_on_the_shipped_sheet(result: Audit) -> None:
+def test_shipped_rewards_pass_and_the_report_has_the_fields_of_the_design(result: Audit, output: Path) -> None:
     assert result.gate.passed, result.gate.reasons
     assert list(result.tasks) == list(TASK_NAMES)
-
-
-def test_report_has_the_fields_of_the_design(result: Audit, output: Path) -> None:
     report = json.loads((output / "report.json").read_text(encoding="utf-8"))
     assert report == json.loads(json.dumps(result.report()))
     assert list(report) == ["tasks", "gate"]
@@ -98,14 +95,12 @@ def test_report_has_the_fields_of_the_design(result: Audit, output: Path) -> Non
         assert block["rho_low"] == low < block["rho"] < block["rho_high"]
 
 
-def test_output_holds_the_sheet_and_what_was_audited(result: Audit, output: Path) -> None:
+def test_output_holds_what_was_audited(result: Audit, output: Path) -> None:
     assert {path.name for path in output.iterdir()} == FILES
     assert (output / "sheet.csv").read_bytes() == shipped_files().sheet.read_bytes()
     record = read_audit_record(output)
-    assert record.reward_version == registry.joint_version()
     assert record.reward_versions == registry.reward_versions(record.tasks)
-    assert record.verdict == "passed"
-    assert record.reasons == result.gate.reasons
+    assert (record.verdict, record.reasons) == ("passed", result.gate.reasons)
     assert record.raters == {"model-1": "model", "model-2": "model", "rubric-1": "rubric"}
     assert record.tasks["churn"].rho == result.tasks["churn"].agreement.overall.rho
 
@@ -145,11 +140,6 @@ def test_a_sheet_without_sql_needs_no_store(tmp_path: Path) -> None:
     found = audit_rewards(sheet, score, CONFIG)
     assert {objection.task for objection in found.gate.objections} == set(TASK_NAMES) - {"sentiment"}
     assert {objection.check for objection in found.gate.objections} == {"unscored"}
-
-
-def test_a_store_that_the_questions_are_not_about_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="absent"):
-        read_files(replace(shipped_files(), store=tmp_path / "absent"), CONFIG, "grounded")
 
 
 def test_a_sheet_that_is_changed_while_it_is_audited_gets_no_verdict(

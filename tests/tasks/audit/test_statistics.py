@@ -3,8 +3,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from itertools import combinations, permutations
-from random import Random
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -55,7 +54,7 @@ def numbers(*values: float) -> Numbers:
     return np.array(values, dtype=float)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 5)), min_size=2, max_size=30))
 def test_pairs_are_counted_as_one_by_one(pairs: list[tuple[int, int]]) -> None:
     rewards, scores = numbers(*(reward for reward, _ in pairs)), numbers(*(score for _, score in pairs))
@@ -104,10 +103,6 @@ def test_bootstrap_is_bias_corrected_and_accelerated() -> None:
 
 
 def test_bounds_are_the_outer_ones_of_both_intervals() -> None:
-    found = agreement(noisy_rewards(0.15), SCORES).overall
-    assert found.rho is not None
-    assert found.bonett_wright == bonett_wright(found.rho, 48)
-    assert found.bca is not None
     crossed = Correlation(40, 0.8, (0.6, 0.9), (0.65, 0.95))
     assert (crossed.rho_low, crossed.rho_high) == (0.6, 0.95)
     inside = Correlation(40, 0.8, (0.7, 0.85), (0.65, 0.95))
@@ -126,24 +121,6 @@ def test_pairwise_accuracy_credits_a_tie_only_where_both_tie() -> None:
     assert pairwise_accuracy(numbers(0.2, 0.2, 0.9), numbers(1, 1, 3)) == 1
     assert pairwise_accuracy(numbers(0.2, 0.3, 0.9), numbers(1, 1, 3)) == pytest.approx(2 / 3)
     assert pairwise_accuracy(numbers(0.5, 0.5, 0.5), numbers(1, 1, 3)) == pytest.approx(1 / 3)
-
-
-def test_area_under_the_curve_credits_half_for_a_tie() -> None:
-    assert auc(numbers(0.5, 0.5), np.array([True, False])) == 0.5
-    assert auc(numbers(0.9, 0.5, 0.5, 0.1), np.array([True, True, False, False])) == pytest.approx(3.5 / 4)
-    assert auc(numbers(0.1, 0.9), np.array([True, True])) is None
-    assert auc(numbers(0.1, 0.9), np.array([False, False])) is None
-
-
-def test_agreement_across_prompts_is_not_agreement_within_them() -> None:
-    # Easy prompts score high and hard ones low, but within each prompt the reward prefers the worse completion.
-    rewards = [0.12, 0.11, 0.10, 0.92, 0.91, 0.90, 0.5]
-    scores = [1, 2, 3, 3, 4, 5, 3]
-    prompt_ids = ["hard"] * 3 + ["easy"] * 3 + ["alone"]
-    found = measure(rewards, by_one(scores), prompt_ids, [True] * 7, generator())
-    assert found.within_prompt_rho == pytest.approx(-1)
-    assert (found.overall.rho or 0) > 0.3
-    assert (found.prompt_groups, found.constant_groups) == (2, 0)
 
 
 def test_within_prompt_rho_is_the_mean_over_prompts_where_both_sides_vary() -> None:
@@ -184,11 +161,8 @@ def test_a_completion_counts_once_with_the_mean_score_of_its_raters() -> None:
     ("given", "worst", "best"),
     [
         ({"a": 1}, 1, 0),
-        ({"a": 1, "b": 1, "c": 2}, 1, 0),
         ({"a": 1, "b": 2}, 1, 0),
         ({"a": 1, "b": 2, "c": 2}, 0, 0),
-        ({"a": 2}, 0, 0),
-        ({"a": 5}, 0, 1),
         ({"a": 5, "b": 5, "c": 4}, 0, 1),
         ({"a": 5, "b": 4}, 0, 1),
         ({"a": 1, "b": 5}, 1, 1),
@@ -227,63 +201,6 @@ def test_alpha_is_that_of_krippendorffs_example() -> None:
     observers = {f"r{row}": line for row, line in enumerate(table)}
     scores = [{rater: int(line[unit]) for rater, line in observers.items() if line[unit] != "."} for unit in range(12)]
     assert krippendorff_alpha(scores) == pytest.approx(0.815, abs=5e-4)
-
-
-Given = st.lists(
-    st.dictionaries(st.sampled_from(["ana", "bia", "caio"]), st.integers(1, 5), min_size=1), min_size=1, max_size=15
-)
-
-
-@settings(max_examples=200, deadline=None)
-@given(Given)
-def test_alpha_is_one_less_observed_over_expected_disagreement(scores: list[dict[str, int]]) -> None:
-    shared = [list(given.values()) for given in scores if len(given) > 1]
-    ranks = iter(stats.rankdata([value for unit in shared for value in unit]))
-    units = [[next(ranks) for _ in unit] for unit in shared]
-    everything = [rank for unit in units for rank in unit]
-    if len(set(everything)) < 2:
-        assert krippendorff_alpha(scores) is None
-        return
-    # The ordinal distance of two scores is that of their middle ranks.
-    observed = sum((a - b) ** 2 / (len(unit) - 1) for unit in units for a, b in permutations(unit, 2))
-    expected = sum((a - b) ** 2 for a, b in permutations(everything, 2)) / (len(everything) - 1)
-    assert krippendorff_alpha(scores) == pytest.approx(1 - observed / expected)
-
-
-Rows = st.lists(
-    st.tuples(st.integers(0, 20), st.dictionaries(st.sampled_from("ab"), st.integers(1, 5), min_size=1)),
-    min_size=2,
-    max_size=24,
-)
-
-
-@settings(max_examples=30, deadline=None)
-@given(Rows, st.randoms(use_true_random=False))
-def test_the_order_of_rows_counts_for_nothing(rows: list[tuple[int, dict[str, int]]], random: Random) -> None:
-    rewards, given = [reward / 20 for reward, _ in rows], [scores for _, scores in rows]
-    prompt_ids, at_random = by_fours(len(rows)), [row % 2 == 0 for row in range(len(rows))]
-    order = list(range(len(rows)))
-    random.shuffle(order)
-    first = measure(rewards, given, prompt_ids, at_random, generator())
-    second = measure(
-        [rewards[row] for row in order],
-        [given[row] for row in order],
-        [prompt_ids[row] for row in order],
-        [at_random[row] for row in order],
-        generator(),
-    )
-    # The bootstrap draws rows by their place.
-    assert flat(second) == pytest.approx(flat(first))
-
-
-def flat(found: Agreement) -> dict[str, float | None]:
-    figures = asdict(found)
-    for half in ("overall", "random_half"):
-        numbers_of_half = figures.pop(half)
-        low, high = numbers_of_half["bonett_wright"] or (None, None)
-        figures |= {f"{half}_n": numbers_of_half["n"], f"{half}_rho": numbers_of_half["rho"]}
-        figures |= {f"{half}_low": low, f"{half}_high": high}
-    return figures
 
 
 @settings(max_examples=60, deadline=None)

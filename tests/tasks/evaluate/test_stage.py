@@ -16,8 +16,7 @@ from tasks.evaluate import stage
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
 from tasks.evaluate.compare import Comparison, scores_file
 from tasks.evaluate.general.instructions import as_rows, instructions
-from tasks.evaluate.judge import AnswerPair, JudgeReport
-from tasks.evaluate.report.background import Background, LearningCurve, Looks
+from tasks.evaluate.report.background import Background, Looks
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.personal_data.scrub import scrub_column
 from tasks.policy.generate import StopReason
@@ -65,7 +64,6 @@ def run(
     champion: int | None = None,
     rivals: Mapping[str, int] = MappingProxyType({}),
     samples: int = 1,
-    judge: stage.Judge | None = None,
     config: EvaluateConfig = UNLIMITED,
     training: Sequence[PromptRow] = (),
     rung: int | None = None,
@@ -98,13 +96,11 @@ def run(
             over_rungs=over_rungs,
             chosen_seed=chosen,
             known=Background(
-                learning_curves=dict.fromkeys(tuned, LearningCurve(((0, 0.25), (10, 0.75)), 10)),
                 identities={"dataset": "d" * 64},
                 looks=Looks(1, "2026-01-01T00:00:00+00:00", "2026-01-01T00:01:00+00:00", None),
                 left_out=left_out,
             ),
             scrub=scrub_column,
-            judge=judge,
             output=output,
         )
     )
@@ -141,13 +137,9 @@ def test_each_score_carries_its_seed_its_sample_its_truth_and_how_it_was_drawn(t
     assert {each["seed"] for each in scores(tmp_path, "base")} == {99}
     assert [each["truth"] for each in tuned[:12]] == [1.0] * 6 + [0.0] * 6
     assert {each["decoding"] for each in tuned} == {"temperature 0.1, at most 64 tokens"}
-
-
-@pytest.mark.parametrize(("chosen", "accuracy"), [(42, 0.5), (123, 1.0)])
-def test_the_metrics_are_of_the_chosen_policy(chosen: int, accuracy: float, tmp_path: Path) -> None:
-    run(tmp_path, {42: 6, 123: 12}, chosen=chosen, base=3)
+    # The metrics are the chosen policy's.
     metrics = json.loads((tmp_path / "evaluation" / stage.METRICS_FILE).read_text(encoding="utf-8"))
-    assert metrics["sentiment"]["accuracy"] == {"base": 0.25, "tuned": accuracy, "echo": 0.0}
+    assert metrics["sentiment"]["accuracy"] == {"base": pytest.approx(1 / 12), "tuned": 1.0, "echo": 0.0}
 
 
 def test_a_gain_over_the_base_is_held_where_the_champion_is_better(tmp_path: Path) -> None:
@@ -241,18 +233,6 @@ def test_prompts_without_a_reference_are_in_no_score_and_the_gate_names_them(
     assert report(tmp_path)["tasks"]["sentiment"]["n_prompts"] == len(ROWS) - 3
     assert len(scores(tmp_path, "tuned")) == len(ROWS) - 3
     assert gate.reasons[-1] == "3 of 12 test prompts of sentiment have no reference and count for nothing"
-
-
-def test_the_judge_reads_the_first_answers_to_insights_and_decides_nothing(tmp_path: Path) -> None:
-    row = prompt_row("insights", "Analise a tabela.")
-    base, tuned = ([row.answered(f"{model} {number}") for number in range(2)] for model in ("base", "tuned"))
-    others = [ROWS[0].answered(RIGHT)]
-    assert stage._both_insights([*base, *others], [*tuned, *others]) == [
-        AnswerPair(row.prompt_id, row.prompt, "base 0", "tuned 0")
-    ]
-    found = JudgeReport("judge", 12, 6, 0, 6, 0, 0)
-    run(tmp_path, {1: 6}, chosen=1, base=0, judge=lambda _: found)
-    assert report(tmp_path)["judge"]["tuned_wins"] == 6
 
 
 def test_every_document_is_written_and_the_same_answers_give_the_same_bytes(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from tasks.commerce.registry import TASKS
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED
 from tasks.evaluate.completions.page import WORDS
 from tasks.evaluate.general.instructions import instructions
-from tasks.evaluate.report.background import ROLLOUTS
 from tasks.evaluate.report.sentences import PHRASES
 from tasks.evaluate.stage import PUBLISHED
 from tasks.evaluate.stats.statistics import Verdict
@@ -65,7 +64,7 @@ def data() -> set[str]:
         *(text for each in (BASELINES, RUNGS) for text in each.values()),
         *BASELINES,
         *get_args(Verdict),
-        *("promote", "hold", "challenger", "by {lines}", ROLLOUTS),
+        *("promote", "hold", "challenger", "by {lines}"),
         *(BASE, TUNED, CHAMPION, PUBLISHED),
         *(AS_SERVED, OF_THE_PUBLISHED),
         *(each.kind for each in instructions()),
@@ -177,7 +176,7 @@ def test_no_message_is_translated_twice() -> None:
 def test_a_language_ends_with_its_block_and_a_message_without_translation_stays_english() -> None:
     with spoken("pt"):
         assert worded("task") == "tarefa"
-        assert counted(1, "with {n} seed", "with {n} seeds") == "com 1 semente"
+        assert counted(2, "and an older audit", "and {n} older audits") == "e 2 auditorias mais antigas"
         assert worded("no such message {n}", n=3) == "no such message 3"
         with spoken("en"):
             assert worded("task") == "task"

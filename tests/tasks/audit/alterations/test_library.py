@@ -9,11 +9,11 @@ from tasks.audit.alterations.library import (
     Alteration,
     Bound,
     GoodAnswer,
+    around,
     at_least,
     at_least_of,
     at_most,
     at_most_of,
-    constant,
     costs,
     equal,
 )
@@ -56,7 +56,7 @@ def test_the_same_prompt_is_altered_in_the_same_way(task: TaskName) -> None:
 @pytest.mark.parametrize("task", TASK_NAMES)
 @pytest.mark.parametrize(
     "text",
-    ["", "não sei", "{}", "[]", "[1]", "null", "[" * 4_000, '{"achados":3}', '{"achados":[3]}', "\ud800", "'; --"],
+    ["", "{}", "[1]", "null", "[" * 4_000, '{"achados":3}', '{"achados":[3]}', "\ud800", "'; --"],
 )
 def test_no_alteration_raises_whatever_the_answer_is(task: TaskName, text: str) -> None:
     for reference in ({}, {"fields": None}, {"facts": ["a | b | c"]}):
@@ -67,5 +67,5 @@ def test_no_alteration_raises_whatever_the_answer_is(task: TaskName, text: str) 
 
 def test_an_alteration_that_changes_nothing_does_not_apply() -> None:
     good = GoodAnswer("sentiment", "p", {}, "x")
-    assert Alteration("same", "Is the same.", constant("x"), equal()).apply(good) is None
-    assert Alteration("other", "Is another.", constant("y"), equal()).apply(good) == "y"
+    assert Alteration("same", "Is the same.", around("x"), equal()).apply(good) is None
+    assert Alteration("other", "Is another.", around("y"), equal()).apply(good) == "y"

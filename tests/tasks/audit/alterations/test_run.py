@@ -6,7 +6,7 @@ import pytest
 
 from schemas.documents import Rollout, ScoredRollout
 from tasks.audit.alterations import run
-from tasks.audit.alterations.library import Alteration, Judged, at_most, constant
+from tasks.audit.alterations.library import Alteration, Judged, around, at_most
 from tasks.audit.alterations.run import run_alterations
 from tests.tasks.audit.alterations.prompts import prompts, right, score
 
@@ -30,7 +30,7 @@ def test_one_prompt_of_many_decides_only_where_the_worst_is_judged(
     monkeypatch: pytest.MonkeyPatch, judged: Judged, passed: bool
 ) -> None:
     known = prompts("sentiment")
-    alteration = Alteration("fixed", "Is fixed.", constant("x"), at_most(0.15), judged=judged)
+    alteration = Alteration("fixed", "Is fixed.", around("x"), at_most(0.15), judged=judged)
     monkeypatch.setattr(run, "ALTERATIONS", {"sentiment": (alteration,)})
 
     def pays_once(rollout: Rollout) -> ScoredRollout:

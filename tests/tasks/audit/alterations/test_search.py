@@ -53,11 +53,6 @@ def test_a_query_that_is_right_on_one_store_alone_is_a_find() -> None:
     assert found.finds
 
 
-def test_findings_on_a_table_are_not_paid_for_where_they_are_false() -> None:
-    found = search(AttackedReward("insights", "grounded", store()), [], over)
-    assert not [find for find in found.finds if {"fact turned", "another row", "mere values"} & {*find.mechanism}]
-
-
 def test_a_store_without_right_answers_that_earn_is_refused() -> None:
     sentence = "gives 0 prompts of sentiment with a right answer, and the attack needs 28"
     constant = next(bug for bug in HISTORIC if bug.name == "constant")

@@ -13,7 +13,6 @@ from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from schemas.tasks import TaskName
-from tasks.evaluate.answers import answer as answer_module
 from tasks.evaluate.answers.answer import AnswerRequest, main
 from tasks.evaluate.answers.files import (
     FINISHED_FILE,
@@ -25,6 +24,7 @@ from tasks.evaluate.answers.files import (
 )
 from tasks.evaluate.general import instructions as instructions_module
 from tasks.evaluate.general.instructions import instructions
+from tasks.policy import generate
 from tasks.policy.child import Channel
 from tests.prompt_tables import write_prompts
 from tests.small_base import save_base
@@ -103,15 +103,13 @@ def test_samples_are_the_same_drawn_together_and_one_by_one(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seeds_of: list[int] = []
-    generate = answer_module._generate
+    generate_samples = generate.generate_samples
 
-    def generated(
-        request: Any, model: Any, tokenizer: Any, conversations: Any, grammars: Any, seeds: Any, *o: Any
-    ) -> Any:
+    def generated(*arguments: Any, seeds: list[int], **others: Any) -> Any:
         seeds_of.append(len(seeds))
-        return generate(request, model, tokenizer, conversations, grammars, seeds, *o)
+        return generate_samples(*arguments, seeds=seeds, **others)
 
-    monkeypatch.setattr(answer_module, "_generate", generated)
+    monkeypatch.setattr(generate, "generate_samples", generated)
     together = answer(world, tmp_path / "together", samples=3)
     # The first sample of the first batch is there already.
     file = tmp_path / "one" / "work" / FINISHED_FILE
@@ -141,7 +139,7 @@ def test_general_instructions_are_answered_beside_the_test_split_and_change_noth
     assert [each.prompt_id for each in general] == [each.id for each in instructions()[:5]]
     assert [each.task for each in general] == ["push", "churn", "push", "churn", "push"]
     assert {each.reference for each in general} == {None}
-    monkeypatch.setattr(answer_module, "_generate", None)
+    monkeypatch.setattr(generate, "generate_samples", None)
     assert answer(world, tmp_path / "both", "each", general=True) == alone
 
 
@@ -166,7 +164,7 @@ with as_child() as (request_file, channel):
 """
 
 
-def test_an_answering_that_was_killed_goes_on_and_gives_the_same(world: Path, tmp_path: Path) -> None:
+def test_a_killed_answering_resumes_and_gives_the_same(world: Path, tmp_path: Path) -> None:
     whole = answer(world, tmp_path / "whole", "each", samples=3)
     request = ask(world, tmp_path / "killed", "each", samples=3)
     child = subprocess.Popen(
@@ -190,23 +188,8 @@ def test_an_answering_that_was_killed_goes_on_and_gives_the_same(world: Path, tm
     assert len(FinishedBatches(file.parent).batches) == 9
 
 
-def test_a_batch_that_memory_is_too_small_for_is_split_and_the_record_says_so(
-    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tasks.policy import generate
-
-    whole = answer(world, tmp_path / "whole", batch_size=5)
-    assert read_timing(tmp_path / "whole" / "output").parts == 1
-    monkeypatch.setattr(generate, "sequences_at_once", lambda *_: 2)
-    split = answer(world, tmp_path / "split", batch_size=5)
-    assert [each.prompt_id for each in split] == [each.prompt_id for each in whole]
-    assert read_timing(tmp_path / "split" / "output").parts == 3
-
-
 def test_a_gpu_that_is_too_small_is_one_sentence(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
-
-    from tasks.policy import generate
 
     def fail(*_: Any, **__: Any) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")

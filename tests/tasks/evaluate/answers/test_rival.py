@@ -71,10 +71,17 @@ def test_answers_before_a_failure_are_not_asked_again(dataset: Path, tmp_path: P
         assert answer(server, dataset, tmp_path / "whole", samples=2) == resumed
 
 
-def test_its_own_fields_and_budget_are_in_every_request(dataset: Path, tmp_path: Path) -> None:
+def test_its_own_fields_and_budget_are_in_every_request_and_its_key_in_no_file(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RIVAL_KEY", KEY)
     body = {"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}}
     with serve(in_turn([says("Compre.", "stop")])) as server:
-        rollouts = answer(server, dataset, tmp_path, body=body, max_tokens=4096)
+        rollouts = answer(server, dataset, tmp_path, body=body, max_tokens=4096, key_variable="RIVAL_KEY")
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) == 3
+    assert not [path for path in files if KEY in path.read_text(encoding="utf-8")]
     for request in server.requests:
         assert request["reasoning_effort"] == "low"
         assert request["chat_template_kwargs"] == {"enable_thinking": False}
@@ -104,7 +111,7 @@ def _reasons(text: str) -> Reply:
     return Reply(json.dumps({"choices": [{"message": message, "finish_reason": "length"}]}).encode())
 
 
-@pytest.mark.parametrize("thought", [_reasons("Compre? Sim."), says("<think>Compre? Sim.", "length"), says("", "stop")])
+@pytest.mark.parametrize("thought", [_reasons("Compre? Sim."), says("<think>Compre? Sim.", "length")])
 def test_an_endpoint_that_gives_only_thoughts_is_not_paid_for_the_rest(
     dataset: Path, tmp_path: Path, thought: Reply
 ) -> None:
@@ -117,48 +124,18 @@ def test_an_endpoint_that_gives_only_thoughts_is_not_paid_for_the_rest(
         "within 77 tokens; raise evaluate.rivals.large.max_tokens, or switch its thinking off with "
         "body = { chat_template_kwargs = { enable_thinking = false } }"
     )
-    # Once it answers, no thought is left over from before.
-    with serve(in_turn([says("Compre.", "stop")])) as server:
-        rollouts = answer(server, dataset, tmp_path, samples=20)
-    assert {rollout.completion for rollout in rollouts} == {"Compre."}
-
-
-def test_the_key_is_in_no_file(dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RIVAL_KEY", KEY)
-    with serve(in_turn([says("Compre.")])) as server:
-        answer(server, dataset, tmp_path, key_variable="RIVAL_KEY")
-    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) == 3
-    assert not [path for path in files if KEY in path.read_text(encoding="utf-8")]
-
-
-@pytest.fixture
-def untested(tmp_path: Path) -> Path:
-    """A dataset whose test split cannot be read."""
-    write_prompts([prompt_row("push", f"Oferta {number}") for number in range(7)], tmp_path / "data/validation.parquet")
-    return tmp_path
-
-
-def attempt(server: ChatServer, dataset: Path, **values: Any) -> None:
-    rival = {"name": "large", "url": server.url, "model": "large", "max_attempts": 2, **values}
-    try_rival(RivalConfig.model_validate(rival), dataset, temperature=0.25, max_tokens=77, seed=5)
 
 
 @pytest.mark.parametrize(
     ("reply", "sentence"),
     [
-        (
-            says("<think>Bem, vejamos", "length"),
-            "gave only thoughts, or nothing, .* raise .*large.max_tokens, or switch",
-        ),
-        (
-            Reply(b"<html>not a completion</html>"),
-            "no chat completion of OpenAI's form in each of 2 attempts",
-        ),
+        (says("<think>Bem, vejamos", "length"), "gave only thoughts, or nothing, .* raise .*large.max_tokens"),
         (Reply(b"", status=404), "answered 404; check evaluate.rivals.large.url"),
     ],
 )
-def test_a_rival_that_cannot_answer_is_known_before_a_training(untested: Path, reply: Reply, sentence: str) -> None:
+def test_a_rival_that_cannot_answer_is_known_before_a_training(tmp_path: Path, reply: Reply, sentence: str) -> None:
+    # The test split is not there: it is read only once a plan is recorded.
+    write_prompts([prompt_row("push", f"Oferta {number}") for number in range(7)], tmp_path / "data/validation.parquet")
     with serve(lambda *_: reply) as server, pytest.raises(EndpointError, match=sentence):
-        attempt(server, untested)
+        rival = RivalConfig.model_validate({"name": "large", "url": server.url, "model": "large", "max_attempts": 2})
+        try_rival(rival, tmp_path, temperature=0.25, max_tokens=77, seed=5)

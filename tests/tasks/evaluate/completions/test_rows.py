@@ -83,12 +83,6 @@ def test_a_long_text_is_cut_after_the_scrub_and_says_by_how_much(tmp_path: Path)
     assert rows["texts"]["cut"] == {str(place): len(long) - len("(11) 91234-5678") + len("[TELEFONE]") - MAX_SHOWN}
 
 
-def test_half_a_surrogate_pair_does_not_break_the_page(tmp_path: Path) -> None:
-    models = {"base": answers(b"\\ud800".decode("unicode_escape"), "b")}
-    rows = as_document([training(tmp_path, [rollout(0, 1, "x", 0.5)])], PROMPTS, models, scrub_column)
-    assert "\\ud800" in rows["texts"]["text"]
-
-
 @pytest.mark.parametrize(("most", "every"), [(10_000, 1), (1_000, 2), (1, 6)])
 def test_too_many_rollouts_are_thinned_by_whole_groups_and_the_page_knows(
     tmp_path: Path, most: int, every: int

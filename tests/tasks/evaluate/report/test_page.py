@@ -4,7 +4,6 @@ from typing import Final
 
 import pytest
 
-from tasks.evaluate.answers.cost import Serving
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background
@@ -22,7 +21,7 @@ CLOSED_BY_NOBODY: Final = {"meta", "br"}
 
 
 def page_of(compared: Comparison, around: Background) -> str:
-    return render(compared, around, draw(compared, around))
+    return render(compared, around, draw(compared))
 
 
 @pytest.fixture(scope="module")
@@ -68,16 +67,8 @@ def test_text_of_a_model_stays_text(page: str) -> None:
     assert elements.active == [("href", PAGE_FILE)]
     assert "&lt;script&gt;alert(1)" in page
     assert "{{ 7 * 7 }}" in page
-
-
-def test_signs_that_nobody_sees_are_spelled_out(page: str) -> None:
     assert not re.search("[\u202e\x1b\ud800]", page)
-    assert "␛[2J" in page
-    assert r"\u202e" in page
-
-
-def test_page_stands_alone_and_is_well_formed(page: str) -> None:
-    elements = Elements(page)
+    assert "␛[2J" in page and r"\u202e" in page
     assert elements.open == []
     assert "link" not in elements.names
     assert not re.search(r"@import|url\((?!#)", page)
@@ -89,7 +80,6 @@ def test_page_shows_everything_it_was_given(page: str) -> None:
         ">Promote</span>",
         "constraint rate",
         "ab" * 32,
-        "seed 7: step 10, 0.500, candidate",
         "pergunta 11",
         "melhor 0",
         "Against the champion",
@@ -97,11 +87,9 @@ def test_page_shows_everything_it_was_given(page: str) -> None:
         "1,920",
         "0.00980",
         "3.1 %",
-        "compared the two insights for 40 prompts",
         "Each training seed by itself",
         "since the base was trained on the same words: 4 (push 3, churn 1).",
         "Ground truth of single answers",
-        "Floor and ceiling",
         "between training seeds 0.007",
         "grounding 0.25",
     ):
@@ -120,23 +108,18 @@ def test_ten_prompts_and_one_drawn_are_shown_with_the_answer_and_the_components_
 
 def test_baselines_stand_beside_the_model_and_are_no_markup() -> None:
     found = claimed()
-    page = render(found, Background(), draw(found, Background()))
+    page = render(found, Background(), draw(found))
     assert "What takes no model, and what is of use" in page
     assert re.search(r'<td class="crowded">0\.700 ▲</td>', page)
     assert "names product" in page and "0.800, 0.60" in page
     assert 'class="badge no-better">no better<' in page
     assert "<script>alert" not in page
-    assert "What takes no model" not in render(comparison(), Background(), draw(comparison(), Background()))
+    assert "What takes no model" not in render(comparison(), Background(), draw(comparison()))
 
 
 @pytest.fixture(scope="module")
 def text() -> str:
     return markdown(comparison(seeds=(7, 8), with_truth=True), background())
-
-
-def test_answers_of_a_model_are_not_in_it(text: str) -> None:
-    assert "melhor" not in text
-    assert "pergunta" not in text
 
 
 def test_every_table_has_as_many_cells_in_each_row(text: str) -> None:
@@ -147,24 +130,13 @@ def test_every_table_has_as_many_cells_in_each_row(text: str) -> None:
         assert len(set(cells)) == 1
 
 
-def test_hostile_names_are_no_markup(text: str) -> None:
+def test_hostile_names_are_no_markup_and_answers_are_not_in_it(text: str) -> None:
+    assert "melhor" not in text
+    assert "pergunta" not in text
     assert HOSTILE not in text
     assert not re.search(r"(?<!\\)[<>`]", text.replace("\n> ", "\n"))
     assert "[d](" not in text
     assert not re.search("[\u202e\x1b\ud800]", text)
-
-
-def test_answers_drawn_by_transformers_are_named_once_a_cause() -> None:
-    serving = [
-        Serving(name, 12, 180.4, 0.0, 1.4, 3.8, None, None, unknown_to_engine=unknown)
-        for name, unknown in (("base", "rope_type: odd"), ("tuned", "rope_type: odd"), ("rival", None))
-    ]
-    text = markdown(comparison(), Background(serving=serving, rollouts_unknown_to_engine="model_type: odd"))
-    drew = re.findall(
-        r"not know this model \(([^)]*)\), so that .* drew, more slowly: (.*)\.\n", text.replace("\\", "")
-    )
-    assert drew == [("model_type: odd", "rollouts"), ("rope_type: odd", "base, tuned")]
-    assert "does not know" not in markdown(comparison(), Background(serving=serving[2:]))
 
 
 def test_the_ladder_has_what_is_left_to_the_training(text: str) -> None:

@@ -14,7 +14,7 @@ from tasks.evaluate.report.side_by_side import SHOWN, choose_prompts, reference_
 def prompts(differences: Sequence[float], tasks: Sequence[TaskName] = TASK_NAMES) -> list[PromptScores]:
     """Return as many prompts of each task, with these differences in turn."""
     return [
-        PromptScores(task, f"{task}-{number:02}", 0.5, 0.5 + difference, ((0, 0.5 + difference),))
+        PromptScores(task, f"{task}-{number:02}", 0.5, 0.5 + difference)
         for task in tasks
         for number, difference in enumerate(differences)
     ]

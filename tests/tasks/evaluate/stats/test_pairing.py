@@ -6,7 +6,7 @@ import pytest
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.evaluate.stats.pairing import AnswerKey, ScorePair, arrange, pair, read_scores
+from tasks.evaluate.stats.pairing import AnswerKey, ScorePair, pair, read_scores
 
 
 def score(
@@ -74,7 +74,6 @@ def test_a_hostile_identity_is_named_so_that_it_commands_no_terminal() -> None:
     [
         ([score("a"), score("b")], [score("a")], "1 rows of base are not in tuned: push prompt b, seed 0, sample 0"),
         ([score("a")], [score("a"), score("c")], "1 rows of tuned are not in base: push prompt c"),
-        ([score(f"{number:02}") for number in range(13)], [score("00")], r"12 rows of base.*and 7 more"),
         ([score("a")], [score("a"), score("a", task="churn")], "task churn is in tuned only"),
         (
             [score("a"), score("b")],
@@ -91,7 +90,6 @@ def test_a_hostile_identity_is_named_so_that_it_commands_no_terminal() -> None:
             [score("a", seed=5), score("a", seed=2_000)],
             r"seeds \[0, 1, 2, 3, 4, and 995 more\] and tuned \[5, 2000\]; score the same seeds",
         ),
-        ([score("a")], [score("a"), score("a", sample=1)], "sample 1"),
         *[[[score("a", seed=1), score("a", seed=2), score("b", seed=1)]] * 2 + [r"push prompt b lacks seeds \[2\]"]],
         ([score("a")], [], "tuned has no scores"),
     ],
@@ -99,10 +97,3 @@ def test_a_hostile_identity_is_named_so_that_it_commands_no_terminal() -> None:
 def test_rows_that_have_no_partner_are_named(base: list[PairedScore], tuned: list[PairedScore], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         pair(base, tuned)
-
-
-def test_samples_of_a_base_that_was_scored_once_spread_for_all_seeds_together() -> None:
-    answers = [AnswerKey("push", "p", seed, sample) for seed in (1, 2) for sample in (0, 1)]
-    cells = arrange(answers, [0.0, 1.0, 0.0, 1.0], [0.5, 0.5, 0.5, 0.5])
-    assert cells.sample_variance.tolist() == [[0.0, 0.0]]
-    assert cells.base_sample_variance.tolist() == [[0.5, 0.5]]

@@ -8,13 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.tasks import TASK_NAMES
-from tasks.evaluate.stats.statistics import (
-    PairedStats,
-    correct,
-    holm,
-    judge,
-    measure,
-)
+from tasks.evaluate.stats.statistics import PairedStats, correct, holm, judge, measure
 from tasks.evaluate.stats.variance import Numbers
 
 
@@ -105,20 +99,10 @@ def test_every_number_is_finite_and_consistent(differences: list[list[float]], s
     mirrored = measured(tuned, base, seed=seed)
     assert mirrored.mean_difference == pytest.approx(-block.mean_difference)
     assert mirrored.rank_biserial == pytest.approx(-block.rank_biserial)
+    assert (mirrored.p_win, mirrored.p_loss) == (block.p_loss, block.p_win)
+    # Up to sixteen prompts are enumerated, so that nothing but rounding may differ.
+    assert len(by_seed) > 16 or mirrored.p_harm == pytest.approx(block.p_signflip, abs=1e-12)
     assert {block.verdict, mirrored.verdict} != {"better"}
-
-
-def test_swapping_the_models_swaps_gain_and_harm() -> None:
-    base, tuned = np.random.default_rng(11).choice([0.0, 0.0, 0.3, 0.5, 1.0], (2, 15, 2))
-    block, swapped = measured(base, tuned), measured(tuned, base)
-    # Fifteen prompts are enumerated, so that nothing but rounding may differ.
-    assert swapped.p_harm == pytest.approx(block.p_signflip, abs=1e-12)
-    assert swapped.p_signflip == pytest.approx(block.p_harm, abs=1e-12)
-    assert swapped.hodges_lehmann == pytest.approx(-block.hodges_lehmann, abs=1e-12)
-    assert (swapped.p_win, swapped.p_loss, swapped.p_tie) == (block.p_loss, block.p_win, block.p_tie)
-    assert swapped.mde == pytest.approx(block.mde)
-    assert block.ci_low is not None
-    assert swapped.ci_high == pytest.approx(-block.ci_low, abs=0.03)
 
 
 @pytest.mark.parametrize(
