@@ -23,7 +23,7 @@ from flows.stages.curate import curate
 from flows.stages.evaluate import evaluate
 from flows.stages.promote import promote, read_decision
 from flows.stages.remote_training import train_remotely
-from flows.stages.retraining import Retraining, Until, conclude, record_figures
+from flows.stages.retraining import Retraining, Until, conclude
 from flows.stages.runner import Session, StageResult, WorkDue, only_reuse
 from flows.stages.stage_child import expect_stage_children
 from flows.stages.synthesize import synthesize
@@ -94,9 +94,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
                 decision=decision,
                 champion=holder.version if holder else None,
             )
-            conclude(config, result, until)
-            if is_recorded():
-                record_figures(session, result)
+            conclude(session, result, until)
         page.show(100.0, f"done in {result.seconds:.0f} s")
         return result
 

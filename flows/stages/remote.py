@@ -20,7 +20,6 @@ from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound, PrefectException, TerminationSignal
-from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Cancelling
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -44,10 +43,6 @@ TIME_TO_COME_BACK: Final = timedelta(minutes=5)
 """Time for a crashed run to be restarted: the automations need seconds, and the server may be busy."""
 REMOTE_FOLDER: Final = "trainer"
 """Folder of the state for work done for other machines, even if that is this machine."""
-OTHER_CODE: Final = (
-    "this worker would not make what is asked for: its code is another than that of the run which waits for it; give "
-    "both machines the same version, and run that one again"
-)
 
 Result = TypeVar("Result")
 
@@ -55,14 +50,12 @@ Result = TypeVar("Result")
 class RemoteRequest(BaseModel):
     """Request for work that another machine does."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     what: ClassVar[Literal["training", "inference"]]
     """A noun for the work in messages; `workers.WHAT` names its deployment."""
     not_in_name: ClassVar[frozenset[str]] = frozenset()
     """Fields that do not decide the result."""
-    when_repeated: ClassVar[str]
-    """Effect of requesting it again after it ended without success."""
 
     stage: str
     """The stage that waits for it."""
@@ -75,6 +68,11 @@ class RemoteRequest(BaseModel):
     def name(self) -> str:
         """The work's name, shared by the machines and Prefect's server: a sha256."""
         return hashlib.sha256(self.model_dump_json(exclude=set(self.not_in_name)).encode()).hexdigest()
+
+    @property
+    def shown(self) -> str:
+        """The work in a sentence."""
+        return f"the {self.what} {self.name[:12]}"
 
     @property
     def note(self) -> str:
@@ -124,8 +122,7 @@ class Exchange:
         except (NotShared, ArtifactDamaged) as error:
             warn(f"{error}; it is made again", request.stage)
         except ValidationError:
-            what = f"what was left of the {request.what} {request.name[:12]}"
-            warn(f"{what} cannot be read; it is made again", request.stage)
+            warn(f"what was left of {request.shown} cannot be read; it is made again", request.stage)
         return None
 
     def answer(self, request: RemoteRequest, make: Callable[[Mapping[str, StageResult]], RemoteAnswer]) -> None:
@@ -135,12 +132,11 @@ class Exchange:
         def known(answer: RemoteAnswer) -> RemoteAnswer:
             for sha256 in answer.artifacts.values():
                 self.fetch(sha256)
-            say(f"{request.stage}: the result of the {request.what} {request.name[:12]} is there already")
+            say(f"{request.stage}: the result of {request.shown} is there already")
             return answer
 
-        answer = self.read(request, known) or make(
-            {role: self.fetch(sha256) for role, sha256 in request.artifacts.items()}
-        )
+        given = request.artifacts.items()
+        answer = self.read(request, known) or make({role: self.fetch(sha256) for role, sha256 in given})
         self.push(answer.artifacts.values())
         self.shared.leave(request.note, answer.model_dump_json().encode())
 
@@ -155,10 +151,19 @@ def open_exchange(config: Config) -> Exchange:
     return Exchange(open_shared(config), open_store(config))
 
 
+def refuse_other_code(*, asked: str, here: str) -> None:
+    """Refuse a request whose result this worker's code would make otherwise."""
+    if asked != here:
+        raise InputError(
+            "this worker would not make what is asked for: its code is another than that of the run which waits for "
+            "it; give both machines the same version, and run that one again"
+        )
+
+
 def run_remotely(
     session: Session, deployment: str, request: RemoteRequest, fetch: Callable[[RemoteAnswer], Result]
 ) -> tuple[Result, bool]:
-    """Have a deployment do some work, or take its result of an equal request."""
+    """Have a deployment do some work, or take its result of an equal request; return whether it is new, too."""
     exchange = open_exchange(session.config)
     if (found := exchange.read(request, fetch)) is not None:
         return found, False
@@ -167,19 +172,21 @@ def run_remotely(
     if (found := exchange.read(request, fetch)) is not None:
         return found, True
     raise TucanoError(
-        f"the {request.what} {request.name[:12]} is completed, and its result is not in "
-        f"{session.config.state.artifacts}; see that both machines use the same place, and run the same command again"
+        f"{request.shown} is completed, and its result is not in {session.config.state.artifacts}; see that both "
+        "machines use the same place, and run the same command again"
     )
 
 
 def run_deployment_of(config: Config, deployment: str, request: RemoteRequest) -> None:
     """Run a deployment until it has done its work, or attach to its run for the same work."""
-    _warn_of_no_worker(deployment, request)
+    _require_workers(deployment, request)
     tag = f"{request.what}-{request.name[:16]}"
     say(f"{request.stage}: runs on {deployment}")
-    same = FlowRunFilter(tags=FlowRunFilterTags(all_=[tag]))
     with get_client(sync_client=True) as client:
-        earlier = client.read_flow_runs(flow_run_filter=same, sort=FlowRunSort.EXPECTED_START_TIME_DESC)
+        earlier = client.read_flow_runs(
+            flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=[tag])),
+            sort=FlowRunSort.EXPECTED_START_TIME_DESC,
+        )
     started = next((each for each in earlier if not has_ended(each)), None) or run_deployment(
         deployment,
         parameters={
@@ -195,8 +202,8 @@ def run_deployment_of(config: Config, deployment: str, request: RemoteRequest) -
     if ended.state is None or not ended.state.is_completed():
         message = ended.state.message if ended.state is not None else "it has no state"
         raise TucanoError(
-            f"the {request.what} on {deployment} ended as {ended.state_name}: {message}; see the run "
-            f"{ended.name}, and run the same command again: {request.when_repeated}"
+            f"the {request.what} on {deployment} ended as {ended.state_name}: {message}; see the run {ended.name}, and "
+            "run the same command again to resume"
         )
 
 
@@ -210,8 +217,8 @@ def wait_for(run_id: UUID, request: RemoteRequest) -> FlowRun:
                     found = client.read_flow_run(run_id)
             except ObjectNotFound:
                 raise InputError(
-                    f"the {request.what}'s run {run_id} was deleted on Prefect's server; run the same command again, "
-                    f"and {request.when_repeated}"
+                    f"the {request.what}'s run {run_id} was deleted on Prefect's server; run the same command again to "
+                    "start another"
                 ) from None
             # The last is raised for a page of a proxy in place of JSON.
             except (httpx.HTTPError, PrefectException, ValueError) as error:
@@ -243,11 +250,10 @@ def has_ended(run: FlowRun) -> bool:
 
 def _remote_config(config: Config) -> Config:
     """Return the configuration for another folder and machine, which hands nothing over itself."""
-    uri, _ = mlflow_store(config.state)
     elsewhere: dict[str, Any] = {
         "root": config.state.root.resolve() / REMOTE_FOLDER,
         "mirror": absolute_address(mirror_address(config)),
-        "mlflow": uri,
+        "mlflow": mlflow_store(config.state)[0],
     }
     absolute = absolute_config(config)
     return absolute.model_copy(
@@ -258,25 +264,16 @@ def _remote_config(config: Config) -> Config:
     )
 
 
-def _warn_of_no_worker(deployment: str, request: RemoteRequest) -> None:
-    does = f"which does the {request.what} by workers.{request.what}"
+def _require_workers(deployment: str, request: RemoteRequest) -> None:
+    """Refuse a deployment that is not there, and warn of one whose runs no worker takes now."""
     with get_client(sync_client=True) as client:
         try:
-            pool_name = client.read_deployment_by_name(deployment).work_pool_name
+            pool = client.read_work_pool(str(client.read_deployment_by_name(deployment).work_pool_name))
         except ObjectNotFound:
             raise InputError(
-                f"Prefect has no deployment {deployment}, {does}; make it with `tucano infra apply`, or leave "
-                "workers.training and workers.inference out to do all of it here"
+                f"Prefect has no deployment {deployment} with a work pool, which workers.{request.what} names; make it "
+                "with `tucano infra apply`, or leave workers.training and workers.inference out to do all of it here"
             ) from None
-        if pool_name is None:
-            raise InputError(
-                f"the deployment {deployment}, {does}, has no work pool any more; bring it back with "
-                "`tucano infra apply`"
-            )
-        pool = client.read_work_pool(pool_name)
-        is_served = has_worker(client, pool)
-    if pool.is_paused or not is_served:
-        why = "is paused" if pool.is_paused else "has no worker online"
-        warning = f"the work pool {pool_name} {why}; the {request.what} waits until a worker serves it"
-        warn(warning, request.stage)
-        get_run_logger().warning(warning)
+        if pool.is_paused or not has_worker(client, pool):
+            why = "is paused" if pool.is_paused else "has no worker online"
+            warn(f"the work pool {pool.name} {why}; the {request.what} waits until a worker serves it", request.stage)

@@ -82,9 +82,9 @@ class Session:
         """Return the folder in which a stage's child works."""
         return work_folder(self.config, name)
 
-    def result(self, record: ArtifactRecord, *, seconds: float = 0.0, reused: bool = True) -> "StageResult":
+    def result(self, record: ArtifactRecord) -> "StageResult":
         """Return the result of a stage that made an artifact before."""
-        return StageResult(record, self.store.path(record.sha256), seconds, reused)
+        return StageResult(record, self.store.path(record.sha256), 0.0, reused=True)
 
 
 class WorkDue(Exception):
@@ -150,8 +150,6 @@ class StageResult:
     """The artifact's folder."""
     seconds: float
     reused: bool
-    figures: Mapping[str, Any] = field(default_factory=dict)
-    """Its key figures, as its stage reads them; none of a stage that was run elsewhere."""
 
 
 def stage_key(
@@ -241,41 +239,54 @@ def run_stage(stage: Stage, session: Session, *, again: bool = False) -> StageRe
     """Make a stage's artifact, or reuse the one of equal inputs."""
     refuse_if_interrupted()
     started = time.monotonic()
-    if is_recorded():
-        named = _produce.with_options(name=stage.name, task_run_name=stage.name)
-        made_again = session.config.state.root / FRESH_FOLDER / session.fresh / stage.name if session.fresh else None
-        again = again or (made_again is not None and not made_again.exists())
-        state = named.with_options(refresh_cache=again)(stage.key, stage, session, return_state=True)
-        reference: dict[str, str] = state.result()
-        reused = state.name == "Cached"
-        if reused and not _is_whole(reference["sha256"], session.store):
-            reused = False
-            reference = named.with_options(refresh_cache=True)(stage.key, stage, session)
-        if made_again is not None:
-            made_again.parent.mkdir(parents=True, exist_ok=True)
-            made_again.touch()
-    else:
-        reference, reused = _unrecorded(stage, session, again=again)
-    store = session.store
-    record = store.record(reference["sha256"])
-    path = store.path(record.sha256)
-    result = StageResult(record, path, time.monotonic() - started, reused, stage.summary(path))
-    _announce(stage, result, session)
+    make = _recorded if is_recorded() else _unrecorded
+    sha256, reused = make(stage, session, again=again)
+    record, path = session.store.record(sha256), session.store.path(sha256)
+    result = StageResult(record, path, time.monotonic() - started, reused)
+    text = f"{stage.name}: {record.kind} {sha256[:12]} in {result.seconds:.1f} s"
+    if reused:
+        artifact = f"{record.kind} {sha256[:12]} of {record.created_at:%Y-%m-%d %H:%M}"
+        text = f"{stage.name}: skipped, {artifact} has the same code, configuration and inputs"
+        if session.run:
+            session.recorder.note_reuse(session.run, stage.name, record)
+    say(text)
+    figures = "; ".join(f"{name} {_shown(value)}" for name, value in stage.summary(path).items())
+    line = shorten(f"{text}: {figures}", LONGEST_LINE, placeholder=" ...")
+    run_log().info(line)
+    with run_page() as page:
+        page.log(line)
     return result
 
 
-def _unrecorded(stage: Stage, session: Session, *, again: bool) -> tuple[dict[str, str], bool]:
-    """Return a reference to the artifact, and whether it was there, by Prefect's own cache and without a run."""
+def _recorded(stage: Stage, session: Session, *, again: bool) -> tuple[str, bool]:
+    """Return an artifact's sha256, and whether it was there, by a task of Prefect's."""
+    named = _produce.with_options(name=stage.name, task_run_name=stage.name)
+    made_again = session.config.state.root / FRESH_FOLDER / session.fresh / stage.name if session.fresh else None
+    again = again or (made_again is not None and not made_again.exists())
+    state = named.with_options(refresh_cache=again)(stage.key, stage, session, return_state=True)
+    sha256: str = state.result()["sha256"]
+    reused = state.name == "Cached"
+    if reused and not _is_whole(sha256, session.store):
+        reused = False
+        sha256 = named.with_options(refresh_cache=True)(stage.key, stage, session)["sha256"]
+    if made_again is not None:
+        made_again.parent.mkdir(parents=True, exist_ok=True)
+        made_again.touch()
+    return sha256, reused
+
+
+def _unrecorded(stage: Stage, session: Session, *, again: bool) -> tuple[str, bool]:
+    """Return an artifact's sha256, and whether it was there, by Prefect's own cache and without a run."""
     folder = LocalFileSystem(basepath=str(PREFECT_LOCAL_STORAGE_PATH.value()))
     cache = ResultStore(result_storage=folder, serializer=JSONSerializer())
     if not (again or session.fresh) and cache.exists(stage.key):
-        known: dict[str, str] = cache.read(stage.key).result
-        if _is_whole(known["sha256"], session.store):
+        known: str = cache.read(stage.key).result["sha256"]
+        if _is_whole(known, session.store):
             return known, True
     begin_work(stage.name)
     reference = _produce.fn(stage.key, stage, session)
     cache.write(reference, key=stage.key)
-    return reference, False
+    return reference["sha256"], False
 
 
 def _is_whole(sha256: str, store: ArtifactStore) -> bool:
@@ -287,30 +298,5 @@ def _is_whole(sha256: str, store: ArtifactStore) -> bool:
     return True
 
 
-def _announce(stage: Stage, result: StageResult, session: Session) -> None:
-    record = result.record
-    if result.reused:
-        artifact = f"{record.kind} {record.sha256[:12]} of {record.created_at:%Y-%m-%d %H:%M}"
-        text = f"{stage.name}: skipped, {artifact} has the same code, configuration and inputs"
-        if session.run:
-            session.recorder.note_reuse(session.run, stage.name, record)
-    else:
-        text = f"{stage.name}: {record.kind} {record.sha256[:12]} in {result.seconds:.1f} s"
-    say(text)
-    line = shorten(f"{text}: {shown_figures(result.figures)}", LONGEST_LINE, placeholder=" ...")
-    run_log().info(line)
-    with run_page() as page:
-        page.log(line)
-
-
-def shown_figures(figures: Mapping[str, Any]) -> str:
-    """Format an artifact's key figures for people, in a line."""
-    return "; ".join(f"{name} {_shown(value)}" for name, value in figures.items())
-
-
 def _shown(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, list | tuple):
-        return "; ".join(map(str, value))
-    return "none" if value is None else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

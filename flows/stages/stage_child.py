@@ -15,7 +15,7 @@ from prefect.runtime import flow_run
 from pydantic import BaseModel, RootModel
 
 from flows.runtime.console import say
-from flows.stages.remote import OTHER_CODE, RemoteAnswer, RemoteRequest, open_shared, run_remotely
+from flows.stages.remote import RemoteAnswer, RemoteRequest, open_shared, refuse_other_code, run_remotely
 from flows.stages.runner import Session, Stage, StageResult, watched
 from schemas.artifact import ArtifactKind, Origin, Worker
 from schemas.config.config import Config
@@ -30,14 +30,12 @@ ChildModule = Literal[
 """Modules that may be run for other machines."""
 OUTPUT: Final = "output"
 WORK: Final = "work"
-_PLACE: Final = frozenset({"place", "path"})
 
 
 class ChildRequest(RemoteRequest):
     """Request to run a child process on another machine."""
 
     what: ClassVar = "inference"
-    when_repeated: ClassVar = "it is made again"
 
     kind: ArtifactKind
     """Kind of the artifact that the stage makes."""
@@ -73,12 +71,15 @@ def run_stage_child(
     The request's paths lead into the stage's inputs, the output and the folder, where the child works. It is one of the
     session's pool, or of the deployment that the configuration names: then its metrics arrive when it has ended.
     """
-    module, deployment = stage.sources[0], session.config.workers.for_inference
+    deployment = session.config.workers.for_inference
     if deployment is not None:
-        return _run_elsewhere(session, deployment, stage, request, folder, output, metrics)
+        answer = _run_elsewhere(session, deployment, stage, request, folder, output)
+        for step, values in answer.metrics if metrics is not None else ():
+            cast("Metrics", metrics)(step, values)
+        return Origin(worker=answer.worker)
     run = run_child if session.pool is None else session.pool.run_child
     interpreter = session.config.train.interpreter
-    device = run(module, request, folder, interpreter=interpreter, progress=progress, metrics=metrics)
+    device = run(stage.sources[0], request, folder, interpreter=interpreter, progress=progress, metrics=metrics)
     return Origin(worker=this_worker(device))
 
 
@@ -94,14 +95,8 @@ def batches_folder(session: Session, name: str, stage: Stage) -> Path:
 
 
 def _run_elsewhere(
-    session: Session,
-    deployment: str,
-    stage: Stage,
-    request: BaseModel,
-    folder: Path,
-    output: Path,
-    metrics: Metrics | None,
-) -> Origin:
+    session: Session, deployment: str, stage: Stage, request: BaseModel, folder: Path, output: Path
+) -> RemoteAnswer:
     shared, store = open_shared(session.config), session.store
     reads = {record.sha256 for record in (*stage.inputs.values(), *stage.order_only_inputs.values())}
     places = {sha256: store.path(sha256) for sha256 in sorted(reads)}
@@ -128,11 +123,9 @@ def _run_elsewhere(
         return answer
 
     answer, _ = run_remotely(session, deployment, child, fetch)
-    for step, values in answer.metrics if metrics is not None else ():
-        cast("Metrics", metrics)(step, values)
     worker = cast("Worker", answer.worker)
     say(f"{stage.name}: made by {deployment} on {worker.machine} ({worker.device or 'no device'})")
-    return Origin(worker=worker)
+    return answer
 
 
 def run_for_another(session: Session, child: ChildRequest, given: Mapping[str, StageResult]) -> RemoteAnswer:
@@ -140,15 +133,14 @@ def run_for_another(session: Session, child: ChildRequest, given: Mapping[str, S
 
     Finished batches are used again on the same disk; with a Spot machine's disk they are lost, and drawn once more.
     """
-    if source_digest(*child.sources) != child.code_version:
-        raise InputError(OTHER_CODE)
+    refuse_other_code(asked=child.code_version, here=source_digest(*child.sources))
     folder, store = work_for_another(session, child), session.store
     metrics: list[tuple[int, dict[str, float]]] = []
-    places = {sha256: result.path for sha256, result in given.items()}
     with store.draft() as output, watched(child.stage) as progress:
+        places = {sha256: result.path for sha256, result in given.items()} | {OUTPUT: output, WORK: folder}
         device = run_child(
             child.module,
-            RootModel[dict[str, Any]](as_local(child.request, {**places, OUTPUT: output, WORK: folder})),
+            RootModel[dict[str, Any]](as_local(child.request, places)),
             folder,
             interpreter=session.config.train.interpreter,
             progress=progress,
@@ -193,7 +185,7 @@ def as_local(values: Any, places: Mapping[str, Path]) -> Any:
         return [as_local(value, places) for value in values]
     if not isinstance(values, dict):
         return values
-    if values.keys() != _PLACE:
+    if values.keys() != {"place", "path"}:
         return {key: as_local(value, places) for key, value in values.items()}
     path = PurePosixPath(values["path"])
     if values["place"] not in places or path.is_absolute() or ".." in path.parts:

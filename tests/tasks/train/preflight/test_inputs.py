@@ -10,7 +10,7 @@ from schemas.config.train import TrainConfig
 from schemas.config.train_sections import PreflightSection
 from schemas.errors import GateRefused
 from tasks.commerce.registry import joint_version, reward_versions
-from tasks.train.preflight.check import Check, as_list, refuse_if_failed
+from tasks.train.preflight.check import Check, refuse_if_failed
 from tasks.train.preflight.inputs import (
     cannot_render,
     check_control_tokens,
@@ -141,13 +141,3 @@ def test_a_refusal_is_one_sentence_with_the_first_failures_and_the_names_of_the_
     assert reported.startswith("the preflight failed 5 of 6 checks: check1: measured1 (limit: limit1), remedy1; check2")
     assert reported.endswith("; and also check4, check5")
     assert "\n" not in reported
-
-
-def test_the_list_begins_with_the_failures_and_shows_a_remedy_only_there() -> None:
-    checks = [Check("a", True, "<think>", "3", "fix", 1.0), Check("b", False, "4", "5", "mend", 1.26)]
-    assert as_list(checks).splitlines() == [
-        "1 of 2 checks passed, in 2.3 s.",
-        "",
-        "- **b** **FAILED**: 4 (limit: 5); mend",
-        "- **a** passed: &lt;think&gt; (limit: 3)",
-    ]
