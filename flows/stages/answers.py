@@ -6,10 +6,9 @@ A rung is what may be had of the base at less cost, by its name in `evaluate.run
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Final
 
 from flows.runtime.console import warn
@@ -122,11 +121,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
         sources=("tasks.evaluate.answers.answer",),
         config_digest=digest,
         inputs=inputs,
-        order_only_inputs={
-            **({"policy": who.policy} if who.policy else {}),
-            "dataset": dataset.record,
-            "plan": plan.record,
-        },
+        order_only_inputs=({"policy": who.policy} if who.policy else {}) | _allowed_by(dataset, plan),
         work=work,
         summary=_figures,
     )
@@ -190,12 +185,16 @@ def answer_rival(session: Session, dataset: StageResult, plan: StageResult, riva
         sources=RIVAL_SOURCES,
         config_digest=_rival_digest(config, dataset, rival),
         inputs={},
-        order_only_inputs={"dataset": dataset.record, "plan": plan.record},
+        order_only_inputs=_allowed_by(dataset, plan),
         work=work,
         summary=_figures,
     )
     folder = batches_folder(session, STAGE, stage)
     return _run(stage, session)
+
+
+def _allowed_by(dataset: StageResult, plan: StageResult) -> dict[str, ArtifactRecord]:
+    return {"dataset": dataset.record, "plan": plan.record}
 
 
 @cache
@@ -218,21 +217,8 @@ def _run(stage: Stage, session: Session) -> StageResult:
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     extras = [rollout.model_extra or {} for rollout in read_answers(folder)]
-    tokens = [extra["tokens"] for extra in extras if extra["tokens"] is not None]
-    return {
-        "answers": len(extras),
-        "mean tokens": round(fmean(tokens), 1) if tokens else "unknown",
-        "cut off": sum(extra["stop_reason"] == StopReason.TOKEN_LIMIT for extra in extras),
-    }
-
-
-@dataclass
-class Rungs:
-    """Rungs that answered, and those that are left out of the ladder."""
-
-    answered: dict[Rung, StageResult] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
-    """Why each failed, in a sentence."""
+    cut_off = sum(extra["stop_reason"] == StopReason.TOKEN_LIMIT for extra in extras)
+    return {"answers": len(extras), "cut off": cut_off}
 
 
 def rung_makers(session: Session, dataset: StageResult, base: StageResult) -> Makers:
@@ -244,8 +230,8 @@ def rung_makers(session: Session, dataset: StageResult, base: StageResult) -> Ma
 
 def answer_rungs(
     session: Session, dataset: StageResult, plan: StageResult, base: StageResult, made: Mapping[str, Made]
-) -> Rungs:
-    """Let each rung answer; one that fails is reported, and left out of the ladder.
+) -> tuple[dict[Rung, StageResult], dict[str, str]]:
+    """Let each rung answer; return the answers, and why each other rung failed, which is left out of the ladder.
 
     `made` is what came of `rung_makers`.
     """
@@ -258,18 +244,19 @@ def answer_rungs(
             raise model
         return answer(session, dataset, plan, Answering(SFT, model.record, None))
 
-    rungs = Rungs()
+    answered: dict[Rung, StageResult] = {}
+    left_out: dict[str, str] = {}
     asked: Sequence[Rung] = session.config.evaluate.rungs
     outcomes = do_all(session.pool, {str(rung): partial(_try, partial(respond, rung)) for rung in sorted(asked)})
     for rung in asked:
         outcome = outcomes[rung]
         if isinstance(outcome, StageResult):
-            rungs.answered[rung] = outcome
+            answered[rung] = outcome
         else:
             warn(f"{outcome}; the evaluation continues without {rung}", "evaluate")
             # No path of this machine stands in an artifact.
-            rungs.left_out[rung] = str(outcome).replace(str(session.config.state.root.resolve()), "the state folder")
-    return rungs
+            left_out[rung] = str(outcome).replace(str(session.config.state.root.resolve()), "the state folder")
+    return answered, left_out
 
 
 def _try(make: Callable[[], StageResult]) -> Made:

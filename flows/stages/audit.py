@@ -107,19 +107,23 @@ def _as_markdown(record: AuditRecord) -> str:
     def shown(value: float | None) -> str:
         return "unknown" if value is None else f"{value:.2f}"
 
-    lines = [
-        "Training may start." if record.verdict == "passed" else "**Training may not start.**",
-        "",
-        *(f"- {reason}" for reason in record.reasons),
-        *([] if "human" in record.raters.values() else ["- No person scored this sheet."]),
-        "",
-        "| task | scores | rho | lower bound | verdict |",
-        "|---|---|---|---|---|",
-    ]
-    for task, found in record.tasks.items():
-        lines.append(f"| {task} | {found.n} | {shown(found.rho)} | {shown(found.rho_low)} | {found.verdict} |")
     scored = ", ".join(f"{rater} ({kind})" for rater, kind in record.raters.items())
-    return "\n".join([*lines, "", f"Rewards {record.spec} {record.reward_version[:12]}, scored by {scored}."])
+    return "\n".join(
+        [
+            "Training may start." if record.verdict == "passed" else "**Training may not start.**",
+            "",
+            *(f"- {reason}" for reason in record.reasons),
+            "",
+            "| task | scores | rho | lower bound | verdict |",
+            "|---|---|---|---|---|",
+            *(
+                f"| {task} | {found.n} | {shown(found.rho)} | {shown(found.rho_low)} | {found.verdict} |"
+                for task, found in record.tasks.items()
+            ),
+            "",
+            f"Rewards {record.spec} {record.reward_version[:12]}, scored by {scored}.",
+        ]
+    )
 
 
 def known_scores(config: Config) -> AuditFiles | None:
@@ -129,8 +133,8 @@ def known_scores(config: Config) -> AuditFiles | None:
         return AuditFiles(config.audit.sheet, config.audit.rollouts, store)
     if not config.audit.require_human:
         return shipped_files()
-    folder = _folder_of_these_rewards(config)
-    return None if folder is None or _unscored(files_of(folder)) else files_of(folder)
+    files = files_of(scoring_folder(config))
+    return files if files.sheet.exists() and not _unscored(files) else None
 
 
 def people_scores(session: Session, prompts: StageResult, dataset: StageResult, base: StageResult) -> AuditFiles:
@@ -140,18 +144,16 @@ def people_scores(session: Session, prompts: StageResult, dataset: StageResult, 
         Interrupted: Waiting is impossible here; the same command resumes once the sheet is scored.
     """
     begin_work("sheet")
-    config = session.config
-    folder = _folder_of_these_rewards(config)
-    if folder is None:
-        folder, kept = scoring_folder(config), _sheets_before(config)
+    config, folder = session.config, scoring_folder(session.config)
+    if not folder.exists():
+        kept = _sheets_before(config)
         asked = tuple(
             task for task in TASK_NAMES if task not in kept and (not kept or config.synthesize.counts.get(task))
         )
         drawn = sheet(session, prompts, dataset, base, asked) if asked else None
         if kept:
             new = f"new ones of {', '.join(asked)}" if asked else "nothing new"
-            rows = f"rows of {', '.join(kept)} from an earlier audit (same reward version)"
-            say(f"audit: {folder} has the {rows}, and {new}")
+            say(f"audit: {folder} has {', '.join(kept)}, kept from an earlier audit (same reward version), and {new}")
         _publish(drawn, kept, folder)
     files = files_of(folder)
     if unscored := _unscored(files):
@@ -187,16 +189,10 @@ def sheet(
             output=files.rollouts,
         )
         origin = run_stage_child(session, stage, request, session.folder("sheet"), output, progress)
+        per_task, needed = config.audit.scores_per_task, config.audit.min_scores_per_task
         sample = make_sheet(
-            files.rollouts,
-            config.rewards.spec,
-            files.store,
-            config.audit.scores_per_task,
-            config.seed,
-            files.sheet,
-            progress,
+            files.rollouts, config.rewards.spec, files.store, per_task, config.seed, files.sheet, progress
         )
-        needed = config.audit.min_scores_per_task
         few = [f"{count} of {task}" for task, count in sample.drawn.items() if count < needed]
         if few:
             raise InputError(
@@ -242,39 +238,21 @@ def drawn_sheets(config: Config, files: AuditFiles) -> dict[str, ArtifactRecord]
 
 def scoring_folder(config: Config) -> Path:
     """Return where a sheet of these rewards is put for people: what they said of a version is asked once."""
-    return _sheets(config) / f"{config.rewards.spec}-{joint_version(config.rewards.spec)[:16]}"
+    return config.state.root.resolve() / "scores" / f"{config.rewards.spec}-{joint_version(config.rewards.spec)[:16]}"
 
 
 def _unscored(files: AuditFiles) -> int:
     return sum(not is_scored(row) for row in read_rows(files.sheet))
 
 
-def _sheets(config: Config) -> Path:
-    return config.state.root.resolve() / "scores"
-
-
-def _folder_of_these_rewards(config: Config) -> Path | None:
-    """Return the newest folder whose sheet is of these rewards alone; None where there is none."""
-    exact = scoring_folder(config)
-    if exact.exists():
-        return exact
-    return next(
-        (folder for folder in _folders(config) if (same := _still_same(folder)) and same == _on_sheet(folder)), None
-    )
-
-
 def _sheets_before(config: Config) -> dict[TaskName, Path]:
     """Return by task the newest folder with rows of its present reward, for the tasks that have one."""
     found: dict[TaskName, Path] = {}
-    for folder in _folders(config):
+    folders = [file.parent for file in scoring_folder(config).parent.glob(f"{config.rewards.spec}-*/{SHEET_FILE}")]
+    for folder in sorted(folders, key=lambda folder: (folder.stat().st_mtime_ns, folder.name), reverse=True):
         for task in _still_same(folder):
             found.setdefault(task, folder)
     return {task: found[task] for task in TASK_NAMES if task in found}
-
-
-def _folders(config: Config) -> list[Path]:
-    folders = [file.parent for file in _sheets(config).glob(f"{config.rewards.spec}-*/{SHEET_FILE}")]
-    return sorted(folders, key=lambda folder: (folder.stat().st_mtime_ns, folder.name), reverse=True)
 
 
 def _still_same(folder: Path) -> set[TaskName]:

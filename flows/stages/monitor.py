@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from flows.runtime.run_page import linked_to_mlflow, show_markdown, show_table
+from flows.runtime.run_page import linked_to_mlflow, show_markdown
 from flows.stages.registered_version import answers_of
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord
@@ -18,7 +18,7 @@ from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress
 from schemas.tables.log_file import LogFiles, require_rows
-from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
+from schemas.tasks import SPEC_NAMES, TASK_NAMES
 from tasks.audit.past_versions import as_it_is_now, versions_of
 from tasks.curate.processes import in_processes
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
@@ -113,7 +113,8 @@ def monitor_logs(session: Session, files: LogFiles) -> Monitored:
         if silent := _last_found(session, champion, error.last):
             return silent
         raise
-    _show(config, result)
+    text = linked_to_mlflow((result.path / REPORT_TEXT).read_text(encoding="utf-8"), result.record, config)
+    show_markdown(key="monitoring", markdown=text, description="Does the champion keep its promise?")
     found = read_monitoring(result.path)
     silence = _silence(datetime.fromisoformat(found["logs"]["last"]), config)
     return Monitored(champion, result, found, seconds, silence)
@@ -165,13 +166,16 @@ def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactReco
         inputs["prompts"] = store.record(evaluation.inputs["prompts"])
     identities = read_report(store.path(evaluation.sha256))["identities"]
     spec, reward_version = identities["rewards"].split()
+    versions = {task: identities[name] for task in TASK_NAMES if (name := reward_identity(task)) in identities}
     champion = ServingChampion(
         model=names.model_name,
         version=version.version,
         alias=names.alias,
-        spec=_as_spec(spec),
+        spec=next((known for known in SPEC_NAMES if known == spec), "grounded"),
         reward_version=reward_version,
-        reward_versions=_reward_versions(identities, reward_version),
+        # A report of long ago knew but one version, of all rewards.
+        reward_versions={task: as_it_is_now(version) for task, version in versions.items()}
+        or versions_of(reward_version),
         answers=store.path(answers.sha256) / ROLLOUTS_FILE,
         store=store.path(inputs["prompts"].sha256) / "store" if "prompts" in inputs else None,
         promoted_at=datetime.fromisoformat(version.promoted_at) if version.promoted_at else None,
@@ -182,16 +186,6 @@ def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactReco
         if (record.inputs.get("policy"), record.inputs.get("evaluation")) == (version.policy, version.evaluation)
     ]
     return champion, inputs, {"promotion": promotions[0]} if promotions else {}
-
-
-def _reward_versions(identities: Mapping[str, str], reward_version: str) -> dict[TaskName, str]:
-    """Return the version of each task's reward by which a report's answers were scored; an old one knew but one."""
-    known = {task: identities[name] for task in TASK_NAMES if (name := reward_identity(task)) in identities}
-    return {task: as_it_is_now(version) for task, version in known.items()} or versions_of(reward_version)
-
-
-def _as_spec(name: str) -> SpecName:
-    return next((spec for spec in SPEC_NAMES if spec == name), "grounded")
 
 
 def scrubbed_texts(texts: pl.Series) -> pl.Series:
@@ -222,17 +216,3 @@ def _figures(folder: Path) -> Mapping[str, Any]:
         "alarms": "; ".join(alarm_sentences(found)) or "none",
         **{trial["challenger"]: trial["verdict"] for trial in found["trials"]},
     }
-
-
-def _show(config: Config, result: StageResult) -> None:
-    rows = [
-        {name: round(value, 4) if isinstance(value, float) else str(value) for name, value in row.items()}
-        for row in last_days(result.path)
-    ]
-    show_table(key="monitoring-days", table=rows, description="The last day of each task")
-    text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
-    show_markdown(
-        key="monitoring",
-        markdown=linked_to_mlflow(text, result.record, config),
-        description="Does the champion keep its promise?",
-    )
