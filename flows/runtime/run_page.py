@@ -10,8 +10,8 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import update_wrapper
-from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -47,26 +47,23 @@ def is_recorded() -> bool:
     return flow_run.get_id() is not None or "PREFECT_API_URL" in os.environ or PREFECT_API_URL.value() is not None
 
 
-class StageFlow(Generic[Arguments, Result]):
-    """Function of a session that is a flow of its own where that is recorded, and else a function."""
-
-    def __init__(self, name: str, function: Callable[Arguments, Result]) -> None:
-        """Make a flow of a function, whose runs are named by the configuration's seed."""
-        update_wrapper(self, function)
-        self._function = function
-        self._flow: Callable[Arguments, Any] = flow(
-            name=name, flow_run_name=f"{name}-seed{{session.config.seed}}", validate_parameters=False
-        )(function)
-
-    @property
-    def __call__(self) -> Callable[Arguments, Result]:
-        """Return what is called."""
-        return self._flow if is_recorded() else self._function
-
-
 def stage_flow(name: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Return the decorator that makes a function a `StageFlow`."""
-    return lambda function: StageFlow(name, function)
+    """Return the decorator that makes a function of a session a flow where that is recorded, named by its seed."""
+
+    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        run_name = f"{name}-seed{{session.config.seed}}"
+        of_prefect: Callable[Arguments, Any] = flow(name=name, flow_run_name=run_name, validate_parameters=False)(
+            function
+        )
+
+        @wraps(function)
+        def call(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+            result: Result = (of_prefect if is_recorded() else function)(*arguments, **named)
+            return result
+
+        return call
+
+    return decorate
 
 
 def run_log() -> logging.Logger | logging.LoggerAdapter[Any]:
@@ -170,8 +167,7 @@ def mlflow_page(record: ArtifactRecord, config: Config) -> str | None:
     """Return the address of the page of the MLflow run that describes an artifact; None where nobody serves one.
 
     On Prefect's pages of `tucano ui` it is a path, which leads to MLflow's, whatever the ports are on the day when
-    somebody follows it. On those of another Prefect server there is no such path: there it is the address of the
-    `tucano ui` that serves this state folder now.
+    somebody follows it. Those of another Prefect server have no such path.
     """
     pages = _pages(config)
     return None if record.mlflow_run_id is None or pages is None else f"{pages}/#/runs/{record.mlflow_run_id}"
@@ -181,21 +177,15 @@ def _pages(config: Config) -> str | None:
     server = os.environ.get(PAGES_VARIABLE) or config.state.mlflow or ""
     if server.startswith("http"):
         return server.rstrip("/")
-    prefect = _local_port(os.environ.get("PREFECT_API_URL", ""))
-    if prefect is None:
-        return None
+    pages, here = running_pages(config.state.root), _local_port(os.environ.get("PREFECT_API_URL"))
     # `tucano ui` shows the runs of a session's own server later.
-    if prefect == _local_port(os.environ.get(OWN_SERVER_VARIABLE, "")):
-        return MLFLOW_PATH
-    pages = running_pages(config.state.root)
-    if pages is None:
-        return None
-    return MLFLOW_PATH if prefect == _local_port(pages.prefect_api) else pages.mlflow
+    ours = {_local_port(os.environ.get(OWN_SERVER_VARIABLE)), _local_port(pages.prefect_api if pages else None)}
+    return MLFLOW_PATH if here is not None and here in ours else None
 
 
-def _local_port(address: str) -> int | None:
+def _local_port(address: str | None) -> int | None:
     """Return the port of an address on this machine; None of another's."""
-    parts = urlsplit(address)
+    parts = urlsplit(address or "")
     return parts.port if parts.hostname in LOOPBACK else None
 
 

@@ -12,9 +12,8 @@ from typing import Any, Final
 from filelock import FileLock, Timeout
 from prefect import flow
 
-from flows.runtime.own_files import own_files
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
-from flows.runtime.stores import open_recorder, open_store, served_logs
+from flows.runtime.stores import open_recorder, open_store, own_files, served_logs
 from flows.stages.curate import dataset_stage
 from flows.stages.remote import open_shared
 from flows.stages.runner import Session, StageResult, run_stage
