@@ -22,7 +22,6 @@ from flows.stages.child_pool import do_all, pool_of
 from flows.stages.curate import curate
 from flows.stages.evaluate import evaluate
 from flows.stages.promote import promote, read_decision
-from flows.stages.remote_training import train_remotely
 from flows.stages.retraining import Retraining, Until, conclude
 from flows.stages.runner import Session, StageResult, WorkDue, only_reuse
 from flows.stages.stage_child import expect_stage_children
@@ -66,9 +65,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
             evaluates = until in {"evaluate", "promote"}
             session = replace(session, pool=pool_of(config) if evaluates else None)
             makers = rung_makers(session, given["dataset"], given["base"]) if evaluates else {}
-            if until != "audit" and config.workers.training is not None:
-                policies = train_remotely(session, given)
-            elif session.pool is not None:
+            if session.pool is not None:
                 # A training that fails ends what is made beside it.
                 works: dict[str, Callable[[], Any]] = {"train": partial(train, session, given), **makers}
                 made = session.pool.map(works, first_decides=True)

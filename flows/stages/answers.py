@@ -14,6 +14,7 @@ from typing import Any, Final
 from flows.runtime.console import warn
 from flows.stages.base import tuned_on_references
 from flows.stages.child_pool import do_all
+from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from flows.stages.stage_child import batches_folder, run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
@@ -111,7 +112,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
             output=output,
             general=who.general,
         )
-        return run_stage_child(session, stage, request, folder, output, progress)
+        return run_stage_child(session, stage, request, folder, progress)
 
     stage = Stage(
         name=f"{STAGE}-{who.name}",
@@ -126,9 +127,13 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
         summary=_figures,
     )
     folder = batches_folder(session, STAGE, stage)
+    given = {"base": who.base, **inputs, **stage.order_only_inputs}
+    call = {"name": who.name, "guided": who.guided, "general": who.general}
     # Two of equal weights have equal answers: the second then finds those of the first.
     with nullcontext() if session.pool is None else session.pool.alone(stage.key):
-        return _run(stage, session)
+        result = run_with_weights(stage, session, "answer", given, **call)
+    _remove_batches(stage, session)
+    return result
 
 
 def try_rivals(session: Session, dataset: StageResult) -> None:
@@ -190,7 +195,9 @@ def answer_rival(session: Session, dataset: StageResult, plan: StageResult, riva
         summary=_figures,
     )
     folder = batches_folder(session, STAGE, stage)
-    return _run(stage, session)
+    result = run_stage(stage, session)
+    _remove_batches(stage, session)
+    return result
 
 
 def _allowed_by(dataset: StageResult, plan: StageResult) -> dict[str, ArtifactRecord]:
@@ -207,12 +214,10 @@ def _grammars_of_prompts(test_file: Path, guided: Guided) -> dict[str, str]:
     return {row.prompt_id: grammar_of(row.task, row.prompt, guided) for row in rows if row.task in with_own}
 
 
-def _run(stage: Stage, session: Session) -> StageResult:
-    result = run_stage(stage, session)
+def _remove_batches(stage: Stage, session: Session) -> None:
     kept = batches_folder(replace(session, fresh=None), STAGE, stage)
     for folder in kept.parent.glob(f"{kept.name}*"):
         shutil.rmtree(folder)
-    return result
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

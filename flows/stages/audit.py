@@ -17,6 +17,7 @@ from flows.runtime.console import say
 from flows.runtime.human_gate import wait_for_scores
 from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
 from flows.runtime.stores import open_store, past_audits
+from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
@@ -188,7 +189,7 @@ def sheet(
             seed=config.seed,
             output=files.rollouts,
         )
-        origin = run_stage_child(session, stage, request, session.folder("sheet"), output, progress)
+        origin = run_stage_child(session, stage, request, session.folder("sheet"), progress)
         per_task, needed = config.audit.scores_per_task, config.audit.min_scores_per_task
         sample = make_sheet(
             files.rollouts, config.rewards.spec, files.store, per_task, config.seed, files.sheet, progress
@@ -224,7 +225,7 @@ def sheet(
         summary=rows_to_score,
         reports=("sheet.csv",),
     )
-    return run_stage(stage, session)
+    return run_with_weights(stage, session, "sheet", stage.inputs, tasks=list(tasks))
 
 
 def drawn_sheets(config: Config, files: AuditFiles) -> dict[str, ArtifactRecord]:

@@ -27,6 +27,7 @@ from flows.runtime.stores import open_recorder, open_registry, open_store
 from flows.stages.child_pool import ChildPool
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
+from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.source import source_digest, source_files
 from schemas.sqlite_file import InUse
@@ -57,6 +58,8 @@ class Session:
     """The run that makes all again, also once it resumes; None: what an earlier run made is reused."""
     pool: ChildPool | None = None
     """Runs the children of stages that are made at once; None: one child runs at a time."""
+    keys: frozenset[str] | None = None
+    """Keys of the stages that another machine asks for; None: any stage may be run."""
 
     @property
     def store(self) -> ArtifactStore:
@@ -238,6 +241,11 @@ def watched(name: str) -> Iterator[Progress]:
 def run_stage(stage: Stage, session: Session, *, again: bool = False) -> StageResult:
     """Make a stage's artifact, or reuse the one of equal inputs."""
     refuse_if_interrupted()
+    if session.keys is not None and stage.key not in session.keys:
+        raise InputError(
+            f"this worker would not make the {stage.name} that is asked for: its code is another than that of the run "
+            "which waits for it; give both machines the same version, and run that one again"
+        )
     started = time.monotonic()
     make = _recorded if is_recorded() else _unrecorded
     sha256, reused = make(stage, session, again=again)

@@ -13,6 +13,7 @@ from typing import Any
 from flows.runtime.console import say, warn
 from flows.runtime.run_page import stage_flow
 from flows.stages.child_pool import ChildPool
+from flows.stages.remote import make_elsewhere
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
 from flows.stages.stage_child import this_worker
 from flows.stages.train_page import TrainingPage
@@ -64,6 +65,9 @@ def train(session: Session, given: Mapping[str, StageResult]) -> dict[int, Stage
     # Where it is alone, it is waited for in the main thread, and has all threads.
     run = run_child if session.pool is None and len(seeds) == 1 else trainings.run_child
     stages = {seed: _seed_stage(session, seed, given, trainings, run) for seed in seeds}
+    if session.config.workers.training is not None:
+        records = {role: result.record for role, result in given.items()}
+        return dict(zip(seeds, make_elsewhere(session, "training", list(stages.values()), STAGE, records), strict=True))
     if len(seeds) == 1:
         policies = {stages[seeds[0]].name: run_stage(stages[seeds[0]], session)}
     else:
