@@ -48,8 +48,6 @@ class Children:
     """Stands in for the children that load weights, and keeps who was asked to answer."""
 
     answered: list[Any] = field(default_factory=list)
-    unknown_to_engine: str | None = None
-    """What the engine does not know of the models."""
 
     def run_child(self, module: str, request: Any, folder: Path, **_: object) -> str:
         if module == "tasks.train.sft.warm_start":
@@ -69,13 +67,7 @@ class Children:
             for index in range(len(ROWS))
         ]
         # No two answerings take the same time, so that each is an artifact of its own.
-        batch = Batch(
-            sample=0,
-            number=0,
-            seconds=float(next(SECONDS)),
-            answers=tuple(given),
-            unknown_to_engine=self.unknown_to_engine,
-        )
+        batch = Batch(sample=0, number=0, seconds=float(next(SECONDS)), answers=tuple(given), unknown_to_engine=None)
         rows = read_prompts(request.dataset / TEST_FILE)
         write_answers(request.output, rows, [batch], as_decoding(request.temperature, request.max_tokens), ours=True)
         return "cpu"
@@ -221,10 +213,6 @@ def test_another_language_makes_the_report_again_and_no_answer(world: World, chi
     assert portuguese["plan"].record.sha256 == english["plan"].record.sha256
     assert report(portuguese)["looks"] == report(english)["looks"]
     assert report(portuguese)["overall"] == report(english)["overall"]
-    texts = [(stages["evaluate"].path / "report.md").read_text(encoding="utf-8") for stages in (english, portuguese)]
-    assert "Ground truth, apart from the rewards" in texts[0]
-    assert "Verdade de referência, à parte das recompensas" in texts[1]
-    assert "o gate" in texts[1].lower()
-    assert "trained on the same words: 7 (sentiment 2, sql_qa 5)." in texts[0]
-    assert "com as mesmas palavras: 7 (sentiment 2, sql_qa 5)." in texts[1]
+    text = (portuguese["evaluate"].path / "report.md").read_text(encoding="utf-8")
+    assert "com as mesmas palavras: 7 (sentiment 2, sql_qa 5)." in text
     assert world.evaluate(policy, "train.load_in_4bit=false", 'report.language="pt"')["evaluate"].reused

@@ -20,26 +20,20 @@ def decides(served: Path | None = None, **values: object) -> str:
     return json.dumps(_key_inputs(config, served, None), sort_keys=True)
 
 
-def test_how_an_endpoint_is_reached_makes_nothing_again() -> None:
+def test_the_paraphrasing_model_and_its_questions_decide_and_how_it_is_reached_does_not() -> None:
     ways = {"key_variable": "SHOP_KEY", "concurrency": 9, "timeout_seconds": 3.0, "max_attempts": 1}
     assert decides(paraphrase=ENDPOINT) == decides(paraphrase={**ENDPOINT, **ways})
-
-
-def test_the_paraphrasing_model_and_its_questions_make_it_again() -> None:
     others = ({"model": "other"}, {"share": 0.5}, {"variants": 2}, {"temperature": 0.1}, {"max_asks": 1})
     made = {decides(), decides(paraphrase=ENDPOINT), *(decides(paraphrase={**ENDPOINT, **other}) for other in others)}
     assert len(made) == 2 + len(others)
 
 
-def test_olists_files_decide_and_their_folder_does_not(tmp_path: Path) -> None:
+def test_files_and_prompts_of_logs_decide_and_their_folders_do_not(tmp_path: Path) -> None:
     for name, content in (("one", "a"), ("same", "a"), ("other", "b")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "olist_orders_dataset.csv").write_text(content)
     one, same, other = (decides(source="olist", olist_dir=tmp_path / name) for name in ("one", "same", "other"))
     assert one == same != other
-
-
-def test_the_prompts_of_logs_decide_and_the_folder_of_the_logs_does_not(tmp_path: Path) -> None:
     table = tmp_path / "served.parquet"
     table.write_bytes(b"one")
     one, same = (decides(table, logs=tmp_path / folder) for folder in ("logs", "elsewhere"))
@@ -74,41 +68,24 @@ def test_a_resumed_run_learns_from_what_it_began_with(tmp_path: Path) -> None:
     assert found(config) == 3
 
 
-def test_a_run_of_another_configuration_that_ends_leaves_it_alone(tmp_path: Path) -> None:
+def test_runs_of_another_configuration_and_fresh_ones_have_prompts_of_their_own(tmp_path: Path) -> None:
     log(tmp_path, 2)
     assert found(config_of(tmp_path)) == 2
     log(tmp_path, 3)
     other = config_of(tmp_path, "synthesize.counts.push=100")
-    assert found(other) == 3
+    assert found(other) == found(config_of(tmp_path), fresh=True) == 3
     release_served_prompts(other)
     assert found(config_of(tmp_path)) == 2
 
 
-def test_a_fresh_run_and_one_that_asks_for_other_prompts_read_the_logs_again(tmp_path: Path) -> None:
-    log(tmp_path, 2)
-    assert found(config_of(tmp_path)) == 2
-    log(tmp_path, 3)
-    assert found(config_of(tmp_path, "synthesize.counts.push=100")) == 3
-    assert found(config_of(tmp_path), fresh=True) == 3
-
-
-def test_it_is_kept_for_a_week_after_its_last_use(tmp_path: Path) -> None:
+def test_it_is_kept_for_a_week_after_its_last_use_and_for_its_owner_alone(tmp_path: Path) -> None:
     config = config_of(tmp_path)
     log(tmp_path, 2)
     table = served_prompts(Session(config))
     assert table is not None
-    log(tmp_path, 3)
-    for days in (6, 6):
-        before = time.time() - days * 24 * 3600
-        os.utime(table, (before, before))
-        assert found(config) == 2
-    before = time.time() - SECONDS_KEPT - 60
-    os.utime(table, (before, before))
-    assert found(config) == 3
-
-
-def test_nobody_else_can_read_it(tmp_path: Path) -> None:
-    log(tmp_path, 2)
-    table = served_prompts(Session(config_of(tmp_path)))
-    assert table is not None
     assert table.parent.stat().st_mode & 0o077 == 0
+    log(tmp_path, 3)
+    for seconds, prompts in ((6 * 24 * 3600, 2), (6 * 24 * 3600, 2), (SECONDS_KEPT + 60, 3)):
+        before = time.time() - seconds
+        os.utime(table, (before, before))
+        assert found(config) == prompts

@@ -9,7 +9,6 @@ import pytest
 
 from flows.stages.runner import Stage, StageResult, stage_key
 from flows.stages.train import (
-    NOT_IN_KEY,
     STAGE,
     _remove_all_but_checkpoints,
     best_seed,
@@ -19,7 +18,6 @@ from flows.stages.train import (
 )
 from schemas.artifact import ArtifactRecord
 from schemas.config.profiles import load_config
-from schemas.config.train import TrainConfig
 
 
 @pytest.mark.parametrize(
@@ -44,11 +42,6 @@ def test_settings_that_decide_nothing_make_no_new_policy(override: str) -> None:
 def test_settings_that_decide_something_make_a_new_one(override: str) -> None:
     assert key_inputs(load_config("local", [override]), 42) != key_inputs(load_config("local"), 42)
     assert key_inputs(load_config("local"), 42) != key_inputs(load_config("local"), 43)
-
-
-def test_every_field_left_out_of_the_key_is_in_the_recipe() -> None:
-    """A name that is in no recipe would leave nothing out, and nobody would know."""
-    assert set(TrainConfig.model_fields) >= NOT_IN_KEY
 
 
 @pytest.mark.parametrize(
@@ -112,11 +105,8 @@ def test_the_policy_with_the_best_validation_at_its_chosen_step_may_be_promoted(
     }
     assert best_seed(policies) == 123
     assert best_seed({seed: policies[seed] for seed in (456, 42)}) == 42
-
-
-def test_of_equal_policies_the_first_seeds_may_be_promoted(tmp_path: Path) -> None:
-    policies = {seed: _policy(tmp_path / str(seed), {0: 0.1, 10: 0.6}, 10) for seed in (123, 42)}
-    assert best_seed(policies) == 123
+    # Of equal ones the first.
+    assert best_seed({7: policies[42], 42: policies[42]}) == 7
 
 
 def test_files_of_an_earlier_process_are_removed_but_for_its_checkpoints(tmp_path: Path) -> None:

@@ -4,15 +4,14 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from flows.stages import train_page
-from flows.stages.train_page import TrainingArtifact, TrainingPage
+from flows.stages.train_page import TrainingPage
 from schemas.errors import InputError
 from schemas.progress import silent
-from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.child import run_child
 from tests.tasks.policy.test_child import MODULE, Request
 
@@ -53,25 +52,8 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     yield lines
 
 
-Shown = list[dict[str, Any]]
-
-
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
-    """Return what the run's page shows, in the order of the writes."""
-    writes: Shown = []
-
-    def show(**named: Any) -> str:
-        assert named["key"] == "training"
-        writes.append(named)
-        return "id 1"
-
-    monkeypatch.setattr(train_page, "show_markdown", show)
-    return writes
-
-
-def _page(run: Any, seconds: float, **named: Any) -> TrainingPage:
-    return TrainingPage(run, "train-seed5", TrainingArtifact(), seconds_between_writes=seconds, **named)
+def _page(run: Any, seconds: float) -> TrainingPage:
+    return TrainingPage(run, "train-seed5", seconds_between_writes=seconds)
 
 
 @pytest.mark.integration
@@ -106,31 +88,7 @@ def test_metrics_that_mlflow_never_takes_fail_the_stage_but_hide_no_other_failur
     assert said == []
 
 
-def test_metrics_that_a_training_cannot_move_are_left_out() -> None:
-    run = Recording()
-    with _page(run, NEVER, always_zero=("clip_ratio/",)) as page:
-        page.metrics(1, {"clip_ratio/low_mean": 0.0, "reward": 0.5})
-    assert run.writes == [[(1, {"reward": 0.5})]]
-
-
-def test_an_alarm_is_said_logged_and_shown_with_those_before_it(said: list[str], shown: Shown) -> None:
+def test_an_alarm_is_said_under_its_trainings_name(said: list[str]) -> None:
     with _page(Recording(), NEVER) as page:
         page.alarm("ceiling", 12, "too long; allow more")
-        page.alarm("zero_variance", 20, "nothing is learnt")
-    assert said[0] == "train-seed5: alarm ceiling at step 12: too long; allow more"
-    assert shown[1]["markdown"] == (
-        "## train-seed5: alarms\n\n"
-        "- step 12, **ceiling**: too long; allow more\n- step 20, **zero_variance**: nothing is learnt"
-    )
-
-
-def test_all_trainings_of_a_run_share_one_artifact(shown: Shown) -> None:
-    artifact, run = TrainingArtifact(), cast("StageRun", Recording())
-    pages = [TrainingPage(run, name, artifact) for name in ("train-seed2", "train-seed1")]
-    for page in pages:
-        page.part("-push", "preflight", "passed")
-        page.part("-push", "preflight", "failed")
-    assert [each["instead_of"] for each in shown] == [None, *["id 1"] * 3]
-    assert shown[-1]["markdown"] == (
-        "## train-seed1-push: preflight\n\nfailed\n\n## train-seed2-push: preflight\n\nfailed"
-    )
+    assert said == ["train-seed5: alarm ceiling at step 12: too long; allow more"]
