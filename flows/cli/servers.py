@@ -32,7 +32,7 @@ from flows.runtime.session import (
     prove_writable,
     running_server,
 )
-from flows.runtime.signals import sigterm_as_ctrl_c
+from flows.runtime.signals import continue_stopped, sigterm_as_ctrl_c
 from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.safe_path import safe_environment
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, prove_usable
@@ -108,6 +108,7 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
             say(f"MLflow:  {pages.mlflow}/{RETRAININGS}")
             say("Ctrl-C ends both; a `tucano retrain` started meanwhile is shown live")
             while all(server.poll() is None for server in servers):
+                continue_stopped()
                 time.sleep(0.5)
             raise TucanoError(f"a server ended by itself; its log is {root / 'prefect.log'} or {root / 'mlflow.log'}")
     except KeyboardInterrupt:

@@ -55,6 +55,7 @@ class Departure:
             try:
                 numbers = self._signals.recv(64)
             except TimeoutError:
+                continue_stopped()
                 if self.is_lost():
                     self._leave(0.0)
                 continue
@@ -79,6 +80,7 @@ class Departure:
         began = time.monotonic()
         deadline = began + seconds
         while not self.over.wait(0.3):
+            continue_stopped()
             now = time.monotonic()
             if ask_children_to_end() and now < began + SECONDS_TO_END:
                 deadline = max(deadline, now + SECONDS_AFTER_A_CHILD)
@@ -253,6 +255,22 @@ def _terminate_at_end_of_stdin(left: threading.Event) -> None:
 
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+def continue_stopped() -> None:
+    """Let each process that this one started go on if a signal has stopped it: nothing else would end the wait."""
+    # The thread's imports, so that a command that ends at once does without.
+    import psutil  # noqa: PLC0415
+
+    from flows.runtime.console import warn  # noqa: PLC0415
+
+    # A process may end at any moment.
+    with suppress(psutil.Error):
+        for helper in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                if helper.status() == psutil.STATUS_STOPPED:
+                    helper.resume()
+                    warn(f"process {helper.pid} ({helper.name()}) was stopped by a signal, and goes on")
 
 
 def _end_process(sentence: str) -> None:

@@ -8,9 +8,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
-from flows.runtime.signals import interruptible
+from flows.runtime.signals import SECONDS_BETWEEN_LOOKS, interruptible
 from schemas.errors import Interrupted
 from tests.tasks.policy.test_child import is_alive
 
@@ -165,6 +166,27 @@ def test_the_loss_of_a_helper_ends_the_command_though_it_waits() -> None:
         "        time.sleep(60)"
     )
     assert _ended(started) == (4, "tucano: the helper ended")
+
+
+def test_a_stopped_helper_goes_on() -> None:
+    started = _start(
+        "def work():\n"
+        "    helper = subprocess.Popen(['sleep', '600'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
+        "    ready()\n"
+        "    time.sleep(60)"
+    )
+    (helper,) = psutil.Process(started.pid).children()
+    helper.suspend()
+    time.sleep(SECONDS_BETWEEN_LOOKS)
+    deadline = time.monotonic() + 20
+    while helper.status() == psutil.STATUS_STOPPED and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert helper.status() != psutil.STATUS_STOPPED
+    os.kill(started.pid, signal.SIGTERM)
+    code, said = _ended(started)
+    assert code == 4
+    assert f"process {helper.pid} (sleep) was stopped by a signal, and goes on" in said
+    helper.kill()
 
 
 CHILD = """
