@@ -10,8 +10,8 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from functools import update_wrapper
+from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -47,23 +47,26 @@ def is_recorded() -> bool:
     return flow_run.get_id() is not None or "PREFECT_API_URL" in os.environ or PREFECT_API_URL.value() is not None
 
 
+class StageFlow(Generic[Arguments, Result]):
+    """Function of a session that is a flow of its own where that is recorded, and else a function."""
+
+    def __init__(self, name: str, function: Callable[Arguments, Result]) -> None:
+        """Make a flow of a function, whose runs are named by the configuration's seed."""
+        update_wrapper(self, function)
+        self._function = function
+        self._flow: Callable[Arguments, Any] = flow(
+            name=name, flow_run_name=f"{name}-seed{{session.config.seed}}", validate_parameters=False
+        )(function)
+
+    @property
+    def __call__(self) -> Callable[Arguments, Result]:
+        """Return what is called, so that no call comes between."""
+        return self._flow if is_recorded() else self._function
+
+
 def stage_flow(name: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Return the decorator that makes a function of a session a flow where that is recorded, named by its seed."""
-
-    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-        run_name = f"{name}-seed{{session.config.seed}}"
-        of_prefect: Callable[Arguments, Any] = flow(name=name, flow_run_name=run_name, validate_parameters=False)(
-            function
-        )
-
-        @wraps(function)
-        def call(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
-            result: Result = (of_prefect if is_recorded() else function)(*arguments, **named)
-            return result
-
-        return call
-
-    return decorate
+    """Return the decorator that makes a function a `StageFlow`."""
+    return lambda function: StageFlow(name, function)
 
 
 def run_log() -> logging.Logger | logging.LoggerAdapter[Any]:

@@ -247,13 +247,24 @@ def run_stage(stage: Stage, session: Session, *, again: bool = False) -> StageRe
             "which waits for it; give both machines the same version, and run that one again"
         )
     started = time.monotonic()
-    make = _recorded if is_recorded() else _unrecorded
-    sha256, reused = make(stage, session, again=again)
-    record, path = session.store.record(sha256), session.store.path(sha256)
+    if is_recorded():
+        named = _produce.with_options(name=stage.name, task_run_name=stage.name)
+        mark = session.config.state.root / FRESH_FOLDER / session.fresh / stage.name if session.fresh else None
+        again = again or (mark is not None and not mark.exists())
+        state = named.with_options(refresh_cache=again)(stage.key, stage, session, return_state=True)
+        reference, reused = state.result(), state.name == "Cached"
+        if reused and not _is_whole(reference["sha256"], session.store):
+            reference, reused = named.with_options(refresh_cache=True)(stage.key, stage, session), False
+        if mark is not None:
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()
+    else:
+        reference, reused = _unrecorded(stage, session, again=again)
+    record, path = session.store.record(reference["sha256"]), session.store.path(reference["sha256"])
     result = StageResult(record, path, time.monotonic() - started, reused)
-    text = f"{stage.name}: {record.kind} {sha256[:12]} in {result.seconds:.1f} s"
+    text = f"{stage.name}: {record.kind} {record.sha256[:12]} in {result.seconds:.1f} s"
     if reused:
-        artifact = f"{record.kind} {sha256[:12]} of {record.created_at:%Y-%m-%d %H:%M}"
+        artifact = f"{record.kind} {record.sha256[:12]} of {record.created_at:%Y-%m-%d %H:%M}"
         text = f"{stage.name}: skipped, {artifact} has the same code, configuration and inputs"
         if session.run:
             session.recorder.note_reuse(session.run, stage.name, record)
@@ -266,35 +277,18 @@ def run_stage(stage: Stage, session: Session, *, again: bool = False) -> StageRe
     return result
 
 
-def _recorded(stage: Stage, session: Session, *, again: bool) -> tuple[str, bool]:
-    """Return an artifact's sha256, and whether it was there, by a task of Prefect's."""
-    named = _produce.with_options(name=stage.name, task_run_name=stage.name)
-    made_again = session.config.state.root / FRESH_FOLDER / session.fresh / stage.name if session.fresh else None
-    again = again or (made_again is not None and not made_again.exists())
-    state = named.with_options(refresh_cache=again)(stage.key, stage, session, return_state=True)
-    sha256: str = state.result()["sha256"]
-    reused = state.name == "Cached"
-    if reused and not _is_whole(sha256, session.store):
-        reused = False
-        sha256 = named.with_options(refresh_cache=True)(stage.key, stage, session)["sha256"]
-    if made_again is not None:
-        made_again.parent.mkdir(parents=True, exist_ok=True)
-        made_again.touch()
-    return sha256, reused
-
-
-def _unrecorded(stage: Stage, session: Session, *, again: bool) -> tuple[str, bool]:
-    """Return an artifact's sha256, and whether it was there, by Prefect's own cache and without a run."""
+def _unrecorded(stage: Stage, session: Session, *, again: bool) -> tuple[dict[str, str], bool]:
+    """Return a reference to the artifact, and whether it was there, by Prefect's own cache and without a run."""
     folder = LocalFileSystem(basepath=str(PREFECT_LOCAL_STORAGE_PATH.value()))
     cache = ResultStore(result_storage=folder, serializer=JSONSerializer())
     if not (again or session.fresh) and cache.exists(stage.key):
-        known: str = cache.read(stage.key).result["sha256"]
-        if _is_whole(known, session.store):
+        known: dict[str, str] = cache.read(stage.key).result
+        if _is_whole(known["sha256"], session.store):
             return known, True
     begin_work(stage.name)
     reference = _produce.fn(stage.key, stage, session)
     cache.write(reference, key=stage.key)
-    return reference["sha256"], False
+    return reference, False
 
 
 def _is_whole(sha256: str, store: ArtifactStore) -> bool:
