@@ -12,7 +12,7 @@ from prefect.runtime import flow_run
 
 from flows.runtime.console import captured
 from flows.runtime.deployed import deployed, run_name
-from flows.runtime.events import emit_held
+from flows.runtime.prefect_client import emit_held
 from flows.runtime.run_page import add_tags, is_recorded, profile_of_run, run_page
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages.answers import Made, rung_makers, try_rivals

@@ -5,7 +5,6 @@ A rung is what may be had of the base at less cost, by its name in `evaluate.run
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -126,12 +125,10 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
         work=work,
         summary=_figures,
     )
-    folder = batches_folder(session, STAGE, stage)
+    folder = batches_folder(session, stage)
     given = {"base": who.base, **inputs, **stage.order_only_inputs}
     call = {"name": who.name, "guided": who.guided, "general": who.general}
-    # Two of equal weights have equal answers: the second then finds those of the first.
-    with nullcontext() if session.pool is None else session.pool.alone(stage.key):
-        result = run_with_weights(stage, session, "answer", given, **call)
+    result = run_with_weights(stage, session, "answer", given, **call)
     _remove_batches(stage, session)
     return result
 
@@ -194,7 +191,7 @@ def answer_rival(session: Session, dataset: StageResult, plan: StageResult, riva
         work=work,
         summary=_figures,
     )
-    folder = batches_folder(session, STAGE, stage)
+    folder = batches_folder(session, stage)
     result = run_stage(stage, session)
     _remove_batches(stage, session)
     return result
@@ -215,7 +212,7 @@ def _grammars_of_prompts(test_file: Path, guided: Guided) -> dict[str, str]:
 
 
 def _remove_batches(stage: Stage, session: Session) -> None:
-    kept = batches_folder(replace(session, fresh=None), STAGE, stage)
+    kept = batches_folder(replace(session, fresh=None), stage)
     for folder in kept.parent.glob(f"{kept.name}*"):
         shutil.rmtree(folder)
 

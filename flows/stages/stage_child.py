@@ -39,7 +39,7 @@ def this_worker(device: str | None) -> Worker:
     return Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id())
 
 
-def batches_folder(session: Session, name: str, stage: Stage) -> Path:
-    """Return the folder of what children have finished: one per stage key, and one per run that makes all again."""
-    of_key = f"{name}-{stage.key[:16]}"
-    return session.folder(f"{of_key}-{session.fresh}" if session.fresh else of_key)
+def batches_folder(session: Session, stage: Stage) -> Path:
+    """Return the folder of what children have finished: one per stage, and one per run that makes all again."""
+    of_stage = f"{stage.name}-{stage.key[:16]}"
+    return session.folder(f"{of_stage}-{session.fresh}" if session.fresh else of_stage)

@@ -13,8 +13,7 @@ from prefect.events.worker import EventsWorker
 from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.runtime.events import HELD_EVENT, emit_held
-from flows.runtime.prefect_client import report_dropped_logs
+from flows.runtime.prefect_client import HELD_EVENT, emit_held, report_dropped_logs
 from schemas.source import REPOSITORY
 
 

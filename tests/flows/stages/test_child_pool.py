@@ -119,25 +119,6 @@ def test_a_flow_of_mapped_work_is_a_part_of_the_run_that_maps() -> None:
     assert [each.state_name for each in parts] == ["Completed", "Completed"]
 
 
-def test_nobody_else_works_on_the_stage_of_a_key() -> None:
-    pool, other_is_done, at_work = ChildPool(3), threading.Event(), threading.Lock()
-
-    def same() -> None:
-        with pool.alone("same"):
-            assert at_work.acquire(blocking=False)
-            other_is_done.wait(timeout=60)
-            at_work.release()
-
-    def other() -> None:
-        with pool.alone("another"):
-            # Time for the second of the same to be where it must not.
-            time.sleep(0.5)
-            other_is_done.set()
-
-    pool.map({"one": same, "other": other, "two": same})
-    assert other_is_done.is_set()
-
-
 @pytest.mark.parametrize(("at_once", "threads"), [(1, "2"), (2, "1")])
 def test_children_at_once_have_a_thread_each(
     at_once: int, threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
