@@ -42,6 +42,9 @@ GUIDED: Final[Rung] = "base-guided"
 SFT: Final[Rung] = "sft"
 MODEL_STAGE: Final = f"model-{SFT}"
 
+WEIGHTS: Final = ("base", "policy", "merged")
+"""Roles of the artifacts of a model that answers."""
+
 Made = StageResult | TucanoError
 """The model or the answers of a rung, or the error that prevented them."""
 Makers = Mapping[str, Callable[[], Made]]
@@ -55,7 +58,7 @@ class Answering:
     """Its name: `base`, `tuned`, `tuned-seed123` or `champion`; in no key."""
     base: ArtifactRecord
     """The base model."""
-    policy: ArtifactRecord | None
+    policy: ArtifactRecord | None = None
     """The policy trained on the base; None where the base itself answers."""
     merged: ArtifactRecord | None = None
     """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
@@ -240,11 +243,11 @@ def answer_rungs(
 
     def respond(rung: Rung) -> StageResult:
         if rung == GUIDED:
-            return answer(session, dataset, plan, Answering(GUIDED, base.record, None, guided="all"))
+            return answer(session, dataset, plan, Answering(GUIDED, base.record, guided="all"))
         model = made[MODEL_STAGE]
         if isinstance(model, TucanoError):
             raise model
-        return answer(session, dataset, plan, Answering(SFT, model.record, None))
+        return answer(session, dataset, plan, Answering(SFT, model.record))
 
     answered: dict[Rung, StageResult] = {}
     left_out: dict[str, str] = {}

@@ -61,19 +61,16 @@ def tuned_on_references(session: Session, dataset: StageResult, base: StageResul
         load_in_4bit=recipe.load_in_4bit,
     )
     tuned = session.config.model_copy(update={"warm_start": warm_start})
-    return make_model("sft", replace(session, config=tuned), dataset, further=base.record)
+    return make_model("sft", replace(session, config=tuned), dataset, further=base)
 
 
-def make_model(
-    name: str, session: Session, dataset: StageResult, *, further: ArtifactRecord | None = None
-) -> StageResult:
+def make_model(name: str, session: Session, dataset: StageResult, *, further: StageResult | None = None) -> StageResult:
     """Make a base of the configured policy, or of another base that learns further.
 
     A base that learns further has its own chat template, and the policy's settings do not decide it.
     """
     config = session.config
-    read = {} if further is None else {"base": further}
-    read["dataset"] = dataset.record
+    read = {"dataset": dataset.record, **({} if further is None else {"base": further.record})}
     decides = (policy_values(config.policy),) if further is None else ()
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
@@ -81,7 +78,7 @@ def make_model(
             warn("warm_start.steps is 0, so the general instructions are not used", "base")
         request = WarmStartRequest(
             policy=config.policy,
-            base=None if further is None else session.store.path(further.sha256),
+            base=None if further is None else further.path,
             chat_template=given_template(config.policy) if further is None else None,
             warm_start=config.warm_start,
             recipe=config.train,

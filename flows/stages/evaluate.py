@@ -110,13 +110,13 @@ def evaluate(
 
     # The champion's answers to the instructions are those that it gave as a challenger.
     general, compared = config.evaluate.general != "off", (names[chosen], CHAMPION)
-    answering = [Answering(BASE, base.record, None, general=general)]
+    answering = [Answering(BASE, base.record, general=general)]
     answering += [as_served(names[seed], base.record, each.record) for seed, each in policies.items()]
     if champion is not None:
         answering.append(as_served(CHAMPION, store.record(champion.inputs["base"]), champion))
     before = published(session, dataset, base)
     if before is not None:
-        answering.append(Answering(PUBLISHED, before.record, None))
+        answering.append(Answering(PUBLISHED, before.record))
     answers = do_all(session.pool, {who.name: partial(answer, session, dataset, plan, who) for who in answering})
     answers |= _answers_of_rivals(session, dataset, plan)
     rungs, left_out = answer_rungs(session, dataset, plan, base, for_rungs)

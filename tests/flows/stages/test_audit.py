@@ -109,7 +109,7 @@ def old_folder(config: Config) -> Path:
 def test_scores_that_were_given_under_a_version_of_all_rewards_are_kept(config: Config) -> None:
     before = files_of(old_folder(config))
     kept = people_scores(Session(config, "run"), RESULT, RESULT, RESULT)
-    assert read_rows(kept.sheet) == sorted(read_rows(before.sheet), key=lambda row: TASK_NAMES.index(row["task"]))
+    assert list(read_rows(kept.sheet)) == sorted(read_rows(before.sheet), key=lambda row: TASK_NAMES.index(row["task"]))
     assert known_scores(config) == kept == files_of(scoring_folder(config))
 
 
