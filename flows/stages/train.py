@@ -3,33 +3,35 @@
 import json
 import shutil
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from flows.runtime.console import say, warn
-from flows.runtime.run_page import stage_flow
+from flows.runtime.run_page import run_log, run_page, stage_flow
 from flows.stages.child_pool import ChildPool
 from flows.stages.remote import make_elsewhere
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
 from flows.stages.stage_child import this_worker
-from flows.stages.train_page import TrainingPage
 from schemas.artifact import ArtifactRecord, Origin, TrainingSegment
 from schemas.config.config import Config
 from schemas.progress import Progress
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.policy.child import run_child
+from tasks.policy.child import Metrics, run_child
 from tasks.train.preflight.check import PREFLIGHT_FILE
 from tasks.train.request import TrainRequest
 from tasks.train.resume.lease import CHECKPOINTS_FOLDER, SEGMENTS_FILE
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gather_tasks, read_summary, reward_before
 
 STAGE = "train"
+SECONDS_BETWEEN_TRIES: Final = 60.0
+"""Pause after MLflow did not take metrics."""
 
 NOT_IN_KEY = {
     "interpreter",  # The same packages elsewhere.
@@ -109,9 +111,9 @@ def _seed_stage(
             prices=config.workers.prices,
             output=output,
         )
-        with TrainingPage(mlflow_run, name) as page:
+        with step_log(mlflow_run, name) as log_step:
             if recipe.adapter_per_task:
-                return _train_each_task(session, trainings, request, name, progress, page, mlflow_run)
+                return _train_each_task(session, trainings, request, name, progress, log_step, mlflow_run)
             with _child_folder(session, request, mlflow_run) as folder:
                 device = run(
                     *entry_modules(config),
@@ -120,8 +122,8 @@ def _seed_stage(
                     interpreter=recipe.interpreter,
                     processes=recipe.processes,
                     progress=progress,
-                    metrics=page.metrics,
-                    alarm=page.alarm,
+                    metrics=log_step,
+                    alarm=partial(show_alarm, name),
                 )
                 return _origin(request, folder, device)
 
@@ -138,6 +140,49 @@ def _seed_stage(
         summary=_figures,
         reports=(SUMMARY_FILE,),
     )
+
+
+@contextmanager
+def step_log(run: StageRun, training: str) -> Iterator[Metrics]:
+    """Give what logs the metrics of a step in MLflow, and keeps them while MLflow does not take them.
+
+    Only the last write, when the block ends, fails the stage: a store may be away for some time.
+    """
+    lock, waiting, again_at = threading.Lock(), list[tuple[int, dict[str, float]]](), 0.0
+
+    def log_step(step: int, values: dict[str, float]) -> None:
+        nonlocal again_at
+        with lock:
+            waiting.append((step, values))
+            if time.monotonic() < again_at:
+                return
+            try:
+                run.log_steps(waiting)
+                waiting.clear()
+            except Exception as error:  # noqa: BLE001 - tried again, and raised by the last write
+                if not again_at:
+                    warn(f"MLflow cannot record metrics now ({error}); they are kept and tried again", training)
+                # Each try may take minutes, and the child's reports wait meanwhile.
+                again_at = time.monotonic() + SECONDS_BETWEEN_TRIES
+
+    try:
+        yield log_step
+    except BaseException as error:
+        try:
+            run.log_steps(waiting)
+        except Exception as second:  # noqa: BLE001 - the caller must see the error that ended the training
+            error.add_note(f"MLflow could not record the last metrics of {training}: {second}")
+        raise
+    run.log_steps(waiting)
+
+
+def show_alarm(training: str, name: str, step: int, text: str) -> None:
+    """Show an alarm in the terminal and in the logs of the training and of the chain."""
+    found = f"alarm {name} at step {step}: {text}"
+    warn(found, training)
+    run_log().warning(f"{training}: {found}")
+    with run_page() as page:
+        page.log(f"{training}: {found}")
 
 
 def training_name(config: Config, seed: int, inputs: Mapping[str, ArtifactRecord]) -> str:
@@ -240,7 +285,7 @@ def _train_each_task(
     request: TrainRequest,
     name: str,
     progress: Progress,
-    page: TrainingPage,
+    log_step: Metrics,
     mlflow_run: StageRun,
 ) -> Origin:
     """Train an adapter for each task that has prompts, combine them into one policy, and return the machines."""
@@ -264,10 +309,8 @@ def _train_each_task(
                 interpreter=recipe.interpreter,
                 processes=recipe.processes,
                 progress=shares[task],
-                metrics=lambda step, values: page.metrics(
-                    step, {f"{task}/{key}": value for key, value in values.items()}
-                ),
-                alarm=lambda alarm, step, text: page.alarm(alarm, step, f"{task}: {text}"),
+                metrics=lambda step, values: log_step(step, {f"{task}/{key}": value for key, value in values.items()}),
+                alarm=partial(show_alarm, f"{name}-{task}"),
             )
             return _origin(own, folder, device)
 

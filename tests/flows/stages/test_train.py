@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from flows.stages import train as module
 from flows.stages.runner import Stage, StageResult, stage_key
 from flows.stages.train import (
     STAGE,
@@ -15,9 +16,11 @@ from flows.stages.train import (
     key_inputs,
     same_checkpoints,
     stage_name,
+    step_log,
 )
 from schemas.artifact import ArtifactRecord
 from schemas.config.profiles import load_config
+from schemas.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -118,3 +121,44 @@ def test_files_of_an_earlier_process_are_removed_but_for_its_checkpoints(tmp_pat
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [checkpoint]
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoints"]
     _remove_all_but_checkpoints(tmp_path / "absent")
+
+
+class Store:
+    """Stands for the stage's run in MLflow: takes nothing so many times."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures, self.steps = failures, list[int]()
+
+    def log_steps(self, steps: Any) -> None:
+        if steps and self.failures:
+            self.failures -= 1
+            raise RuntimeError("database is locked")
+        self.steps += [step for step, _ in steps]
+
+
+def test_metrics_that_mlflow_does_not_take_are_kept_in_order_and_said_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_TRIES", 0.0)
+    run: Any = Store(failures=2)
+    with step_log(run, "train-seed5") as log_step:
+        for step in (1, 2, 3):
+            log_step(step, {})
+        assert run.steps == [1, 2, 3]
+        monkeypatch.setattr(module, "SECONDS_BETWEEN_TRIES", 600.0)
+        run.failures = 1
+        for step in (4, 5):
+            log_step(step, {})
+        assert run.steps == [1, 2, 3]
+    assert run.steps == [1, 2, 3, 4, 5]
+    assert capsys.readouterr().err.count("MLflow cannot record metrics now (database is locked)") == 1
+
+
+def test_metrics_that_mlflow_never_takes_fail_the_stage_but_hide_no_other_failure() -> None:
+    run: Any = Store(failures=10**9)
+    with pytest.raises(RuntimeError, match="database is locked"), step_log(run, "train") as log_step:
+        log_step(1, {})
+    with pytest.raises(InputError, match="out of memory") as caught, step_log(run, "train") as log_step:
+        log_step(1, {})
+        raise InputError("out of memory")
+    assert caught.value.__notes__ == ["MLflow could not record the last metrics of train: database is locked"]
