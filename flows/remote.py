@@ -50,7 +50,7 @@ def _work(config: Config, request: RemoteRequest | None = None) -> None:
         )
 
     def make(given: Mapping[str, StageResult]) -> list[StageResult]:
-        session = Session(config, run=request.pipeline_run, fresh=request.fresh, keys=frozenset(request.keys))
+        session = Session(config, run=request.pipeline_run, fresh=request.fresh, keys=frozenset(request.stage_keys))
         session.recorder.end_abandoned()
         return [made for made in FUNCTIONS[request.function](session, given, **request.call) if made is not None]
 

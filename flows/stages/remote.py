@@ -60,7 +60,7 @@ class RemoteRequest(BaseModel):
     """Its arguments beside the artifacts."""
     artifacts: dict[str, str]
     """The sha256 of each artifact that it reads, by role."""
-    keys: tuple[str, ...]
+    stage_keys: tuple[str, ...]
     """Keys of the stages, which say all that decides their artifacts."""
     pipeline_run: str
     """MLflow's run of the chain that they are stages of."""
@@ -70,7 +70,7 @@ class RemoteRequest(BaseModel):
     @property
     def name(self) -> str:
         """The work's name, shared by the machines and Prefect's server: a sha256 of what decides it."""
-        return hashlib.sha256(self.model_dump_json(include={"keys", "fresh"}).encode()).hexdigest()
+        return hashlib.sha256(self.model_dump_json(include={"stage_keys", "fresh"}).encode()).hexdigest()
 
     @property
     def shown(self) -> str:
@@ -181,7 +181,7 @@ def make_elsewhere(
             function=function,
             call=call,
             artifacts={role: record.sha256 for role, record in given.items()},
-            keys=tuple(stage.key for stage in stages),
+            stage_keys=tuple(stage.key for stage in stages),
             pipeline_run=session.run,
             fresh=session.fresh,
         )

@@ -54,7 +54,13 @@ DEVICE = "NVIDIA L4"
 
 def request_of(name: str) -> RemoteRequest:
     return RemoteRequest(
-        what="training", stage="train", function="train", call={}, artifacts={}, keys=(name,), pipeline_run="0" * 32
+        what="training",
+        stage="train",
+        function="train",
+        call={},
+        artifacts={},
+        stage_keys=(name,),
+        pipeline_run="0" * 32,
     )
 
 
@@ -63,10 +69,11 @@ def work(config: dict[str, Any], request: dict[str, Any]) -> None:
     """Do nothing."""
 
 
-@pytest.fixture
-def world(prefect_server: str, tmp_path: Path) -> Iterator[World]:
-    with prefect_state(prefect_server, tmp_path / "state"):
-        yield _make_world(tmp_path / "state")
+@pytest.fixture(scope="module")
+def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    root = tmp_path_factory.mktemp("state")
+    with prefect_state(prefect_server, root):
+        yield _make_world(root)
 
 
 @pytest.fixture
