@@ -89,3 +89,4 @@ def test_it_is_kept_for_a_week_after_its_last_use_and_for_its_owner_alone(tmp_pa
         before = time.time() - seconds
         os.utime(table, (before, before))
         assert found(config) == prompts
+        assert table.stat().st_mtime > before
