@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from textwrap import shorten
 from typing import Any, Final
 
 from prefect import task
@@ -40,8 +39,6 @@ Summary = Callable[[Path], Mapping[str, Any]]
 
 WORK_SECONDS: Final = "work_seconds"
 """MLflow's metric of the time of a stage's own work; the rest of a run is orchestration."""
-LONGEST_LINE: Final = 200
-"""Most characters of a stage's line in the logs; the run's page and MLflow have all figures."""
 FRESH_FOLDER: Final = "fresh"
 """Folder of the state that lists the stages a run has made again, for that run when it resumes."""
 _ONLY_REUSE: Final = ContextVar("only_reuse", default=False)
@@ -124,7 +121,7 @@ class Stage:
     work: Work
     """Write the artifact into the empty folder; return the worker of the weights, where there was one."""
     summary: Summary
-    """Read the artifact's key figures for MLflow and Prefect's page, the first of which are in its log."""
+    """Read the artifact's key figures for MLflow."""
     reports: tuple[str, ...] = ()
     """Files of the artifact that MLflow shows with the run."""
     order_only_inputs: Mapping[str, ArtifactRecord] = field(default_factory=dict)
@@ -269,11 +266,9 @@ def run_stage(stage: Stage, session: Session, *, again: bool = False) -> StageRe
         if session.run:
             session.recorder.note_reuse(session.run, stage.name, record)
     say(text)
-    figures = "; ".join(f"{name} {_shown(value)}" for name, value in stage.summary(path).items())
-    line = shorten(f"{text}: {figures}", LONGEST_LINE, placeholder=" ...")
-    run_log().info(line)
+    run_log().info(text)
     with run_page() as page:
-        page.log(line)
+        page.log(text)
     return result
 
 
@@ -298,7 +293,3 @@ def _is_whole(sha256: str, store: ArtifactStore) -> bool:
         warn(f"{error}; making it again")
         return False
     return True
-
-
-def _shown(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
