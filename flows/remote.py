@@ -64,5 +64,5 @@ def _name_of_inference() -> str:
     return run_name("inference" if request is None else f"inference-{request.stage}")
 
 
-training = flow(_work, name="training", flow_run_name=lambda: run_name("train"))
-inference = flow(_work, name="inference", flow_run_name=_name_of_inference)
+training = flow(name="training", flow_run_name=lambda: run_name("train"))(_work)
+inference = flow(name="inference", flow_run_name=_name_of_inference)(_work)
