@@ -26,7 +26,7 @@ from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError, Interrupted
 from schemas.faults import first_few
 from schemas.progress import Progress
-from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit import stage as audit_stage
 from tasks.audit.past_versions import as_it_is_now, versions_of
 from tasks.audit.report import REPORT_PAGE
@@ -155,7 +155,7 @@ def people_scores(session: Session, prompts: StageResult, dataset: StageResult, 
         if kept:
             new = f"new ones of {', '.join(asked)}" if asked else "nothing new"
             say(f"audit: {folder} has {', '.join(kept)}, kept from an earlier audit (same reward version), and {new}")
-        _publish(drawn, kept, folder)
+        _publish(drawn, kept, folder, config.rewards.spec)
     files = files_of(folder)
     if unscored := _unscored(files):
         wait_for_scores(files.sheet, unscored, config.audit.days_to_score)
@@ -248,35 +248,18 @@ def _unscored(files: AuditFiles) -> int:
 
 def _sheets_before(config: Config) -> dict[TaskName, Path]:
     """Return by task the newest folder with rows of its present reward, for the tasks that have one."""
-    found: dict[TaskName, Path] = {}
-    folders = [file.parent for file in scoring_folder(config).parent.glob(f"{config.rewards.spec}-*/{SHEET_FILE}")]
+    spec, found = config.rewards.spec, dict[TaskName, Path]()
+    folders = [file.parent for file in scoring_folder(config).parent.glob(f"{spec}-*/{SHEET_FILE}")]
     for folder in sorted(folders, key=lambda folder: (folder.stat().st_mtime_ns, folder.name), reverse=True):
-        for task in _still_same(folder):
+        drawn_for = versions_of(folder.name.rpartition("-")[2])
+        if (file := folder / VERSIONS_FILE).exists():
+            known = json.loads(file.read_text(encoding="utf-8"))
+            drawn_for = {task: as_it_is_now(version) for task, version in known.items()}
+        same = {task for task in TASK_NAMES if drawn_for.get(task) == reward_version(task, spec)}
+        # A sheet that is of no use any more may be unreadable.
+        for task in same & {row["task"] for row in read_rows(files_of(folder).sheet)} if same else ():
             found.setdefault(task, folder)
     return {task: found[task] for task in TASK_NAMES if task in found}
-
-
-def _still_same(folder: Path) -> set[TaskName]:
-    """Return the tasks of a folder's sheet whose rewards are still those that it was drawn for."""
-    file = folder / VERSIONS_FILE
-    drawn_for: Mapping[TaskName, str]
-    if file.exists():
-        known = json.loads(file.read_text(encoding="utf-8"))
-        drawn_for = {task: as_it_is_now(version) for task, version in known.items()}
-    else:
-        drawn_for = versions_of(folder.name.rpartition("-")[2])
-    same = {task for task in TASK_NAMES if drawn_for.get(task) == reward_version(task, _spec_of(folder))}
-    # A sheet that is of no use any more may be unreadable.
-    return same & _on_sheet(folder) if same else same
-
-
-def _spec_of(folder: Path) -> SpecName:
-    return next(spec for spec in SPEC_NAMES if folder.name.startswith(f"{spec}-"))
-
-
-def _on_sheet(folder: Path) -> set[TaskName]:
-    tasks = {row["task"] for row in read_rows(files_of(folder).sheet)}
-    return {task for task in TASK_NAMES if task in tasks}
 
 
 def _drawn_from(folder: Path) -> list[str]:
@@ -284,7 +267,7 @@ def _drawn_from(folder: Path) -> list[str]:
     return file.read_text(encoding="utf-8").split() if file.exists() else []
 
 
-def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: Path) -> None:
+def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: Path, spec: SpecName) -> None:
     """Put a sheet with all that its audit needs to where people score, by one rename.
 
     Of each task it has the rows of the folder that is kept, with the scores that they have, or else those that were
@@ -310,7 +293,7 @@ def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: P
     if STORE_OF in kept:
         shutil.rmtree(files.store)
         _copy(files_of(kept[STORE_OF]).store, files.store)
-    versions = reward_versions(_on_sheet(draft), _spec_of(folder))
+    versions = reward_versions([task for task in TASK_NAMES if any(row["task"] == task for row in rows)], spec)
     (draft / VERSIONS_FILE).write_text(json.dumps(versions, indent=1) + "\n", encoding="utf-8")
     artifacts = [drawn.record.sha256] if drawn else []
     artifacts += [each for source in sources for each in _drawn_from(source)]
