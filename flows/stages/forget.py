@@ -467,9 +467,9 @@ def _of_logs(inventory: Inventory) -> Iterator[str]:
 
 def _elsewhere(config: Config) -> Iterator[str]:
     """Yield a sentence for each place outside of the state folder that may have the person."""
-    if config.workers.training is not None:
+    if (deployment := config.workers.training or config.workers.inference) is not None:
         yield (
-            f"the machine of the deployment {config.workers.training} has artifacts and checkpoints of its own: run "
+            f"the machine of the deployment {deployment} has artifacts and checkpoints of its own: run "
             "the same command there with --set state.root=FOLDER/trainer"
         )
     for name, path in {"monitor.logs": config.monitor.logs, "synthesize.logs": config.synthesize.logs}.items():
