@@ -214,9 +214,12 @@ def _request(config: Config, request: RemoteRequest, started: float) -> list[Sta
 def _made_before(session: Session, stage: Stage) -> ArtifactRecord | None:
     """Return the newest whole artifact of a stage that this machine has: of the same code, settings and inputs."""
     made_from = {role: record.sha256 for role, record in stage.inputs.items()}
+    roles = stage.inputs.keys() | stage.order_only_inputs.keys()
     for record in session.store.records(stage.kind):
         is_same = (record.code_version, record.config_digest) == (stage.code_version, stage.config_digest)
-        if is_same and made_from.items() <= record.inputs.items() and session.store.is_whole(record.sha256):
+        # A base's answers and those of an adapter beside it are of one base.
+        is_same = is_same and record.inputs.keys() == roles and made_from.items() <= record.inputs.items()
+        if is_same and session.store.is_whole(record.sha256):
             return record
     return None
 

@@ -229,9 +229,9 @@ class Team:
         self.requests.append(RemoteRequest.model_validate_json(request.model_dump_json()))
         inference(remote._remote_config(config), self.requests[-1])
 
-    def ask(self, *overrides: str, fresh: bool = False) -> StageResult:
+    def ask(self, *overrides: str, who: Answering | None = None, fresh: bool = False) -> StageResult:
         handing = ("workers.inference=inference/inference", f"state.artifacts={self.place}")
-        return ask(self.world, *handing, *overrides, who=self.tuned, fresh=fresh)
+        return ask(self.world, *handing, *overrides, who=who or self.tuned, fresh=fresh)
 
     @property
     def tuned(self) -> Answering:
@@ -271,12 +271,14 @@ def test_an_earlier_inference_is_fetched_and_not_repeated_but_for_a_fresh_run(te
     again = team.ask("seed=22")
     assert (again.record.sha256, team.ran) == (first.record.sha256, 1)
     team.ask("seed=22", fresh=True)
-    assert team.ran == 2
+    # The base is another model, also where both were made of one base.
+    team.ask("seed=22", who=Answering("base", team.world.base))
+    assert team.ran == 3
     # Nothing else is made there than what the key says.
     config = team.world.config(f"state.artifacts={team.place}", "seed=23")
     with pytest.raises(InputError, match="give both machines the same version"):
         inference(config, team.requests[0].model_copy(update={"fresh": "another"}))
-    assert team.ran == 2
+    assert team.ran == 3
 
 
 @pytest.mark.usefixtures("config")
@@ -351,7 +353,7 @@ def test_policies_that_this_machine_still_has_need_no_note(config: Config, given
         "trained",
         code_version=source_digest(*entry_modules(config)),
         config_digest=key_inputs(config, config.seed),
-        inputs={role: given[role].record.sha256 for role in ("prompts", "dataset", "base")},
+        inputs={role: result.record.sha256 for role, result in given.items()},
     )
     assert train(Session(config), given)[config.seed].record == policy.record
     other = config.model_copy(update={"train": config.train.model_copy(update={"learning_rate": 1e-6})})
