@@ -1,54 +1,68 @@
 """Flows `training` and `inference`: the deployments on the GPU machine that work for a retraining elsewhere."""
 
 import shutil
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from prefect import flow
 from prefect.runtime import flow_run
 
 from flows.runtime.deployed import deployed, run_name
-from flows.stages.remote import open_exchange
-from flows.stages.remote_training import TrainingRequest, train_for_another
-from flows.stages.runner import FRESH_FOLDER, Session
-from flows.stages.stage_child import ChildRequest, run_for_another, work_for_another
+from flows.stages.answers import WEIGHTS, Answering, answer
+from flows.stages.audit import sheet
+from flows.stages.base import make_model, merge
+from flows.stages.remote import RemoteRequest, open_exchange
+from flows.stages.runner import FRESH_FOLDER, Session, StageResult
+from flows.stages.train import train
 from schemas.config.config import Config
 from schemas.errors import InputError
 
+FUNCTIONS: Final[Mapping[str, Callable[..., Iterable[StageResult | None]]]] = {
+    "train": lambda session, given: train(session, given).values(),
+    "model": lambda session, given, name: [make_model(name, session, given["dataset"], further=given.get("base"))],
+    "merge": lambda session, given, name: [
+        merge(session, given["base"].record, given["policy"].record, given["dataset"], name=name)
+    ],
+    "answer": lambda session, given, **who: [
+        answer(
+            session,
+            given["dataset"],
+            given["plan"],
+            Answering(**{role: given[role].record for role in WEIGHTS if role in given}, **who),
+        )
+    ],
+    "sheet": lambda session, given, tasks: [
+        sheet(session, given["prompts"], given["dataset"], given["base"], tuple(tasks))
+    ],
+}
+"""All that another machine may ask for: functions of a session, artifacts by role, and the request's call."""
+
+
+def _work(config: Config, request: RemoteRequest | None = None) -> None:
+    """Make what a retraining on another machine requests, and leave it for that machine.
+
+    Interrupted, it is scheduled again; a training resumes from its newest checkpoint where another worker takes it.
+    """
+    if request is None:
+        raise InputError(
+            "no run asks this deployment for work; start `retrain/retrain`, with until=train or until=evaluate where "
+            "no promotion is wanted, which requests what needs weights and runs this deployment"
+        )
+
+    def make(given: Mapping[str, StageResult]) -> list[StageResult]:
+        session = Session(config, run=request.pipeline_run, fresh=request.fresh, keys=frozenset(request.stage_keys))
+        session.recorder.end_abandoned()
+        return [made for made in FUNCTIONS[request.function](session, given, **request.call) if made is not None]
+
+    with deployed(config):
+        open_exchange(config).answer(request, make)
+        shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
+
 
 def _name_of_inference() -> str:
-    request: ChildRequest | None = flow_run.parameters["request"]
+    request: RemoteRequest | None = flow_run.parameters["request"]
     return run_name("inference" if request is None else f"inference-{request.stage}")
 
 
-@flow(name="inference", flow_run_name=_name_of_inference)
-def inference(config: Config, request: ChildRequest | None = None) -> None:
-    """Run the child process of a stage of a retraining on another machine, and leave its output for it.
-
-    Interrupted, it is scheduled again.
-    """
-    if request is None:
-        raise InputError(
-            "there is no request to infer; start `retrain/retrain`, with until=evaluate where no promotion is "
-            "wanted, which requests what needs weights and runs this deployment"
-        )
-    with deployed(config):
-        session = Session(config)
-        open_exchange(config).answer(request, partial(run_for_another, session, request))
-        shutil.rmtree(work_for_another(session, request), ignore_errors=True)
-
-
-@flow(name="training", flow_run_name=lambda: run_name("train"))
-def training(config: Config, request: TrainingRequest | None = None) -> None:
-    """Train what a retraining on another machine requests, and leave the policies for it.
-
-    Interrupted, it is scheduled again, and resumes from its newest checkpoint where another worker takes it.
-    """
-    if request is None:
-        raise InputError(
-            "there is no request to train; start `retrain/retrain`, with until=train where no more is wanted, which "
-            "makes what a training needs and runs this deployment"
-        )
-    with deployed(config):
-        session = Session(config, run=request.pipeline_run, fresh=request.fresh)
-        open_exchange(config).answer(request, partial(train_for_another, session, request))
-        shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
+training = flow(name="training", flow_run_name=lambda: run_name("train"))(_work)
+inference = flow(name="inference", flow_run_name=_name_of_inference)(_work)

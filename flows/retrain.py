@@ -12,7 +12,7 @@ from prefect.runtime import flow_run
 
 from flows.runtime.console import captured
 from flows.runtime.deployed import deployed, run_name
-from flows.runtime.events import emit_held
+from flows.runtime.prefect_client import emit_held
 from flows.runtime.run_page import add_tags, is_recorded, profile_of_run, run_page
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages.answers import Made, rung_makers, try_rivals
@@ -22,8 +22,7 @@ from flows.stages.child_pool import do_all, pool_of
 from flows.stages.curate import curate
 from flows.stages.evaluate import evaluate
 from flows.stages.promote import promote, read_decision
-from flows.stages.remote_training import train_remotely
-from flows.stages.retraining import Retraining, Until, conclude, record_figures
+from flows.stages.retraining import Retraining, Until, conclude
 from flows.stages.runner import Session, StageResult, WorkDue, only_reuse
 from flows.stages.stage_child import expect_stage_children
 from flows.stages.synthesize import synthesize
@@ -54,21 +53,17 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
     with deployed(config), run_page() as page:
         page.show(0.0, "starting")
         started = time.monotonic()
-        stages: dict[str, StageResult] = {}
         policies: Mapping[int, StageResult] = {}
         for_rungs: Mapping[str, Made] = {}
-        report: Mapping[str, Any] = {}
-        decision: Mapping[str, Any] = {}
+        report, decision = dict[str, Any](), dict[str, Any]()
         with _recorded(config) as run:
             session = Session(config, run, fresh=str(flow_run.root_flow_run_id) if fresh else None)
-            stages |= _given_to_training(session, until)
+            stages = _given_to_training(session, until)
             given = {role: stages[name] for role, name in TRAINED_FROM.items()}
             evaluates = until in {"evaluate", "promote"}
             session = replace(session, pool=pool_of(config) if evaluates else None)
             makers = rung_makers(session, given["dataset"], given["base"]) if evaluates else {}
-            if until != "audit" and config.workers.training is not None:
-                policies = train_remotely(session, given)
-            elif session.pool is not None:
+            if session.pool is not None:
                 # A training that fails ends what is made beside it.
                 works: dict[str, Callable[[], Any]] = {"train": partial(train, session, given), **makers}
                 made = session.pool.map(works, first_decides=True)
@@ -78,25 +73,17 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
             stages |= {stage_name(seed, policies): policy for seed, policy in policies.items()}
             if evaluates:
                 stages |= evaluate(session, given, policies, for_rungs or do_all(None, makers))
-                report = read_report(stages["evaluate"].path)
+                report |= read_report(stages["evaluate"].path)
             if until == "promote":
                 policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
                 stages["promote"] = promotion = promote(session, policy, evaluation, given["base"], given["dataset"])
-                decision = read_decision(promotion.path)
+                decision |= read_decision(promotion.path)
                 if decision["verdict"] != "promote" and not promotion.reused:
                     emit_held(decision)
             holder = session.registry.holder(config.promote.model_name, config.promote.alias)
-            result = Retraining(
-                stages=stages,
-                seconds=time.monotonic() - started,
-                policies=policies,
-                report=report,
-                decision=decision,
-                champion=holder.version if holder else None,
-            )
-            conclude(config, result, until)
-            if is_recorded():
-                record_figures(session, result)
+            seconds, champion = time.monotonic() - started, holder.version if holder else None
+            result = Retraining(stages, seconds, policies, report, decision, champion)
+            conclude(session, result, until)
         page.show(100.0, f"done in {result.seconds:.0f} s")
         return result
 
@@ -150,12 +137,12 @@ def _recorded(config: Config) -> Iterator[str]:
 
 def _given_to_training(session: Session, until: Until) -> dict[str, StageResult]:
     """Make what a training starts from, and return the stages in their order."""
-    stages: dict[str, StageResult] = {}
-    stages["synthesize"] = prompts = synthesize(session)
+    prompts = synthesize(session)
     if not prompts.reused:
         # New prompts make the base and all behind it new.
         expect_stage_children(session.config)
-    stages["curate"] = dataset = curate(session, prompts)
+    dataset = curate(session, prompts)
+    stages = {"synthesize": prompts, "curate": dataset}
     if until in {"evaluate", "promote"}:
         try_rivals(session, dataset)
     scored = known_scores(session.config)

@@ -1,4 +1,4 @@
-"""One pipeline, killed at three points and resumed each time, that tests look at from all sides."""
+"""One pipeline, killed at two points and resumed each time, that tests look at from all sides."""
 
 import json
 import os
@@ -94,8 +94,8 @@ def retrain_here(root: Path, *more: str, server: str, stage: str = "retrain") ->
     return Ended(ended.returncode, ended.stderr, json.loads(ended.stdout) if ended.stdout else None)
 
 
-KILLS = ("artifacts/audit/*/record.json", "mirror/*/manifests/*.json", "artifacts/plan/*/record.json")
-"""Files whose appearance is the moment of a kill: before the base is made, in training, and before the answers.
+KILLS = ("mirror/*/manifests/*.json", "artifacts/plan/*/record.json")
+"""Files whose appearance is the moment of a kill: in training, and before the answers.
 
 The stage that has just written one may be made again, for its key is kept a moment later.
 """
@@ -103,7 +103,7 @@ The stage that has just written one may be made again, for its key is kept a mom
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The state folder after three killed runs and one that came to its end."""
+    """The state folder after two killed runs and one that came to its end."""
 
     root: Path
     said: list[str]

@@ -21,6 +21,8 @@ from schemas.progress import silent
 SECONDS_BEFORE_LINES = 2.0
 SECONDS_BETWEEN_LINES = 10.0
 _quiet = False
+_display: Progress | None = None
+_DISPLAY_LOCK: Final = threading.Lock()
 _CAPTURED: Final[ContextVar[list[str] | None]] = ContextVar("captured", default=None)
 
 COMMAND: Final = re.compile(r"`[^`]{1,80}`")
@@ -66,17 +68,10 @@ def wrapped(text: str) -> str:
 
 def _wrapped(line: str) -> str:
     indent = line[: len(line) - len(line.lstrip())]
-    wrapped = textwrap.wrap(
-        COMMAND.sub(lambda command: command[0].replace(" ", NO_BREAK), line.lstrip()),
-        columns(),
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-        replace_whitespace=False,
-        expand_tabs=False,
-    )
-    return "\n".join(wrapped).replace(NO_BREAK, " ")
+    unbroken = COMMAND.sub(lambda command: command[0].replace(" ", NO_BREAK), line.lstrip())
+    wrapper = textwrap.TextWrapper(columns(), indent, indent, break_long_words=False, break_on_hyphens=False)
+    wrapper.replace_whitespace = wrapper.expand_tabs = False
+    return wrapper.fill(unbroken).replace(NO_BREAK, " ")
 
 
 def columns() -> int:
@@ -109,7 +104,7 @@ def _line(text: str) -> None:
 def stage_progress(stage: str) -> Iterator[Report]:
     """Show the progress of one stage while the block runs; an interrupted one ends with its next report."""
     on_terminal = console.is_terminal and not _quiet
-    with _bars.bar(stage) if on_terminal else nullcontext(silent if _quiet else _lines(stage)) as shown:
+    with _bar(stage) if on_terminal else nullcontext(silent if _quiet else _lines(stage)) as shown:
 
         def report(done: int, total: int, text: str) -> None:
             refuse_if_interrupted()
@@ -118,43 +113,32 @@ def stage_progress(stage: str) -> Iterator[Report]:
         yield report
 
 
-class _Bars:
-    """Bars of the stages that are at work, in one display: of several rich draws the first alone."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._display: Progress | None = None
-
-    @contextmanager
-    def bar(self, stage: str) -> Iterator[Report]:
-        with self._lock:
-            display = self._display = self._display or _started()
-            task = display.add_task("", total=None, stage=stage)
-        try:
-            yield lambda done, total, text: display.update(task, completed=done, total=total, description=text)
-        finally:
-            with self._lock:
-                display.remove_task(task)
-                if not display.tasks:
-                    display.stop()
-                    self._display = None
-
-
-_bars: Final = _Bars()
-
-
-def _started() -> Progress:
-    display = Progress(
-        TextColumn("{task.fields[stage]:<10}"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-        console=console,
-        transient=True,
-    )
-    display.start()
-    return display
+@contextmanager
+def _bar(stage: str) -> Iterator[Report]:
+    """Show a bar in the one display of the stages that are at work: of several rich draws the first alone."""
+    global _display  # noqa: PLW0603 - one terminal
+    with _DISPLAY_LOCK:
+        if _display is None:
+            _display = Progress(
+                TextColumn("{task.fields[stage]:<10}"),
+                BarColumn(bar_width=30),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.description}"),
+                console=console,
+                transient=True,
+            )
+            _display.start()
+        display = _display
+        task = display.add_task("", total=None, stage=stage)
+    try:
+        yield lambda done, total, text: display.update(task, completed=done, total=total, description=text)
+    finally:
+        with _DISPLAY_LOCK:
+            display.remove_task(task)
+            if not display.tasks:
+                display.stop()
+                _display = None
 
 
 def _lines(stage: str) -> Report:

@@ -18,7 +18,6 @@ from uuid import UUID
 from prefect import artifacts, flow, get_run_logger, tags
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.actions import ArtifactUpdate
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
 
@@ -61,7 +60,7 @@ class StageFlow(Generic[Arguments, Result]):
 
     @property
     def __call__(self) -> Callable[Arguments, Result]:
-        """Return what is called."""
+        """Return what is called, so that no call comes between."""
         return self._flow if is_recorded() else self._function
 
 
@@ -75,23 +74,12 @@ def run_log() -> logging.Logger | logging.LoggerAdapter[Any]:
     return get_run_logger() if flow_run.get_id() is not None else _UNRECORDED
 
 
-def show_markdown(*, key: str, markdown: str, description: str, instead_of: UUID | None = None) -> UUID | None:
-    """Show a text on the run's page, or instead of an earlier one, and return its artifact's id; None without a run."""
+def show_markdown(*, key: str, markdown: str, description: str) -> None:
+    """Show a text on the run's page, where there is one."""
     if not is_recorded():
-        return None
+        return
     # A page breaks lines at spaces only, and an answer in JSON that a reason quotes would run out of it.
-    markdown = markdown.replace(',"', ', "')
-    if instead_of is None:
-        return cast("UUID", artifacts.create_markdown_artifact(key=key, markdown=markdown, description=description))
-    with get_client(sync_client=True) as client:
-        client.update_artifact(instead_of, ArtifactUpdate(data=markdown, description=description))
-    return instead_of
-
-
-def show_table(*, key: str, table: list[dict[str, Any]], description: str) -> None:
-    """Show a table on the run's page."""
-    if is_recorded():
-        artifacts.create_table_artifact(key=key, table=table, description=description)
+    artifacts.create_markdown_artifact(key=key, markdown=markdown.replace(',"', ', "'), description=description)
 
 
 class RunPage:
@@ -182,8 +170,7 @@ def mlflow_page(record: ArtifactRecord, config: Config) -> str | None:
     """Return the address of the page of the MLflow run that describes an artifact; None where nobody serves one.
 
     On Prefect's pages of `tucano ui` it is a path, which leads to MLflow's, whatever the ports are on the day when
-    somebody follows it. On those of another Prefect server there is no such path: there it is the address of the
-    `tucano ui` that serves this state folder now.
+    somebody follows it. Those of another Prefect server have no such path.
     """
     pages = _pages(config)
     return None if record.mlflow_run_id is None or pages is None else f"{pages}/#/runs/{record.mlflow_run_id}"
@@ -193,21 +180,15 @@ def _pages(config: Config) -> str | None:
     server = os.environ.get(PAGES_VARIABLE) or config.state.mlflow or ""
     if server.startswith("http"):
         return server.rstrip("/")
-    prefect = _local_port(os.environ.get("PREFECT_API_URL", ""))
-    if prefect is None:
-        return None
+    pages, here = running_pages(config.state.root), _local_port(os.environ.get("PREFECT_API_URL"))
     # `tucano ui` shows the runs of a session's own server later.
-    if prefect == _local_port(os.environ.get(OWN_SERVER_VARIABLE, "")):
-        return MLFLOW_PATH
-    pages = running_pages(config.state.root)
-    if pages is None:
-        return None
-    return MLFLOW_PATH if prefect == _local_port(pages.prefect_api) else pages.mlflow
+    ours = {_local_port(os.environ.get(OWN_SERVER_VARIABLE)), _local_port(pages.prefect_api if pages else None)}
+    return MLFLOW_PATH if here is not None and here in ours else None
 
 
-def _local_port(address: str) -> int | None:
+def _local_port(address: str | None) -> int | None:
     """Return the port of an address on this machine; None of another's."""
-    parts = urlsplit(address)
+    parts = urlsplit(address or "")
     return parts.port if parts.hostname in LOOPBACK else None
 
 
@@ -219,9 +200,3 @@ def linked_to_mlflow(text: str, record: ArtifactRecord, config: Config) -> str:
     if page is None:
         return f"{text}\n\n`tucano ui` serves {record.stage} in MLflow, run `{record.mlflow_run_id}`."
     return f"{text}\n\n[{record.stage} in MLflow]({page}): its files, metrics and inputs."
-
-
-def mlflow_file(record: ArtifactRecord, file: str, experiment_id: str, config: Config) -> str | None:
-    """Return the address of a file of an artifact, as MLflow shows it; None where no MLflow run has it."""
-    page = mlflow_page(record, config)
-    return page and page.replace("/#/runs/", f"/#/experiments/{experiment_id}/runs/") + f"/artifacts/{file}"

@@ -136,18 +136,14 @@ def state_folder(config: Config, *, bytes_needed: int, patience: float = 0.0) ->
             f"another tucano is at work in the state folder {root}; wait for its end, or use another folder "
             "with --set state.root=FOLDER"
         ) from None
-    named = [address for address in (config.state.mirror, config.state.artifacts) if address is not None]
-    shared = any(_is_folder_outside(root, address) for address in named)
+    named = [Path(each) for each in (config.state.mirror, config.state.artifacts) if each and "://" not in each]
+    shared = not all(folder.resolve().is_relative_to(root.resolve()) for folder in named)
     try:
         with private_files(root, shared=shared), disk_full_errors(root):
             prove_usable(mlflow_store(config.state)[0])
             yield
     finally:
         lock.release()
-
-
-def _is_folder_outside(root: Path, address: str) -> bool:
-    return "://" not in address and not Path(address).resolve().is_relative_to(root.resolve())
 
 
 @contextmanager
@@ -269,21 +265,15 @@ def running_pages(root: Path) -> Pages | None:
         pages = Pages(**json.loads((root / UI_FILE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-    return pages if _is_held(root / UI_LOCK) and reachable(pages.prefect_api) else None
+    try:
+        # A file that a kill left behind may name another folder's server.
+        with FileLock(root / UI_LOCK, timeout=0):
+            return None
+    except Timeout:
+        return pages if reachable(pages.prefect_api) else None
 
 
 def running_server(root: Path) -> str | None:
     """Return the API address of the Prefect server that `tucano ui` serves over this folder, where one answers."""
     pages = running_pages(root)
     return None if pages is None else pages.prefect_api
-
-
-def _is_held(lock_file: Path) -> bool:
-    """Return whether a process holds a lock: a file that a kill left behind may name another folder's server."""
-    lock = FileLock(lock_file)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return True
-    lock.release()
-    return False

@@ -5,16 +5,15 @@ A rung is what may be had of the base at less cost, by its name in `evaluate.run
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Final
 
 from flows.runtime.console import warn
 from flows.stages.base import tuned_on_references
 from flows.stages.child_pool import do_all
+from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from flows.stages.stage_child import batches_folder, run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
@@ -43,6 +42,9 @@ GUIDED: Final[Rung] = "base-guided"
 SFT: Final[Rung] = "sft"
 MODEL_STAGE: Final = f"model-{SFT}"
 
+WEIGHTS: Final = ("base", "policy", "merged")
+"""Roles of the artifacts of a model that answers."""
+
 Made = StageResult | TucanoError
 """The model or the answers of a rung, or the error that prevented them."""
 Makers = Mapping[str, Callable[[], Made]]
@@ -56,7 +58,7 @@ class Answering:
     """Its name: `base`, `tuned`, `tuned-seed123` or `champion`; in no key."""
     base: ArtifactRecord
     """The base model."""
-    policy: ArtifactRecord | None
+    policy: ArtifactRecord | None = None
     """The policy trained on the base; None where the base itself answers."""
     merged: ArtifactRecord | None = None
     """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
@@ -112,7 +114,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
             output=output,
             general=who.general,
         )
-        return run_stage_child(session, stage, request, folder, output, progress)
+        return run_stage_child(session, stage, request, folder, progress)
 
     stage = Stage(
         name=f"{STAGE}-{who.name}",
@@ -122,18 +124,16 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
         sources=("tasks.evaluate.answers.answer",),
         config_digest=digest,
         inputs=inputs,
-        order_only_inputs={
-            **({"policy": who.policy} if who.policy else {}),
-            "dataset": dataset.record,
-            "plan": plan.record,
-        },
+        order_only_inputs=({"policy": who.policy} if who.policy else {}) | _allowed_by(dataset, plan),
         work=work,
         summary=_figures,
     )
-    folder = batches_folder(session, STAGE, stage)
-    # Two of equal weights have equal answers: the second then finds those of the first.
-    with nullcontext() if session.pool is None else session.pool.alone(stage.key):
-        return _run(stage, session)
+    folder = batches_folder(session, stage)
+    given = {"base": who.base, **inputs, **stage.order_only_inputs}
+    call = {"name": who.name, "guided": who.guided, "general": who.general}
+    result = run_with_weights(stage, session, "answer", given, **call)
+    _remove_batches(stage, session)
+    return result
 
 
 def try_rivals(session: Session, dataset: StageResult) -> None:
@@ -190,12 +190,18 @@ def answer_rival(session: Session, dataset: StageResult, plan: StageResult, riva
         sources=RIVAL_SOURCES,
         config_digest=_rival_digest(config, dataset, rival),
         inputs={},
-        order_only_inputs={"dataset": dataset.record, "plan": plan.record},
+        order_only_inputs=_allowed_by(dataset, plan),
         work=work,
         summary=_figures,
     )
-    folder = batches_folder(session, STAGE, stage)
-    return _run(stage, session)
+    folder = batches_folder(session, stage)
+    result = run_stage(stage, session)
+    _remove_batches(stage, session)
+    return result
+
+
+def _allowed_by(dataset: StageResult, plan: StageResult) -> dict[str, ArtifactRecord]:
+    return {"dataset": dataset.record, "plan": plan.record}
 
 
 @cache
@@ -208,31 +214,16 @@ def _grammars_of_prompts(test_file: Path, guided: Guided) -> dict[str, str]:
     return {row.prompt_id: grammar_of(row.task, row.prompt, guided) for row in rows if row.task in with_own}
 
 
-def _run(stage: Stage, session: Session) -> StageResult:
-    result = run_stage(stage, session)
-    kept = batches_folder(replace(session, fresh=None), STAGE, stage)
+def _remove_batches(stage: Stage, session: Session) -> None:
+    kept = batches_folder(replace(session, fresh=None), stage)
     for folder in kept.parent.glob(f"{kept.name}*"):
         shutil.rmtree(folder)
-    return result
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     extras = [rollout.model_extra or {} for rollout in read_answers(folder)]
-    tokens = [extra["tokens"] for extra in extras if extra["tokens"] is not None]
-    return {
-        "answers": len(extras),
-        "mean tokens": round(fmean(tokens), 1) if tokens else "unknown",
-        "cut off": sum(extra["stop_reason"] == StopReason.TOKEN_LIMIT for extra in extras),
-    }
-
-
-@dataclass
-class Rungs:
-    """Rungs that answered, and those that are left out of the ladder."""
-
-    answered: dict[Rung, StageResult] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
-    """Why each failed, in a sentence."""
+    cut_off = sum(extra["stop_reason"] == StopReason.TOKEN_LIMIT for extra in extras)
+    return {"answers": len(extras), "cut off": cut_off}
 
 
 def rung_makers(session: Session, dataset: StageResult, base: StageResult) -> Makers:
@@ -244,32 +235,33 @@ def rung_makers(session: Session, dataset: StageResult, base: StageResult) -> Ma
 
 def answer_rungs(
     session: Session, dataset: StageResult, plan: StageResult, base: StageResult, made: Mapping[str, Made]
-) -> Rungs:
-    """Let each rung answer; one that fails is reported, and left out of the ladder.
+) -> tuple[dict[Rung, StageResult], dict[str, str]]:
+    """Let each rung answer; return the answers, and why each other rung failed, which is left out of the ladder.
 
     `made` is what came of `rung_makers`.
     """
 
     def respond(rung: Rung) -> StageResult:
         if rung == GUIDED:
-            return answer(session, dataset, plan, Answering(GUIDED, base.record, None, guided="all"))
+            return answer(session, dataset, plan, Answering(GUIDED, base.record, guided="all"))
         model = made[MODEL_STAGE]
         if isinstance(model, TucanoError):
             raise model
-        return answer(session, dataset, plan, Answering(SFT, model.record, None))
+        return answer(session, dataset, plan, Answering(SFT, model.record))
 
-    rungs = Rungs()
+    answered: dict[Rung, StageResult] = {}
+    left_out: dict[str, str] = {}
     asked: Sequence[Rung] = session.config.evaluate.rungs
     outcomes = do_all(session.pool, {str(rung): partial(_try, partial(respond, rung)) for rung in sorted(asked)})
     for rung in asked:
         outcome = outcomes[rung]
         if isinstance(outcome, StageResult):
-            rungs.answered[rung] = outcome
+            answered[rung] = outcome
         else:
             warn(f"{outcome}; the evaluation continues without {rung}", "evaluate")
             # No path of this machine stands in an artifact.
-            rungs.left_out[rung] = str(outcome).replace(str(session.config.state.root.resolve()), "the state folder")
-    return rungs
+            left_out[rung] = str(outcome).replace(str(session.config.state.root.resolve()), "the state folder")
+    return answered, left_out
 
 
 def _try(make: Callable[[], StageResult]) -> Made:

@@ -17,6 +17,7 @@ from flows.runtime.console import say
 from flows.runtime.human_gate import wait_for_scores
 from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
 from flows.runtime.stores import open_store, past_audits
+from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
@@ -25,7 +26,7 @@ from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError, Interrupted
 from schemas.faults import first_few
 from schemas.progress import Progress
-from schemas.tasks import SPEC_NAMES, TASK_NAMES, SpecName, TaskName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit import stage as audit_stage
 from tasks.audit.past_versions import as_it_is_now, versions_of
 from tasks.audit.report import REPORT_PAGE
@@ -107,19 +108,23 @@ def _as_markdown(record: AuditRecord) -> str:
     def shown(value: float | None) -> str:
         return "unknown" if value is None else f"{value:.2f}"
 
-    lines = [
-        "Training may start." if record.verdict == "passed" else "**Training may not start.**",
-        "",
-        *(f"- {reason}" for reason in record.reasons),
-        *([] if "human" in record.raters.values() else ["- No person scored this sheet."]),
-        "",
-        "| task | scores | rho | lower bound | verdict |",
-        "|---|---|---|---|---|",
-    ]
-    for task, found in record.tasks.items():
-        lines.append(f"| {task} | {found.n} | {shown(found.rho)} | {shown(found.rho_low)} | {found.verdict} |")
     scored = ", ".join(f"{rater} ({kind})" for rater, kind in record.raters.items())
-    return "\n".join([*lines, "", f"Rewards {record.spec} {record.reward_version[:12]}, scored by {scored}."])
+    return "\n".join(
+        [
+            "Training may start." if record.verdict == "passed" else "**Training may not start.**",
+            "",
+            *(f"- {reason}" for reason in record.reasons),
+            "",
+            "| task | scores | rho | lower bound | verdict |",
+            "|---|---|---|---|---|",
+            *(
+                f"| {task} | {found.n} | {shown(found.rho)} | {shown(found.rho_low)} | {found.verdict} |"
+                for task, found in record.tasks.items()
+            ),
+            "",
+            f"Rewards {record.spec} {record.reward_version[:12]}, scored by {scored}.",
+        ]
+    )
 
 
 def known_scores(config: Config) -> AuditFiles | None:
@@ -129,8 +134,8 @@ def known_scores(config: Config) -> AuditFiles | None:
         return AuditFiles(config.audit.sheet, config.audit.rollouts, store)
     if not config.audit.require_human:
         return shipped_files()
-    folder = _folder_of_these_rewards(config)
-    return None if folder is None or _unscored(files_of(folder)) else files_of(folder)
+    files = files_of(scoring_folder(config))
+    return files if files.sheet.exists() and not _unscored(files) else None
 
 
 def people_scores(session: Session, prompts: StageResult, dataset: StageResult, base: StageResult) -> AuditFiles:
@@ -140,19 +145,17 @@ def people_scores(session: Session, prompts: StageResult, dataset: StageResult, 
         Interrupted: Waiting is impossible here; the same command resumes once the sheet is scored.
     """
     begin_work("sheet")
-    config = session.config
-    folder = _folder_of_these_rewards(config)
-    if folder is None:
-        folder, kept = scoring_folder(config), _sheets_before(config)
+    config, folder = session.config, scoring_folder(session.config)
+    if not folder.exists():
+        kept = _sheets_before(config)
         asked = tuple(
             task for task in TASK_NAMES if task not in kept and (not kept or config.synthesize.counts.get(task))
         )
         drawn = sheet(session, prompts, dataset, base, asked) if asked else None
         if kept:
             new = f"new ones of {', '.join(asked)}" if asked else "nothing new"
-            rows = f"rows of {', '.join(kept)} from an earlier audit (same reward version)"
-            say(f"audit: {folder} has the {rows}, and {new}")
-        _publish(drawn, kept, folder)
+            say(f"audit: {folder} has {', '.join(kept)}, kept from an earlier audit (same reward version), and {new}")
+        _publish(drawn, kept, folder, config.rewards.spec)
     files = files_of(folder)
     if unscored := _unscored(files):
         wait_for_scores(files.sheet, unscored, config.audit.days_to_score)
@@ -186,17 +189,11 @@ def sheet(
             seed=config.seed,
             output=files.rollouts,
         )
-        origin = run_stage_child(session, stage, request, session.folder("sheet"), output, progress)
+        origin = run_stage_child(session, stage, request, session.folder("sheet"), progress)
+        per_task, needed = config.audit.scores_per_task, config.audit.min_scores_per_task
         sample = make_sheet(
-            files.rollouts,
-            config.rewards.spec,
-            files.store,
-            config.audit.scores_per_task,
-            config.seed,
-            files.sheet,
-            progress,
+            files.rollouts, config.rewards.spec, files.store, per_task, config.seed, files.sheet, progress
         )
-        needed = config.audit.min_scores_per_task
         few = [f"{count} of {task}" for task, count in sample.drawn.items() if count < needed]
         if few:
             raise InputError(
@@ -228,7 +225,7 @@ def sheet(
         summary=rows_to_score,
         reports=("sheet.csv",),
     )
-    return run_stage(stage, session)
+    return run_with_weights(stage, session, "sheet", stage.inputs, tasks=list(tasks))
 
 
 def drawn_sheets(config: Config, files: AuditFiles) -> dict[str, ArtifactRecord]:
@@ -242,62 +239,27 @@ def drawn_sheets(config: Config, files: AuditFiles) -> dict[str, ArtifactRecord]
 
 def scoring_folder(config: Config) -> Path:
     """Return where a sheet of these rewards is put for people: what they said of a version is asked once."""
-    return _sheets(config) / f"{config.rewards.spec}-{joint_version(config.rewards.spec)[:16]}"
+    return config.state.root.resolve() / "scores" / f"{config.rewards.spec}-{joint_version(config.rewards.spec)[:16]}"
 
 
 def _unscored(files: AuditFiles) -> int:
     return sum(not is_scored(row) for row in read_rows(files.sheet))
 
 
-def _sheets(config: Config) -> Path:
-    return config.state.root.resolve() / "scores"
-
-
-def _folder_of_these_rewards(config: Config) -> Path | None:
-    """Return the newest folder whose sheet is of these rewards alone; None where there is none."""
-    exact = scoring_folder(config)
-    if exact.exists():
-        return exact
-    return next(
-        (folder for folder in _folders(config) if (same := _still_same(folder)) and same == _on_sheet(folder)), None
-    )
-
-
 def _sheets_before(config: Config) -> dict[TaskName, Path]:
     """Return by task the newest folder with rows of its present reward, for the tasks that have one."""
-    found: dict[TaskName, Path] = {}
-    for folder in _folders(config):
-        for task in _still_same(folder):
+    spec, found = config.rewards.spec, dict[TaskName, Path]()
+    folders = [file.parent for file in scoring_folder(config).parent.glob(f"{spec}-*/{SHEET_FILE}")]
+    for folder in sorted(folders, key=lambda folder: (folder.stat().st_mtime_ns, folder.name), reverse=True):
+        drawn_for = versions_of(folder.name.rpartition("-")[2])
+        if (file := folder / VERSIONS_FILE).exists():
+            known = json.loads(file.read_text(encoding="utf-8"))
+            drawn_for = {task: as_it_is_now(version) for task, version in known.items()}
+        same = {task for task in TASK_NAMES if drawn_for.get(task) == reward_version(task, spec)}
+        # A sheet that is of no use any more may be unreadable.
+        for task in same & {row["task"] for row in read_rows(files_of(folder).sheet)} if same else ():
             found.setdefault(task, folder)
     return {task: found[task] for task in TASK_NAMES if task in found}
-
-
-def _folders(config: Config) -> list[Path]:
-    folders = [file.parent for file in _sheets(config).glob(f"{config.rewards.spec}-*/{SHEET_FILE}")]
-    return sorted(folders, key=lambda folder: (folder.stat().st_mtime_ns, folder.name), reverse=True)
-
-
-def _still_same(folder: Path) -> set[TaskName]:
-    """Return the tasks of a folder's sheet whose rewards are still those that it was drawn for."""
-    file = folder / VERSIONS_FILE
-    drawn_for: Mapping[TaskName, str]
-    if file.exists():
-        known = json.loads(file.read_text(encoding="utf-8"))
-        drawn_for = {task: as_it_is_now(version) for task, version in known.items()}
-    else:
-        drawn_for = versions_of(folder.name.rpartition("-")[2])
-    same = {task for task in TASK_NAMES if drawn_for.get(task) == reward_version(task, _spec_of(folder))}
-    # A sheet that is of no use any more may be unreadable.
-    return same & _on_sheet(folder) if same else same
-
-
-def _spec_of(folder: Path) -> SpecName:
-    return next(spec for spec in SPEC_NAMES if folder.name.startswith(f"{spec}-"))
-
-
-def _on_sheet(folder: Path) -> set[TaskName]:
-    tasks = {row["task"] for row in read_rows(files_of(folder).sheet)}
-    return {task for task in TASK_NAMES if task in tasks}
 
 
 def _drawn_from(folder: Path) -> list[str]:
@@ -305,7 +267,7 @@ def _drawn_from(folder: Path) -> list[str]:
     return file.read_text(encoding="utf-8").split() if file.exists() else []
 
 
-def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: Path) -> None:
+def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: Path, spec: SpecName) -> None:
     """Put a sheet with all that its audit needs to where people score, by one rename.
 
     Of each task it has the rows of the folder that is kept, with the scores that they have, or else those that were
@@ -331,7 +293,7 @@ def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: P
     if STORE_OF in kept:
         shutil.rmtree(files.store)
         _copy(files_of(kept[STORE_OF]).store, files.store)
-    versions = reward_versions(_on_sheet(draft), _spec_of(folder))
+    versions = reward_versions([task for task in TASK_NAMES if any(row["task"] == task for row in rows)], spec)
     (draft / VERSIONS_FILE).write_text(json.dumps(versions, indent=1) + "\n", encoding="utf-8")
     artifacts = [drawn.record.sha256] if drawn else []
     artifacts += [each for source in sources for each in _drawn_from(source)]

@@ -8,7 +8,8 @@ from typing import Any
 
 from flows.runtime.console import warn
 from flows.runtime.run_page import stage_flow
-from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
+from flows.stages.remote import run_with_weights
+from flows.stages.runner import Session, Stage, StageResult, config_digest
 from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.policy import PolicyConfig, WarmStartConfig
@@ -29,7 +30,7 @@ MODULE = "tasks.policy.merge"
 @stage_flow("base")
 def base(session: Session, dataset: StageResult) -> StageResult:
     """Fetch the published model, or the shipped stand-in, and give it its warm start."""
-    return _make("base", session, dataset)
+    return make_model("base", session, dataset)
 
 
 def published(session: Session, dataset: StageResult, base: StageResult) -> StageResult | None:
@@ -44,7 +45,7 @@ def published(session: Session, dataset: StageResult, base: StageResult) -> Stag
     commit = json.loads((base.path / PUBLISHED_FILE).read_text(encoding="utf-8"))["commit"]
     policy = config.policy.model_copy(update={"revision": commit}) if commit else config.policy
     without = config.model_copy(update={"policy": policy, "warm_start": WarmStartConfig(steps=0)})
-    return _make("published", replace(session, config=without, pool=None), dataset)
+    return make_model("published", replace(session, config=without, pool=None), dataset)
 
 
 def tuned_on_references(session: Session, dataset: StageResult, base: StageResult) -> StageResult:
@@ -60,17 +61,16 @@ def tuned_on_references(session: Session, dataset: StageResult, base: StageResul
         load_in_4bit=recipe.load_in_4bit,
     )
     tuned = session.config.model_copy(update={"warm_start": warm_start})
-    return _make("sft", replace(session, config=tuned), dataset, further=base.record)
+    return make_model("sft", replace(session, config=tuned), dataset, further=base)
 
 
-def _make(name: str, session: Session, dataset: StageResult, *, further: ArtifactRecord | None = None) -> StageResult:
+def make_model(name: str, session: Session, dataset: StageResult, *, further: StageResult | None = None) -> StageResult:
     """Make a base of the configured policy, or of another base that learns further.
 
     A base that learns further has its own chat template, and the policy's settings do not decide it.
     """
     config = session.config
-    read = {} if further is None else {"base": further}
-    read["dataset"] = dataset.record
+    read = {"dataset": dataset.record, **({} if further is None else {"base": further.record})}
     decides = (policy_values(config.policy),) if further is None else ()
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
@@ -78,7 +78,7 @@ def _make(name: str, session: Session, dataset: StageResult, *, further: Artifac
             warn("warm_start.steps is 0, so the general instructions are not used", "base")
         request = WarmStartRequest(
             policy=config.policy,
-            base=None if further is None else session.store.path(further.sha256),
+            base=None if further is None else further.path,
             chat_template=given_template(config.policy) if further is None else None,
             warm_start=config.warm_start,
             recipe=config.train,
@@ -87,8 +87,7 @@ def _make(name: str, session: Session, dataset: StageResult, *, further: Artifac
             dataset=dataset.path,
             output=output,
         )
-        folder, log = session.folder(name), mlflow_run.log_step
-        return run_stage_child(session, stage, request, folder, output, progress, metrics=log)
+        return run_stage_child(session, stage, request, session.folder(name), progress, metrics=mlflow_run.log_step)
 
     stage = Stage(
         name=name,
@@ -101,7 +100,7 @@ def _make(name: str, session: Session, dataset: StageResult, *, further: Artifac
         work=work,
         summary=_figures,
     )
-    return run_stage(stage, session)
+    return run_with_weights(stage, session, "model", read, name=name)
 
 
 def merge(
@@ -118,8 +117,7 @@ def merge(
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         request = MergeRequest(base=store.path(base.sha256), adapter=adapter, dataset=dataset.path, output=output)
-        alone = replace(session, pool=None)
-        return run_stage_child(alone, stage, request, session.folder(MERGE), output, progress)
+        return run_stage_child(replace(session, pool=None), stage, request, session.folder(MERGE), progress)
 
     stage = Stage(
         name=name,
@@ -133,7 +131,7 @@ def merge(
         work=work,
         summary=lambda folder: read_check(folder).model_dump(),
     )
-    return run_stage(stage, session)
+    return run_with_weights(stage, session, "merge", {**stage.inputs, "dataset": dataset.record}, name=name)
 
 
 def policy_values(policy: PolicyConfig) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
@@ -39,7 +38,6 @@ class ChildPool:
         self._slots = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
         self._children: list[ChildProcess] = []
-        self._keys: dict[str, threading.Lock] = {}
         self._ended: str | None = None
         """Why no other child begins."""
 
@@ -77,14 +75,6 @@ class ChildPool:
                 # The machine is wanted elsewhere: a child that waits for room does not start.
                 self._ended = self._ended or str(interrupted)
                 raise
-
-    @contextmanager
-    def alone(self, key: str) -> Iterator[None]:
-        """Let nobody else in this pool work on the stage of a key, in whose folder there is room for one."""
-        with self._lock:
-            turns = self._keys.setdefault(key, threading.Lock())
-        with turns:
-            yield
 
     def _unless_ended(self, work: Callable[[], Result]) -> Result:
         self._refuse_where_ended()

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import say, warn
-from flows.runtime.run_page import is_recorded, linked_to_mlflow, mlflow_file, show_markdown, stage_flow
+from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
 from flows.stages.answers import SFT, Answering, Made, answer, answer_rival, answer_rungs
 from flows.stages.base import merge, published
 from flows.stages.child_pool import do_all
@@ -31,7 +31,6 @@ from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.stage import PUBLISHED, Evaluation, ShownModel
 from tasks.evaluate.stage import run as run_evaluation
-from tasks.evaluate.stats.statistics import is_wide
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.personal_data.scrub import scrub_column
@@ -39,7 +38,7 @@ from tasks.policy.endpoint import EndpointError
 from tasks.report.language import spoken
 from tasks.report.number_format import interval, signed
 from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER
-from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, read_summary, rewards_by_task
+from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, read_summary
 from tasks.train.watch.alarms import past_alarms
 
 STAGE = "evaluate"
@@ -50,39 +49,27 @@ AS_SERVED = (
 OF_THE_PUBLISHED = "the model as it is published, before its warm start"
 
 
-@dataclass(frozen=True)
-class Champion:
-    """A promoted policy and the base that it was trained on."""
-
-    policy: ArtifactRecord
-    base: ArtifactRecord
-
-
-def champion_for(session: Session, challenger: ArtifactRecord) -> Champion | None:
-    """Return the registry's champion; None where there is none.
+def champion_for(session: Session, challenger: ArtifactRecord) -> ArtifactRecord | None:
+    """Return the policy of the registry's champion; None where there is none.
 
     A challenger that became the champion is compared with its predecessor, if that still exists: a repeated command
     then gives the same result.
     """
-    store, registry = session.store, session.registry
-    names = session.config.promote
+    store, registry, names = session.store, session.registry, session.config.promote
     holder = registry.holder(names.model_name, names.alias)
     if holder is None:
         return None
-
-    def load(sha256: str) -> Champion:
-        store.verify(sha256)
-        policy = store.record(sha256)
-        return Champion(policy, store.record(policy.inputs["base"]))
-
     if holder.policy == challenger.sha256:
         known = {version.policy for version in registry.versions(names.model_name)}
         with suppress(ArtifactDamaged):
             before = store.record(holder.evaluation).inputs.get("champion")
-            return load(before) if before is not None and before in known else None
+            if before is not None and before in known:
+                store.verify(before)
+                return store.record(before)
         return None
     try:
-        return load(holder.policy)
+        store.verify(holder.policy)
+        return store.record(holder.policy)
     except ArtifactDamaged as error:
         raise InputError(
             f"the champion, version {holder.version}, cannot be compared with: {error}; bring its artifact back, or "
@@ -121,23 +108,23 @@ def evaluate(
 
     # The champion's answers to the instructions are those that it gave as a challenger.
     general, compared = config.evaluate.general != "off", (names[chosen], CHAMPION)
-    answering = [Answering(BASE, base.record, None, general=general)]
+    answering = [Answering(BASE, base.record, general=general)]
     answering += [as_served(names[seed], base.record, each.record) for seed, each in policies.items()]
     if champion is not None:
-        answering.append(as_served(CHAMPION, champion.base, champion.policy))
+        answering.append(as_served(CHAMPION, store.record(champion.inputs["base"]), champion))
     before = published(session, dataset, base)
     if before is not None:
-        answering.append(Answering(PUBLISHED, before.record, None))
+        answering.append(Answering(PUBLISHED, before.record))
     answers = do_all(session.pool, {who.name: partial(answer, session, dataset, plan, who) for who in answering})
     answers |= _answers_of_rivals(session, dataset, plan)
-    rungs = answer_rungs(session, dataset, plan, base, for_rungs)
-    answers |= {str(rung): each for rung, each in rungs.answered.items()}
-    made = {name: each for name, each in for_rungs.items() if SFT in rungs.answered and isinstance(each, StageResult)}
+    rungs, left_out = answer_rungs(session, dataset, plan, base, for_rungs)
+    answers |= {str(rung): each for rung, each in rungs.items()}
+    made = {name: each for name, each in for_rungs.items() if SFT in rungs and isinstance(each, StageResult)}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
     others = [ShownModel(PUBLISHED, answers[PUBLISHED].path, OF_THE_PUBLISHED)] if before else []
     others += [ShownModel(rival.name, answers[f"rival-{rival.name}"].path, rival.model, rival) for rival in rivals]
     models = {BASE: base.record, **{f"policy-{names[seed]}": each.record for seed, each in policies.items()}}
-    models |= {CHAMPION: champion.policy} if champion else {}
+    models |= {CHAMPION: champion} if champion else {}
     models |= {PUBLISHED: before.record} if before else {}
     inputs = {role: given[role].record for role in ("prompts", "dataset", "audit")} | {"plan": plan.record, **models}
     inputs |= {name: each.record for name, each in (merged | made).items()}
@@ -158,16 +145,16 @@ def evaluate(
             tuned={seed: answers[names[seed]].path for seed in policies},
             champion=answers[CHAMPION].path if champion else None,
             others=others,
-            rungs={rung: each.path for rung, each in rungs.answered.items()},
+            rungs={rung: each.path for rung, each in rungs.items()},
             over_rungs=config.promote.over_rungs,
             chosen_seed=chosen,
             known=Background(
                 identities={role: record.sha256 for role, record in inputs.items()} | {"code": stage.code_version},
-                champion_name=champion.policy.sha256[:12] if champion else "",
+                champion_name=champion.sha256[:12] if champion else "",
                 looks=looks,
                 known_to_base=DatasetSummary.read(dataset.path).reasons[KNOWN_TO_BASE],
                 weights=AS_SERVED,
-                left_out=rungs.left_out,
+                left_out=left_out,
             ),
             prices=config.workers.prices,
             trainings=[logged_training(seed, policy) for seed, policy in policies.items()],
@@ -190,7 +177,7 @@ def evaluate(
             ),
             config.language,
             config.workers.reais_per_dollar,
-            rungs.left_out,
+            left_out,
             config.promote.over_rungs,
             config.rewards.spec,
             {device: price.model_dump() for device, price in config.workers.prices.items()},
@@ -201,12 +188,8 @@ def evaluate(
         reports=(REPORT_PAGE, PAGE_FILE, REPORT_FILE, REPORT_TEXT, "figures/forest.svg"),
     )
     result = run_stage(stage, session)
-    text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
-    show_markdown(
-        key="evaluation",
-        markdown=linked_to_mlflow(text, result.record, config) + _every_completion(result, session),
-        description="Did the model get better?",
-    )
+    text = linked_to_mlflow((result.path / REPORT_TEXT).read_text(encoding="utf-8"), result.record, config)
+    show_markdown(key="evaluation", markdown=text, description="Did the model get better?")
     return {
         "plan": plan,
         **merged,
@@ -228,24 +211,15 @@ def _answers_of_rivals(session: Session, dataset: StageResult, plan: StageResult
     return answers
 
 
-def _every_completion(result: StageResult, session: Session) -> str:
-    if not is_recorded():
-        return ""
-    page = mlflow_file(result.record, PAGE_FILE, session.recorder.experiment_id, session.config)
-    return f"\n\n[Every completion]({page}): rollouts by step, answers beside one another." if page else ""
-
-
 def _plan(
     session: Session,
     dataset: StageResult,
     base: StageResult,
     policies: Mapping[int, StageResult],
-    champion: Champion | None,
+    champion: ArtifactRecord | None,
 ) -> StageResult:
     """Write the plan of the evaluation before any test answer is drawn; an equal plan keeps its time."""
     config = session.config
-    for warning in wide_margins(config.evaluate.margin, read_summary(policies[best_seed(policies)].path)):
-        warn(warning, STAGE)
     plan = EvaluationPlan(
         margin=config.evaluate.margin,
         truth_loss=config.evaluate.truth_loss,
@@ -265,7 +239,7 @@ def _plan(
         test_split=dataset.record.files[TEST_FILE],
         base=base.record.sha256,
         challengers={seed: policy.record.sha256 for seed, policy in policies.items()},
-        champion=champion.policy.sha256 if champion else None,
+        champion=champion.sha256 if champion else None,
     )
     stage = Stage(
         name="plan",
@@ -278,16 +252,6 @@ def _plan(
         summary=lambda _: {"margin": plan.margin, "challengers": len(plan.challengers)},
     )
     return run_stage(stage, replace(session, fresh=None))
-
-
-def wide_margins(margin: float, training: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each task of whose base's validation score the margin is more than half."""
-    return [
-        f"evaluate.margin {margin:g} is more than half of what the base scores on {task}, {found['before']:.3f} on "
-        "validation; a loss within it is no small one, and its exclusion is no reason to promote: set a smaller margin"
-        for task, found in rewards_by_task(training).items()
-        if is_wide(margin, found["before"])
-    ]
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

@@ -12,9 +12,8 @@ from typing import Any, Final
 from filelock import FileLock, Timeout
 from prefect import flow
 
-from flows.runtime.own_files import own_files
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
-from flows.runtime.stores import open_recorder, open_store, served_logs
+from flows.runtime.stores import open_recorder, open_store, own_files, served_logs
 from flows.stages.curate import dataset_stage
 from flows.stages.remote import open_shared
 from flows.stages.runner import Session, StageResult, run_stage
@@ -31,7 +30,7 @@ from schemas.tables.person import Person
 from schemas.tables.prompts import SPLITS, TRAIN_FILE, read_prompt_table
 from schemas.tables.prompts_summary import PromptsSummary
 from tasks.audit.forget import remove_given, remove_prompts
-from tasks.audit.stage import files_of
+from tasks.audit.stage import AuditFiles, files_of
 from tasks.checkpoints.address import BUCKET_SCHEME, open_mirror, require_folder, trainings
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
@@ -186,39 +185,38 @@ def require_logs(config: Config) -> None:
 
 def clean_logs(config: Config, state: Forgetting, found: FoundPerson) -> Forgetting:
     """Take a person's lines out of logs, sheets, references and traces; out of none unless all logs can be read."""
-    root = config.state.root
     if faults := _faults(config):
         return state.model_copy(update={"missed": {**state.missed, "logs": faults}})
-    lines = Counter(state.log_lines)
-    removed: list[RemovedLines] = []
-    unreached: list[str] = []
-
-    def reach(name: str, where: str, work: Callable[[], int | RemovedLines]) -> None:
-        try:
-            found = work()
-        except (OSError, InputError) as error:
-            unreached.append(f"{where} could not be cleaned ({error})")
-        else:
-            lines[name] += found if isinstance(found, int) else found.count
-            removed.extend([] if isinstance(found, int) else [found])
+    root, traces, prompts = config.state.root, found.traces, found.person.prompts
 
     def alone(place: Path) -> RemovedLines:
         with _alone(place):
-            return remove_lines(place, found.traces)
+            return remove_lines(place, traces)
 
-    for place in _logs_of(config):
-        reach(place.relative_to(root.resolve()).as_posix(), f"the log {place}", partial(alone, place))
-    for folder in _sheets_of(config):
-        files = files_of(folder)
-        if files.sheet.is_file():
-            at = f"the sheet of {folder}"
-            reach(SCORES_FOLDER, at, partial(remove_prompts, files.sheet, found.person.prompts))
-            reach(SCORES_FOLDER, at, partial(remove_lines, files.rollouts.parent, found.traces))
-            reach(SCORES_FOLDER, at, partial(_anonymize, files.store, found.person, state.key))
-    reach("traces", "MLflow", lambda: Removal(*mlflow_store(config.state), EXPERIMENT).traces(found.traces.are_in_json))
+    # Each work with the name under which its lines are counted, and its place in a sentence.
+    works: list[tuple[str, str, Callable[[], int | RemovedLines]]] = [
+        (place.relative_to(root.resolve()).as_posix(), f"the log {place}", partial(alone, place))
+        for place in _logs_of(config)
+    ]
+    for folder, files in _sheets_of(config):
+        at = f"the sheet of {folder}"
+        works.append((SCORES_FOLDER, at, partial(remove_prompts, files.sheet, prompts)))
+        works.append((SCORES_FOLDER, at, partial(remove_lines, folder, traces)))
+        works.append((SCORES_FOLDER, at, partial(_anonymize, files.store, found.person, state.key)))
+    removal = partial(Removal, *mlflow_store(config.state), EXPERIMENT)
+    works.append(("traces", "MLflow", lambda: removal().traces(traces.are_in_json)))
     if (references := config.curate.references) is not None:
         # Before the dataset is made without them, whose key is of this file.
-        reach("references", f"the file {references}", lambda: remove_given(references, found.person.prompts))
+        works.append(("references", f"the file {references}", partial(remove_given, references, prompts)))
+    lines, removed, unreached = Counter(state.log_lines), list[RemovedLines](), list[str]()
+    for name, where, work in works:
+        try:
+            done = work()
+        except (OSError, InputError) as error:
+            unreached.append(f"{where} could not be cleaned ({error})")
+        else:
+            lines[name] += done if isinstance(done, int) else done.count
+            removed += [] if isinstance(done, int) else [done]
     # Where earlier versions kept a paraphrasing model's answers.
     shutil.rmtree(root / "paraphrases", ignore_errors=True)
     in_doubt = {file: count for each in removed for file, count in each.doubtful.items()}
@@ -243,23 +241,21 @@ def _anonymize(store: Path, person: Person, secret: bytes) -> int:
 def _faults(config: Config) -> tuple[str, ...]:
     """Return a sentence on each log, sheet and file of references that cannot be read, or that a gateway writes."""
     found: list[str] = []
-    for place in _logs_of(config):
-        try:
-            with _alone(place):
-                found += unreadable(place)
-        except InputError as error:
-            found.append(str(error))
+
+    def log(place: Path) -> None:
+        with _alone(place):
+            found.extend(unreadable(place))
+
     # A removal of nothing reads all the same.
-    removals: list[Callable[[], object]] = []
-    for folder in _sheets_of(config):
+    looks: list[Callable[[], object]] = [partial(log, place) for place in _logs_of(config)]
+    for folder, files in _sheets_of(config):
         found += unreadable(folder)
-        if files_of(folder).sheet.is_file():
-            removals.append(partial(remove_prompts, files_of(folder).sheet, NOBODYS))
+        looks.append(partial(remove_prompts, files.sheet, NOBODYS))
     if config.curate.references is not None:
-        removals.append(partial(remove_given, config.curate.references, NOBODYS))
-    for removal in removals:
+        looks.append(partial(remove_given, config.curate.references, NOBODYS))
+    for look_at in looks:
         try:
-            removal()
+            look_at()
         except InputError as error:
             found.append(str(error))
     return tuple(found)
@@ -273,8 +269,10 @@ def _logs_of(config: Config) -> list[Path]:
     return [place for place in places if place.is_relative_to(root) and place.parent not in places]
 
 
-def _sheets_of(config: Config) -> list[Path]:
-    return sorted((config.state.root / SCORES_FOLDER).glob("*/"))
+def _sheets_of(config: Config) -> list[tuple[Path, AuditFiles]]:
+    """Return each folder with a sheet that people score, and its files."""
+    folders = sorted((config.state.root / SCORES_FOLDER).glob("*/"))
+    return [(folder, files_of(folder)) for folder in folders if files_of(folder).sheet.is_file()]
 
 
 @contextmanager
@@ -311,12 +309,10 @@ def replace_prompts(config: Config, state: Forgetting, person: Person) -> None:
 
 def made_anew(config: Config, state: Forgetting, stages: Mapping[str, StageResult]) -> Forgetting:
     """Note which artifacts of the chain stay, and which new ones are in the place of old ones."""
-    store = open_store(config)
-    prompts, dataset = state.data["prompts"], state.data["dataset"]
-    old = [store.record(prompts), store.record(dataset)]
-    old += [
-        each for kind in ("base", "policy") for each in store.records(kind) if each.inputs.get("dataset") == dataset
-    ]
+    store, dataset = open_store(config), state.data["dataset"]
+    learned = [*store.records("base"), *store.records("policy")]
+    old = [store.record(sha256) for sha256 in state.data.values()]
+    old += [each for each in learned if each.inputs.get("dataset") == dataset]
     replaced = {
         record.sha256: new.record.sha256
         for record in old
@@ -380,7 +376,8 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
     store.clean_drafts()
     for sha256 in read_inventory(artifacts_folder(config)).records:
         store.relink(sha256, state.replaced)
-    _empty_work(config.state.root / "work")
+    for folder in {*(config.state.root / "work").glob("*/")} - {*(config.state.root / "work").glob("serve-*/")}:
+        shutil.rmtree(folder)
     on_server = mlflow_store(config.state)[1] is None
     inventory = read_inventory(artifacts_folder(config))
     return state.model_copy(
@@ -395,12 +392,6 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
 
 def _remove_training(config: Config, training: str) -> None:
     open_mirror(mirror_address(config), training).remove()
-
-
-def _empty_work(work: Path) -> None:
-    for folder in work.glob("*"):
-        if folder.is_dir() and not folder.name.startswith("serve-"):
-            shutil.rmtree(folder)
 
 
 def made_again(config: Config, removed: Mapping[str, ArtifactKind]) -> dict[str, ArtifactKind]:
@@ -464,22 +455,20 @@ def _monitorings_with(inventory: Inventory, traces: Traces) -> tuple[list[str], 
 def _of_logs(inventory: Inventory) -> Iterator[str]:
     """Yield a sentence for each artifact with prompts of production, which have no ids."""
     for record in inventory.of_kind("prompts"):
-        try:
-            served = PromptsSummary.read(inventory.folder(record.sha256)).served or {}
-        except (OSError, ValueError):
-            continue  # It is among what cannot be searched, or an older one.
-        if any(served.values()):
-            yield (
-                f"prompts {short(record.sha256)} has {sum(served.values())} prompts of logs, which have no ids, so "
-                "nobody was looked for among them"
-            )
+        # One that cannot be read is among what cannot be searched, or an older one.
+        with suppress(OSError, ValueError):
+            if count := sum((PromptsSummary.read(inventory.folder(record.sha256)).served or {}).values()):
+                yield (
+                    f"prompts {short(record.sha256)} has {count} prompts of logs, which have no ids, so nobody was "
+                    "looked for among them"
+                )
 
 
 def _elsewhere(config: Config) -> Iterator[str]:
     """Yield a sentence for each place outside of the state folder that may have the person."""
-    if config.workers.training is not None:
+    if (deployment := config.workers.training or config.workers.inference) is not None:
         yield (
-            f"the machine of the deployment {config.workers.training} has artifacts and checkpoints of its own: run "
+            f"the machine of the deployment {deployment} has artifacts and checkpoints of its own: run "
             "the same command there with --set state.root=FOLDER/trainer"
         )
     for name, path in {"monitor.logs": config.monitor.logs, "synthesize.logs": config.synthesize.logs}.items():

@@ -228,7 +228,7 @@ async def _follow(
         if "PREFECT_API_URL" not in os.environ:
             return
         read_no_settings_here()
-        from flows.runtime.events import emit_switch  # noqa: PLC0415 - Prefect takes seconds to import
+        from flows.runtime.prefect_client import emit_switch  # noqa: PLC0415 - Prefect takes seconds to import
 
         emit_switch(names.model_name, version, outcome, sentence)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from flows.runtime.run_page import linked_to_mlflow, show_markdown, show_table
+from flows.runtime.run_page import linked_to_mlflow, show_markdown
 from flows.stages.registered_version import answers_of
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord
@@ -18,7 +18,7 @@ from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress
 from schemas.tables.log_file import LogFiles, require_rows
-from schemas.tasks import SPEC_NAMES, SpecName
+from schemas.tasks import SPEC_NAMES
 from tasks.curate.processes import in_processes
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.evaluate.compare import read_report
@@ -107,7 +107,8 @@ def monitor_logs(session: Session, files: LogFiles) -> Monitored:
         if silent := _last_found(session, champion, error.last):
             return silent
         raise
-    _show(config, result)
+    text = linked_to_mlflow((result.path / REPORT_TEXT).read_text(encoding="utf-8"), result.record, config)
+    show_markdown(key="monitoring", markdown=text, description="Does the champion keep its promise?")
     found = read_monitoring(result.path)
     silence = _silence(datetime.fromisoformat(found["logs"]["last"]), config)
     return Monitored(champion, result, found, silence)
@@ -162,7 +163,7 @@ def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactReco
         model=names.model_name,
         version=version.version,
         alias=names.alias,
-        spec=_as_spec(spec),
+        spec=next((known for known in SPEC_NAMES if known == spec), "grounded"),
         answers=store.path(answers.sha256) / ROLLOUTS_FILE,
         store=store.path(inputs["prompts"].sha256) / "store" if "prompts" in inputs else None,
         promoted_at=datetime.fromisoformat(version.promoted_at) if version.promoted_at else None,
@@ -173,10 +174,6 @@ def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactReco
         if (record.inputs.get("policy"), record.inputs.get("evaluation")) == (version.policy, version.evaluation)
     ]
     return champion, inputs, {"promotion": promotions[0]} if promotions else {}
-
-
-def _as_spec(name: str) -> SpecName:
-    return next((spec for spec in SPEC_NAMES if spec == name), "grounded")
 
 
 def scrubbed_texts(texts: pl.Series) -> pl.Series:
@@ -206,17 +203,3 @@ def _figures(folder: Path) -> Mapping[str, Any]:
         },
         "alarms": "; ".join(alarm_sentences(found)) or "none",
     }
-
-
-def _show(config: Config, result: StageResult) -> None:
-    rows = [
-        {name: round(value, 4) if isinstance(value, float) else str(value) for name, value in row.items()}
-        for row in last_days(result.path)
-    ]
-    show_table(key="monitoring-days", table=rows, description="The last day of each task")
-    text = (result.path / REPORT_TEXT).read_text(encoding="utf-8")
-    show_markdown(
-        key="monitoring",
-        markdown=linked_to_mlflow(text, result.record, config),
-        description="Does the champion keep its promise?",
-    )

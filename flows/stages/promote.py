@@ -9,10 +9,8 @@ from typing import Any
 
 from flows.runtime.console import say
 from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
-from flows.runtime.stores import open_registry
 from flows.stages.base import merge
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
-from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
 from schemas.tables.dataset_summary import DatasetSummary
@@ -23,10 +21,10 @@ from tasks.lineage.graph.descriptions import DECISION_FILE
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.mlflow.registry import PolicyVersion
 from tasks.policy.child import run_child
-from tasks.policy.merge import CHECK_FILE, MERGED_FOLDER, MergeCheck, read_check
+from tasks.policy.merge import CHECK_FILE, MERGED_FOLDER, read_check
 from tasks.policy.published import PUBLISHED_FILE
 from tasks.serve.package import PackageRequest, write_decoding
-from tasks.serve.served_model import Decoding, evaluated_decoding
+from tasks.serve.served_model import evaluated_decoding
 from tasks.train.summaries import read_summary
 
 CARD_FILE = "README.md"
@@ -60,7 +58,7 @@ def promote(
         inputs["merged"] = merged
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
-        registry = open_registry(config)
+        registry = session.registry
         before = registry.holder(config.promote.model_name, config.promote.alias)
         registered = registry.register(
             mlflow_run.run_id,
@@ -73,9 +71,6 @@ def promote(
             load_in_4bit=config.train.load_in_4bit,
         )
         check = read_check(merged.path) if merged is not None else None
-        if merged is not None:
-            shutil.copytree(merged.path, output / MERGED_FOLDER, ignore=shutil.ignore_patterns(CHECK_FILE))
-            write_decoding(output / MERGED_FOLDER, decoding)
         decision = {
             "model": config.promote.model_name,
             "version": registered.version,
@@ -86,13 +81,42 @@ def promote(
             "forced": forced,
             "merged": check.model_dump() if check else None,
         }
-        facts = _facts(decision, report, registered, check, inputs)
-        card = model_card(facts)
+        identities = {role: result.record.sha256 for role, result in inputs.items()}
+        card = model_card(
+            CardFacts(
+                decision=decision,
+                report=report,
+                report_text=(evaluation.path / REPORT_TEXT).read_text(encoding="utf-8"),
+                training=read_summary(policy.path),
+                dataset=DatasetSummary.read(dataset.path),
+                data_card=(dataset.path / "README.md").read_text(encoding="utf-8"),
+                base_model=registered.base_model,
+                base_commit=_commit(base.path / PUBLISHED_FILE),
+                load_in_4bit=registered.load_in_4bit,
+                merged=check,
+                served_is_tested=merged is not None and merged.record.sha256 in evaluation.record.inputs.values(),
+                identities=identities,
+            )
+        )
         (output / CARD_FILE).write_text(card, encoding="utf-8")
         (output / DECISION_FILE).write_text(json.dumps(decision, indent=1, ensure_ascii=False), encoding="utf-8")
         registry.describe(config.promote.model_name, registered.version, card)
-        if merged is not None:
-            _add_model(session, registered, output, facts.identities, decoding, progress)
+        if merged is None:
+            return
+        weights, work = output / MERGED_FOLDER, session.folder(PACKAGE)
+        shutil.copytree(merged.path, weights, ignore=shutil.ignore_patterns(CHECK_FILE))
+        write_decoding(weights, decoding)
+        shutil.rmtree(work, ignore_errors=True)
+        request = PackageRequest(
+            weights=weights,
+            card=output / CARD_FILE,
+            max_tokens=decoding.max_tokens,
+            identities=identities,
+            output=work / config.promote.model_name,
+        )
+        run_child("tasks.serve.package", request, work, interpreter=None, progress=progress)
+        registry.add_model(config.promote.model_name, registered.version, request.output)
+        shutil.rmtree(work)
 
     decoding = evaluated_decoding(evaluation.record.config or config.model_dump(mode="json"))
     stage = Stage(
@@ -107,10 +131,12 @@ def promote(
         reports=(DECISION_FILE, CARD_FILE),
     )
     result = run_stage(stage, session)
-    if result.reused and not _is_registered(config, result, policy, evaluation):
+    names, known = config.promote, read_decision(result.path)["version"]
+    policy_sha256, evaluation_sha256 = policy.record.sha256, evaluation.record.sha256
+    if result.reused and not session.registry.knows(names.model_name, known, policy_sha256, evaluation_sha256):
         # The registry was lost or emptied since: the decision has to be registered again.
         result = run_stage(stage, session, again=True)
-    outcome = _carry_out(config, result, by_hand=by_hand)
+    outcome = _carry_out(session, result, by_hand=by_hand)
     say(outcome)
     reasons = read_decision(result.path)["reasons"]
     markdown = "\n".join([f"**{outcome}**", "", *(f"- {reason}" for reason in reasons)])
@@ -120,44 +146,15 @@ def promote(
     return result
 
 
-def _add_model(
-    session: Session,
-    registered: PolicyVersion,
-    promotion: Path,
-    identities: Mapping[str, str],
-    decoding: Decoding,
-    progress: Progress,
-) -> None:
-    work, name = session.folder(PACKAGE), session.config.promote.model_name
-    shutil.rmtree(work, ignore_errors=True)
-    request = PackageRequest(
-        weights=promotion / MERGED_FOLDER,
-        card=promotion / CARD_FILE,
-        max_tokens=decoding.max_tokens,
-        identities=dict(identities),
-        output=work / name,
-    )
-    run_child("tasks.serve.package", request, work, interpreter=None, progress=progress)
-    open_registry(session.config).add_model(name, registered.version, request.output)
-    shutil.rmtree(work)
-
-
 def read_decision(folder: Path) -> Mapping[str, Any]:
     """Read the decision: the model's version, the verdict and its reasons."""
     decision: Mapping[str, Any] = json.loads((folder / DECISION_FILE).read_text(encoding="utf-8"))
     return decision
 
 
-def _is_registered(config: Config, result: StageResult, policy: StageResult, evaluation: StageResult) -> bool:
-    version = read_decision(result.path)["version"]
-    name = config.promote.model_name
-    return open_registry(config).knows(name, version, policy.record.sha256, evaluation.record.sha256)
-
-
-def _carry_out(config: Config, result: StageResult, *, by_hand: bool) -> str:
+def _carry_out(session: Session, result: StageResult, *, by_hand: bool) -> str:
     """Move the alias where that is due, and return a sentence that says where it is now."""
-    decision, names = read_decision(result.path), config.promote
-    registry = open_registry(config)
+    decision, names, registry = read_decision(result.path), session.config.promote, session.registry
     version = registry.version(names.model_name, decision["version"])
     champion = registry.holder(names.model_name, names.alias)
     this = f"version {version.version} of {names.model_name}"
@@ -166,7 +163,7 @@ def _carry_out(config: Config, result: StageResult, *, by_hand: bool) -> str:
     if not by_hand and (reason := _why_not(version, champion, registry.versions(names.model_name), names.alias)):
         return f"{this} {reason}"
     begin_work("promote")
-    open_registry(config).promote(
+    registry.promote(
         names.model_name,
         names.alias,
         names.previous_alias,
@@ -174,10 +171,8 @@ def _carry_out(config: Config, result: StageResult, *, by_hand: bool) -> str:
         promotion=result.record.sha256,
         forced=decision["forced"],
     )
-    if champion is None:
-        return f"{this} is now `{names.alias}`"
-    if champion.version == version.version:
-        return f"{this} is `{names.alias}`, as it was before"
+    if champion is None or champion.version == version.version:
+        return f"{this} is {'now ' if champion is None else ''}`{names.alias}`"
     if champion.policy == version.policy:
         return f"{this} is now `{names.alias}`, in place of version {champion.version} of the same policy"
     return f"{this} is now `{names.alias}`, and version {champion.version} is `{names.previous_alias}`"
@@ -224,30 +219,6 @@ def _commit(published: Path) -> str | None:
         return None
     commit: str | None = json.loads(published.read_text(encoding="utf-8"))["commit"]
     return commit
-
-
-def _facts(
-    decision: Mapping[str, Any],
-    report: Mapping[str, Any],
-    registered: PolicyVersion,
-    check: MergeCheck | None,
-    inputs: Mapping[str, StageResult],
-) -> CardFacts:
-    dataset, evaluated = inputs["dataset"].path, inputs["evaluation"].record
-    return CardFacts(
-        decision=decision,
-        report=report,
-        report_text=(inputs["evaluation"].path / REPORT_TEXT).read_text(encoding="utf-8"),
-        training=read_summary(inputs["policy"].path),
-        dataset=DatasetSummary.read(dataset),
-        data_card=(dataset / "README.md").read_text(encoding="utf-8"),
-        base_model=registered.base_model,
-        base_commit=_commit(inputs["base"].path / PUBLISHED_FILE),
-        load_in_4bit=registered.load_in_4bit,
-        merged=check,
-        served_is_tested="merged" in inputs and inputs["merged"].record.sha256 in evaluated.inputs.values(),
-        identities={role: result.record.sha256 for role, result in inputs.items()},
-    )
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

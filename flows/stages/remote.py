@@ -1,16 +1,16 @@
-"""Work on another machine: share what it reads, run a deployment, and fetch what it made.
+"""Stages made on another machine: share what they read, run a deployment, and fetch what it made.
 
-A retraining hands over its training, or a stage's child process, by a request. Its name says what is to be made, so
+A retraining hands over its training, or a stage that needs weights, by a request. Its name says what is to be made, so
 that an interrupted run attaches to the work under way, or takes its result. Both machines share one store of artifacts
 (`state.artifacts`), in which the worker leaves a note with its answer.
 """
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, Final, Literal, TypeVar, cast
+from typing import Any, Final, Literal, cast
 from uuid import UUID
 
 import httpx
@@ -20,7 +20,6 @@ from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound, PrefectException, TerminationSignal
-from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Cancelling
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -30,8 +29,8 @@ from flows.runtime.deployed import absolute_address, absolute_config
 from flows.runtime.prefect_client import has_worker
 from flows.runtime.session import mirror_address, mlflow_store
 from flows.runtime.stores import open_store
-from flows.stages.runner import Session, StageResult
-from schemas.artifact import Worker
+from flows.stages.runner import Session, Stage, StageResult, begin_work, run_stage
+from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted, TucanoError
 from tasks.checkpoints.shared_artifacts import NotShared, SharedArtifacts
@@ -44,37 +43,39 @@ TIME_TO_COME_BACK: Final = timedelta(minutes=5)
 """Time for a crashed run to be restarted: the automations need seconds, and the server may be busy."""
 REMOTE_FOLDER: Final = "trainer"
 """Folder of the state for work done for other machines, even if that is this machine."""
-OTHER_CODE: Final = (
-    "this worker would not make what is asked for: its code is another than that of the run which waits for it; give "
-    "both machines the same version, and run that one again"
-)
-
-Result = TypeVar("Result")
 
 
 class RemoteRequest(BaseModel):
-    """Request for work that another machine does."""
+    """Request for stages that another machine makes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    what: ClassVar[Literal["training", "inference"]]
+    what: Literal["training", "inference"]
     """A noun for the work in messages; `workers.WHAT` names its deployment."""
-    not_in_name: ClassVar[frozenset[str]] = frozenset()
-    """Fields that do not decide the result."""
-    when_repeated: ClassVar[str]
-    """Effect of requesting it again after it ended without success."""
-
     stage: str
     """The stage that waits for it."""
+    function: str
+    """Name of the function that makes the stages, among those of `flows/remote.py`."""
+    call: dict[str, Any]
+    """Its arguments beside the artifacts."""
     artifacts: dict[str, str]
     """The sha256 of each artifact that it reads, by role."""
+    stage_keys: tuple[str, ...]
+    """Keys of the stages, which say all that decides their artifacts."""
+    pipeline_run: str
+    """MLflow's run of the chain that they are stages of."""
     fresh: str | None = None
-    """The run that wants it made from the start; None: checkpoints and earlier results are used."""
+    """The run that wants them made from the start; None: checkpoints and earlier results are used."""
 
     @property
     def name(self) -> str:
-        """The work's name, shared by the machines and Prefect's server: a sha256."""
-        return hashlib.sha256(self.model_dump_json(exclude=set(self.not_in_name)).encode()).hexdigest()
+        """The work's name, shared by the machines and Prefect's server: a sha256 of what decides it."""
+        return hashlib.sha256(self.model_dump_json(include={"stage_keys", "fresh"}).encode()).hexdigest()
+
+    @property
+    def shown(self) -> str:
+        """The work in a sentence."""
+        return f"the {self.what} {self.name[:12]}"
 
     @property
     def note(self) -> str:
@@ -87,12 +88,8 @@ class RemoteAnswer(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    artifacts: dict[str, str]
-    """The sha256 of each artifact that was made, by role."""
-    worker: Worker | None = None
-    """The worker of a child process."""
-    metrics: tuple[tuple[int, dict[str, float]], ...] = ()
-    """A child's metrics, by step."""
+    artifacts: tuple[str, ...]
+    """The sha256 of each stage's artifact, in the order of the keys."""
 
 
 @dataclass(frozen=True)
@@ -114,34 +111,29 @@ class Exchange:
         for sha256 in sha256s:
             self.shared.push(self.store.record(sha256), self.store.path(sha256))
 
-    def read(self, request: RemoteRequest, fetch: Callable[[RemoteAnswer], Result]) -> Result | None:
+    def read(self, request: RemoteRequest) -> list[StageResult] | None:
         """Return what an answer names; None where the work is still to be done, or its result is not whole."""
         note = self.shared.note(request.note)
         if note is None:
             return None
         try:
-            return fetch(RemoteAnswer.model_validate_json(note))
+            return list(map(self.fetch, RemoteAnswer.model_validate_json(note).artifacts))
         except (NotShared, ArtifactDamaged) as error:
             warn(f"{error}; it is made again", request.stage)
         except ValidationError:
-            what = f"what was left of the {request.what} {request.name[:12]}"
-            warn(f"{what} cannot be read; it is made again", request.stage)
+            warn(f"what was left of {request.shown} cannot be read; it is made again", request.stage)
         return None
 
-    def answer(self, request: RemoteRequest, make: Callable[[Mapping[str, StageResult]], RemoteAnswer]) -> None:
+    def answer(self, request: RemoteRequest, make: Callable[[Mapping[str, StageResult]], list[StageResult]]) -> None:
         """Do what a request asks for, unless it was done before, and leave the answer with what it names."""
         self.store.clean_drafts()
-
-        def known(answer: RemoteAnswer) -> RemoteAnswer:
-            for sha256 in answer.artifacts.values():
-                self.fetch(sha256)
-            say(f"{request.stage}: the result of the {request.what} {request.name[:12]} is there already")
-            return answer
-
-        answer = self.read(request, known) or make(
-            {role: self.fetch(sha256) for role, sha256 in request.artifacts.items()}
-        )
-        self.push(answer.artifacts.values())
+        made = self.read(request)
+        if made is not None:
+            say(f"{request.stage}: the result of {request.shown} is there already")
+        else:
+            made = make({role: self.fetch(sha256) for role, sha256 in request.artifacts.items()})
+        answer = RemoteAnswer(artifacts=tuple(result.record.sha256 for result in made))
+        self.push(answer.artifacts)
         self.shared.leave(request.note, answer.model_dump_json().encode())
 
 
@@ -155,31 +147,93 @@ def open_exchange(config: Config) -> Exchange:
     return Exchange(open_shared(config), open_store(config))
 
 
-def run_remotely(
-    session: Session, deployment: str, request: RemoteRequest, fetch: Callable[[RemoteAnswer], Result]
-) -> tuple[Result, bool]:
-    """Have a deployment do some work, or take its result of an equal request."""
-    exchange = open_exchange(session.config)
-    if (found := exchange.read(request, fetch)) is not None:
-        return found, False
+def run_with_weights(
+    stage: Stage, session: Session, function: str, given: Mapping[str, ArtifactRecord], **call: Any
+) -> StageResult:
+    """Run a stage here, or where the configuration has weights loaded.
+
+    There the function makes it, out of the artifacts by role, which have all that the stage reads, and the arguments.
+    """
+    if session.config.workers.for_inference is None:
+        return run_stage(stage, session)
+    (result,) = make_elsewhere(session, "inference", [stage], function, given, **call)
+    return result
+
+
+def make_elsewhere(
+    session: Session,
+    what: Literal["training", "inference"],
+    stages: Sequence[Stage],
+    function: str,
+    given: Mapping[str, ArtifactRecord],
+    **call: Any,
+) -> list[StageResult]:
+    """Have a deployment make some stages, or take what it or this machine made of equal ones; in their order."""
+    config, started, name = session.config, time.monotonic(), stages[0].name
+    made = [_made_before(session, stage) for stage in stages] if session.fresh is None else []
+    if made and None not in made:
+        results = [session.result(record) for record in made if record is not None]
+    else:
+        begin_work(name)
+        request = RemoteRequest(
+            what=what,
+            stage=name,
+            function=function,
+            call=call,
+            artifacts={role: record.sha256 for role, record in given.items()},
+            stage_keys=tuple(stage.key for stage in stages),
+            pipeline_run=session.run,
+            fresh=session.fresh,
+        )
+        results = _request(config, request, started)
+    for stage, result in zip(stages, results, strict=True):
+        if session.run:
+            # Its stage is noted on the run that first requested it, which may have been another.
+            session.recorder.note_reuse(session.run, stage.name, result.record)
+        how = "made before" if result.reused else "made"
+        say(f"{stage.name}: {result.record.kind} {result.record.sha256[:12]}, {how} on {result.record.machine}")
+    return results
+
+
+def _request(config: Config, request: RemoteRequest, started: float) -> list[StageResult]:
+    exchange = open_exchange(config)
+    if (found := exchange.read(request)) is not None:
+        return found
     exchange.push(request.artifacts.values())
-    run_deployment_of(session.config, deployment, request)
-    if (found := exchange.read(request, fetch)) is not None:
-        return found, True
-    raise TucanoError(
-        f"the {request.what} {request.name[:12]} is completed, and its result is not in "
-        f"{session.config.state.artifacts}; see that both machines use the same place, and run the same command again"
-    )
+    workers = config.workers
+    run_deployment_of(config, str(workers.training if request.what == "training" else workers.for_inference), request)
+    found = exchange.read(request)
+    if found is None:
+        raise TucanoError(
+            f"{request.shown} is completed, and its result is not in {config.state.artifacts}; see that both machines "
+            "use the same place, and run the same command again"
+        )
+    return [replace(result, seconds=time.monotonic() - started, reused=False) for result in found]
+
+
+def _made_before(session: Session, stage: Stage) -> ArtifactRecord | None:
+    """Return the newest whole artifact of a stage that this machine has: of the same code, settings and inputs."""
+    made_from = {role: record.sha256 for role, record in stage.inputs.items()}
+    roles = stage.inputs.keys() | stage.order_only_inputs.keys()
+    for record in session.store.records(stage.kind):
+        is_same = (record.code_version, record.config_digest) == (stage.code_version, stage.config_digest)
+        # A base's answers and those of an adapter beside it are of one base.
+        is_same = is_same and record.inputs.keys() == roles and made_from.items() <= record.inputs.items()
+        if is_same and session.store.is_whole(record.sha256):
+            return record
+    return None
 
 
 def run_deployment_of(config: Config, deployment: str, request: RemoteRequest) -> None:
     """Run a deployment until it has done its work, or attach to its run for the same work."""
-    _warn_of_no_worker(deployment, request)
+    _require_workers(deployment, request)
     tag = f"{request.what}-{request.name[:16]}"
     say(f"{request.stage}: runs on {deployment}")
-    same = FlowRunFilter(tags=FlowRunFilterTags(all_=[tag]))
     with get_client(sync_client=True) as client:
-        earlier = client.read_flow_runs(flow_run_filter=same, sort=FlowRunSort.EXPECTED_START_TIME_DESC)
+        earlier = client.read_flow_runs(
+            flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=[tag])),
+            sort=FlowRunSort.EXPECTED_START_TIME_DESC,
+        )
     started = next((each for each in earlier if not has_ended(each)), None) or run_deployment(
         deployment,
         parameters={
@@ -195,8 +249,8 @@ def run_deployment_of(config: Config, deployment: str, request: RemoteRequest) -
     if ended.state is None or not ended.state.is_completed():
         message = ended.state.message if ended.state is not None else "it has no state"
         raise TucanoError(
-            f"the {request.what} on {deployment} ended as {ended.state_name}: {message}; see the run "
-            f"{ended.name}, and run the same command again: {request.when_repeated}"
+            f"the {request.what} on {deployment} ended as {ended.state_name}: {message}; see the run {ended.name}, and "
+            "run the same command again to resume"
         )
 
 
@@ -210,8 +264,8 @@ def wait_for(run_id: UUID, request: RemoteRequest) -> FlowRun:
                     found = client.read_flow_run(run_id)
             except ObjectNotFound:
                 raise InputError(
-                    f"the {request.what}'s run {run_id} was deleted on Prefect's server; run the same command again, "
-                    f"and {request.when_repeated}"
+                    f"the {request.what}'s run {run_id} was deleted on Prefect's server; run the same command again to "
+                    "start another"
                 ) from None
             # The last is raised for a page of a proxy in place of JSON.
             except (httpx.HTTPError, PrefectException, ValueError) as error:
@@ -243,11 +297,10 @@ def has_ended(run: FlowRun) -> bool:
 
 def _remote_config(config: Config) -> Config:
     """Return the configuration for another folder and machine, which hands nothing over itself."""
-    uri, _ = mlflow_store(config.state)
     elsewhere: dict[str, Any] = {
         "root": config.state.root.resolve() / REMOTE_FOLDER,
         "mirror": absolute_address(mirror_address(config)),
-        "mlflow": uri,
+        "mlflow": mlflow_store(config.state)[0],
     }
     absolute = absolute_config(config)
     return absolute.model_copy(
@@ -258,25 +311,16 @@ def _remote_config(config: Config) -> Config:
     )
 
 
-def _warn_of_no_worker(deployment: str, request: RemoteRequest) -> None:
-    does = f"which does the {request.what} by workers.{request.what}"
+def _require_workers(deployment: str, request: RemoteRequest) -> None:
+    """Refuse a deployment that is not there, and warn of one whose runs no worker takes now."""
     with get_client(sync_client=True) as client:
         try:
-            pool_name = client.read_deployment_by_name(deployment).work_pool_name
+            pool = client.read_work_pool(str(client.read_deployment_by_name(deployment).work_pool_name))
         except ObjectNotFound:
             raise InputError(
-                f"Prefect has no deployment {deployment}, {does}; make it with `tucano infra apply`, or leave "
-                "workers.training and workers.inference out to do all of it here"
+                f"Prefect has no deployment {deployment} with a work pool, which workers.{request.what} names; make it "
+                "with `tucano infra apply`, or leave workers.training and workers.inference out to do all of it here"
             ) from None
-        if pool_name is None:
-            raise InputError(
-                f"the deployment {deployment}, {does}, has no work pool any more; bring it back with "
-                "`tucano infra apply`"
-            )
-        pool = client.read_work_pool(pool_name)
-        is_served = has_worker(client, pool)
-    if pool.is_paused or not is_served:
-        why = "is paused" if pool.is_paused else "has no worker online"
-        warning = f"the work pool {pool_name} {why}; the {request.what} waits until a worker serves it"
-        warn(warning, request.stage)
-        get_run_logger().warning(warning)
+        if pool.is_paused or not has_worker(client, pool):
+            why = "is paused" if pool.is_paused else "has no worker online"
+            warn(f"the work pool {pool.name} {why}; the {request.what} waits until a worker serves it", request.stage)

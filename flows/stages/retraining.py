@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from flows.runtime.console import say
 from flows.runtime.run_page import add_tags, is_recorded, mlflow_page, run_log, show_markdown
-from flows.stages.runner import FRESH_FOLDER, Session, StageResult, shown_figures
+from flows.stages.runner import FRESH_FOLDER, Session, StageResult
 from flows.stages.synthesize import release_served_prompts
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
@@ -35,47 +35,40 @@ class Retraining:
     """The version that holds the alias now; a run after the deciding one may have moved it."""
 
 
-def conclude(config: Config, result: Retraining, until: Until) -> None:
-    """Show the results of a run that came to its end, and release what it kept for a resumed one."""
-    parts = [_tasks(result.report), _reasons(result), _stages(config, result.stages)]
+def conclude(session: Session, result: Retraining, until: Until) -> None:
+    """Show and record the results of a run that came to its end, and release what it kept for a resumed one."""
+    config, report, decision = session.config, result.report, result.decision
+    opening = "\n".join([_headline(config, result), "", *(f"- {reason}" for reason in decision.get("reasons", ()))])
     show_markdown(
         key="retraining",
-        markdown="\n".join([_headline(config, result), *(line for part in parts for line in part)]),
+        markdown="\n".join([opening, *_tasks(report), *_stages(config, result.stages)]),
         description="What came of this run?",
     )
-    if is_recorded():
-        # A run that made nothing must not take the marks of another that waits to be resumed.
-        shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
     if until == "promote":
         release_served_prompts(config)
     if all(stage.reused for stage in result.stages.values()):
         why = "no data, configuration or code has changed since an earlier run, so nothing was made again"
         say(why)
         run_log().info(why)
-    run_log().info("done: %s", result.decision["verdict"] if result.decision else f"until {until}")
-
-
-def record_figures(session: Session, result: Retraining) -> None:
-    """Record by what retrainings are compared: figures and words in MLflow, and the verdict as a tag on both pages."""
-    verdict = {"verdict": result.report["gate"]["verdict"]} if result.report else {}
-    figures = compared_figures(result.report) if result.report else {}
-    figures |= {"seconds": result.seconds, **_costs(session.config, result)}
-    note = "\n".join([_headline(session.config, result), *_reasons(result)])
-    session.recorder.conclude(session.run, figures, verdict, note)
-    add_tags(seed=str(session.config.seed), **verdict)
+    run_log().info("done: %s", decision["verdict"] if decision else f"until {until}")
+    if is_recorded():
+        # A run that made nothing must not take the marks of another that waits to be resumed.
+        shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
+        verdict = {"verdict": report["gate"]["verdict"]} if report else {}
+        figures = compared_figures(report) if report else {}
+        figures |= {"seconds": result.seconds, **_costs(config, result)}
+        session.recorder.conclude(session.run, figures, verdict, opening)
+        add_tags(seed=str(config.seed), **verdict)
 
 
 def _costs(config: Config, result: Retraining) -> dict[str, float]:
     """Return the cost in US dollars of what this run made on machines with a price; nothing where none has one."""
     recipe, spot = config.train, config.train.preemption.notice_url is not None
-    made = [(stage.seconds, stage.record.worker) for stage in result.stages.values() if not stage.reused]
-    cost = sum(
-        cost_usd(
-            seconds, price_per_hour(config.workers.prices, worker.device, spot=spot, otherwise=recipe.price_per_hour)
-        )
-        for seconds, worker in made
-        if worker is not None
-    )
+    cost = 0.0
+    for stage in result.stages.values():
+        if not stage.reused and (worker := stage.record.worker) is not None:
+            price = price_per_hour(config.workers.prices, worker.device, spot=spot, otherwise=recipe.price_per_hour)
+            cost += cost_usd(stage.seconds, price)
     return {"cost_usd": cost} if cost else {}
 
 
@@ -86,31 +79,22 @@ def _headline(config: Config, result: Retraining) -> str:
     return f"{verdict} {serves}".strip()
 
 
-def _reasons(result: Retraining) -> list[str]:
-    return ["", *(f"- {reason}" for reason in result.decision.get("reasons", ()))]
-
-
 def _tasks(report: Mapping[str, Any]) -> list[str]:
     """Return a table of the tasks' verdicts and scores; nothing where nothing was evaluated."""
     if not report:
         return []
-    blocks = {**report["tasks"], "overall": report["overall"]}
     rows = [
         f"| {name} | {block['verdict']} | {block['mean_base']:.3f} | {block['mean_tuned']:.3f} "
         f"| {block['mean_difference']:+.3f} |"
-        for name, block in blocks.items()
+        for name, block in {**report["tasks"], "overall": report["overall"]}.items()
     ]
     return ["", "| task | verdict | base | tuned | gain |", "|---|---|---:|---:|---:|", *rows]
 
 
 def _stages(config: Config, stages: Mapping[str, StageResult]) -> list[str]:
-    rows = [_row(config, name, result) for name, result in stages.items()]
-    figures = [f"- **{name}**: {shown_figures(result.figures)}" for name, result in stages.items() if result.figures]
-    return ["", "| stage | made | seconds | artifact |", "|---|---|---:|---|", *rows, "", "Figures:", "", *figures]
-
-
-def _row(config: Config, name: str, result: StageResult) -> str:
-    page = mlflow_page(result.record, config)
-    artifact = f"{result.record.kind} {result.record.sha256[:12]}"
-    made = "earlier" if result.reused else "now"
-    return f"| {name} | {made} | {result.seconds:.1f} | {f'[{artifact}]({page})' if page else artifact} |"
+    rows = []
+    for name, result in stages.items():
+        page, artifact = mlflow_page(result.record, config), f"{result.record.kind} {result.record.sha256[:12]}"
+        made, shown = "earlier" if result.reused else "now", f"[{artifact}]({page})" if page else artifact
+        rows.append(f"| {name} | {made} | {result.seconds:.1f} | {shown} |")
+    return ["", "| stage | made | seconds | artifact |", "|---|---|---:|---|", *rows]

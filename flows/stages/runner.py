@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from textwrap import shorten
 from typing import Any, Final
 
 from prefect import task
@@ -27,6 +26,7 @@ from flows.runtime.stores import open_recorder, open_registry, open_store
 from flows.stages.child_pool import ChildPool
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
+from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.source import source_digest, source_files
 from schemas.sqlite_file import InUse
@@ -39,8 +39,6 @@ Summary = Callable[[Path], Mapping[str, Any]]
 
 WORK_SECONDS: Final = "work_seconds"
 """MLflow's metric of the time of a stage's own work; the rest of a run is orchestration."""
-LONGEST_LINE: Final = 200
-"""Most characters of a stage's line in the logs; the run's page and MLflow have all figures."""
 FRESH_FOLDER: Final = "fresh"
 """Folder of the state that lists the stages a run has made again, for that run when it resumes."""
 _ONLY_REUSE: Final = ContextVar("only_reuse", default=False)
@@ -57,6 +55,8 @@ class Session:
     """The run that makes all again, also once it resumes; None: what an earlier run made is reused."""
     pool: ChildPool | None = None
     """Runs the children of stages that are made at once; None: one child runs at a time."""
+    keys: frozenset[str] | None = None
+    """Keys of the stages that another machine asks for; None: any stage may be run."""
 
     @property
     def store(self) -> ArtifactStore:
@@ -82,9 +82,9 @@ class Session:
         """Return the folder in which a stage's child works."""
         return work_folder(self.config, name)
 
-    def result(self, record: ArtifactRecord, *, seconds: float = 0.0, reused: bool = True) -> "StageResult":
+    def result(self, record: ArtifactRecord) -> "StageResult":
         """Return the result of a stage that made an artifact before."""
-        return StageResult(record, self.store.path(record.sha256), seconds, reused)
+        return StageResult(record, self.store.path(record.sha256), 0.0, reused=True)
 
 
 class WorkDue(Exception):
@@ -121,7 +121,7 @@ class Stage:
     work: Work
     """Write the artifact into the empty folder; return the worker of the weights, where there was one."""
     summary: Summary
-    """Read the artifact's key figures for MLflow and Prefect's page, the first of which are in its log."""
+    """Read the artifact's key figures for MLflow."""
     reports: tuple[str, ...] = ()
     """Files of the artifact that MLflow shows with the run."""
     order_only_inputs: Mapping[str, ArtifactRecord] = field(default_factory=dict)
@@ -150,8 +150,6 @@ class StageResult:
     """The artifact's folder."""
     seconds: float
     reused: bool
-    figures: Mapping[str, Any] = field(default_factory=dict)
-    """Its key figures, as its stage reads them; none of a stage that was run elsewhere."""
 
 
 def stage_key(
@@ -240,27 +238,37 @@ def watched(name: str) -> Iterator[Progress]:
 def run_stage(stage: Stage, session: Session, *, again: bool = False) -> StageResult:
     """Make a stage's artifact, or reuse the one of equal inputs."""
     refuse_if_interrupted()
+    if session.keys is not None and stage.key not in session.keys:
+        raise InputError(
+            f"this worker would not make the {stage.name} that is asked for: its code is another than that of the run "
+            "which waits for it; give both machines the same version, and run that one again"
+        )
     started = time.monotonic()
     if is_recorded():
         named = _produce.with_options(name=stage.name, task_run_name=stage.name)
-        made_again = session.config.state.root / FRESH_FOLDER / session.fresh / stage.name if session.fresh else None
-        again = again or (made_again is not None and not made_again.exists())
+        mark = session.config.state.root / FRESH_FOLDER / session.fresh / stage.name if session.fresh else None
+        again = again or (mark is not None and not mark.exists())
         state = named.with_options(refresh_cache=again)(stage.key, stage, session, return_state=True)
-        reference: dict[str, str] = state.result()
-        reused = state.name == "Cached"
+        reference, reused = state.result(), state.name == "Cached"
         if reused and not _is_whole(reference["sha256"], session.store):
-            reused = False
-            reference = named.with_options(refresh_cache=True)(stage.key, stage, session)
-        if made_again is not None:
-            made_again.parent.mkdir(parents=True, exist_ok=True)
-            made_again.touch()
+            reference, reused = named.with_options(refresh_cache=True)(stage.key, stage, session), False
+        if mark is not None:
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()
     else:
         reference, reused = _unrecorded(stage, session, again=again)
-    store = session.store
-    record = store.record(reference["sha256"])
-    path = store.path(record.sha256)
-    result = StageResult(record, path, time.monotonic() - started, reused, stage.summary(path))
-    _announce(stage, result, session)
+    record, path = session.store.record(reference["sha256"]), session.store.path(reference["sha256"])
+    result = StageResult(record, path, time.monotonic() - started, reused)
+    text = f"{stage.name}: {record.kind} {record.sha256[:12]} in {result.seconds:.1f} s"
+    if reused:
+        artifact = f"{record.kind} {record.sha256[:12]} of {record.created_at:%Y-%m-%d %H:%M}"
+        text = f"{stage.name}: skipped, {artifact} has the same code, configuration and inputs"
+        if session.run:
+            session.recorder.note_reuse(session.run, stage.name, record)
+    say(text)
+    run_log().info(text)
+    with run_page() as page:
+        page.log(text)
     return result
 
 
@@ -285,32 +293,3 @@ def _is_whole(sha256: str, store: ArtifactStore) -> bool:
         warn(f"{error}; making it again")
         return False
     return True
-
-
-def _announce(stage: Stage, result: StageResult, session: Session) -> None:
-    record = result.record
-    if result.reused:
-        artifact = f"{record.kind} {record.sha256[:12]} of {record.created_at:%Y-%m-%d %H:%M}"
-        text = f"{stage.name}: skipped, {artifact} has the same code, configuration and inputs"
-        if session.run:
-            session.recorder.note_reuse(session.run, stage.name, record)
-    else:
-        text = f"{stage.name}: {record.kind} {record.sha256[:12]} in {result.seconds:.1f} s"
-    say(text)
-    line = shorten(f"{text}: {shown_figures(result.figures)}", LONGEST_LINE, placeholder=" ...")
-    run_log().info(line)
-    with run_page() as page:
-        page.log(line)
-
-
-def shown_figures(figures: Mapping[str, Any]) -> str:
-    """Format an artifact's key figures for people, in a line."""
-    return "; ".join(f"{name} {_shown(value)}" for name, value in figures.items())
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, list | tuple):
-        return "; ".join(map(str, value))
-    return "none" if value is None else str(value)

@@ -3,34 +3,35 @@
 import json
 import shutil
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from flows.runtime.console import say, warn
-from flows.runtime.run_page import stage_flow
+from flows.runtime.run_page import run_log, run_page, stage_flow
 from flows.stages.child_pool import ChildPool
+from flows.stages.remote import make_elsewhere
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
 from flows.stages.stage_child import this_worker
-from flows.stages.train_page import TrainingArtifact, TrainingPage
 from schemas.artifact import ArtifactRecord, Origin, TrainingSegment
 from schemas.config.config import Config
 from schemas.progress import Progress
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.policy.child import run_child
-from tasks.train.preflight.check import PREFLIGHT_FILE, Check, as_list
+from tasks.policy.child import Metrics, run_child
+from tasks.train.preflight.check import PREFLIGHT_FILE
 from tasks.train.request import TrainRequest
 from tasks.train.resume.lease import CHECKPOINTS_FOLDER, SEGMENTS_FILE
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gather_tasks, read_summary, reward_before
 
 STAGE = "train"
-CLIP_RATIOS = "clip_ratio/"
-"""Begin of the names of the metrics of clipped probability ratios."""
+SECONDS_BETWEEN_TRIES: Final = 60.0
+"""Pause after MLflow did not take metrics."""
 
 NOT_IN_KEY = {
     "interpreter",  # The same packages elsewhere.
@@ -65,8 +66,10 @@ def train(session: Session, given: Mapping[str, StageResult]) -> dict[int, Stage
     trainings = session.pool or ChildPool(session.config.workers.concurrent_children)
     # Where it is alone, it is waited for in the main thread, and has all threads.
     run = run_child if session.pool is None and len(seeds) == 1 else trainings.run_child
-    artifact = TrainingArtifact()
-    stages = {seed: _seed_stage(session, seed, given, trainings, run, artifact) for seed in seeds}
+    stages = {seed: _seed_stage(session, seed, given, trainings, run) for seed in seeds}
+    if session.config.workers.training is not None:
+        records = {role: result.record for role, result in given.items()}
+        return dict(zip(seeds, make_elsewhere(session, "training", list(stages.values()), STAGE, records), strict=True))
     if len(seeds) == 1:
         policies = {stages[seeds[0]].name: run_stage(stages[seeds[0]], session)}
     else:
@@ -84,7 +87,6 @@ def _seed_stage(
     given: Mapping[str, StageResult],
     trainings: ChildPool,
     run: Callable[..., str | None],
-    artifact: TrainingArtifact,
 ) -> Stage:
     config = session.config
     recipe, name = config.train, stage_name(seed, training_seeds(config))
@@ -109,20 +111,18 @@ def _seed_stage(
             prices=config.workers.prices,
             output=output,
         )
-        # With one update on each batch the ratio of the probabilities is 1, and nothing is ever clipped.
-        always_zero = (CLIP_RATIOS,) if recipe.iterations == 1 else ()
-        with TrainingPage(mlflow_run, name, artifact, always_zero=always_zero) as page:
+        with step_log(mlflow_run, name) as log_step:
             if recipe.adapter_per_task:
-                return _train_each_task(session, trainings, request, name, progress, page, mlflow_run)
-            with _child_folder(session, request, mlflow_run, page) as folder:
+                return _train_each_task(session, trainings, request, name, progress, log_step, mlflow_run)
+            with _child_folder(session, request, mlflow_run) as folder:
                 device = run(
                     *entry_modules(config),
                     request,
                     folder,
                     interpreter=recipe.interpreter,
                     progress=progress,
-                    metrics=page.metrics,
-                    alarm=page.alarm,
+                    metrics=log_step,
+                    alarm=partial(show_alarm, name),
                 )
                 return _origin(request, folder, device)
 
@@ -139,6 +139,49 @@ def _seed_stage(
         summary=_figures,
         reports=(SUMMARY_FILE,),
     )
+
+
+@contextmanager
+def step_log(run: StageRun, training: str) -> Iterator[Metrics]:
+    """Give what logs the metrics of a step in MLflow, and keeps them while MLflow does not take them.
+
+    Only the last write, when the block ends, fails the stage: a store may be away for some time.
+    """
+    lock, waiting, again_at = threading.Lock(), list[tuple[int, dict[str, float]]](), 0.0
+
+    def log_step(step: int, values: dict[str, float]) -> None:
+        nonlocal again_at
+        with lock:
+            waiting.append((step, values))
+            if time.monotonic() < again_at:
+                return
+            try:
+                run.log_steps(waiting)
+                waiting.clear()
+            except Exception as error:  # noqa: BLE001 - tried again, and raised by the last write
+                if not again_at:
+                    warn(f"MLflow cannot record metrics now ({error}); they are kept and tried again", training)
+                # Each try may take minutes, and the child's reports wait meanwhile.
+                again_at = time.monotonic() + SECONDS_BETWEEN_TRIES
+
+    try:
+        yield log_step
+    except BaseException as error:
+        try:
+            run.log_steps(waiting)
+        except Exception as second:  # noqa: BLE001 - the caller must see the error that ended the training
+            error.add_note(f"MLflow could not record the last metrics of {training}: {second}")
+        raise
+    run.log_steps(waiting)
+
+
+def show_alarm(training: str, name: str, step: int, text: str) -> None:
+    """Show an alarm in the terminal and in the logs of the training and of the chain."""
+    found = f"alarm {name} at step {step}: {text}"
+    warn(found, training)
+    run_log().warning(f"{training}: {found}")
+    with run_page() as page:
+        page.log(f"{training}: {found}")
 
 
 def training_name(config: Config, seed: int, inputs: Mapping[str, ArtifactRecord]) -> str:
@@ -195,21 +238,25 @@ def key_inputs(config: Config, seed: int, but: Mapping[str, Any] = MappingProxyT
 
 
 @contextmanager
-def _child_folder(
-    session: Session, request: TrainRequest, mlflow_run: StageRun, page: TrainingPage, suffix: str = ""
-) -> Iterator[Path]:
+def _child_folder(session: Session, request: TrainRequest, mlflow_run: StageRun, suffix: str = "") -> Iterator[Path]:
     """Give the folder of a training's child, and keep its log and its results with the stage's run, however it ends."""
     folder = session.folder(request.training)
     _remove_all_but_checkpoints(folder)
+
+    def keep() -> None:
+        for name in (f"{request.config.algorithm}.log", PREFLIGHT_FILE, SEGMENTS_FILE):
+            if (file := folder / name).exists():
+                mlflow_run.log_file(file.rename(file.with_stem(file.stem + suffix)))
+
     try:
         yield folder
     except BaseException:
         try:
-            _show(folder, page, suffix, request.config.algorithm, mlflow_run)
+            keep()
         except Exception as error:  # noqa: BLE001 - the caller must see the error that ended the training
             warn(f"what the training said of itself could not be kept: {error}", "train")
         raise
-    _show(folder, page, suffix, request.config.algorithm, mlflow_run)
+    keep()
     shutil.rmtree(folder)
 
 
@@ -220,18 +267,6 @@ def _origin(request: TrainRequest, folder: Path, device: str | None) -> Origin:
         # Its progress said so as well, but a line of progress is only printed where the last one was long ago.
         say(f"train: resumed at step {from_step}")
     return Origin(segments={request.training: segments}, worker=this_worker(device))
-
-
-def _show(folder: Path, page: TrainingPage, suffix: str, algorithm: str, mlflow_run: StageRun) -> None:
-    names = (f"{algorithm}.log", PREFLIGHT_FILE, SEGMENTS_FILE)
-    files = {name: folder / name for name in names if (folder / name).exists()}
-    if (checked := files.get(PREFLIGHT_FILE)) is not None:
-        checks = [Check(**check) for check in json.loads(checked.read_text(encoding="utf-8"))["checks"]]
-        page.part(suffix, "preflight", as_list(checks))
-    if (segments := files.get(SEGMENTS_FILE)) is not None:
-        page.part(suffix, "machines", f"Steps {json.loads(segments.read_text(encoding='utf-8'))['text']}")
-    for file in files.values():
-        mlflow_run.log_file(file.rename(file.with_stem(file.stem + suffix)))
 
 
 def _remove_all_but_checkpoints(folder: Path) -> None:
@@ -249,7 +284,7 @@ def _train_each_task(
     request: TrainRequest,
     name: str,
     progress: Progress,
-    page: TrainingPage,
+    log_step: Metrics,
     mlflow_run: StageRun,
 ) -> Origin:
     """Train an adapter for each task that has prompts, combine them into one policy, and return the machines."""
@@ -265,17 +300,15 @@ def _train_each_task(
                 "output": request.output / TASKS_FOLDER / task,
             }
         )
-        with _child_folder(session, own, mlflow_run, page, suffix=f"-{task}") as folder:
+        with _child_folder(session, own, mlflow_run, suffix=f"-{task}") as folder:
             device = trainings.run_child(
                 *entry_modules(session.config),
                 own,
                 folder,
                 interpreter=recipe.interpreter,
                 progress=shares[task],
-                metrics=lambda step, values: page.metrics(
-                    step, {f"{task}/{key}": value for key, value in values.items()}
-                ),
-                alarm=lambda alarm, step, text: page.alarm(alarm, step, f"{task}: {text}"),
+                metrics=lambda step, values: log_step(step, {f"{task}/{key}": value for key, value in values.items()}),
+                alarm=partial(show_alarm, f"{name}-{task}"),
             )
             return _origin(own, folder, device)
 

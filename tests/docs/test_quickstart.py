@@ -35,6 +35,7 @@ def commands(page: Path) -> list[str]:
 
 
 @pytest.mark.integration
+@pytest.mark.long
 def test_every_command_of_the_quickstart_does_what_the_page_says(tmp_path: Path) -> None:
     for name in CLONED:
         (tmp_path / name).symlink_to(REPOSITORY / name)

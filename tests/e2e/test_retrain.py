@@ -1,4 +1,4 @@
-"""The main job, end to end: killed at three points, resumed, run again, held for people, damaged and mended.
+"""The main job, end to end: killed at two points, resumed, run again, and held for people.
 
 Whatever looks at the one pipeline is in this file, for a file's tests stay in one process, which runs it once.
 """
@@ -10,7 +10,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -38,7 +37,7 @@ from tests.flows.command import in_this_process
 from tests.house import free_port
 from tests.listing import listing
 from tests.serving import SECONDS, serving
-from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, command, retrain, retrain_here, skipped
+from tests.small_pipeline import PROFILE, VERDICT_CODES, Ended, Pipeline, retrain, retrain_here, skipped
 from tests.source_records import outside_key, used_by_children
 
 pytestmark = pytest.mark.e2e
@@ -61,9 +60,8 @@ def test_a_kill_leaves_no_process_behind(pipeline: Pipeline) -> None:
 
 def test_each_resumed_run_skips_what_was_finished_and_training_resumes_from_its_checkpoint(pipeline: Pipeline) -> None:
     assert pipeline.resumed.exit_code in VERDICT_CODES, pipeline.resumed.said
-    assert skipped(pipeline.said[1]) in (STAGES[:2], STAGES[:3])
-    assert skipped(pipeline.said[2]) == STAGES[:4]
-    assert "resumed at step" in pipeline.said[2]
+    assert skipped(pipeline.said[1]) == STAGES[:4]
+    assert "resumed at step" in pipeline.said[1]
     again = skipped(pipeline.resumed.said)
     assert again[:5] == STAGES[:5]
     assert set(again[5:]) <= {"plan", "merge-tuned", *_merges_taken_again(pipeline)}
@@ -119,7 +117,7 @@ def same_files(one: Path, other: Path) -> None:
 
 
 def test_a_forgotten_person_is_in_nothing_and_the_model_never_saw_them(pipeline: Pipeline, tmp_path: Path) -> None:
-    """Killed once its training has a checkpoint, it resumes; the rival trains from the start without them.
+    """The new policy is what a training from the start without them gives.
 
     It is done in a copy, and nothing of the original is written or removed.
     """
@@ -129,14 +127,6 @@ def test_a_forgotten_person_is_in_nothing_and_the_model_never_saw_them(pipeline:
     before = store.records("policy")[0]
     trained_on = pl.read_parquet(store.path(before.inputs["dataset"]) / TRAIN_FILE)
     person = trained_on["customer_id"].drop_nulls().sort()[0]
-    mirrored = set((root / "mirror").iterdir())
-
-    killed = subprocess.Popen(command(root, person, "--apply", stage="forget"), stderr=subprocess.DEVNULL)
-    while not [new for new in set((root / "mirror").iterdir()) - mirrored if list(new.glob("manifests/*.json"))]:
-        assert killed.poll() is None
-        time.sleep(0.05)
-    killed.kill()
-    killed.wait()
     forgotten = retrain(root, person, "--apply", stage="forget")
     assert forgotten.exit_code == 0, forgotten.said
 
@@ -252,8 +242,6 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
         "audit",
     }
     assert client.get_metric_history(stages["train"].info.run_id, "reward")
-    # With one update on each batch nothing is ever clipped.
-    assert not [name for name in stages["train"].data.metrics if name.startswith("clip_ratio/")]
     assert all(run.data.tags["mlflow.note.content"] for run in stages.values())
     shown = {file.path for file in client.list_artifacts(stages["evaluate"].info.run_id)}
     assert shown >= {"report.html", "report.json", "report.md", "forest.svg"}
@@ -282,13 +270,12 @@ def test_prefect_shows_a_flow_a_stage_and_the_killed_runs_as_crashed(
     assert resumed.start_time is not None
     shown = {each.key for each in artifacts if each.created is not None and each.created >= resumed.start_time}
     assert shown == {"progress", "audit-gate", "evaluation", "promotion", "retraining"}
-    assert "training" in {each.key for each in artifacts}
     assert {name for name, _ in runs} == {"retrain", *FLOWS}
     assert {name for name, state in runs if state == "Crashed"} >= {"retrain", "train", "evaluate"}
     assert not [name for name, state in runs if state == "Running"]
 
 
-def test_the_pages_call_the_port_that_they_are_on_and_a_kill_leaves_nothing_that_is_in_the_way(copied: Path) -> None:
+def test_the_pages_call_the_port_that_they_are_on_and_a_kill_leaves_no_process(copied: Path) -> None:
     command = [sys.executable, "-m", "flows", "ui", "--root", str(copied)]
     ports = {"prefect": free_port(), "mlflow": free_port()}
     chosen = [part for name, port in ports.items() for part in (f"--{name}-port", str(port))]
@@ -309,10 +296,6 @@ def test_the_pages_call_the_port_that_they_are_on_and_a_kill_leaves_nothing_that
         ui.kill()
     _, left = psutil.wait_procs(servers, timeout=60)
     assert left == []
-    with subprocess.Popen([*command, *chosen], stderr=subprocess.PIPE, text=True, env=_at_home()) as again:
-        assert again.stderr is not None
-        assert again.stderr.readline() == f"Prefect: {pages['prefect']}\n"
-        again.terminate()
 
 
 def _at_home() -> dict[str, str]:
@@ -374,18 +357,3 @@ def test_scores_are_asked_for_once_and_decide_whether_training_starts(
     assert "tucano: the reward audit says no: " in decided.said
     assert not re.search("^train:", decided.said, flags=re.MULTILINE)
     assert "human" not in decided.said.rpartition("says no")[2]
-
-
-def test_a_damaged_policy_is_made_again_from_its_last_checkpoint_as_it_was(
-    pipeline: Pipeline, prefect_server: str
-) -> None:
-    stage = pipeline.resumed.document["stages"]["train"]
-    victim = Path(stage["path"]) / ADAPTER_FOLDER / "adapter_model.safetensors"
-    content = bytearray(victim.read_bytes())
-    content[len(content) // 2] ^= 1
-    victim.chmod(0o644)
-    victim.write_bytes(content)
-    again = retrain_here(pipeline.root, server=prefect_server)
-    assert "making it again" in again.said
-    assert skipped(again.said) == [name for name in pipeline.resumed.document["stages"] if name != "train"]
-    assert again.document["stages"]["train"]["sha256"] == stage["sha256"]

@@ -17,7 +17,7 @@ from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
 from prefect.events.schemas.automations import AutomationCore
 
 from flows.monitor import monitor
-from flows.runtime.events import DRIFT_EVENT
+from flows.runtime.prefect_client import DRIFT_EVENT
 from flows.stages.monitor import Monitored
 from schemas.config.config import Config
 from schemas.errors import InputError

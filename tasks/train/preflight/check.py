@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any, Final
 
 from schemas.errors import GateRefused
@@ -46,20 +45,6 @@ def refuse_if_failed(checks: Sequence[Check]) -> None:
     raise GateRefused(
         f"the preflight failed {len(failed)} of {len(checks)} checks: {'; '.join(sentences[:NAMED_FAILURES])}{more}"
     )
-
-
-def as_list(checks: Sequence[Check]) -> str:
-    """Return the checks as a Markdown list, the failed ones first and with remedies."""
-    failed = sum(not check.passed for check in checks)
-    seconds = sum(check.seconds for check in checks)
-    lines = [f"{len(checks) - failed} of {len(checks)} checks passed, in {seconds:.1f} s.", ""]
-    for check in sorted(checks, key=lambda check: check.passed):
-        verdict, remedy = ("passed", "") if check.passed else ("**FAILED**", f"; {check.remedy}")
-        # A page would treat `<think>` as HTML and hide it.
-        lines.append(
-            escape(f"- **{check.name}** {verdict}: {check.measured} (limit: {check.limit}){remedy}", quote=False)
-        )
-    return "\n".join(lines)
 
 
 def as_json(checks: Sequence[Check]) -> dict[str, Any]:

@@ -1,12 +1,77 @@
-"""Logs to monitor: those that are named, and the gateway's where none are."""
+"""Own files get pseudonyms, by which lineage finds a person; logs to monitor are the gateway's, or those named."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from flows.runtime.stores import logs_to_monitor
+from flows.runtime.stores import logs_to_monitor, own_files
+from flows.stages.synthesize import _key_inputs
+from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
+from schemas.progress import silent
+from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.synthesize import stage
+from tasks.synthesize.own.identities import KEY_FILE
+from tests.flows.command import in_this_process
+
+MAP = """
+[[prompts]]
+path = "notas.csv"
+task = "sentiment"
+[prompts.columns]
+review = "texto"
+customer_id = "cliente"
+review_id = "codigo"
+[prompts.reference]
+score = "nota"
+"""
+ROWS = "codigo;cliente;texto;nota\nr-1;ana@example.com;Adorei tudo;5\nr-2;{};Veio quebrado;1\n"
+
+
+def config_of(folder: Path, second: str = "rui@example.com") -> SynthesizeConfig:
+    folder.mkdir(exist_ok=True)
+    (folder / "notas.csv").write_text(ROWS.format(second), encoding="utf-8")
+    (folder / "mapa.toml").write_text(MAP, encoding="utf-8")
+    return SynthesizeConfig(source="files", files=folder / "mapa.toml", counts={"sentiment": 5})
+
+
+@pytest.mark.parametrize("identity", ["rui@example.com", "111.444.777-35", "+55 11 91234-5678"])
+def test_lineage_finds_a_person_whom_no_artifact_names(tmp_path: Path, identity: str) -> None:
+    state, config = tmp_path / "state", config_of(tmp_path / "shop", identity)
+    store = ArtifactStore(state / "artifacts")
+    with store.draft() as draft:
+        stage.run(config, 1, draft, silent, state, own=own_files(config, state))
+        written = [path.read_bytes() for path in draft.rglob("*") if path.is_file()]
+        store.commit(draft, kind="prompts", stage="synthesize", code_version="c", config_digest="d", inputs={})
+    assert not any(b"example.com" in content or identity.encode() in content for content in written)
+    for asked in (identity, "r-2"):
+        ended = in_this_process("lineage", asked, "--forget", "--set", f"state.root={state}", "--json")
+        assert ended.returncode == 0, ended.stderr
+        assert [place["rows"] for place in json.loads(ended.stdout)["places"]] == [1]
+
+
+def test_plain_ids_need_no_key(tmp_path: Path) -> None:
+    config = config_of(tmp_path / "shop")
+    (tmp_path / "shop" / "notas.csv").write_text(ROWS.format("17").replace("ana@example.com", "16"), encoding="utf-8")
+    (tmp_path / "out").mkdir()
+    stage.run(config, 1, tmp_path / "out", silent, tmp_path / "state", own=own_files(config, tmp_path / "state"))
+    assert not (tmp_path / "state" / KEY_FILE).exists()
+
+
+def test_files_and_map_decide_and_their_folder_does_not(tmp_path: Path) -> None:
+    def decides(name: str, second: str) -> str:
+        config = config_of(tmp_path / name, second)
+        return json.dumps(_key_inputs(config, None, own_files(config, tmp_path / "state")), sort_keys=True)
+
+    one, same, other = decides("one", "a"), decides("same", "a"), decides("other", "b")
+    assert one == same != other
+    (tmp_path / "same" / "notas.csv").rename(tmp_path / "same" / "avaliacoes.csv")
+    renamed = MAP.replace("notas.csv", "avaliacoes.csv")
+    (tmp_path / "same" / "mapa.toml").write_text(renamed, encoding="utf-8")
+    config = SynthesizeConfig(source="files", files=tmp_path / "same" / "mapa.toml", counts={"sentiment": 5})
+    assert json.dumps(_key_inputs(config, None, own_files(config, tmp_path)), sort_keys=True) != one
 
 
 def test_the_gateways_logs_are_read_where_no_others_are_named(tmp_path: Path) -> None:

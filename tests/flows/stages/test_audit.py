@@ -106,21 +106,18 @@ def old_folder(config: Config) -> Path:
 
 
 @pytest.mark.usefixtures("_of_today")
-def test_scores_that_were_given_under_a_version_of_all_rewards_are_found(config: Config) -> None:
-    folder = old_folder(config)
-    assert known_scores(config) == files_of(folder)
+def test_scores_that_were_given_under_a_version_of_all_rewards_are_kept(config: Config) -> None:
+    before = files_of(old_folder(config))
+    kept = people_scores(Session(config, "run"), RESULT, RESULT, RESULT)
+    assert list(read_rows(kept.sheet)) == sorted(read_rows(before.sheet), key=lambda row: TASK_NAMES.index(row["task"]))
+    assert known_scores(config) == kept == files_of(scoring_folder(config))
 
 
-def test_scores_of_rewards_that_nobody_knows_any_more_are_not(config: Config) -> None:
-    old_folder(config).rename(config.state.root / "scores" / f"grounded-{'f' * 16}")
-    assert known_scores(config) is None
-
-
-def test_a_sheet_of_no_use_may_be_broken(config: Config) -> None:
-    folder = config.state.root / "scores" / f"grounded-{'f' * 16}"
-    folder.mkdir(parents=True)
+def test_scores_of_unknown_rewards_are_not_used_and_may_be_broken(config: Config) -> None:
+    folder = old_folder(config).rename(config.state.root / "scores" / f"grounded-{'f' * 16}")
     (folder / "sheet.csv").write_text("torn", encoding="utf-8")
     assert known_scores(config) is None
+    assert audit._sheets_before(config) == {}
 
 
 @pytest.mark.usefixtures("_of_today", "other_push")

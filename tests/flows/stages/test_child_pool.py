@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from prefect import flow, task
+from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterParentFlowRunId
 from pydantic import BaseModel
@@ -76,13 +76,9 @@ def test_all_come_to_their_end_before_the_first_failure_is_reported() -> None:
         time.sleep(seconds)
         raise InputError(reason)
 
-    works = {
-        "late": partial(fail, 0.3, "the first in order"),
-        "early": partial(fail, 0.0, "the first in time"),
-        "good": partial(done.append, "good"),
-    }
+    late, early = partial(fail, 0.3, "the first in order"), partial(fail, 0.0, "the first in time")
     with pytest.raises(InputError, match="the first in order"):
-        ChildPool(1).map(works)
+        ChildPool(1).map({"late": late, "early": early, "good": partial(done.append, "good")})
     assert done == ["good"]
 
 
@@ -101,23 +97,6 @@ def test_a_failure_of_the_deciding_work_ends_the_others_and_is_reported(tmp_path
     with pytest.raises(InputError, match="the same answer everywhere"):
         pool.map({"train": refused, "sft": wait}, first_decides=True)
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text(encoding="utf-8")))
-
-
-def test_finished_nested_work_is_kept_though_another_failed() -> None:
-    """Prefect hands what a task keeps to the task around it, which drops all when one of them fails."""
-
-    @task(cache_key_fn=lambda _, parameters: f"{parameters['name']}-of-the-pool", persist_result=True)
-    def produce(name: str) -> str:
-        if name == "bad":
-            raise InputError("this one is bad")
-        return name
-
-    def seeds() -> None:
-        ChildPool(2).map({name: partial(produce, name) for name in ("good", "bad")})
-
-    with pytest.raises(InputError, match="this one is bad"):
-        ChildPool(2).map({"train": seeds})
-    assert produce("good", return_state=True).name == "Cached"
 
 
 def test_a_flow_of_mapped_work_is_a_part_of_the_run_that_maps() -> None:
@@ -140,25 +119,6 @@ def test_a_flow_of_mapped_work_is_a_part_of_the_run_that_maps() -> None:
     assert [each.state_name for each in parts] == ["Completed", "Completed"]
 
 
-def test_nobody_else_works_on_the_stage_of_a_key() -> None:
-    pool, other_is_done, at_work = ChildPool(3), threading.Event(), threading.Lock()
-
-    def same() -> None:
-        with pool.alone("same"):
-            assert at_work.acquire(blocking=False)
-            other_is_done.wait(timeout=60)
-            at_work.release()
-
-    def other() -> None:
-        with pool.alone("another"):
-            # Time for the second of the same to be where it must not.
-            time.sleep(0.5)
-            other_is_done.set()
-
-    pool.map({"one": same, "other": other, "two": same})
-    assert other_is_done.is_set()
-
-
 @pytest.mark.parametrize(("at_once", "threads"), [(1, "2"), (2, "1")])
 def test_children_at_once_have_a_thread_each(
     at_once: int, threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -166,11 +126,10 @@ def test_children_at_once_have_a_thread_each(
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     said: list[str] = []
-
-    def hear(_done: int, _total: int, text: str) -> None:
-        said.append(text)
-
-    ChildPool(at_once).run_child(MODULE, Request(do="threads"), tmp_path, interpreter=None, progress=hear)
+    pool = ChildPool(at_once)
+    pool.run_child(
+        MODULE, Request(do="threads"), tmp_path, interpreter=None, progress=lambda _, __, text: said.append(text)
+    )
     assert said == [threads]
 
 
@@ -206,29 +165,7 @@ def test_an_interruption_is_reported_before_a_failure_and_nothing_else_begins_on
     assert begun == ["refused"]
 
 
-def test_an_interruption_ends_every_child_and_starts_no_other(tmp_path: Path) -> None:
-    pool = ChildPool(2)
-    names = ("one", "two", "three")
-
-    def wait(name: str) -> None:
-        pool.run_child(MODULE, Request(do="wait"), tmp_path / name, interpreter=None, progress=silent)
-
-    def interrupt() -> None:
-        while sum((tmp_path / name / "pid").exists() for name in names) < 2:
-            time.sleep(0.05)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        pool.map({name: partial(wait, name) for name in names})
-    pids = [int(file.read_text(encoding="utf-8")) for file in tmp_path.glob("*/pid")]
-    assert len(pids) == 2
-    assert not [pid for pid in pids if psutil.pid_exists(pid)]
-    with pytest.raises(Interrupted, match="run the same command again"):
-        pool.map({"four": partial(wait, "four")})
-
-
-def test_all_are_asked_to_end_before_any_is_waited_for(tmp_path: Path) -> None:
+def test_ctrl_c_asks_all_children_before_it_waits_for_any_and_starts_no_other(tmp_path: Path) -> None:
     """A machine that is taken away gives all of them the same few seconds."""
     pool = ChildPool(2)
     siblings = {"one": "two", "two": "one"}
@@ -243,6 +180,11 @@ def test_all_are_asked_to_end_before_any_is_waited_for(tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
+    begun: list[str] = []
+    works = {name: partial(train, name) for name in siblings} | {"three": partial(begun.append, "three")}
     with pytest.raises(KeyboardInterrupt):
-        pool.map({name: partial(train, name) for name in siblings})
+        pool.map(works)
     assert all((tmp_path / name / "saved").exists() for name in siblings)
+    with pytest.raises(Interrupted, match="run the same command again"):
+        pool.map({"four": partial(begun.append, "four")})
+    assert begun == []

@@ -38,23 +38,16 @@ def test_key_inputs_something_makes_a_new_one(override: str) -> None:
     assert _key_inputs(load_config("local", [override])) != _key_inputs(load_config("local"))
 
 
-def test_the_tokenizer_of_a_folder_counts_by_its_content(tmp_path: Path) -> None:
-    (tmp_path / "tokenizer.json").write_text("1")
-    overrides = ["policy.stand_in=false", f"policy.name={tmp_path}"]
-    before = _key_inputs(load_config("local", overrides))
-    (tmp_path / "model.safetensors").write_text("weights")
-    assert _key_inputs(load_config("local", overrides)) == before
-    (tmp_path / "vocab.json").write_text("2")
-    assert _key_inputs(load_config("local", overrides)) != before
-
-
-def test_references_of_people_count_by_their_content(tmp_path: Path) -> None:
+def test_a_tokenizer_and_references_of_people_count_by_their_content(tmp_path: Path) -> None:
     given = tmp_path / "references.jsonl"
     given.write_text("1")
-    overrides = [f"curate.references={given}"]
-    before = _key_inputs(load_config("local", overrides))
-    assert before != _key_inputs(load_config("local"))
+    (tmp_path / "tokenizer.json").write_text("1")
+    config = load_config("local", ["policy.stand_in=false", f"policy.name={tmp_path}", f"curate.references={given}"])
+    before = _key_inputs(config)
+    (tmp_path / "model.safetensors").write_text("weights")
+    assert _key_inputs(config) == before
+    (tmp_path / "vocab.json").write_text("2")
+    other = _key_inputs(config)
+    assert other != before
     given.write_text("2")
-    assert _key_inputs(load_config("local", overrides)) != before
-    given.write_text("1")
-    assert _key_inputs(load_config("local", overrides)) == before
+    assert _key_inputs(config) != other

@@ -212,10 +212,6 @@ def test_another_language_makes_the_report_again_and_no_answer(world: World, chi
     assert portuguese["plan"].record.sha256 == english["plan"].record.sha256
     assert report(portuguese)["looks"] == report(english)["looks"]
     assert report(portuguese)["overall"] == report(english)["overall"]
-    texts = [(stages["evaluate"].path / "report.md").read_text(encoding="utf-8") for stages in (english, portuguese)]
-    assert "Ground truth, apart from the rewards" in texts[0]
-    assert "Verdade de referência, à parte das recompensas" in texts[1]
-    assert "o gate" in texts[1].lower()
-    assert "trained on the same words: 7 (sentiment 2, sql_qa 5)." in texts[0]
-    assert "com as mesmas palavras: 7 (sentiment 2, sql_qa 5)." in texts[1]
+    text = (portuguese["evaluate"].path / "report.md").read_text(encoding="utf-8")
+    assert "com as mesmas palavras: 7 (sentiment 2, sql_qa 5)." in text
     assert world.evaluate(policy, "train.load_in_4bit=false", 'report.language="pt"')["evaluate"].reused

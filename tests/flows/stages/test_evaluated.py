@@ -1,103 +1,82 @@
-"""The champion that a challenger is compared with, trainings as the browser shows them."""
+"""The champion that a challenger is compared with, and trainings as the browser shows them."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from flows.runtime.stores import open_recorder, open_registry, open_store
 from flows.stages.evaluate import champion_for, logged_training
-from flows.stages.runner import Session, StageResult
+from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactKind, ArtifactRecord
-from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
+from tasks.lineage.store.artifacts import ArtifactStore
 
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 
-
-@dataclass(frozen=True)
 class Shop:
-    """A state folder with a base, and policies that are trained and judged as the test says."""
+    """A store of policies and evaluations, and a registry in memory: stands for the run's session."""
 
-    config: Config
+    def __init__(self, folder: Path) -> None:
+        self.store, self.registry, self.config = ArtifactStore(folder), self, load_config("local")
+        self.registered: list[Any] = []
+        self.champion: Any = None
 
-    @property
-    def session(self) -> Session:
-        return Session(self.config)
+    def holder(self, _model: str, _alias: str) -> Any:
+        return self.champion
 
-    def commit(self, kind: ArtifactKind, text: str, inputs: Mapping[str, str]) -> ArtifactRecord:
-        store = open_store(self.config)
-        with store.draft() as draft:
+    def versions(self, _model: str) -> list[Any]:
+        return self.registered
+
+    def commit(self, kind: ArtifactKind, text: str, **inputs: str) -> ArtifactRecord:
+        with self.store.draft() as draft:
             (draft / "content").write_text(text, encoding="utf-8")
-            return store.commit(draft, kind=kind, stage=kind, code_version="c", config_digest="d", inputs=inputs)
+            return self.store.commit(draft, kind=kind, stage=kind, code_version="c", config_digest="d", inputs=inputs)
 
-    def policy(self, name: str) -> ArtifactRecord:
-        return self.commit("policy", name, {"base": self.commit("base", "base", {}).sha256})
-
-    def judge(self, policy: ArtifactRecord, champion: ArtifactRecord | None, *, promoted: bool = True) -> None:
+    def judge(self, policy: ArtifactRecord, *, promoted: bool = True, **against: str) -> None:
         """Register a policy with its evaluation, and give it the alias."""
-        against = {"champion": champion.sha256} if champion else {}
-        evaluation = self.commit("evaluation", f"of {policy.sha256}", against)
-        registry, names = open_registry(self.config), self.config.promote
-        with open_recorder(self.config).pipeline("run", {}) as run:
-            version = registry.register(
-                run,
-                names.model_name,
-                policy=policy,
-                evaluation=evaluation,
-                verdict="promote",
-                metrics={},
-                base_model=None,
-                load_in_4bit=True,
-            )
-        if promoted:
-            registry.promote(names.model_name, names.alias, names.previous_alias, version.version, promotion="p")
+        evaluation = self.commit("evaluation", f"of {policy.sha256}", **against)
+        version = SimpleNamespace(version="1", policy=policy.sha256, evaluation=evaluation.sha256)
+        self.registered.append(version)
+        self.champion = version if promoted else self.champion
+
+
+def champion(shop: Any, challenger: ArtifactRecord) -> ArtifactRecord | None:
+    return champion_for(shop, challenger)
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
-    return Shop(load_config("local", [f"state.root={tmp_path}"]))
-
-
-def test_the_first_challenger_has_no_champion_before_it_also_once_it_is_the_champion(shop: Shop) -> None:
-    first = shop.policy("first")
-    assert champion_for(shop.session, first) is None
-    shop.judge(first, None)
-    assert champion_for(shop.session, first) is None
+    return Shop(tmp_path)
 
 
 def test_a_challenger_is_compared_with_the_champion_also_after_it_took_its_place(shop: Shop) -> None:
-    first, second = shop.policy("first"), shop.policy("second")
-    shop.judge(first, None)
-    before = champion_for(shop.session, second)
-    assert before is not None
-    assert (before.policy.sha256, before.base.kind) == (first.sha256, "base")
-    shop.judge(second, first)
-    assert champion_for(shop.session, second) == before
+    first, second = shop.commit("policy", "first"), shop.commit("policy", "second")
+    assert champion(shop, first) is None
+    shop.judge(first)
+    # Itself it is not compared with.
+    assert champion(shop, first) is None
+    assert champion(shop, second) == first
+    shop.judge(second, champion=first.sha256)
+    assert champion(shop, second) == first
 
 
 def test_a_challenger_that_was_held_before_there_was_a_champion_is_compared_with_it_now(shop: Shop) -> None:
-    held, later = shop.policy("held"), shop.policy("later")
-    shop.judge(held, None, promoted=False)
-    shop.judge(later, None)
-    champion = champion_for(shop.session, held)
-    assert champion is not None
-    assert champion.policy.sha256 == later.sha256
+    held, later = shop.commit("policy", "held"), shop.commit("policy", "later")
+    shop.judge(held, promoted=False)
+    shop.judge(later)
+    assert champion(shop, held) == later
 
 
 def test_a_champion_whose_artifact_is_damaged_is_named_with_the_way_out(shop: Shop) -> None:
-    first, second = shop.policy("first"), shop.policy("second")
-    shop.judge(first, None)
-    file = open_store(shop.config).path(first.sha256) / "content"
+    first, second = shop.commit("policy", "first"), shop.commit("policy", "second")
+    shop.judge(first)
+    file = shop.store.path(first.sha256) / "content"
     file.chmod(0o644)
     file.write_text("altered", encoding="utf-8")
     with pytest.raises(InputError, match=r"was altered; .*evaluate\.against_champion=false"):
-        champion_for(shop.session, second)
+        champion(shop, second)
 
 
 VALIDATION = [

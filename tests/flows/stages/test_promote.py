@@ -96,9 +96,6 @@ class Model:
     def client(self) -> Any:
         return self.world.registry._client
 
-    def roll_back(self) -> None:
-        self.world.registry.roll_back(self.name, "champion", "previous")
-
 
 @pytest.fixture
 def model(world: Promotable, request: pytest.FixtureRequest) -> Model:
@@ -110,65 +107,40 @@ def policy(world: Promotable) -> ArtifactRecord:
     return world.policy(1)
 
 
-@pytest.fixture(scope="module")
-def newer(world: Promotable) -> ArtifactRecord:
-    return world.policy(5)
-
-
-def test_on_the_gates_word_the_model_is_written_described_and_made_champion(
-    world: Promotable, model: Model, policy: ArtifactRecord
-) -> None:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    result = model.promote(policy, world.evaluation("promote"))
-    decision = flow.read_decision(result.path)
-    assert (decision["version"], decision["verdict"], decision["forced"]) == ("1", "promote", None)
-    assert decision["version_before"] is None
-    assert decision["merged"]["prompts"] == 20
-    assert model.aliases == {"champion": "1"}
-    assert AutoModelForCausalLM.from_pretrained(result.path / "merged").num_parameters() > 0
-    assert AutoTokenizer.from_pretrained(result.path / "merged").chat_template is not None
-    card = (result.path / "README.md").read_text(encoding="utf-8")
-    assert policy.sha256 in card
-    version = model.client.get_model_version(model.name, "1")
-    assert version.tags["promotion_sha256"] == result.record.sha256
-    assert set(result.record.inputs) == {"policy", "evaluation", "base", "dataset", "merged"}
-    merged = store_of(world.root).path(result.record.inputs["merged"])
-    assert (result.path / "merged/model.safetensors").read_bytes() == (merged / "model.safetensors").read_bytes()
-    assert not (result.path / "merged/merge.json").exists()
-    assert "These very weights answered" not in card
-    shown = {file.path for file in model.client.list_artifacts(result.record.mlflow_run_id)}
-    assert {"decision.json", "README.md"} <= shown
-
-
-def test_the_champion_is_a_model_that_mlflow_loads_and_asks_with_the_evaluated_decoding(
+def test_on_the_gates_word_the_model_is_written_described_and_made_champion_that_mlflow_loads(
     world: Promotable, model: Model, policy: ArtifactRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import mlflow
     from transformers import GenerationConfig
 
     result = model.promote(policy, world.evaluation("promote"))
+    decision = flow.read_decision(result.path)
+    assert (decision["version"], decision["verdict"], decision["forced"]) == ("1", "promote", None)
+    assert decision["version_before"] is None
+    assert model.aliases == {"champion": "1"}
+    version = model.client.get_model_version(model.name, "1")
+    assert version.tags["promotion_sha256"] == result.record.sha256
+    assert version.description.startswith(f"# {model.name}")
+    assert set(result.record.inputs) == {"policy", "evaluation", "base", "dataset", "merged"}
+    merged = store_of(world.root).path(result.record.inputs["merged"])
+    assert (result.path / "merged/model.safetensors").read_bytes() == (merged / "model.safetensors").read_bytes()
+    assert not (result.path / "merged/merge.json").exists()
+    card = (result.path / "README.md").read_text(encoding="utf-8")
+    assert policy.sha256 in card
+    assert "These very weights answered" not in card
+    decoding = GenerationConfig.from_pretrained(result.path / "merged")
+    evaluated = (model.config.evaluate.temperature, model.config.train.max_completion_tokens)
+    assert (decoding.temperature, decoding.max_new_tokens) == evaluated
+
     address, _ = mlflow_store(StateConfig(root=world.root))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
     monkeypatch.setenv("MLFLOW_REGISTRY_URI", address)
     mlflow.set_tracking_uri(address)
     loaded = mlflow.pyfunc.load_model(f"models:/{model.name}@champion")
-    example = loaded.input_example
-    assert example["messages"][1]["content"].endswith("Avaliação: Chegou quebrado e ninguém responde.")
-    (answer,) = loaded.predict({**example, "max_tokens": 4})
+    (answer,) = loaded.predict({**loaded.input_example, "max_tokens": 4})
     assert answer["usage"]["completion_tokens"] <= 4
     assert loaded.metadata.metadata["policy"] == policy.sha256
     assert set(loaded.metadata.metadata["systems"]) == set(TASK_NAMES)
-    decoding = GenerationConfig.from_pretrained(result.path / "merged")
-    assert (decoding.do_sample, decoding.temperature, decoding.top_k, decoding.max_new_tokens) == (
-        True,
-        model.config.evaluate.temperature,
-        0,
-        model.config.train.max_completion_tokens,
-    )
-    version = model.client.get_model_version(model.name, "1")
-    assert version.description.startswith(f"# {model.name}")
-    assert len(version.description) <= 5_000
 
 
 def test_a_held_version_is_registered_and_described_and_no_alias_moves(
@@ -232,7 +204,7 @@ def test_the_gates_word_moves_the_alias_once_for_each_policy(
     assert (found is None) if why is None else why in str(found)
 
 
-def test_a_decision_is_carried_out_again_if_nobody_holds_the_alias(
+def test_a_decision_is_carried_out_again_where_the_alias_or_the_registry_was_lost(
     world: Promotable, model: Model, policy: ArtifactRecord
 ) -> None:
     evaluation = world.evaluation("promote")
@@ -240,22 +212,21 @@ def test_a_decision_is_carried_out_again_if_nobody_holds_the_alias(
     model.client.delete_registered_model_alias(model.name, "champion")
     assert model.promote(policy, evaluation).reused
     assert model.aliases == {"champion": "1"}
-
-
-def test_a_registry_that_was_emptied_is_filled_again(world: Promotable, model: Model, policy: ArtifactRecord) -> None:
-    evaluation = world.evaluation("promote")
-    model.promote(policy, evaluation)
     model.client.delete_registered_model(model.name)
     assert not model.promote(policy, evaluation).reused
     assert world.registry.version(model.name, None).evaluation == evaluation.sha256
     assert model.aliases == {"champion": "1"}
 
 
-def test_a_kill_before_the_alias_moves_leaves_the_champion_and_the_same_command_finishes(
+def test_a_kill_or_a_refused_merge_leaves_the_champion_and_the_same_command_finishes(
     world: Promotable, model: Model, children: Children
 ) -> None:
     policy, newer, evaluation = world.policy(14), world.policy(15), world.evaluation("promote")
     model.promote(policy, evaluation)
+    children.error = GateRefused("it answers with other words")
+    with pytest.raises(GateRefused):
+        model.promote(newer, evaluation)
+    children.error = None
 
     def killed(*arguments: object, **named: object) -> None:
         raise Interrupted("killed")
@@ -266,21 +237,7 @@ def test_a_kill_before_the_alias_moves_leaves_the_champion_and_the_same_command_
     assert model.aliases == {"champion": "1"}
     assert model.promote(newer, evaluation).reused
     assert model.aliases == {"champion": "2", "previous": "1"}
-    assert children.runs == 2
-
-
-def test_a_model_that_was_not_merged_is_no_champion(
-    world: Promotable, model: Model, policy: ArtifactRecord, children: Children
-) -> None:
-    newer, evaluation = world.policy(17), world.evaluation("promote")
-    model.promote(policy, evaluation)
-    children.error = GateRefused("it answers with other words")
-    with pytest.raises(GateRefused):
-        model.promote(newer, evaluation)
-    assert model.aliases == {"champion": "1"}
-    children.error = None
-    model.promote(newer, evaluation)
-    assert model.aliases == {"champion": "2", "previous": "1"}
+    assert children.runs == 3
     assert len(model.client.search_model_versions(f"name = '{model.name}'")) == 2
 
 

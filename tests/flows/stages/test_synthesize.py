@@ -18,15 +18,12 @@ def decides(served: Path | None = None, **values: object) -> str:
     return json.dumps(_key_inputs(config, served, None), sort_keys=True)
 
 
-def test_olists_files_decide_and_their_folder_does_not(tmp_path: Path) -> None:
+def test_files_and_prompts_of_logs_decide_and_their_folders_do_not(tmp_path: Path) -> None:
     for name, content in (("one", "a"), ("same", "a"), ("other", "b")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "olist_orders_dataset.csv").write_text(content)
     one, same, other = (decides(source="olist", olist_dir=tmp_path / name) for name in ("one", "same", "other"))
     assert one == same != other
-
-
-def test_the_prompts_of_logs_decide_and_the_folder_of_the_logs_does_not(tmp_path: Path) -> None:
     table = tmp_path / "served.parquet"
     table.write_bytes(b"one")
     one, same = (decides(table, logs=tmp_path / folder) for folder in ("logs", "elsewhere"))
@@ -61,41 +58,25 @@ def test_a_resumed_run_learns_from_what_it_began_with(tmp_path: Path) -> None:
     assert found(config) == 3
 
 
-def test_a_run_of_another_configuration_that_ends_leaves_it_alone(tmp_path: Path) -> None:
+def test_runs_of_another_configuration_and_fresh_ones_have_prompts_of_their_own(tmp_path: Path) -> None:
     log(tmp_path, 2)
     assert found(config_of(tmp_path)) == 2
     log(tmp_path, 3)
     other = config_of(tmp_path, "synthesize.counts.push=100")
-    assert found(other) == 3
+    assert found(other) == found(config_of(tmp_path), fresh=True) == 3
     release_served_prompts(other)
     assert found(config_of(tmp_path)) == 2
 
 
-def test_a_fresh_run_and_one_that_asks_for_other_prompts_read_the_logs_again(tmp_path: Path) -> None:
-    log(tmp_path, 2)
-    assert found(config_of(tmp_path)) == 2
-    log(tmp_path, 3)
-    assert found(config_of(tmp_path, "synthesize.counts.push=100")) == 3
-    assert found(config_of(tmp_path), fresh=True) == 3
-
-
-def test_it_is_kept_for_a_week_after_its_last_use(tmp_path: Path) -> None:
+def test_it_is_kept_for_a_week_after_its_last_use_and_for_its_owner_alone(tmp_path: Path) -> None:
     config = config_of(tmp_path)
     log(tmp_path, 2)
     table = served_prompts(Session(config))
     assert table is not None
-    log(tmp_path, 3)
-    for days in (6, 6):
-        before = time.time() - days * 24 * 3600
-        os.utime(table, (before, before))
-        assert found(config) == 2
-    before = time.time() - SECONDS_KEPT - 60
-    os.utime(table, (before, before))
-    assert found(config) == 3
-
-
-def test_nobody_else_can_read_it(tmp_path: Path) -> None:
-    log(tmp_path, 2)
-    table = served_prompts(Session(config_of(tmp_path)))
-    assert table is not None
     assert table.parent.stat().st_mode & 0o077 == 0
+    log(tmp_path, 3)
+    for seconds, prompts in ((6 * 24 * 3600, 2), (6 * 24 * 3600, 2), (SECONDS_KEPT + 60, 3)):
+        before = time.time() - seconds
+        os.utime(table, (before, before))
+        assert found(config) == prompts
+        assert table.stat().st_mtime > before
