@@ -73,7 +73,7 @@ def values_of(task: TaskName, reference: Mapping[str, Any]) -> Mapping[str, Any]
     return {name: known[name] for name in ASKED_FIELDS.get(task, ()) if name in known}
 
 
-def with_values(task: AskedTask, reference: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def with_values(task: TaskName, reference: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a reference with these fields in it."""
     if task == "extraction":
         return {**reference, "fields": {**(reference.get("fields") or {}), **values}}

@@ -16,6 +16,7 @@ from schemas.errors import InputError
 from schemas.given_references import ASKED_FIELDS, AskedTask, GivenReference, read_given, values_of, with_values
 from schemas.shown_text import as_shown
 from schemas.tables.prompts import PromptRow, canonical_json
+from schemas.tasks import TaskName
 from tasks.audit.labelling import check_pseudonym
 
 Lines = tuple[GivenReference, ...]
@@ -36,7 +37,7 @@ class ReferenceQuestion:
     """A field of a prompt's reference that nobody knows."""
 
     prompt_id: str
-    task: AskedTask
+    task: TaskName
     prompt: str
     field: str
 

@@ -52,7 +52,7 @@ def test_values_go_into_a_reference_and_come_out_again() -> None:
         "rating": 2,
         "fields": {"churn_risk": 0.5},
     }
-    for task in ASKED_FIELDS:
-        values = dict.fromkeys(ASKED_FIELDS[task])
+    for task, fields in ASKED_FIELDS.items():
+        values = dict.fromkeys(fields)
         assert values_of(task, with_values(task, {}, values)) == values
     assert values_of("push", {"product": "mala", "score": 5}) == {}

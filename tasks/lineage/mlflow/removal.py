@@ -66,7 +66,9 @@ class Removal:
                     self._remove_files("models", model.model_id)
                     self._client.delete_logged_model(model.model_id)
             # Also what was only marked as deleted before a kill.
-            for model_id in self._rows._get_deleted_logged_models() if self._rows else ():  # noqa: SLF001
+            if self._rows is None:
+                return
+            for model_id in self._rows._get_deleted_logged_models():  # noqa: SLF001
                 model = self._rows.get_logged_model(model_id, allow_deleted=True)
                 if model.tags.get(ARTIFACT_TAG) in sha256s:
                     self._remove_files("models", model_id)

@@ -16,7 +16,6 @@ from prefect.client.schemas.objects import State
 from prefect.exceptions import TerminationSignal
 from prefect.states import Cancelled, Cancelling, Completed, Crashed, Failed, Running
 from pydantic import BaseModel
-from tasks.lineage.mlflow.runs import artifacts_of_run
 
 from flows.remote import inference, training
 from flows.runtime.session import EXPERIMENT, mlflow_store
@@ -41,6 +40,7 @@ from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.source import source_digest
 from tasks.evaluate.answers.answer import main
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
+from tasks.lineage.mlflow.recorder import artifacts_of_run
 from tasks.policy.child import Channel
 from tests.answering_server import answering
 from tests.flows.prefect_state import prefect_state
