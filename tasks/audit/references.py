@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from schemas.config.config import AUDIT_FOLDER
 from schemas.disk import locked, replace_whole
@@ -16,7 +16,6 @@ from schemas.errors import InputError
 from schemas.given_references import ASKED_FIELDS, AskedTask, GivenReference, read_given, values_of, with_values
 from schemas.shown_text import as_shown
 from schemas.tables.prompts import PromptRow, canonical_json
-from schemas.tasks import TaskName
 from tasks.audit.labelling import check_pseudonym
 
 Lines = tuple[GivenReference, ...]
@@ -37,7 +36,7 @@ class ReferenceQuestion:
     """A field of a prompt's reference that nobody knows."""
 
     prompt_id: str
-    task: TaskName
+    task: AskedTask
     prompt: str
     field: str
 
@@ -166,10 +165,10 @@ class ReferenceSession:
 
 def _questions(prompts: Sequence[PromptRow], only: AskedTask | None) -> Iterator[ReferenceQuestion]:
     for row in prompts:
-        for task, fields in ASKED_FIELDS.items():
+        for task in get_args(AskedTask):
             if row.task == task and only in {None, task}:
                 known = values_of(task, row.reference)
-                unknown = (name for name in fields if known.get(name) is None)
+                unknown = (name for name in ASKED_FIELDS[task] if known.get(name) is None)
                 yield from (ReferenceQuestion(row.prompt_id, task, row.prompt, name) for name in unknown)
 
 
