@@ -8,9 +8,9 @@ from typing import Final
 
 import polars as pl
 
-from schemas.did_you_mean import did_you_mean
 from schemas.digests import file_sha256
 from schemas.errors import InputError
+from schemas.faults import did_you_mean
 from schemas.store.column_map import (
     IDENTITIES,
     PROMPT,
