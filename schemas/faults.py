@@ -1,7 +1,8 @@
-"""Messages about faults of a document, which repeat nothing that a person may have written."""
+"""Messages about faults of a document, which repeat nothing that a person may have written, and what was meant."""
 
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -47,3 +48,14 @@ def first_few(faults: Iterable[str]) -> str:
     every = list(faults)
     more = f"; and {len(every) - _MOST_NAMED} more" if len(every) > _MOST_NAMED else ""
     return "; ".join(every[:_MOST_NAMED]) + more
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a question after the known word that is nearest, to stand behind the word; empty where none is near."""
+    near = get_close_matches(word, list(known), n=1)
+    return question_after(near[0]) if near else ""
+
+
+def question_after(meant: str) -> str:
+    """Return the question whether a word was meant."""
+    return f", did you mean {meant!r}?"

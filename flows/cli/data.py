@@ -23,9 +23,8 @@ from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes
 from tasks.synthesize import stage as synthesize_stage
 from tasks.synthesize.columns.choices import ColumnChoice
-from tasks.synthesize.columns.document import column_map_text
+from tasks.synthesize.columns.document import column_map_text, plan, profile_text
 from tasks.synthesize.columns.look import find_files, look_at
-from tasks.synthesize.columns.profile import plan, profile_text
 from tasks.synthesize.columns.recognize import Recognized, recognize, undecided
 from tasks.synthesize.mix import read_mix, split_count
 from tasks.synthesize.served_prompts import write_served_prompts

@@ -88,7 +88,7 @@ def own_files(config: SynthesizeConfig, state: Path) -> "OwnFiles | None":
 def refusal_of(column_map: Path) -> str | None:
     """Return why a run would refuse the files of a column map, in its own sentence; None where it would not."""
     from tasks.synthesize.own.identities import KEY_BYTES  # noqa: PLC0415
-    from tasks.synthesize.sources import read_all  # noqa: PLC0415
+    from tasks.synthesize.stage import read_all  # noqa: PLC0415
 
     try:
         # A key of its own, so that to look at files leaves none behind.

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from schemas.config.evaluate import EvaluateConfig, PromoteConfig
-from schemas.config.general import GeneralConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.config.report import Language, ReportConfig, language_of
@@ -23,6 +22,8 @@ from schemas.source import REPOSITORY
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 
 AUDIT_FOLDER = REPOSITORY / "data" / "audit"
+DEMONSTRATIONS_FILE = REPOSITORY / "data" / "general" / "demonstrations.jsonl"
+"""The shipped instructions."""
 MOST_ASKED = 10_000_000
 """Prompts, and orders, beyond which a count must be a mistake."""
 FEWEST_HELD_OUT = 2
@@ -117,6 +118,33 @@ class SynthesizeConfig(Section):
             raise ValueError("counts asks for no prompt at all; give at least one task a count")
         if sum(self.counts.values()) > MOST_ASKED:
             raise ValueError(f"counts asks for {sum(self.counts.values())} prompts; {MOST_ASKED:,} is the most")
+        return self
+
+
+class GeneralConfig(Section):
+    """General Portuguese instructions for the warm start (the Cocktail Effect)."""
+
+    path: Path | None = None
+    """JSON Lines of `{"system", "prompt", "completion"}`; the shipped ones."""
+    share: float = Field(gt=0, lt=1)
+    """Share of general instructions in the warm start's rows."""
+    name: str = Field(default="Tucano2-Commerce general demonstrations", min_length=1, pattern=r"^[\w .:/()-]+$")
+    """Name on the data card; set it for an own file."""
+    licence: str = Field(default="Apache-2.0; written by this project", min_length=1)
+    """Licence on the data card; set it for an own file."""
+
+    @property
+    def file(self) -> Path:
+        """Return the file of instructions, the shipped one where none is set."""
+        return DEMONSTRATIONS_FILE if self.path is None else self.path
+
+    @model_validator(mode="after")
+    def _a_file_of_ones_own_has_its_own_terms(self) -> "GeneralConfig":
+        if self.path is not None and not {"name", "licence"} <= self.model_fields_set:
+            raise ValueError(
+                f"path is {self.path}, and the data card would state name and licence of the shipped instructions; "
+                "set general.name and general.licence, too"
+            )
         return self
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, get_args
 
 from schemas.config.section import Section
-from schemas.did_you_mean import did_you_mean, question_after
+from schemas.faults import did_you_mean, question_after
 
 _ENDPOINTS: Final = frozenset({"rivals", "larger"})
 """Sections that may have a key of an endpoint in the wrong place."""

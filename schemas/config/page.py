@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from schemas.config.config import Config
 from schemas.config.endpoint import EndpointSection
-from schemas.config.json_schema import config_schema
 from schemas.source import REPOSITORY
 from schemas.tasks import TASK_NAMES
 
@@ -21,7 +21,7 @@ A profile is a TOML file of `infra/profiles`, or a path to one of yours. It sets
 with `extends = "l4"` on top, what differs from that profile: sections and tables by key, lists as a whole.
 `--set SECTION.FIELD=VALUE` overrides it for one run, with the value as TOML writes it: `--set train.max_steps=80`,
 `--set 'train.seeds=[1, 2, 3]'`. A key that is not on this page is refused, and so is a value outside of its range, with
-exit code 2. Editors that know `#:schema` check profiles by `infra/config.schema.json`.
+exit code 2.
 
 In brackets stand a field's default and range; of several words the first is the default. What follows a semicolon holds
 where a field is not set. A section marked `[]` is a list, and one marked `NAME` has a key of yours.
@@ -33,7 +33,7 @@ TYPES: Final = {"integer": "integer", "number": "number", "boolean": "boolean", 
 
 def config_page() -> str:
     """Return the page as Markdown: a list for each section, in the order of the configuration; a section once."""
-    schema = config_schema()
+    schema = _without_folder(Config.model_json_schema())
     parts = [INTRODUCTION]
     shown: dict[int, str] = {}
     for name, section, own in _sections("", schema, schema):
@@ -54,9 +54,15 @@ def config_page() -> str:
     return "\n".join(parts)
 
 
-def write_page(path: Path = PAGE_FILE) -> None:
-    """Write the page; equal models give equal bytes."""
-    path.write_text(config_page(), encoding="utf-8")
+def _without_folder(value: Any) -> Any:
+    """Return a schema with the paths of the repository relative to it."""
+    if isinstance(value, dict):
+        return {key: _without_folder(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_folder(inner) for inner in value]
+    if isinstance(value, str) and Path(value).is_relative_to(REPOSITORY):
+        return Path(value).relative_to(REPOSITORY).as_posix()
+    return value
 
 
 def _sections(name: str, section: Schema, schema: Schema) -> Iterator[tuple[str, Schema, dict[str, Schema]]]:
@@ -123,4 +129,4 @@ def _toml(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    write_page()
+    PAGE_FILE.write_text(config_page(), encoding="utf-8")

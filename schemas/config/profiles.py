@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.explanations import explain
 from schemas.config.section import Section
-from schemas.did_you_mean import did_you_mean
 from schemas.errors import InputError
+from schemas.faults import did_you_mean
 from schemas.source import REPOSITORY
 from schemas.text_file import read_toml
 

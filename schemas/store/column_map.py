@@ -10,8 +10,8 @@ from typing import Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from schemas.did_you_mean import did_you_mean
 from schemas.errors import InputError
+from schemas.faults import did_you_mean
 from schemas.references import REFERENCES, ExtractionFields
 from schemas.store.mapped_tables import NEEDED, TABLE_NAMES, TableName, mapped_columns
 from schemas.tasks import TASK_NAMES, TaskName

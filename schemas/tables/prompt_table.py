@@ -7,7 +7,7 @@ import pandera.polars as pa
 import polars as pl
 from pandera.polars import PolarsData
 
-from schemas.tables.prompt_checks import ids_that_fit, references_that_fit
+from schemas.tables.prompts import ids_that_fit, references_that_fit
 from schemas.tasks import TASK_NAMES
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import polars as pl
 
-from schemas.config.general import GeneralConfig
+from schemas.config.config import GeneralConfig
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
 from schemas.tables.dataset_summary import GeneralSummary

@@ -114,7 +114,7 @@ def _scrubbed_table(table: pl.DataFrame, replaced: Counter[Kind]) -> pl.DataFram
 
 def scrub_broken(table: pl.DataFrame) -> Scrubbed:
     """Scrub every text of rows that violate the schema, and their ids where these may reveal something."""
-    from schemas.tables.prompt_checks import ids_that_fit
+    from schemas.tables.prompts import ids_that_fit
 
     replaced: Counter[Kind] = Counter()
     names = [name for name, kind in table.schema.items() if kind == pl.String]

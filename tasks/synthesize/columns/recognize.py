@@ -12,8 +12,7 @@ from schemas.tables.decimal_comma import read_numbers
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
 from tasks.synthesize.columns.choices import ColumnChoice, choose, identity_of, more_statuses, tells_canceled
-from tasks.synthesize.columns.kinds import expected
-from tasks.synthesize.columns.look import LookedFile
+from tasks.synthesize.columns.look import LookedFile, expected
 from tasks.synthesize.columns.names import folded, read_names, with_more
 
 _YEAR_LAST: Final = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.]\d{4}"

@@ -8,9 +8,9 @@ from typing import Final
 
 import polars as pl
 
-from schemas.did_you_mean import did_you_mean
 from schemas.digests import file_sha256
 from schemas.errors import InputError
+from schemas.faults import did_you_mean
 from schemas.store.column_map import (
     IDENTITIES,
     PROMPT,
@@ -95,8 +95,8 @@ class OwnFiles:
             for name, values in found[id(file)].items()
             if name in file.columns
         )
-        for of_file in found.values() if personal else ():
-            key = self.key()
+        key = self.key() if personal else b""
+        for of_file in found.values():
             of_file |= {name: replaced(of_file[name], key) for name in of_file if KINDS[name] in personal}
         return {**found}, personal
 

@@ -10,9 +10,8 @@ from typing import Any, Final
 import polars as pl
 from pydantic import ValidationError
 
-from schemas.did_you_mean import did_you_mean
 from schemas.errors import InputError
-from schemas.faults import first_fault
+from schemas.faults import did_you_mean, first_fault
 from schemas.references import REFERENCES, ExtractionFields, check_reference, knows_anything
 from schemas.store.column_map import IDENTITIES, PROMPT, MappedPrompts, reference_fields
 from schemas.tables.prompts import PromptRow, content_id

@@ -11,8 +11,8 @@ import polars as pl
 from polars.exceptions import PolarsError
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from schemas.did_you_mean import did_you_mean
 from schemas.errors import InputError
+from schemas.faults import did_you_mean
 from schemas.json_lines import gives_a_key_twice, stream_lines
 from schemas.tables.delimited import read_delimited
 

@@ -1,12 +1,10 @@
 """Rivals in a profile: what each may set, and the one sentence on what it may not."""
 
-from pathlib import Path
-
 import pytest
 from pydantic import ValidationError
 
 from schemas.config.evaluate import FLOORS, EvaluateConfig, RivalConfig
-from schemas.config.profiles import PROFILES_FOLDER, load_config
+from schemas.config.profiles import load_config
 from schemas.errors import InputError
 
 ENDPOINT = 'url = "http://127.0.0.1:9/v1", model = "m"'
@@ -16,33 +14,6 @@ def rivals(*tables: str) -> tuple[RivalConfig, ...]:
     return load_config(
         "local", [f"evaluate.rivals=[{', '.join(f'{{ {table} }}' for table in tables)}]"]
     ).evaluate.rivals
-
-
-def test_each_rival_has_its_own_fields_budget_and_price(tmp_path: Path) -> None:
-    profile = tmp_path / "mine.toml"
-    profile.write_text(
-        (PROFILES_FOLDER / "local.toml").read_text(encoding="utf-8")
-        + """
-[[evaluate.rivals]]
-name = "gpt-4o"
-url = "https://example.org/v1"
-model = "gpt-4o"
-price_input = 2.5
-price_output = 10.0
-
-[[evaluate.rivals]]
-name = "qwen3-35b"
-url = "http://127.0.0.1:8000/v1"
-model = "qwen"
-max_tokens = 4096
-body = { chat_template_kwargs = { enable_thinking = true }, reasoning_effort = "low" }
-""",
-        encoding="utf-8",
-    )
-    first, second = load_config(str(profile)).evaluate.rivals
-    assert (first.name, first.body, first.max_tokens, first.price_output) == ("gpt-4o", {}, None, 10.0)
-    assert second.body == {"chat_template_kwargs": {"enable_thinking": True}, "reasoning_effort": "low"}
-    assert second.max_tokens == 4096
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from tests.schemas.olist_sample import SAMPLE, needs_sample
 
 ITEMS = FILE_NAMES["items"]
 ORDERS = FILE_NAMES["orders"]
-PRODUCTS = FILE_NAMES["products"]
 PAYMENTS = FILE_NAMES["payments"]
 REVIEWS = FILE_NAMES["reviews"]
 
@@ -59,18 +58,13 @@ def after_header(line: bytes) -> Callable[[bytes], bytes]:
         ),
         (ORDERS, lambda content: content.split(b"\n", 1)[1], "no column order_id"),
         (PAYMENTS, after_header(b"a,1,boleto,1,caro"), "column payment_value, row 2 is not a number"),
-        (PAYMENTS, after_header(b"a,1,boleto,1,nan"), "column payment_value, row 2 is not a number"),
         (PAYMENTS, after_header(b"a,1,boleto,1.5,3"), "column payment_installments, row 2 is not a whole number"),
         (PAYMENTS, after_header(b"a,1,boleto,1,-3"), "row 2: payment_value fails greater_than_or_equal_to"),
-        (PAYMENTS, after_header(b"a,1,fiado,1,3"), "row 2: payment_type fails isin"),
         (PAYMENTS, after_header(b",1,boleto,1,3"), "row 2: order_id is empty"),
         (PAYMENTS, after_header(b"a,1,boleto"), "line 2 has 3 cells where the header has 5"),
-        (PAYMENTS, after_header(b"a,1,boleto,1,3,4"), "line 2 has 6 cells where the header has 5"),
-        (PAYMENTS, after_header(b'a,1,"bo"leto,1,3'), "line 2: a quotation mark"),
         (PAYMENTS, after_header(b'a,1,"boleto'), "line 2: a quotation mark is not closed"),
         (PAYMENTS, after_header(b'a,1,bo"leto,1,3'), "is malformed CSV; export it again"),
         (PAYMENTS, after_header(b"a\xe7,1,boleto,1,3"), "export it again as UTF-8 CSV"),
-        (PRODUCTS, after_header(b"p,livros"), "line 2 has 2 cells where the header has 9"),
         (ORDERS, lambda content: content.replace(b",delivered,", b",entregue,", 1), "order_status fails isin"),
         (ORDERS, lambda content: content + content.split(b"\n")[1] + b"\n", "rows 2, 62: order_id is there more than"),
         (
@@ -88,7 +82,6 @@ def after_header(line: bytes) -> Callable[[bytes], bytes]:
             after_header(b"r,o,5,,,17-01-01 00:00:00,2018-01-02 00:00:00"),
             "column review_creation_date, row 2 is not a time such as 2018-01-31 23:59:59",
         ),
-        (REVIEWS, after_header(b"r,o,6,,,2018-01-01 00:00:00,2018-01-02 00:00:00"), "row 2: review_score fails"),
     ],
 )
 def test_a_broken_table_is_named_with_its_column_and_row(

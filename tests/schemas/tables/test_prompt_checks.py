@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.tables.prompt_checks import MOST_NESTED, ids_that_fit, reference_fits
-from schemas.tables.prompts import COLUMNS, canonical_json, content_id
+from schemas.tables.prompts import COLUMNS, MOST_NESTED, canonical_json, content_id, ids_that_fit, reference_fits
 from schemas.tasks import TASK_NAMES
 
 TEXTS = st.text() | st.text(alphabet='"\\/\b\f\n\r\t\x00\x1f\x7f\u2028{}é', max_size=6)

@@ -189,3 +189,12 @@ def test_the_newest_and_the_excepted_are_kept_and_nothing_else(steps: set[int], 
         local.keep(last, but=[folders[step] for step in excepted])
         kept = {*sorted(steps)[-last:], *excepted}
         assert sorted(path.name for path in Path(root).iterdir()) == sorted(folders[step].name for step in kept)
+
+
+def test_a_discarded_segments_checkpoints_go_before_those_of_the_present_one(
+    local: LocalCheckpoints, tmp_path: Path
+) -> None:
+    local.write(150, 1, {}, filling(FILES))
+    present = local.write(145, 2, {}, filling(FILES))
+    local.keep(1)
+    assert list((tmp_path / "checkpoints").iterdir()) == [present]

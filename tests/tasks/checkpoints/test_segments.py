@@ -24,6 +24,13 @@ def segment(from_step: int, to_step: int | None, machine: str, ended: Ended | No
     )
 
 
+def test_each_segment_names_its_machine_and_why_it_ended() -> None:
+    text = describe([segment(0, 140, "A", "preempted"), segment(140, 300, "B", "finished")])
+    assert text == "0-140 on A, preempted; 141-300 on B"
+    text = describe([segment(0, 0, "A", "failed"), segment(0, 5, "A", "vanished"), segment(5, None, "B", None)])
+    assert text == "no step on A, failed; 0-5 on A, vanished; 6- on B"
+
+
 @settings(deadline=None)
 @given(
     st.dictionaries(st.integers(1, 99999999), st.tuples(STEPS, st.none() | st.tuples(STEPS, st.sampled_from(REASONS))))

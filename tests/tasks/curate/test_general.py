@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schemas.config.general import GeneralConfig
+from schemas.config.config import GeneralConfig
 from schemas.config.policy import PolicyConfig
 from schemas.tables.dataset_summary import GeneralSummary
 from tasks.curate.general import take_general, write_general

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import polars as pl
 
-from schemas.config.general import DEMONSTRATIONS_FILE
+from schemas.config.config import DEMONSTRATIONS_FILE
 from schemas.json_lines import read_json_lines
 from schemas.tables.instructions import Instruction
 from tasks.curate.words import with_words

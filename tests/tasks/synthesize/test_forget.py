@@ -62,6 +62,14 @@ def test_no_id_of_theirs_and_no_word_is_in_any_file(made: Path, without: Path, p
         assert gone.encode() not in whole, gone
 
 
+def test_their_place_is_nowhere_and_others_live_where_they_did(made: Path, without: Path, person: Person) -> None:
+    before, after = (read_store(folder / "store").customers for folder in (made, without))
+    theirs = before["customer_id"].is_in(sorted(person.customers))
+    places = ("customer_city", "customer_zip_code_prefix")
+    assert set(after.filter(theirs).select(places).unique().row(0)) == {"-"}
+    assert after.filter(~theirs).equals(before.filter(~theirs))
+
+
 def test_every_table_has_its_rows_and_its_links_and_sums(made: Path, without: Path) -> None:
     before, after = read_store(made / "store"), read_store(without / "store")
     for name in ("orders", "items", "payments", "reviews", "customers", "products", "sellers"):

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from tasks.synthesize.columns.kinds import is_personal, looks_like
+from tasks.synthesize.columns.look import is_personal, looks_like
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from schemas.config.profiles import load_config
-from tasks.synthesize.columns.profile import ShopPlan, plan, profile_text
+from tasks.synthesize.columns.document import ShopPlan, plan, profile_text
 from tasks.synthesize.columns.recognize import Recognized, recognize
 from tests.tasks.synthesize.columns.shop import looked
 

@@ -1,5 +1,7 @@
 import json
+import os
 import random
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -148,6 +150,8 @@ def test_personal_ids_are_pseudonyms_that_still_join(tmp_path: Path) -> None:
     (person,) = store.customers["customer_unique_id"].unique()
     assert person == pseudonym(KEY, " Ana@Loja.com.br")
     assert store.orders["customer_id"].is_in(store.customers["customer_id"].implode()).all()
+    drawn = own_store(open_own_files(path, partial(os.urandom, 32), INPUTS))
+    assert drawn.orders["customer_id"].is_in(drawn.customers["customer_id"].implode()).all()
 
 
 def test_a_delivery_on_the_day_of_the_purchase_needs_no_time(tmp_path: Path) -> None:
