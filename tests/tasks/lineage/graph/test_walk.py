@@ -21,6 +21,8 @@ from tests.tasks.lineage.small_world import (
     VALIDATED,
     WITH_PHONE,
     World,
+    commit,
+    documents,
     make_world,
 )
 
