@@ -104,7 +104,7 @@ def traces_of(inventory: Inventory, person: Person, asked: str, forms: Forms) ->
     masked = {_folded(text) for text, clean in scrubbed.items() if text == clean and text not in changed}
     columns = person.columns()
     ids = {_folded(asked), *(_folded(each) for values in columns.values() for each in values)}
-    short = [name for name in PEOPLE if any(len(each) < FEWEST_ID_CHARACTERS for each in columns[name])]
+    short: list[str] = [name for name in PEOPLE if any(len(each) < FEWEST_ID_CHARACTERS for each in columns[name])]
     if len(_folded(asked)) < FEWEST_ID_CHARACTERS and not any(asked in columns[name] for name in PEOPLE):
         short.append("id as it was given")
     unsearched = (

@@ -197,7 +197,7 @@ def test_a_number_that_is_a_persons_becomes_a_text() -> None:
 
 def test_only_answers_that_the_champion_gave_count_each_once(tmp_path: Path) -> None:
     # A version that was promoted while it was on trial answers in its own shadow until the gateway is told.
-    own = {"model_version": "tucano2-commerce/3"}
+    own: dict[str, Any] = {"model_version": "tucano2-commerce/3"}
     lines = [
         answer(request_id="a", role="champion", **own),
         answer(request_id="s", role="shadow", shadow_of="a", **own),
