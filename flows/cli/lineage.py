@@ -20,8 +20,7 @@ from schemas.config.config import Config
 from schemas.config.report import Language
 from schemas.errors import GateRefused, InputError
 from tasks.lineage.erase.find import Place, Reached, reached
-from tasks.lineage.graph.graph import Graph, Node
-from tasks.lineage.graph.models import read_versions
+from tasks.lineage.graph.graph import Graph, Node, read_versions
 from tasks.lineage.graph.page import write_page
 from tasks.lineage.graph.walk import Lineage, Registered, Walker
 from tasks.lineage.mlflow.recorder import artifacts_of_run

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
 from schemas.tables.person import Person
-from tasks.lineage.graph.models import ModelVersion, read_versions
+from tasks.lineage.graph.graph import ModelVersion, read_versions
 from tasks.lineage.graph.rows import PEOPLE, PROMPTS, IdentifiedTable, IdentifierKind, Identities
 from tasks.lineage.store.inventory import Inventory, short
 

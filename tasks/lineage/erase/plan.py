@@ -14,7 +14,7 @@ from schemas.artifact import ArtifactKind
 from schemas.disk import write_whole
 from schemas.errors import InputError
 from tasks.lineage.erase.find import AskedKind, Reached, spread, taught
-from tasks.lineage.graph.models import read_versions
+from tasks.lineage.graph.graph import read_versions
 from tasks.lineage.graph.rows import Identities
 from tasks.lineage.store.inventory import Inventory, short
 

@@ -13,10 +13,8 @@ from polars.exceptions import PolarsError
 from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS
 from tasks.lineage.graph.descriptions import describe, split_file
-from tasks.lineage.graph.graph import Edge, Graph, Node
-from tasks.lineage.graph.models import ModelVersion, training_graph, version_graph
-from tasks.lineage.graph.row_walk import row_graph
-from tasks.lineage.graph.rows import Identities, PlacedRow
+from tasks.lineage.graph.graph import Edge, Graph, ModelVersion, Node, training_graph, version_graph
+from tasks.lineage.graph.rows import Identities, PlacedRow, row_graph
 from tasks.lineage.store.inventory import Inventory, short
 
 CHAMPION: Final = "champion"

@@ -39,7 +39,7 @@ class Removal:
         self._client = open_client(tracking_uri)
         self._root = artifact_root
         # What deletes rows, as `mlflow gc` does; a server has none.
-        self._rows = None if artifact_root is None else self._client._tracking_client.store  # noqa: SLF001
+        self._rows: Any = None if artifact_root is None else self._client._tracking_client.store  # noqa: SLF001
         with in_one_sentence(tracking_uri):
             found = self._client.get_experiment_by_name(experiment)
         self._experiments = [] if found is None else [str(found.experiment_id)]
@@ -66,13 +66,11 @@ class Removal:
                     self._remove_files("models", model.model_id)
                     self._client.delete_logged_model(model.model_id)
             # Also what was only marked as deleted before a kill.
-            if self._rows is None:
-                return
-            for model_id in self._rows._get_deleted_logged_models():  # noqa: SLF001
-                model = self._rows.get_logged_model(model_id, allow_deleted=True)
-                if model.tags.get(ARTIFACT_TAG) in sha256s:
+            rows = self._rows
+            for model_id in rows._get_deleted_logged_models() if rows is not None else ():  # noqa: SLF001
+                if rows.get_logged_model(model_id, allow_deleted=True).tags.get(ARTIFACT_TAG) in sha256s:
                     self._remove_files("models", model_id)
-                    self._rows._hard_delete_logged_model(model_id)  # noqa: SLF001
+                    rows._hard_delete_logged_model(model_id)  # noqa: SLF001
 
     def runs(self, run_ids: Iterable[str], sha256s: Iterable[str], kept: Collection[str]) -> None:
         """Remove the runs that made artifacts, with their traces and files.

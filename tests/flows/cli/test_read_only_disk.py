@@ -11,7 +11,7 @@ from tests.flows.command import in_this_process
 from tests.listing import listing
 from tests.small_disk import mounted_disk
 from tests.small_pipeline import PROFILE
-from tests.tasks.lineage.small_world import ANA, make_world
+from tests.tasks.lineage.small_world import ANA, TRAINED, make_world
 
 DISK_BYTES = 20_000_000
 
@@ -25,7 +25,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield disk / "state"
 
 
-@pytest.mark.parametrize("command", [("lineage", ANA), ("forget", ANA)])
+@pytest.mark.parametrize("command", [("lineage", TRAINED.prompt_id), ("forget", ANA)])
 def test_what_only_reads_works(state: Path, command: tuple[str, ...]) -> None:
     ended = in_this_process(*command, "--set", f"state.root={state}")
     assert ended.returncode == 0, ended.text

@@ -11,7 +11,7 @@ import polars as pl
 
 from schemas.artifact import ArtifactKind, ArtifactRecord, TrainingSegment
 from schemas.tables.prompts import PromptRow
-from tasks.lineage.graph.models import read_versions
+from tasks.lineage.graph.graph import read_versions
 from tasks.lineage.graph.walk import Lineage, Registered, Walker
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
