@@ -121,8 +121,8 @@ def _answer(request: AnswerRequest, asked: Sequence[_Asked], progress: Progress)
     adapter = missing[0][1].adapter
     model: Any = load_policy(request.base, adapter, four_bit=request.load_in_4bit)
     device, ours = machine_device(), engine_draws(model)
-    limits = {"temperature": request.temperature, "max_tokens": request.max_tokens}
-    draw: Any = partial(generate_samples, model, tokenizer, **limits)
+    heat, limit = request.temperature, request.max_tokens
+    draw = partial(generate_samples, model, tokenizer, temperature=heat, max_tokens=limit)
     for each, prompts, samples in missing:
         if prompts.adapter is not None and prompts.adapter != adapter:
             adapter = prompts.adapter

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
@@ -170,7 +171,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def hostile() -> str:
     """Return a page whose every text from outside is hostile."""
-    texts = dict.fromkeys(("prompt", "prompt_id", "stratum"), HOSTILE)
+    texts: dict[str, Any] = dict.fromkeys(("prompt", "prompt_id", "stratum"), HOSTILE)
     texts |= {"completion": f"resposta \u202e\x1b\ud800 {HOSTILE}", "note": f"nota {HOSTILE}"}
     rows = [*agreeing(), judged(90, {HOSTILE: 1, "bia": 2}, 0.97, **texts)]
     of = audited(rows, {"prompt_echo": Probe(False, HOSTILE)}, {HOSTILE: "human", "bia": "rubric"})

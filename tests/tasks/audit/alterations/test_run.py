@@ -4,7 +4,7 @@ import pytest
 
 from schemas.documents import Rollout, ScoredRollout
 from tasks.audit.alterations import run
-from tasks.audit.alterations.library import Alteration, Judged, around, at_most
+from tasks.audit.alterations.library import Alteration, Judged, around, at_most, costs
 from tasks.audit.alterations.run import run_alterations
 from tests.tasks.audit.alterations.prompts import prompts, score
 
@@ -40,6 +40,19 @@ def test_one_prompt_of_many_decides_only_where_the_worst_is_judged(
     probes = run_alterations("sentiment", known, pays_once)
     assert probes["fixed"].passed is passed
     assert probes["weighted sum"].passed
+
+
+def test_a_bound_is_beside_the_same_prompts_reward(monkeypatch: pytest.MonkeyPatch) -> None:
+    alteration = Alteration("fixed", "Is fixed.", around("x"), costs(0.05), around("y"))
+    monkeypatch.setattr(run, "ALTERATIONS", {"sentiment": (alteration,)})
+    first, second = prompts("sentiment")[:2]
+
+    def score_of(rollout: Rollout) -> ScoredRollout:
+        reward = 1.0 if (rollout.prompt, rollout.completion) == (first.prompt, "y") else 0.5
+        return score("sentiment")(rollout).model_copy(update={"reward": reward})
+
+    assert run_alterations("sentiment", [first], score_of)["fixed"].passed
+    assert not run_alterations("sentiment", [first, second], score_of)["fixed"].passed
 
 
 def test_most_of_few_prompts_decide_nothing() -> None:

@@ -36,7 +36,8 @@ def test_every_report_of_a_comparison_can_be_planned_by_and_nothing_else(tmp_pat
     found = read_comparison(file)
     assert (found.components, found.margin, found.n_seeds) == (compared.variance, 0.05, 2)
     for lacking in ("overall", "tasks", "variance", "margin"):
-        for other in ({**compared.report(), lacking: "x"}, [], "x"):
+        others: list[object] = [{**compared.report(), lacking: "x"}, [], "x"]
+        for other in others:
             file.write_text(json.dumps(other), encoding="utf-8")
             with pytest.raises(InputError, match="is no report of a comparison"):
                 read_comparison(file)
