@@ -2,12 +2,11 @@
 
 Simulated raters: a task's audit with 40 scores, of completions whose true rho is known, for four shapes of rewards.
 Limits: at a true rho of .85 the gate passes 95 % of the audits of all shapes or more, at .50 at most 10 %, and of each
-shape give or take two standard errors. Each of the two stated intervals holds the true rho in 93 to 97 % of the audits,
-of all shapes and of each, give or take two standard errors of the simulation: .54 percentage points for 4,000 audits.
-Bonett-Wright's is conservative where rho is high: at .85 the formula's variance is 1.25 times the true one, and 80,000
-audits of this kind are covered in 96.8 %. Without a limit: the wider of the two intervals, whose lower end the gate
-checks and which is conservative by construction; completions of a prompt that resemble each other; and sheets drawn by
-reward.
+shape give or take two standard errors. Each of the two stated intervals holds the true rho in 93 to 97 %, of all
+shapes and of each, give or take two standard errors of the simulation: .54 percentage points for 4,000 audits. Bonett-
+Wright's is conservative where rho is high: at .85 its variance is 1.25 times the true one, and 80,000 such audits are
+covered in 96.8 %. Without a limit: the wider of the two, whose lower end the gate checks and which is conservative by
+construction; completions of a prompt that resemble each other; and sheets drawn by reward.
 
 Time: an audit of 300 scored completions, probes, report and imports included, in under 10 seconds.
 """
@@ -43,7 +42,6 @@ STATED: Final = ("Bonett-Wright", "BCa")
 """The intervals that a report states."""
 ALL: Final = "all four"
 ERRORS: Final = 2
-"""Standard errors of the simulation that a limit gives or takes."""
 MIN_PASS: Final = 0.95
 MAX_PASS: Final = 0.10
 RUNS: Final = 3

@@ -22,7 +22,6 @@ from tasks.audit.statistics import Interval, Numbers, measure
 SHARES: Final = (0.20, 0.28, 0.21, 0.11, 0.20)
 """Shares of the scores 1 to 5, as on the shipped sheet."""
 PER_PROMPT: Final = 4
-"""Scored completions of a prompt."""
 ROLLOUTS: Final = (60, 8)
 """Prompts, and completions of each, that a sheet is drawn from."""
 SHAPES: Final[Mapping[str, Callable[[Numbers], Numbers]]] = {
@@ -42,7 +41,6 @@ class Scenario:
     """Parameters of a simulated audit."""
 
     shape: str
-    """Shape of the rewards."""
     rho: float
     """True Spearman rho of rewards and scores."""
     prompt_share: float = 0.0
@@ -56,7 +54,7 @@ class Outcome:
     """Results of one simulated audit of one task."""
 
     covered: Mapping[str, bool]
-    """Whether the interval of each name holds the true rho; the wider is from `rho_low` to `rho_high`."""
+    """Of each interval, the wider too."""
     passed: bool
 
 

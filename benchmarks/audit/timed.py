@@ -16,7 +16,6 @@ from tasks.audit.sheet import Row, as_row, audit_id, read_rows, write_rows
 from tasks.audit.stage import files_of, run, shipped_files
 
 PER_TASK: Final = 50
-"""Completions of each of the six tasks."""
 
 
 def write_sheet(folder: Path) -> tuple[int, int]:
@@ -36,7 +35,6 @@ def write_sheet(folder: Path) -> tuple[int, int]:
 
     chosen = [each for task in dict.fromkeys(rollout.task for rollout in known.values()) for each in of_task(task)]
     rows = [
-        # Half count as drawn at random, so that the random half has its intervals too.
         {**row, **{name: value for name, value in as_row(rollout, (AT_RANDOM, BY_REWARD)[number % 2]).items() if value}}
         for number, (rollout, given) in enumerate(chosen)
         for row in given

@@ -1,7 +1,5 @@
-"""Sheets and references of people, without a person: their rows leave, and every other byte stays as it was."""
+"""Sheets and references of people, without a person: their rows leave, and the others stay as they were."""
 
-import csv
-import io
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -9,17 +7,13 @@ from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
 from schemas.given_references import GivenReference
 from schemas.json_lines import stream_lines
-from schemas.tables.delimited import read_text
-from schemas.tables.spreadsheet import header_of
-from tasks.audit.sheet import COLUMNS, as_kept, read_rows
-
-_PROMPT = COLUMNS.index("prompt_id")
+from tasks.audit.sheet import read_with_dialect, write_rows
 
 
 def remove_prompts(sheet: Path, prompts: Collection[str]) -> int:
     """Take the rows of some prompts out of a sheet that people score, and return their number.
 
-    The file is replaced as a whole or not at all.
+    The file is replaced as a whole or not at all, in the dialect of the spreadsheet that saved it.
 
     Raises:
         InputError: The sheet cannot be read or written.
@@ -29,20 +23,11 @@ def remove_prompts(sheet: Path, prompts: Collection[str]) -> int:
             for left in sheet.parent.glob(f".{sheet.name}.*.draft"):
                 # Of a process that was killed while it wrote the sheet as it was.
                 left.unlink()
-            source = read_text(sheet)
-            delimiter, _ = header_of(source, COLUMNS)
-            header, *rows = _records(source.text, delimiter)
-            kept = [text for text, cells in rows if len(cells) <= _PROMPT or as_kept(cells[_PROMPT]) not in prompts]
-            if any(cells for _, cells in rows):
-                # A faulty sheet may have a person's rows where nobody looks for them.
-                read_rows(sheet)
+            rows, dialect = read_with_dialect(sheet, may_be_empty=True)
+            kept = [row for row in rows if row["prompt_id"] not in prompts]
             if len(kept) < len(rows):
-                # Above the text may be a line that names the delimiter, as Excel's `sep=;`.
-                above = sheet.read_bytes().decode(source.encoding).removesuffix(source.text)
-                replace_whole(sheet, "".join((above, header[0], *kept)).encode(source.encoding))
+                write_rows(sheet, kept, dialect)
             return len(rows) - len(kept)
-    except (ValueError, csv.Error) as error:
-        raise InputError(f"sheet {sheet}: {error}; correct it, or save it as CSV again") from None
     except OSError as error:
         raise InputError(
             f"sheet {sheet} cannot be written ({error.strerror or error}); free space or permissions in its folder"
@@ -75,16 +60,3 @@ def remove_given(references: Path, prompts: Collection[str]) -> int:
 
 def _given(file: Path) -> Iterator[tuple[bytes, GivenReference]]:
     return stream_lines(file, GivenReference, "references") if file.stat().st_size else iter(())
-
-
-def _records(text: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
-    taken: list[str] = []
-
-    def lines() -> Iterator[str]:
-        for line in io.StringIO(text, newline=""):
-            taken.append(line)
-            yield line
-
-    for cells in csv.reader(lines(), delimiter=delimiter):
-        yield "".join(taken), cells
-        taken.clear()

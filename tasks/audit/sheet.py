@@ -149,7 +149,7 @@ def read_rows(path: Path) -> tuple[Row, ...]:
     return read_with_dialect(path)[0]
 
 
-def read_with_dialect(path: Path) -> tuple[tuple[Row, ...], Dialect]:
+def read_with_dialect(path: Path, *, may_be_empty: bool = False) -> tuple[tuple[Row, ...], Dialect]:
     """Read a sheet's cells as `read_rows` does, and the dialect in which it is written again; the same errors."""
     source = read_text(path)
     try:
@@ -160,7 +160,7 @@ def read_with_dialect(path: Path) -> tuple[tuple[Row, ...], Dialect]:
         raise InputError(f"sheet {path}: {error}; correct it, or save it as CSV again") from None
     while cells and not any(cells[-1]):
         cells.pop()
-    if not cells:
+    if not cells and not may_be_empty:
         raise InputError(f"sheet {path} has no rows; score at least one completion")
     faults = [f"row {number}: {fault}" for number, row in enumerate(cells, 2) if (fault := _fault(row))]
     if faults:

@@ -26,8 +26,6 @@ class AgainstBaseline:
     says: str
     """Its text, or what it reads."""
     scores: PairedStats
-    truth: float | None
-    """Its mean ground truth; None where unknown."""
 
     @property
     def beaten(self) -> bool:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import fmean
 from typing import Final, NamedTuple
 
 from schemas.config.evaluate import BASELINES, RUNGS, EvaluateConfig, OverRungs, Rung
@@ -122,14 +121,12 @@ class Evidence:
         )
 
     def _beside_baselines(self, scores: Scores, compare: Compare) -> dict[TaskName, TaskClaim]:
-        """Compare the tuned model with each baseline; the mean of a baseline's ground truth is enough."""
+        """Compare the tuned model's scores with each baseline's; a gain over it needs no ground truth."""
         against: dict[TaskName, dict[str, AgainstBaseline]] = {task: {} for task in self.claims}
         for name, says in self.baselines.items():
             found = compare(_without("truth", scores[name]), _without("truth", _of_tasks(says, scores[TUNED])))
             for task, block in found.tasks.items():
-                truths = [pair.truth for pair in scores[name] if pair.task == task and pair.truth is not None]
-                mean = fmean(truths) if truths else None
-                against[task][name] = AgainstBaseline(says[task], block, mean)
+                against[task][name] = AgainstBaseline(says[task], block)
         return {task: replace(claim, baselines=against[task]) for task, claim in self.claims.items()}
 
     def _over_rungs(

@@ -24,16 +24,6 @@ Reason = Literal["random", "gain", "loss", "median"]
 
 
 @dataclass(frozen=True)
-class ScoredAnswer:
-    """One model's answer, the first of its samples, and what it earns."""
-
-    model: str
-    completion: str
-    reward: float
-    components: Mapping[str, float]
-
-
-@dataclass(frozen=True)
 class SideBySide:
     """Prompt with each model's answer."""
 
@@ -43,29 +33,22 @@ class SideBySide:
     prompt: str
     reference: str
     """The right answer, or what it must keep to; empty if unknown."""
-    answers: tuple[ScoredAnswer, ...]
+    answers: Mapping[str, ScoredRollout]
+    """By model the first of its samples."""
 
 
 def side_by_side(
     prompts: Sequence[PromptScores], models: Mapping[str, Sequence[ScoredRollout]], seed: int
 ) -> tuple[SideBySide, ...]:
     """Choose prompts, and return the models' answers to them."""
-    chosen = choose_prompts(prompts, seed)
-    wanted = {(each.task, each.prompt_id) for _, each in chosen}
     first = {
-        model: {
-            (each.task, each.prompt_id): each for each in reversed(answers) if (each.task, each.prompt_id) in wanted
-        }
-        for model, answers in models.items()
+        model: {(each.task, each.prompt_id): each for each in reversed(answers)} for model, answers in models.items()
     }
     found = []
-    for reason, scores in chosen:
+    for reason, scores in choose_prompts(prompts, seed):
         answers = {model: by_prompt[scores.task, scores.prompt_id] for model, by_prompt in first.items()}
-        shown = tuple(
-            ScoredAnswer(model, each.completion, each.reward, each.components) for model, each in answers.items()
-        )
         asked = next(iter(answers.values()))
-        found.append(SideBySide(reason, scores, asked.prompt, reference_text(asked.reference), shown))
+        found.append(SideBySide(reason, scores, asked.prompt, reference_text(asked.reference), answers))
     return tuple(found)
 
 

@@ -15,7 +15,7 @@ from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.tables.spreadsheet import Dialect
 from schemas.tasks import TASK_NAMES
-from tasks.audit.labelling import SHOWN, Labelling, Rows, change_rows, rubric, with_score, without_score
+from tasks.audit.labelling import SHOWN, Labelling, Rows, change_rows, rubric, with_score
 from tasks.audit.sheet import Row, as_row, read_rows, read_with_dialect, write_rows
 
 ROLLOUTS = tuple(
@@ -196,15 +196,6 @@ def test_every_task_has_a_rubric_with_five_anchors() -> None:
         assert lines[0].startswith(f"## {task}: ")
         assert [line[2] for line in lines if line[2:3].isdigit() and line[:2] == "| "] == [*"54321"]
     assert rubric("general").startswith("# ")
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.sampled_from([FIRST, SECOND, THIRD]), st.sampled_from("abc"), st.integers(1, 5))))
-def test_a_score_that_is_taken_out_leaves_the_sheet_as_it_was(given_before: list[tuple[str, str, int]]) -> None:
-    rows = BLANK
-    for audit_id, rater, score in given_before:
-        rows = with_score(rows, audit_id, rater, "human", score, "")
-    assert without_score(with_score(rows, SECOND, "new", "human", 1, "nota"), SECOND, "new") == rows
 
 
 @pytest.mark.parametrize("notes", ["=SOMA(1)", "linha 1\r\nlinha 2", "\x00\x1b[31m", "ótimo; 'aspas', \"aspas\""])

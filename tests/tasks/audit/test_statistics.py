@@ -116,13 +116,6 @@ def test_constants_agree_with_nothing(rewards: list[float], scores: list[int]) -
     assert found.overall.rho_low is found.overall.rho_high is found.tau_b is found.within_prompt_rho is None
 
 
-def test_pairwise_accuracy_credits_a_tie_only_where_both_tie() -> None:
-    # Pairs: (1,2) tied in both; (1,3) and (2,3) ordered alike; a reward that splits the tie loses one pair of three.
-    assert pairwise_accuracy(numbers(0.2, 0.2, 0.9), numbers(1, 1, 3)) == 1
-    assert pairwise_accuracy(numbers(0.2, 0.3, 0.9), numbers(1, 1, 3)) == pytest.approx(2 / 3)
-    assert pairwise_accuracy(numbers(0.5, 0.5, 0.5), numbers(1, 1, 3)) == pytest.approx(1 / 3)
-
-
 def test_within_prompt_rho_is_the_mean_over_prompts_where_both_sides_vary() -> None:
     # p0: rho 1. p1: ranks 1 2 3 against 1 3 2, rho 1 - 6 * 2 / 24 = .5. p2's rewards and p3's scores are constant.
     rewards = [0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.4, 0.4, 0.4, 0.1, 0.2, 0.3]
@@ -186,13 +179,6 @@ def test_top_quartile() -> None:
     assert in_top_quartile(numbers(*[0.9] * 10, *[1] * 30)).tolist() == [False] * 10 + [True] * 30
     assert not in_top_quartile(numbers(*[1] * 40)).any()
     assert not in_top_quartile(numbers()).any()
-
-
-def test_constant_rewards_are_at_the_top_nowhere_but_constant_in_every_prompt() -> None:
-    found = agreement([1.0] * 48, SCORES)
-    assert found.worst_in_top_quartile == 0
-    assert (found.prompt_groups, found.constant_groups) == (12, 12)
-    assert agreement([0.0] * 48, SCORES).best_without_reward == agreement([0.0] * 48, SCORES).best == 12
 
 
 def test_alpha_is_that_of_krippendorffs_example() -> None:

@@ -69,7 +69,7 @@ def claimed() -> Comparison:
     standing = replace(found.tasks["push"], mean_base=0.7, ci_low=-0.2, p_signflip=0.9)
     claims: dict[TaskName, TaskClaim] = {
         "push": TaskClaim(
-            baselines={"constant": AgainstBaseline(HOSTILE, standing, 0.125)},
+            baselines={"constant": AgainstBaseline(HOSTILE, standing)},
             floors=(Floor("names_product", 0.6, 0.7, 0.8),),
             variety=0.75,
             base_variety=0.5,

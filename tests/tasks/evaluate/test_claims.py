@@ -3,19 +3,12 @@ from dataclasses import asdict, replace
 import pytest
 
 from schemas.tasks import TASK_NAMES
-from tasks.evaluate.claims import (
-    AgainstBaseline,
-    Floor,
-    TaskClaim,
-    unlearned_tasks,
-)
+from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, unlearned_tasks
 from tests.tasks.evaluate.test_gate import BETTER, NON_INFERIOR, UNDECIDED
 
 TEXT = '{"polarity":"positive","score":5}'
-BEATEN = AgainstBaseline(TEXT, BETTER, 0.4)
-STANDING = AgainstBaseline(
-    TEXT, replace(UNDECIDED, mean_base=0.754, mean_tuned=0.708, ci_low=-0.1, p_signflip=0.7), 0.7
-)
+BEATEN = AgainstBaseline(TEXT, BETTER)
+STANDING = AgainstBaseline(TEXT, replace(UNDECIDED, mean_base=0.754, mean_tuned=0.708, ci_low=-0.1, p_signflip=0.7))
 GOOD = TaskClaim(
     baselines={"constant": BEATEN},
     floors=(Floor("auc", 0.6, 0.5, 0.8),),

@@ -121,17 +121,3 @@ def test_ground_truth_has_the_same_statistics_and_a_say_in_the_gate() -> None:
     assert list(unknown.tasks) == ["extraction", "push"]
     assert (unknown.tasks["extraction"].verdict, unknown.overall.n_prompts) == ("better", 60)
     assert comparison.overall == unknown.overall
-
-
-def test_variance_of_samples_is_apart_from_that_of_prompts() -> None:
-    source = random.Random(0)
-    shifts = [source.gauss(0.1, 0.02) for _ in range(200)]
-    base = [row for sample in range(4) for row in scores("push", [0.4] * 200, sample=sample)]
-    tuned = [
-        row
-        for sample in range(4)
-        for row in scores("push", [0.4 + shift + source.gauss(0, 0.05) for shift in shifts], sample=sample)
-    ]
-    found = run(base, tuned).variance["push"]
-    assert found.sample == pytest.approx(0.05**2, rel=0.2)
-    assert found.prompt == pytest.approx(0.02**2, rel=0.5)

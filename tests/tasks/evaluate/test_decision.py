@@ -84,6 +84,15 @@ def test_nothing_is_promoted_where_a_rung_is_required_and_none_was_evaluated() -
     assert decide("report", {}).comparison.gate.verdict == "promote"
 
 
+@pytest.mark.parametrize(("chosen", "difference"), [(0, -0.1), (1, 0.1)])
+def test_the_chosen_seed_alone_meets_the_champion(chosen: int, difference: float) -> None:
+    other = [pair.model_copy(update={"seed": 1}) for pair in pairs(0.8)]
+    scores = {"base": pairs(BASE), "tuned": [*pairs(TUNED), *other], "champion": pairs(0.7)}
+    champion = Evidence({"push": TaskClaim()}, chosen).decide(scores, 0.05, against).champion
+    assert champion is not None
+    assert champion.overall.mean_difference == pytest.approx(difference)
+
+
 def test_a_better_champion_holds() -> None:
     decision = decide("report", {}, champion=TUNED + 0.2)
     assert decision.comparison.gate.verdict == "hold"

@@ -47,15 +47,7 @@ class Bug:
 
 
 def edit(function: str, *changes: tuple[str, str]) -> Plant:
-    """Replace words in a function's source.
-
-    Args:
-        function: Module and name, such as `extraction.scorer:score` or `reward:Reward.total`.
-        changes: Text that occurs in the source exactly once, and its replacement with the bug.
-
-    Raises:
-        LookupError: On applying, if the source does not contain each text exactly once.
-    """
+    """Replace words in a function's source, such as `extraction.scorer:score`; each text must occur in it once."""
 
     @contextmanager
     def planted() -> Iterator[None]:

@@ -7,8 +7,6 @@ from schemas.config.config import AUDIT_FOLDER
 from schemas.documents import Rollout
 from schemas.store.files import read_store
 from schemas.tasks import TaskName
-from tasks.audit.alterations.library import GoodAnswer
-from tasks.audit.alterations.run import good_answer, shipped_stores
 from tasks.audit.reward import RewardFunction, reward_of
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 
@@ -29,9 +27,3 @@ def prompts(task: TaskName, count: int = 16) -> tuple[Rollout, ...]:
 def score(task: TaskName) -> RewardFunction:
     """Return the reward of `grounded`."""
     return reward_of([task], STORE, "grounded")
-
-
-def right(task: TaskName) -> GoodAnswer:
-    """Return the first prompt with its right answer."""
-    first = prompts(task)[0]
-    return good_answer(task, first.prompt, first.reference or {}, shipped_stores(task))

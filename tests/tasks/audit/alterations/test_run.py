@@ -1,14 +1,12 @@
 """The runner: what fails, what is left out, and what it says."""
 
-from dataclasses import replace
-
 import pytest
 
 from schemas.documents import Rollout, ScoredRollout
 from tasks.audit.alterations import run
-from tasks.audit.alterations.library import Alteration, Judged, around, at_most
+from tasks.audit.alterations.library import Alteration, Judged, around, at_most, costs
 from tasks.audit.alterations.run import run_alterations
-from tests.tasks.audit.alterations.prompts import prompts, right, score
+from tests.tasks.audit.alterations.prompts import prompts, score
 
 
 def test_sound_rewards_pass_and_each_probe_says_what_it_did() -> None:
@@ -44,6 +42,19 @@ def test_one_prompt_of_many_decides_only_where_the_worst_is_judged(
     assert probes["weighted sum"].passed
 
 
+def test_a_bound_is_beside_the_same_prompts_reward(monkeypatch: pytest.MonkeyPatch) -> None:
+    alteration = Alteration("fixed", "Is fixed.", around("x"), costs(0.05), around("y"))
+    monkeypatch.setattr(run, "ALTERATIONS", {"sentiment": (alteration,)})
+    first, second = prompts("sentiment")[:2]
+
+    def score_of(rollout: Rollout) -> ScoredRollout:
+        reward = 1.0 if (rollout.prompt, rollout.completion) == (first.prompt, "y") else 0.5
+        return score("sentiment")(rollout).model_copy(update={"reward": reward})
+
+    assert run_alterations("sentiment", [first], score_of)["fixed"].passed
+    assert not run_alterations("sentiment", [first, second], score_of)["fixed"].passed
+
+
 def test_most_of_few_prompts_decide_nothing() -> None:
     assert not run._are_most([True] * 4)
     assert run._are_most([True] * 6)
@@ -57,9 +68,3 @@ def test_a_reward_that_is_no_weighted_sum_is_named() -> None:
 
     probes = run_alterations("sentiment", prompts("sentiment")[:3], doubled)
     assert not probes["weighted sum"].passed
-
-
-def test_a_right_answer_is_that_of_the_specification() -> None:
-    good = right("insights")
-    assert good.text.startswith('{"achados":[')
-    assert replace(good, text="x").text == "x"

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.documents import ScoredRollout
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.compare import PromptScores
-from tasks.evaluate.report.side_by_side import SHOWN, choose_prompts, reference_text
+from tasks.evaluate.report.side_by_side import SHOWN, choose_prompts, reference_text, side_by_side
+from tests.tasks.curate.prompt_rows import prompt_row
 
 
 def prompts(differences: Sequence[float], tasks: Sequence[TaskName] = TASK_NAMES) -> list[PromptScores]:
@@ -50,6 +52,16 @@ def test_one_prompt_of_each_task_is_drawn_by_the_seed_and_stands_first() -> None
     drawn = [[each for why, each in choose_prompts(given_prompts, seed)[:6] if why == "random"] for seed in (7, 7, 8)]
     assert [each.task for each in drawn[0]] == list(TASK_NAMES)
     assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_the_first_sample_is_shown() -> None:
+    row = prompt_row("push", "mala")
+    samples = [
+        ScoredRollout.model_construct(**row.answered(text).model_dump(), reward=0.5, components={})
+        for text in ("primeira", "segunda")
+    ]
+    (shown,) = side_by_side([PromptScores("push", row.prompt_id, 0.5, 0.5)], {"base": samples}, 7)
+    assert shown.answers["base"].completion == "primeira"
 
 
 @pytest.mark.parametrize(
