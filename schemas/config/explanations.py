@@ -27,6 +27,12 @@ REMOVED: Final = {
     "dask_address": "Dask was removed; leave curate.dask_address out: curate.workers processes work on the shards",
     "checked_pairs": "the judge is no longer compared with people's scores; leave it out, and use `tucano compare`",
     "judge": "the judge of audit attack was removed; leave audit.judge out: evaluate.judge compares insights",
+    "engine": "an engine of the gateway's own was removed; leave it out, start vLLM yourself and set serve.engine_url",
+    "vllm_interpreter": "the gateway starts no vLLM any more; leave it out, start vLLM and set serve.engine_url",
+    "vllm_arguments": "the gateway starts no vLLM any more; leave it out, start vLLM and set serve.engine_url",
+    "larger": "another model for refused tasks was removed; leave it out, and ask it where the gateway answers 422",
+    "challenger": "trials of a version were removed; leave it out: the evaluation compares it with the champion",
+    "form_share": "scores of forms were removed; leave it out: the metric tucano_checked_answers has what holds",
     "language": "language is that of all reports now; set report.language instead",
     "rival": "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields",
 }

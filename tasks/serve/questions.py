@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -14,9 +14,6 @@ from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TaskName
 from tasks.commerce.inputs import TaskInputs
 from tasks.commerce.registry import TASKS
-
-ASKED: Final = "asked"
-"""Source of a prompt that is of no store."""
 
 
 class QuestionRow(BaseModel):
@@ -34,12 +31,7 @@ class QuestionRow(BaseModel):
 
 
 def question_of(task: TaskName, values: Mapping[str, Any], *, reference: Mapping[str, Any] | None = None) -> PromptRow:
-    """Return the prompt of a task's inputs, as training writes it with its first instruction.
-
-    Args:
-        task: The task.
-        values: The inputs by name; numbers may be written as text.
-        reference: What is known of the right answer.
+    """Return the prompt of a task's inputs by name, as training writes it; numbers may be written as text.
 
     Raises:
         InputError: The inputs are not the task's, or the reference is none of the task's.
@@ -71,13 +63,13 @@ def read_questions(path: Path, task: TaskName) -> Sequence[PromptRow]:
     rows: list[PromptRow] = []
     for number, line in enumerate(read_json_lines(path, QuestionRow, "questions"), start=1):
         try:
-            rows.append(_of_line(line, task))
+            rows.append(_row(line, task))
         except InputError as error:
             raise InputError(f"questions {path}: line {number}: {error}") from None
     return rows
 
 
-def _of_line(line: QuestionRow, task: TaskName) -> PromptRow:
+def _row(line: QuestionRow, task: TaskName) -> PromptRow:
     others = line.model_extra or {}
     if line.prompt is None:
         return question_of(task, others, reference=line.reference)
@@ -95,14 +87,7 @@ def asked_row(
     reference: Mapping[str, Any] | None = None,
     prompt_id: str | None = None,
 ) -> PromptRow:
-    """Return the row of a prompt that is of no store.
-
-    Args:
-        task: The task.
-        system: Its system prompt.
-        prompt: The prompt as the model reads it.
-        reference: What is known of the right answer.
-        prompt_id: Its identity; that of its content where None.
+    """Return the row of a prompt that is of no store, with the identity of its content where none is given.
 
     Raises:
         InputError: The reference is none of the task's.
@@ -119,7 +104,7 @@ def asked_row(
         system=system,
         prompt=prompt,
         reference=known,
-        source=ASKED,
+        source="asked",
         customer_id=None,
         order_id=None,
         review_id=None,

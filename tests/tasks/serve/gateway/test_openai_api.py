@@ -9,7 +9,7 @@ import pytest
 
 from schemas.tables.prompts import content_id
 from tasks.commerce.registry import TASKS
-from tests.chat_server import Reply, says, serve
+from tests.chat_server import Reply, says
 from tests.gateway import RIGHT, Gateway, running, says_right
 
 SCHEMA: dict[str, Any] = {
@@ -139,7 +139,7 @@ def test_a_value_that_asks_for_nothing_changes_nothing(gateway: Gateway) -> None
             assert gateway.logged()[-1]["model_version"] == "shop/1", (field, each)
 
 
-def test_what_cannot_be_honoured_is_refused_by_its_name(gateway: Gateway) -> None:
+def test_a_field_that_cannot_be_honoured_is_refused_by_its_name(gateway: Gateway) -> None:
     asked = len(gateway.engine.requests)
     for field, value in IMPOSSIBLE:
         response = gateway.chat(**{field: value})
@@ -174,6 +174,31 @@ def test_a_field_of_a_message_is_taken_where_it_says_nothing_and_else_refused_by
         error = response.json()["error"]
         assert (response.status_code, error["param"]) == (400, "messages")
         assert f"messages.0.{field}" in error["message"]
+
+
+def test_a_task_is_asked_by_name_or_by_its_system_prompt(gateway: Gateway) -> None:
+    messages = [{"role": "system", "content": TASKS["sentiment"].system}, {"role": "user", "content": "Ruim"}]
+    for model, sent in (("shop", messages), ("shop/sentiment", messages[1:]), ("champion", messages)):
+        answer = gateway.chat(model=model, messages=sent).json()
+        assert answer["choices"][0]["message"] == {"role": "assistant", "content": RIGHT, "refusal": None}
+        assert (answer["checked"], answer["reason"]) == (True, None)
+        assert answer["usage"] == {"prompt_tokens": 30, "completion_tokens": 9, "total_tokens": 39}
+        assert gateway.engine.requests[-1]["messages"] == messages
+
+
+def test_an_answer_with_its_own_decoding_is_not_logged_as_the_evaluated_version(gateway: Gateway) -> None:
+    for field, value in (("temperature", 0), ("seed", 8), ("max_tokens", 9)):
+        assert gateway.chat(**{field: value}).is_success
+        assert gateway.logged()[-1]["model_version"] == "shop/1+own-decoding"
+        assert gateway.engine.requests[-1][field] == (value or pytest.approx(0.0001))
+
+
+def test_a_seed_is_refused_where_the_engine_would_end_at_it(tmp_path: Path) -> None:
+    with running(tmp_path, says_right, takes_seed=False) as gateway:
+        assert gateway.chat().is_success
+        assert "seed" not in gateway.engine.requests[0]
+        refused = gateway.chat(seed=1)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "no_seed")
 
 
 def test_parts_of_text_are_joined(gateway: Gateway) -> None:
@@ -258,17 +283,6 @@ def test_a_fault_deep_in_a_schema_has_a_short_sentence(gateway: Gateway) -> None
         assert "Ana" not in error["message"]
 
 
-@pytest.mark.parametrize("field", ("seed", "response_format"))
-def test_a_larger_model_is_asked_for_nothing_that_it_may_not_know(tmp_path: Path, field: str) -> None:
-    value: Any = 1 if field == "seed" else _asks_for_schema(SCHEMA)
-    with serve(says_right) as other:
-        larger = {"url": f"{other.url}/v1", "model": "large"}
-        with running(tmp_path, says_right, refuse=["sentiment"], larger=larger) as gateway:
-            assert gateway.chat().is_success
-            assert gateway.chat(**{field: value}).json()["error"]["param"] == field
-    assert len(other.requests) == 1
-
-
 @pytest.mark.parametrize("stop", ("\n", ["#", " Bora"]))
 def test_an_answer_ends_before_a_stop_sequence_whole_or_streamed(tmp_path: Path, stop: Any) -> None:
     template = "Dica: {produto} com {oferta}." + (" Bora ver?" if stop == "\n" else "")
@@ -291,9 +305,9 @@ def test_a_stream_is_the_checked_answer_and_each_event_has_the_identity_that_fee
     def play(message: str, number: int) -> Reply:
         return Reply(b"", status=500) if number == 0 else says(RIGHT, "stop", (30, 9))
 
-    with running(tmp_path, play, challenger={"version": "2", "shadow": True}) as gateway:
+    with running(tmp_path, play) as gateway:
         response = gateway.chat(stream=True, stream_options={"include_usage": True})
-        line = next(line for line in gateway.logged() if line["role"] == "champion")
+        (line,) = gateway.logged()
         events = _events(response.text)
         heads = {(each["id"], each["created"], each["model"], each["system_fingerprint"]) for each in events}
         deltas = [each["choices"][0]["delta"].get("content") for each in events[:-1]]
