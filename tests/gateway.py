@@ -19,9 +19,8 @@ from tasks.personal_data.scrub import scrub
 from tasks.serve.deployment import DeployedVersion
 from tasks.serve.engine_client import EngineClient
 from tasks.serve.gateway.answer_log import DailyFile
-from tasks.serve.gateway.answering import AnswerService
+from tasks.serve.gateway.answering import AnswerService, Metrics
 from tasks.serve.gateway.app import build_app
-from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.served_model import Decoding, ServedModel
 from tests.chat_server import ChatServer, Reply, says
 from tests.chat_server import serve as serve_chat

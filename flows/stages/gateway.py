@@ -36,11 +36,10 @@ from tasks.serve.champion_watcher import follow
 from tasks.serve.deployment import DeployedVersion, GoldenPrompt, check_golden, chosen
 from tasks.serve.engine_client import EngineClient
 from tasks.serve.gateway.answer_log import DailyFile
-from tasks.serve.gateway.answering import AnswerService
+from tasks.serve.gateway.answering import AnswerService, Metrics
 from tasks.serve.gateway.app import build_app
 from tasks.serve.gateway.disconnects import impatient
 from tasks.serve.gateway.limits import read_tokens
-from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.local_engine import LocalEngine
 from tasks.serve.served_model import ServedModel
 

@@ -7,8 +7,7 @@ from typing import Literal
 
 from schemas.errors import TucanoError
 from tasks.serve.deployment import DeployedVersion
-from tasks.serve.gateway.answering import AnswerService
-from tasks.serve.gateway.metrics import Metrics
+from tasks.serve.gateway.answering import AnswerService, Metrics
 
 Find = Callable[[], str | None]
 """Returns the number of the registry's champion; None where there is none. Blocks."""

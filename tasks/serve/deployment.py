@@ -20,7 +20,8 @@ from tasks.commerce.registry import SERVED, TASKS, grammar_of, score_rollout
 from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import as_messages
-from tasks.serve.engine_client import AnswerEngine, EngineQuestion, EngineRefused, EngineUnavailable
+from tasks.serve.engine_client import EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
+from tasks.serve.local_engine import LocalEngine
 from tasks.serve.served_model import ServedModel
 
 SECONDS_TO_ANSWER: Final = 600.0
@@ -30,7 +31,7 @@ SECONDS_TO_ANSWER: Final = 600.0
 class DeployedVersion:
     """A version that answers requests."""
 
-    def __init__(self, model: ServedModel, client: AnswerEngine) -> None:
+    def __init__(self, model: ServedModel, client: EngineClient | LocalEngine) -> None:
         """Describe a version and its engine."""
         self.model, self.client = model, client
         self._under_way = 0

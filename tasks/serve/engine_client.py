@@ -7,12 +7,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 from urllib.parse import urljoin
 
 import aiohttp
 import orjson
-from pydantic import BaseModel, Field, ValidationError
 
 LONGEST_REPLY: Final = 1_000_000
 """Bytes of a reply, with all its metadata."""
@@ -59,50 +58,11 @@ class EngineAnswer:
     finish_reason: FinishReason
 
 
-class AnswerEngine(Protocol):
-    """Engine that answers questions: a server, or a thread of this process."""
-
-    takes_seed: bool
-    """Whether a question may have a seed, which decides its answer."""
-
-    async def is_healthy(self) -> bool:
-        """Return whether it has loaded its weights and answers."""
-
-    async def complete(self, question: EngineQuestion) -> EngineAnswer:
-        """Ask a question, and return the whole answer.
-
-        Raises:
-            EngineUnavailable: It cannot be reached, ended meanwhile, or failed by itself.
-            EngineRefused: It refused the question.
-        """
-
-    async def close(self) -> None:
-        """Ask no more."""
-
-
-class _Usage(BaseModel):
-    prompt_tokens: Annotated[int, Field(ge=0, le=LONGEST_REPLY)] = 0
-    completion_tokens: Annotated[int, Field(ge=0, le=LONGEST_REPLY)] = 0
-
-
-class _Message(BaseModel):
-    content: str | None = None
-
-
-class _Choice(BaseModel):
-    message: _Message = _Message()
-    finish_reason: str | None = None
-
-
-class _Reply(BaseModel):
-    choices: Annotated[list[_Choice], Field(min_length=1)]
-    usage: _Usage | None = None
-
-
 class EngineClient:
     """Engine at a base URL up to `/v1`."""
 
-    takes_seed = False  # vLLM's build for CPUs ends at one.
+    takes_seed = False
+    """Whether a question may have a seed, which decides its answer: vLLM's build for CPUs ends at one."""
 
     def __init__(self, url: str, *, connections: int) -> None:
         """Prepare at most so many connections; none is made yet."""
@@ -130,7 +90,7 @@ class EngineClient:
             await self._opened.close()
 
     async def is_healthy(self) -> bool:
-        """Ask for its health, as `AnswerEngine.is_healthy`."""
+        """Return whether the engine has loaded its weights and answers."""
         try:
             # vLLM's is at the root and needs no key; others have the list of their models.
             status = await self._status(urljoin(self._url, "/health"))
@@ -146,7 +106,12 @@ class EngineClient:
             return HTTPStatus.BAD_GATEWAY if response.content_type == "text/html" else response.status
 
     async def complete(self, question: EngineQuestion) -> EngineAnswer:
-        """Ask a question, as `AnswerEngine.complete`."""
+        """Ask a question, and return the whole answer.
+
+        Raises:
+            EngineUnavailable: It cannot be reached, ended meanwhile, or failed by itself.
+            EngineRefused: It refused the question.
+        """
         sent: dict[str, Any] = {
             "model": question.model,
             "messages": list(question.messages),
@@ -164,13 +129,7 @@ class EngineClient:
                 _raise_for(response.status, body)
         except FAILURES as error:
             raise EngineUnavailable(type(error).__name__) from None
-        try:
-            reply = _Reply.model_validate_json(body)
-        except ValidationError:
-            raise EngineUnavailable("a reply that is none of OpenAI's API") from None
-        choice, usage = reply.choices[0], reply.usage or _Usage()
-        finish: FinishReason = "length" if choice.finish_reason == "length" else "stop"
-        return EngineAnswer(choice.message.content or "", usage.completion_tokens, usage.prompt_tokens, finish)
+        return _read_answer(body)
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
@@ -197,3 +156,16 @@ def _raise_for(status: int, body: bytes) -> None:
     except (ValueError, KeyError, TypeError, RecursionError):
         sentence = ""
     raise EngineRefused(sentence or f"the engine answered {status}")
+
+
+def _read_answer(body: bytes) -> EngineAnswer:
+    try:
+        reply = orjson.loads(body)
+        choice, usage = reply["choices"][0], reply.get("usage") or {}
+        text, finish = choice["message"].get("content") or "", choice.get("finish_reason")
+        tokens, prompt_tokens = (usage.get(name, 0) for name in ("completion_tokens", "prompt_tokens"))
+    except (orjson.JSONDecodeError, LookupError, TypeError, AttributeError):
+        raise EngineUnavailable("a reply that is none of OpenAI's API") from None
+    if not isinstance(text, str) or any(type(count) is not int or count < 0 for count in (tokens, prompt_tokens)):
+        raise EngineUnavailable("a reply whose fields have other types than OpenAI's")
+    return EngineAnswer(text, tokens, prompt_tokens, "length" if finish == "length" else "stop")

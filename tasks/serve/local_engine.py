@@ -107,7 +107,7 @@ class LocalEngine:
         return self._thread.is_alive()
 
     async def complete(self, question: EngineQuestion) -> EngineAnswer:
-        """Ask a question, as `AnswerEngine.complete`; one that is cancelled gives its place away."""
+        """Ask a question, as `EngineClient.complete`; one that is cancelled gives its place away."""
         asked = _Waiting(question)
         self._inbox.put(asked)
         return await asyncio.wrap_future(asked.answer)

@@ -17,17 +17,14 @@ from tasks.commerce.registry import TASKS
 
 
 class QuestionRow(BaseModel):
-    """Line of a file of questions: a task's inputs, or a prompt as rollouts have it."""
+    """Line of a file of questions: a task's inputs, or a prompt with the keys that rollouts have."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     prompt_id: str | None = None
     prompt: str | None = None
-    """The prompt; None where the other keys are the task's inputs."""
     system: str | None = None
-    """Its system prompt; the task's where None."""
     reference: dict[str, Any] | None = None
-    """What is known of the right answer."""
 
 
 def question_of(task: TaskName, values: Mapping[str, Any], *, reference: Mapping[str, Any] | None = None) -> PromptRow:
@@ -45,7 +42,7 @@ def question_of(task: TaskName, values: Mapping[str, Any], *, reference: Mapping
 
 
 def typed_row(task: TaskName, inputs: TaskInputs, reference: Mapping[str, Any] | None = None) -> PromptRow:
-    """Return the prompt of a task's valid inputs, as `question_of` does."""
+    """Return the prompt of a task's valid inputs."""
     return asked_row(task, TASKS[task].system, inputs.prompt(TASKS[task].instruction), reference)
 
 

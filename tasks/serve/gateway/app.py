@@ -24,9 +24,8 @@ from schemas.faults import first_fault, shown_place
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable
-from tasks.serve.gateway.answering import AnswerService
+from tasks.serve.gateway.answering import AnswerService, Metrics
 from tasks.serve.gateway.limits import API_ICON, API_SCRIPT, API_STYLE, RequestLimits, RequestRefused
-from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.gateway.requests import (
     Answered,
     ChatCompletionRequest,

@@ -8,7 +8,7 @@ from schemas.errors import GateRefused
 from tasks.serve.champion_watcher import follow
 from tasks.serve.deployment import DeployedVersion
 from tasks.serve.engine_client import EngineClient
-from tasks.serve.gateway.metrics import Metrics
+from tasks.serve.gateway.answering import Metrics
 from tests.gateway import served_model
 
 

@@ -256,16 +256,13 @@ def test_a_model_that_the_engine_does_not_know_is_answered_by_transformers(
 def test_weights_that_cannot_be_loaded_are_reported_before_anybody_asks(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    late = LocalEngine(base, {}, rows=1, max_tokens=8)
+    with monkeypatch.context() as patch:
+        patch.setattr(late, "_load", lambda: time.sleep(0.5))
+        with pytest.raises(TucanoError, match=r"not loaded within 0\.05 seconds; raise serve\.seconds_to_load"):
+            asyncio.run(late.start(0.05))
     with pytest.raises(InputError, match="no LoRA adapter can be read from"):
         started(base, adapters={"push": tmp_path / "none"})
     monkeypatch.setattr(batch, "host_memory", lambda: 8_000_000)
     with pytest.raises(InputError, match=r"this machine has memory for \d+ tokens in each of 9 answers of 1 models"):
         started(base, rows=9)
-
-
-def test_an_engine_that_does_not_load_in_time_is_given_up(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = LocalEngine(base, {}, rows=1, max_tokens=8)
-    monkeypatch.setattr(engine, "_load", lambda: time.sleep(0.5))
-    with pytest.raises(TucanoError, match=r"not loaded within 0\.05 seconds; raise serve\.seconds_to_load"):
-        asyncio.run(engine.start(0.05))
-    asyncio.run(engine.close())
