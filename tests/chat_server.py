@@ -57,6 +57,12 @@ def serve(play: Callable[[str, int], Reply]) -> Iterator[ChatServer]:
     lock, stop = threading.Lock(), threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            """Say that it is healthy, as an engine does."""
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with lock:

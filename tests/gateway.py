@@ -17,11 +17,10 @@ import uvicorn
 from schemas.config.serve import ServeConfig
 from tasks.personal_data.scrub import scrub
 from tasks.serve.deployment import DeployedVersion
-from tasks.serve.engines.client import EngineClient
+from tasks.serve.engine_client import EngineClient
 from tasks.serve.gateway.answer_log import DailyFile
-from tasks.serve.gateway.answering import AnswerService
+from tasks.serve.gateway.answering import AnswerService, Metrics
 from tasks.serve.gateway.app import build_app
-from tasks.serve.gateway.metrics import Metrics
 from tasks.serve.served_model import Decoding, ServedModel
 from tests.chat_server import ChatServer, Reply, says
 from tests.chat_server import serve as serve_chat
@@ -96,7 +95,7 @@ def running(
         folder: Folder of the logs.
         play: The engine: given the user's message and how many came before, returns the answer.
         tokens: Bearer tokens.
-        takes_seed: Whether the engine takes seeds.
+        takes_seed: Whether the engine takes seeds, as the laptop's own does.
         model: The version that answers; one that has learned all tasks in prose where None.
         settings: Of the section `serve`.
     """
@@ -105,16 +104,10 @@ def running(
     feedback = DailyFile(folder / "feedback", days=config.log_days)
     with serve_chat(play) as engine:
         metrics = Metrics()
-        client = EngineClient(f"{engine.url}/v1", connections=config.concurrency, takes_seed=takes_seed)
-        answering = AnswerService(
-            DeployedVersion(model or served_model(), client, None),
-            config,
-            challenger=DeployedVersion(served_model("2"), client, None) if config.challenger else None,
-            log=log,
-            scrub=lambda text: scrub(text)[0],
-            metrics=metrics,
-            larger=EngineClient(config.larger.url, connections=2) if config.larger else None,
-        )
+        client = EngineClient(f"{engine.url}/v1", connections=config.concurrency)
+        client.takes_seed = takes_seed
+        deployment = DeployedVersion(model or served_model(), client)
+        answering = AnswerService(deployment, config, log=log, scrub=lambda text: scrub(text)[0], metrics=metrics)
         app = build_app(
             answering,
             config,
@@ -123,8 +116,6 @@ def running(
             metrics=metrics,
             feedback=feedback,
             scrub_reference=lambda reference: orjson.loads(scrub(orjson.dumps(reference).decode())[0]),
-            logs=folder,
-            language="en",
         )
         with listening(app) as port, httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
             yield Gateway(http, port, engine, answering, folder)

@@ -42,7 +42,6 @@ _LABEL: Final = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 _KNOWN_LABELS: Final = {
     "task": re.compile("|".join(TASK_NAMES)),
     "version": re.compile(r"tucano2-commerce/\d+(\+own-decoding)?"),
-    "role": re.compile(r"champion"),
     "code": re.compile(r"[a-z_]{3,20}"),
     "le": re.compile(r"[\d.]+|\+Inf"),
     "outcome": re.compile(r"switched|refused"),

@@ -168,7 +168,7 @@ def exported_parts(document: Mapping[str, Any], folder: Path) -> Iterator[str | 
     yield Table(
         f"Version {document['version']} of {document['model']}, read back by {files[0]['read_by']}",
         [{**file, "file": "folder" if file["name"] == "." else file["name"]} for file in files],
-        "file bytes equal ties=tied prompts nats_apart=difference reward_lost 95_%=lost_low..lost_high",
+        "file bytes equal prompts nats_apart=difference reward_lost 95_%=lost_low..lost_high",
     )
     yield f"exported: {folder}"
     last = files[-1]
@@ -177,7 +177,7 @@ def exported_parts(document: Mapping[str, Any], folder: Path) -> Iterator[str | 
     elif document["format"] == "peft":
         use = f"AutoPeftModelForCausalLM.from_pretrained({str(folder)!r}) of PEFT"
     elif last["modelfile"] is None:
-        yield "no Modelfile: Ollama has a tokenizer of its own for this model, which reads the prompts as other tokens"
+        yield "no Modelfile: Ollama would write the prompts otherwise, or read them as other tokens"
         use = f"llama-server --jinja -m {folder / last['name']}"
     else:
         use = f"ollama create {document['model']} -f {folder / last['modelfile']}"

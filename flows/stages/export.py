@@ -21,8 +21,7 @@ from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.policy.child import run_child
 from tasks.policy.merge import MergeRequest
-from tasks.serve.export.child import ExportFormat, ExportRequest, Proofs
-from tasks.serve.export.folders import BASE_FOLDER, PublishedBase, name_base, published_base
+from tasks.serve.export.child import BASE_FOLDER, PROOFS, ExportFormat, ExportRequest, name_base, published_base
 from tasks.serve.export.proof import ExportProof
 
 MERGED: Final = "merged"
@@ -47,21 +46,20 @@ def export_version(
             base_on_hub=published is not None,
             dataset=parts.dataset,
             store=parts.store,
-            temperature=parts.decoding.temperature,
-            max_tokens=parts.decoding.max_tokens,
+            decoding=parts.decoding,
             output=draft,
             proofs=work / "proofs.json",
         )
         run_child("tasks.serve.export.child", request, work, interpreter=None, progress=progress)
-        found = Proofs.model_validate_json(request.proofs.read_text(encoding="utf-8"))
+        proofs = PROOFS.validate_json(request.proofs.read_bytes())
     for task in request.adapters:
         # The proof read the base where it was then.
-        name_base(draft / task, *(published or PublishedBase(str(goal.resolve() / BASE_FOLDER), None)))
+        name_base(draft / task, *(published or (str(goal.resolve() / BASE_FOLDER), None)))
     return {
         "model": config.promote.model_name,
         "version": parts.number,
         "format": kind,
-        "files": [_proven(config, proof, found.rewards[proof.name], draft) for proof in found.proofs],
+        "files": [_proven(config, proof, draft) for proof in proofs],
     }
 
 
@@ -107,14 +105,15 @@ def _weights(
     return request.output
 
 
-def _proven(config: Config, proof: ExportProof, own: list[float | None], draft: Path) -> Mapping[str, Any]:
-    pairs = [(mine, its) for mine, its in zip(own, proof.rewards, strict=True) if mine is not None and its is not None]
+def _proven(config: Config, proof: ExportProof, draft: Path) -> Mapping[str, Any]:
+    both = zip(proof.own_rewards, proof.rewards, strict=True)
+    pairs = [(mine, its) for mine, its in both if mine is not None and its is not None]
     lost = np.array([[mine - its] for mine, its in pairs])
     interval = mean_interval(lost, config.evaluate.resamples, np.random.default_rng(config.seed)) if pairs else None
     path = draft / proof.name
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     return {
-        **proof.model_dump(exclude={"rewards"}),
+        **proof.model_dump(exclude={"rewards", "own_rewards"}),
         "bytes": sum(file.stat().st_size for file in files),
         "scored": len(pairs),
         "reward": float(np.mean([its for _, its in pairs])) if pairs else None,

@@ -5,19 +5,19 @@ import logging
 import os
 import signal
 import socket
-import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import orjson
 import polars as pl
 import uvicorn
 import uvloop
 
 from flows.runtime.console import say
-from flows.runtime.session import private_files, read_no_settings_here, work_folder
+from flows.runtime.session import private_files, read_no_settings_here
 from flows.runtime.signals import ENDING
 from flows.runtime.stores import existing_store, open_registry, served_logs
 from flows.stages.registered_version import answers_of, verified_record
@@ -26,29 +26,23 @@ from schemas.config.config import Config
 from schemas.documents import Rollout
 from schemas.errors import InputError, Interrupted
 from schemas.json_lines import stream_json_lines
-from schemas.scratch import scratch_folder
 from schemas.tables.log_file import FEEDBACK_FOLDER
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.monitor.logs import scrubbed_references
 from tasks.personal_data.scrub import scrub
-from tasks.policy.endpoint import authorization
-from tasks.serve.champion_watcher import Deploy, follow
+from tasks.serve.champion_watcher import follow
 from tasks.serve.deployment import DeployedVersion, GoldenPrompt, check_golden, chosen
-from tasks.serve.engines.client import EngineClient
-from tasks.serve.engines.local import LocalEngine
-from tasks.serve.engines.vllm import EngineProcess, run_vllm, vllm_command
+from tasks.serve.engine_client import EngineClient
 from tasks.serve.gateway.answer_log import DailyFile
-from tasks.serve.gateway.answering import AnswerService
+from tasks.serve.gateway.answering import AnswerService, Metrics
 from tasks.serve.gateway.app import build_app
 from tasks.serve.gateway.disconnects import impatient
 from tasks.serve.gateway.limits import read_tokens
-from tasks.serve.gateway.metrics import Metrics
+from tasks.serve.local_engine import LocalEngine
 from tasks.serve.served_model import ServedModel
 
-ON_THE_SOCKET: Final = "http://engine/v1"
-"""Base URL of an engine on a Unix socket, of which the host says nothing."""
 MORE_CONNECTIONS: Final = 64
 """Connections beyond those that wait or are answered: health, metrics, and refusals."""
 
@@ -70,19 +64,13 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
         # What another handler raises may be lost in a callback of the loop.
         for each in ENDING:
             loop.add_signal_handler(each, serving.cancel)
-    tokens, larger = read_tokens(serve.token_variable), _larger(config)
+    tokens, metrics = read_tokens(serve.token_variable), Metrics()
     folder = served_logs(config)
     log = DailyFile(folder, days=serve.log_days)
     feedback = DailyFile(folder / FEEDBACK_FOLDER, days=serve.log_days)
-    # A socket's path has at most 107 bytes.
-    with private_files(config.state.root), scratch_folder() as sockets:
-        deploy = partial(_deploy, config, sockets)
-        deployment = await deploy(number)
-        challenger = await _challenger(config, deploy)
-        metrics = Metrics()
-        answering = AnswerService(
-            deployment, serve, challenger=challenger, log=log, scrub=_scrubbed, metrics=metrics, larger=larger
-        )
+    with private_files(config.state.root):
+        deployment = await _deploy(config, number)
+        answering = AnswerService(deployment, serve, log=log, scrub=_scrubbed, metrics=metrics)
         app = build_app(
             answering,
             serve,
@@ -91,10 +79,8 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
             metrics=metrics,
             feedback=feedback,
             scrub_reference=_scrubbed_reference,
-            logs=folder,
-            language=config.language,
         )
-        following = asyncio.create_task(_follow(config, number, answering, metrics, deploy))
+        following = asyncio.create_task(_follow(config, number, answering, metrics))
         try:
             await _listen(config, app, listening, deployment.model)
         finally:
@@ -102,10 +88,6 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
             with suppress(asyncio.CancelledError):
                 await following
             await answering.deployment.retire()
-            if challenger is not None:
-                await challenger.retire()
-            if larger is not None:
-                await larger.close()
             feedback.close()
             log.close()
 
@@ -127,7 +109,7 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
         )
     )
     address = f"http://{serve.host}:{serve.port}"
-    say(f"{model.version_name} answers at {address}/v1; its last day is on {address}, its API on {address}/docs")
+    say(f"{model.version_name} answers at {address}/v1; its API is on {address}/docs")
     say(f"answers are logged in {served_logs(config)}; Ctrl-C ends it")
     # Uvicorn raises the signal again once all requests ended, and the engine is yet to be ended.
     for number in ENDING:
@@ -136,28 +118,21 @@ async def _listen(config: Config, app: Any, listening: socket.socket, model: Ser
     await server.serve(sockets=[listening])
 
 
-async def _deploy(config: Config, sockets: Path, number: str | None) -> DeployedVersion:
+async def _deploy(config: Config, number: str | None) -> DeployedVersion:
     """Start a version's engine, and compare its golden answers; the champion's where no number is given."""
-    serve, process = config.serve, None
+    serve = config.serve
     model, dataset = await asyncio.to_thread(find_served_model, config, number, base=False, answer_all=serve.answer_all)
+    client: EngineClient | LocalEngine
     if serve.engine_url is not None:
-        client: EngineClient | LocalEngine = EngineClient(serve.engine_url, connections=serve.concurrency)
+        client = EngineClient(serve.engine_url, connections=serve.concurrency)
         # It serves the whole model by one name, whatever ours is made of.
         model = replace(model, policy=None)
-    elif serve.engine == "vllm" and serve.vllm_interpreter is not None:
-        address = Path(tempfile.mkdtemp(dir=sockets)) / "engine"
-        client = EngineClient(ON_THE_SOCKET, socket=address, connections=serve.concurrency)
-        command = vllm_command(serve.vllm_interpreter, model.weights, model.adapters, address, serve.vllm_arguments)
-        run = partial(run_vllm, command, address, work_folder(config, f"serve-{model.number}") / "vllm.log")
-        process = EngineProcess(model.name, run, client, seconds_to_load=serve.seconds_to_load)
     else:
         rows, max_tokens = serve.concurrency, model.decoding.max_tokens
         client = LocalEngine(model.weights, model.adapters, rows=rows, max_tokens=max_tokens)
-    deployment = DeployedVersion(model, client, process)
+    deployment = DeployedVersion(model, client)
     try:
-        if process is not None:
-            await process.start()
-        elif isinstance(client, LocalEngine):
+        if isinstance(client, LocalEngine):
             await client.start(serve.seconds_to_load)
         elif not await client.is_healthy():
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
@@ -199,22 +174,7 @@ def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPro
     return chosen(read_prompts(dataset / TEST_FILE), first, config.serve.golden_prompts)
 
 
-async def _challenger(config: Config, deploy: Deploy) -> DeployedVersion | None:
-    """Start the version that is tried beside the champion, if one is named."""
-    tried = config.serve.challenger
-    if tried is None:
-        return None
-    deployment = await deploy(tried.version)
-    say(
-        f"{deployment.model.version_name} "
-        + ("answers in its shadow" if tried.shadow else f"answers {tried.share:.0%} of it")
-    )
-    return deployment
-
-
-async def _follow(
-    config: Config, number: str | None, answering: AnswerService, metrics: Metrics, deploy: Deploy
-) -> None:
+async def _follow(config: Config, number: str | None, answering: AnswerService, metrics: Metrics) -> None:
     """Follow the registry's champion, unless a version was named or somebody else runs the engine."""
     if number is not None or config.serve.engine_url is not None:
         return
@@ -232,17 +192,8 @@ async def _follow(
 
         emit_switch(names.model_name, version, outcome, sentence)
 
-    await follow(
-        answering, answering.deployment.model.number, find, deploy, report, metrics, seconds=config.serve.follow_seconds
-    )
-
-
-def _larger(config: Config) -> EngineClient | None:
-    endpoint = config.serve.larger
-    if endpoint is None:
-        return None
-    headers = authorization(endpoint.key_variable, "serve.larger")
-    return EngineClient(endpoint.url, headers=headers, connections=endpoint.concurrency)
+    serving, deploy = answering.deployment.model.number, partial(_deploy, config)
+    await follow(answering, serving, find, deploy, report, metrics, seconds=config.serve.follow_seconds)
 
 
 def _scrubbed(text: str) -> str:
@@ -250,11 +201,8 @@ def _scrubbed(text: str) -> str:
 
 
 def _scrubbed_reference(reference: dict[str, Any]) -> dict[str, Any]:
-    import orjson  # noqa: PLC0415
-
     def clean(texts: pl.Series) -> pl.Series:
         return pl.Series(texts.name, [_scrubbed(text) for text in texts], pl.String)
 
-    document = pl.Series([orjson.dumps(reference).decode()])
-    loaded: dict[str, Any] = orjson.loads(scrubbed_references(document, clean)[0])
+    loaded: dict[str, Any] = orjson.loads(scrubbed_references(pl.Series([orjson.dumps(reference).decode()]), clean)[0])
     return loaded

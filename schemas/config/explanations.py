@@ -7,8 +7,6 @@ from typing import Any, Final, get_args
 from schemas.config.section import Section
 from schemas.faults import did_you_mean, question_after
 
-_ENDPOINTS: Final = frozenset({"rivals", "larger"})
-"""Sections that may have a key of an endpoint in the wrong place."""
 REMOVED: Final = {
     "sql_schema": "SQL prompts show all tables now, as they are served; leave it out",
     "lineage": "OpenLineage events were removed; leave it out: MLflow and the artifacts' records hold the lineage",
@@ -32,6 +30,12 @@ REMOVED: Final = {
     "runner": "Dask was removed; leave curate.runner out: curate.workers processes work on the shards",
     "dask_address": "Dask was removed; leave curate.dask_address out: curate.workers processes work on the shards",
     "judge": "the judges were removed; leave it out: they decided nothing, and `tucano compare` compares any scores",
+    "engine": "an engine of the gateway's own was removed; leave it out, start vLLM yourself and set serve.engine_url",
+    "vllm_interpreter": "the gateway starts no vLLM any more; leave it out, start vLLM and set serve.engine_url",
+    "vllm_arguments": "the gateway starts no vLLM any more; leave it out, start vLLM and set serve.engine_url",
+    "larger": "another model for refused tasks was removed; leave it out, and ask it where the gateway answers 422",
+    "challenger": "trials of a version were removed; leave it out: the evaluation compares it with the champion",
+    "form_share": "scores of forms were removed; leave it out: the metric tucano_checked_answers has what holds",
     "language": "language is that of all reports now; set report.language instead",
     "rival": "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields",
 }
@@ -55,8 +59,8 @@ def explain(failure: Any, section: type[Section]) -> str:
     message = message.replace("Input should be", "must be")
     if kind == "literal_error":
         message += did_you_mean(str(value), _QUOTED.findall(failure["ctx"]["expected"]))
-    # An endpoint's section may have its key in the wrong place.
-    unsaid = isinstance(value, (dict, list)) or _ENDPOINTS.intersection(location)
+    # A rival's section may have the key of its endpoint in the wrong place.
+    unsaid = isinstance(value, (dict, list)) or "rivals" in location
     return message if unsaid else f"{message} (it is {value!r})"
 
 

@@ -1,28 +1,15 @@
 """Configuration of serving: the engine, the limits of requests, the log, and how a new champion takes over."""
 
 import re
-from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import Field, field_validator, model_validator
 
-from schemas.config.endpoint import EndpointSection, address_without_secrets
+from schemas.config.endpoint import address_without_secrets
 from schemas.config.section import Section
 from schemas.tasks import TaskName
 
-Engine = Literal["local", "vllm"]
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-
-
-class ChallengerConfig(Section):
-    """A version that is tried beside the champion on real requests."""
-
-    version: str = Field(pattern=r"^\d+$")
-    """Its number in the registry."""
-    share: float = Field(default=0.05, gt=0, le=1)
-    """Share of the requests that it answers."""
-    shadow: bool = False
-    """Let it answer all requests for the log alone."""
 
 
 class ServeConfig(Section):
@@ -34,14 +21,8 @@ class ServeConfig(Section):
     """Port to listen on."""
     token_variable: str | None = None
     """NAME of the environment variable with the bearer tokens."""
-    engine: Engine = "local"
-    """This machine's CPU, or vLLM's server."""
-    vllm_interpreter: Path | None = None
-    """The Python of vLLM's own environment."""
-    vllm_arguments: tuple[str, ...] = ()
-    """Further arguments of vLLM's server."""
     engine_url: str | None = None
-    """Base URL of an engine elsewhere that serves `champion`."""
+    """Base URL of an engine, such as vLLM's server, that serves `champion`; this machine draws if not set."""
     seconds_to_load: float = Field(default=1800.0, gt=0, le=86_400)
     """Longest time of an engine until it answers."""
     concurrency: int = Field(default=32, ge=1, le=1024)
@@ -59,17 +40,11 @@ class ServeConfig(Section):
     answer_all: bool = False
     """Answer tasks that were not found learned too."""
     refuse: tuple[TaskName, ...] = ()
-    """Tasks that get 422, or go to the `larger` model."""
-    larger: EndpointSection | None = None
-    """A larger model that answers the refused tasks."""
-    challenger: ChallengerConfig | None = None
-    """A version that is tried beside the champion."""
+    """Tasks that get 422."""
     require_log: bool = True
     """Refuse to answer where the answer cannot be logged."""
     log_days: int = Field(default=90, ge=1, le=3650)
     """Days that logs and feedback are kept."""
-    form_share: float = Field(default=0.1, ge=0, le=1)
-    """Share of answers whose form is scored for the metrics."""
     follow_seconds: float = Field(default=15.0, gt=0, le=3600)
     """Time between two looks for a new champion."""
     golden_prompts: int = Field(default=20, ge=0, le=500)
@@ -103,19 +78,4 @@ class ServeConfig(Section):
                 f"host {self.host!r} is reached by other machines, and token_variable is not set; set it to the NAME "
                 "of the variable that holds the tokens, or host to '127.0.0.1'"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _vllm_has_its_environment(self) -> Self:
-        if self.engine == "vllm" and self.engine_url is None and self.vllm_interpreter is None:
-            raise ValueError(
-                "engine is 'vllm', and vllm_interpreter is not set; set it to the bin/python of an environment that "
-                "has vLLM, or engine to 'local'"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _a_larger_model_has_tasks(self) -> Self:
-        if self.larger is not None and not self.refuse:
-            raise ValueError("larger is set, and refuse names no task that it would answer; name one in serve.refuse")
         return self

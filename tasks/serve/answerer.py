@@ -32,31 +32,23 @@ class TaskAnswer(BaseModel):
     completion: str
     """The answer, which is hostile text."""
     text: str | None
-    """Text that may be shown and sent on; None where nothing may."""
     checked: bool
-    """Whether all of it was checked against the prompt and holds."""
     reason: str | None
-    """Why not, and what was left out; None where all holds."""
     parsed: dict[str, Any] | str | None
-    """A JSON object, a query, or the text, without the claims that do not hold; None where nothing can be read."""
+    """As `Served` has these four."""
     tokens: int
     seconds: float
     """Time of the batch that it was drawn in."""
     reward: float | None
-    """In [0, 1]; None without a reference."""
     components: dict[str, float] | None
-    """Each part of the reward; None without a reference."""
+    """The reward in [0, 1] and its parts; None without a reference."""
 
 
 class Answerer:
     """A loaded model."""
 
     def __init__(self, served: ServedModel, task: TaskName) -> None:
-        """Load the weights.
-
-        Args:
-            served: The model.
-            task: The task that it is to answer.
+        """Load the weights for a task.
 
         Raises:
             InputError: The model cannot be read, or does not answer the task.
@@ -70,15 +62,10 @@ class Answerer:
         self._tokenizer = load_tokenizer(served.weights)
         adapter = adapter_for(served.policy, task) if served.policy is not None else None
         self._model: Any = load_policy(served.weights, adapter, four_bit=False)
-        needs_store = task == "sql_qa" and served.store is not None
-        self._databases = Databases.open(served.store) if needs_store and served.store else None
+        self._databases = Databases.open(served.store) if task == "sql_qa" and served.store else None
 
     def answer(self, rows: Sequence[PromptRow], progress: Progress) -> list[TaskAnswer]:
-        """Answer prompts, in their order.
-
-        Args:
-            rows: Prompts of the task.
-            progress: Called with the prompts that are answered.
+        """Answer prompts of the task, in their order.
 
         Raises:
             InputError: A prompt is too long for the model, or a reference query does not run on the store.

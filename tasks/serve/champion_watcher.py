@@ -7,18 +7,14 @@ from typing import Literal
 
 from schemas.errors import TucanoError
 from tasks.serve.deployment import DeployedVersion
-from tasks.serve.gateway.answering import AnswerService
-from tasks.serve.gateway.metrics import Metrics
-
-Outcome = Literal["switched", "refused"]
-
+from tasks.serve.gateway.answering import AnswerService, Metrics
 
 Find = Callable[[], str | None]
 """Returns the number of the registry's champion; None where there is none. Blocks."""
 Deploy = Callable[[str], Awaitable[DeployedVersion]]
 """Loads a version, and checks it; raises `TucanoError` where it is not to serve."""
-Report = Callable[[Outcome, str, str], None]
-"""Told the outcome, the version's number, and a sentence. Blocks."""
+Report = Callable[[Literal["switched", "refused"], str, str], None]
+"""Reports the outcome, the version's number, and a sentence. Blocks."""
 
 _log = logging.getLogger(__name__)
 
@@ -33,21 +29,22 @@ async def follow(
     *,
     seconds: float,
 ) -> None:
-    """Follow the registry until this is cancelled.
+    """Follow the registry until this is cancelled, from the version with the number `serving` on.
 
-    Args:
-        answering: Has the deployment that answers.
-        serving: Number of the version that it has.
-        find: Looks in the registry.
-        deploy: Loads another version.
-        report: Told of each switch and each refusal.
-        metrics: Counts them.
-        seconds: Time between two looks.
+    Each switch and each refusal is reported and counted; the registry is looked at every so many seconds.
     """
     refused: str | None = None
     unloaded: str | None = None
     is_away = False
     retiring: set[asyncio.Task[None]] = set()
+
+    async def tell(outcome: Literal["switched", "refused"], number: str, sentence: str) -> None:
+        metrics.switches.labels(outcome).inc()
+        try:
+            await asyncio.to_thread(report, outcome, number, sentence)
+        except Exception as error:  # noqa: BLE001 - the server of events may be away, and the following goes on
+            _log.warning("that version %s was %s could not be reported (%s)", number, outcome, type(error).__name__)
+
     try:
         while True:
             await asyncio.sleep(seconds)
@@ -68,8 +65,7 @@ async def follow(
             except TucanoError as error:
                 refused = number
                 _log.error("version %s does not take over: %s; version %s goes on", number, error, serving)
-                metrics.switches.labels("refused").inc()
-                await _tell(report, "refused", number, str(error))
+                await tell("refused", number, str(error))
                 continue
             except Exception as error:  # noqa: BLE001 - a full disk or a registry that went away may come back
                 if number != unloaded:
@@ -78,19 +74,11 @@ async def follow(
                 continue
             old, answering.deployment = answering.deployment, new
             _log.warning("version %s takes over from version %s", number, serving)
-            metrics.switches.labels("switched").inc()
             sentence = f"version {number} took over from version {serving}"
             serving, refused = number, None
             task = asyncio.create_task(old.retire())
             retiring.add(task)
             task.add_done_callback(retiring.discard)
-            await _tell(report, "switched", number, sentence)
+            await tell("switched", number, sentence)
     finally:
         await asyncio.gather(*retiring)
-
-
-async def _tell(report: Report, outcome: Outcome, number: str, sentence: str) -> None:
-    try:
-        await asyncio.to_thread(report, outcome, number, sentence)
-    except Exception as error:  # noqa: BLE001 - whoever is told may be away, and the following goes on
-        _log.warning("nobody could be told that version %s was %s (%s)", number, outcome, type(error).__name__)

@@ -1,7 +1,7 @@
 """Version with the engine that has its weights, and the golden prompts that it must answer before it serves.
 
-Golden prompts are a version's own, answered at its evaluation. A wrong template, a wrong tokenizer or damaged weights
-would serve otherwise: every request would be answered, badly.
+Golden prompts are a version's own, with its answers at its evaluation. Otherwise a wrong template, a wrong tokenizer or
+damaged weights would serve: every request would be answered, badly.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from tasks.commerce.registry import SERVED, TASKS, grammar_of, score_rollout
 from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import as_messages
-from tasks.serve.engines.client import AnswerEngine, EngineQuestion, EngineRefused, EngineUnavailable
-from tasks.serve.engines.vllm import EngineProcess
+from tasks.serve.engine_client import EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
+from tasks.serve.local_engine import LocalEngine
 from tasks.serve.served_model import ServedModel
 
 SECONDS_TO_ANSWER: Final = 600.0
@@ -31,44 +31,27 @@ SECONDS_TO_ANSWER: Final = 600.0
 class DeployedVersion:
     """A version that answers requests."""
 
-    def __init__(self, model: ServedModel, client: AnswerEngine, process: EngineProcess | None) -> None:
-        """Describe a deployment; its engine is started by the caller.
-
-        Args:
-            model: The version.
-            client: Its engine.
-            process: The engine's process; None where it is this one, or somebody else runs it.
-        """
-        self.model, self.client, self.process = model, client, process
-        self.under_way = 0
-        """Requests that it answers now."""
+    def __init__(self, model: ServedModel, client: EngineClient | LocalEngine) -> None:
+        """Describe a version and its engine."""
+        self.model, self.client = model, client
+        self._under_way = 0
         self._idle = asyncio.Event()
         self._idle.set()
         # Queries run in a thread of their own, to which the store's copies belong.
         self._queries = ThreadPoolExecutor(1, thread_name_prefix="queries")
         self._databases: Databases | None = None
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether its engine answers, as far as is known."""
-        return self.process is None or self.process.ready.is_set()
-
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Count a request in the block: until it ends the engine stays."""
-        self.under_way += 1
+        self._under_way += 1
         self._idle.clear()
         try:
             yield
         finally:
-            self.under_way -= 1
-            if not self.under_way:
+            self._under_way -= 1
+            if not self._under_way:
                 self._idle.set()
-
-    async def wait_until_ready(self) -> None:
-        """Wait until the engine answers."""
-        if self.process is not None:
-            await self.process.ready.wait()
 
     async def serve(self, row: PromptRow, completion: str) -> Served:
         """Check an answer to a prompt, and return what may be given away."""
@@ -85,18 +68,12 @@ class DeployedVersion:
     async def retire(self) -> None:
         """Wait for the requests that it answers, and end its engine."""
         await self._idle.wait()
-        if self.process is not None:
-            await self.process.stop()
         await self.client.close()
         self._queries.shutdown(wait=False)
 
 
-@dataclass(frozen=True)
-class GoldenPrompt:
-    """A prompt with the version's answer at its evaluation."""
-
-    row: PromptRow
-    rollout: Rollout
+GoldenPrompt = tuple[PromptRow, Rollout]
+"""A prompt with the version's answer at its evaluation."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +84,8 @@ class GoldenCheck:
     equal: int
     """Answers that are the same text."""
     promised: float
-    """Mean reward of the evaluation's answers."""
     found: float
-    """Mean reward of the engine's."""
+    """Mean rewards of the evaluation's answers, and of the engine's."""
 
     def __str__(self) -> str:
         return (
@@ -119,49 +95,38 @@ class GoldenCheck:
 
 
 def chosen(rows: Sequence[PromptRow], rollouts: Mapping[str, Rollout], count: int) -> list[GoldenPrompt]:
-    """Return golden prompts, of each task as many as of any other, in the order of the test split.
-
-    Args:
-        rows: Prompts of the test split.
-        rollouts: The version's answers, by prompt.
-        count: How many.
-    """
+    """Return golden prompts, of each task as many as of any other, by the version's answers to the test split."""
     by_task: dict[str, list[PromptRow]] = {}
     for row in rows:
         if row.prompt_id in rollouts:
             by_task.setdefault(row.task, []).append(row)
     # The tasks take turns until there are enough.
     turns = [row for place in range(count) for of_task in by_task.values() for row in of_task[place : place + 1]]
-    return [GoldenPrompt(row, rollouts[row.prompt_id]) for row in turns[:count]]
+    return [(row, rollouts[row.prompt_id]) for row in turns[:count]]
 
 
 async def check_golden(
     deployment: DeployedVersion, golden: Sequence[GoldenPrompt], *, tolerance: float
 ) -> GoldenCheck | None:
-    """Let an engine answer golden prompts; None without any.
-
-    Args:
-        deployment: The version, whose engine answers; without its store, queries are not compared.
-        golden: The prompts.
-        tolerance: Most by which the mean reward may be below the promised one.
+    """Let a version's engine answer golden prompts; None without any. Without its store, queries are left out.
 
     Raises:
-        GateRefused: It is below by more, or the engine does not answer.
+        GateRefused: The mean reward is below the promised one by more than the tolerance, or the engine is silent.
     """
     model = deployment.model
-    asked = [each for each in golden if model.store is not None or each.row.task != "sql_qa"]
+    asked = [(row, rollout) for row, rollout in golden if model.store is not None or row.task != "sql_qa"]
     if not asked:
         return None
     questions = [
         EngineQuestion(
-            model=model.name_of(each.row.task),
-            messages=as_messages(each.row.system, each.row.prompt),
+            model=model.name_of(row.task),
+            messages=as_messages(row.system, row.prompt),
             temperature=model.decoding.temperature,
             max_tokens=model.decoding.max_tokens,
             seed=model.seed if deployment.client.takes_seed else None,
-            grammar=grammar_of(each.row.task, each.row.prompt, SERVED),
+            grammar=grammar_of(row.task, row.prompt, SERVED),
         )
-        for each in asked
+        for row, _ in asked
     ]
     try:
         async with asyncio.timeout(SECONDS_TO_ANSWER):
@@ -179,8 +144,8 @@ async def check_golden(
 
 def _compare(asked: Sequence[GoldenPrompt], texts: Sequence[str], model: ServedModel) -> GoldenCheck:
     databases = Databases.open(model.store) if model.store is not None else None
-    answered = [each.row.answered(text) for each, text in zip(asked, texts, strict=True)]
-    promised = [score_rollout(each.rollout, databases, model.spec).reward for each in asked]
+    promised = [score_rollout(rollout, databases, model.spec).reward for _, rollout in asked]
+    answered = [row.answered(text) for (row, _), text in zip(asked, texts, strict=True)]
     found = [score_rollout(each, databases, model.spec).reward for each in answered]
-    equal = sum(each.rollout.completion == text for each, text in zip(asked, texts, strict=True))
+    equal = sum(rollout.completion == text for (_, rollout), text in zip(asked, texts, strict=True))
     return GoldenCheck(len(asked), equal, fmean(promised), fmean(found))

@@ -21,11 +21,9 @@ class PackageRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     weights: Path
-    """Folder of the model that is served."""
     card: Path
     """The model card."""
     max_tokens: int
-    """Longest answer, in tokens."""
     identities: dict[str, str]
     """The sha256 of each artifact that it was made from, by role."""
     output: Path
@@ -47,12 +45,7 @@ def main(request_file: Path, channel: Channel) -> None:
 
 
 def write_decoding(model: Path, decoding: Decoding) -> None:
-    """Write the decoding that was evaluated into a model's generation configuration, which loaders use by default.
-
-    Args:
-        model: Folder of the model, whose generation configuration names its special tokens.
-        decoding: The decoding.
-    """
+    """Write the decoding that was evaluated into a model's generation configuration, which loaders use by default."""
     file = model / "generation_config.json"
     own = json.loads(file.read_text(encoding="utf-8"))
     sampling = {"do_sample": True, "temperature": decoding.temperature, "top_p": 1.0, "top_k": 0}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -15,31 +15,20 @@ from schemas.tasks import TaskName
 from tasks.commerce.inputs import TaskInputs
 from tasks.commerce.registry import TASKS
 
-ASKED: Final = "asked"
-"""Source of a prompt that is of no store."""
-
 
 class QuestionRow(BaseModel):
-    """Line of a file of questions: a task's inputs, or a prompt as rollouts have it."""
+    """Line of a file of questions: a task's inputs, or a prompt with the keys that rollouts have."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     prompt_id: str | None = None
     prompt: str | None = None
-    """The prompt; None where the other keys are the task's inputs."""
     system: str | None = None
-    """Its system prompt; the task's where None."""
     reference: dict[str, Any] | None = None
-    """What is known of the right answer."""
 
 
 def question_of(task: TaskName, values: Mapping[str, Any], *, reference: Mapping[str, Any] | None = None) -> PromptRow:
-    """Return the prompt of a task's inputs, as training writes it with its first instruction.
-
-    Args:
-        task: The task.
-        values: The inputs by name; numbers may be written as text.
-        reference: What is known of the right answer.
+    """Return the prompt of a task's inputs by name, as training writes it; numbers may be written as text.
 
     Raises:
         InputError: The inputs are not the task's, or the reference is none of the task's.
@@ -53,7 +42,7 @@ def question_of(task: TaskName, values: Mapping[str, Any], *, reference: Mapping
 
 
 def typed_row(task: TaskName, inputs: TaskInputs, reference: Mapping[str, Any] | None = None) -> PromptRow:
-    """Return the prompt of a task's valid inputs, as `question_of` does."""
+    """Return the prompt of a task's valid inputs."""
     return asked_row(task, TASKS[task].system, inputs.prompt(TASKS[task].instruction), reference)
 
 
@@ -71,13 +60,13 @@ def read_questions(path: Path, task: TaskName) -> Sequence[PromptRow]:
     rows: list[PromptRow] = []
     for number, line in enumerate(read_json_lines(path, QuestionRow, "questions"), start=1):
         try:
-            rows.append(_of_line(line, task))
+            rows.append(_row(line, task))
         except InputError as error:
             raise InputError(f"questions {path}: line {number}: {error}") from None
     return rows
 
 
-def _of_line(line: QuestionRow, task: TaskName) -> PromptRow:
+def _row(line: QuestionRow, task: TaskName) -> PromptRow:
     others = line.model_extra or {}
     if line.prompt is None:
         return question_of(task, others, reference=line.reference)
@@ -95,14 +84,7 @@ def asked_row(
     reference: Mapping[str, Any] | None = None,
     prompt_id: str | None = None,
 ) -> PromptRow:
-    """Return the row of a prompt that is of no store.
-
-    Args:
-        task: The task.
-        system: Its system prompt.
-        prompt: The prompt as the model reads it.
-        reference: What is known of the right answer.
-        prompt_id: Its identity; that of its content where None.
+    """Return the row of a prompt that is of no store, with the identity of its content where none is given.
 
     Raises:
         InputError: The reference is none of the task's.
@@ -119,7 +101,7 @@ def asked_row(
         system=system,
         prompt=prompt,
         reference=known,
-        source=ASKED,
+        source="asked",
         customer_id=None,
         order_id=None,
         review_id=None,

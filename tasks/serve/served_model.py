@@ -36,11 +36,9 @@ class ServedModel:
     name: str
     """For people, such as `version 3`."""
     number: str
-    """Its number in the registry."""
     version_name: str
     """NAME/VERSION in the registry, as logs name it."""
     weights: Path
-    """Folder of the model."""
     policy: Path | None
     """Folder of the policy whose adapters are loaded beside the weights; None where nothing is."""
     decoding: Decoding

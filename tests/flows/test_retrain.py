@@ -77,7 +77,7 @@ def test_no_file_or_folder_is_among_the_settings_that_retrainings_are_compared_b
     monkeypatch.setattr(chain, "add_tags", lambda **_: None)
     monkeypatch.setattr(chain, "open_recorder", lambda _: recorder)
     home = tmp_path / "maria.silva"
-    settings = ("synthesize.logs", "monitor.logs", "serve.vllm_interpreter", "policy.name")
+    settings = ("synthesize.logs", "monitor.logs", "policy.name")
     config = _config(home, "policy.stand_in=false", *(f"{name}={home / name}" for name in settings))
     with chain._recorded(config):
         assert "maria.silva" not in json.dumps(recorder.settings)

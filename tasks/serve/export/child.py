@@ -1,26 +1,49 @@
-"""Child process of an export: writes the files, reads them back, and refuses them where they are not the version."""
+"""Child process of an export: writes the files, reads them back, and refuses them where they are not the version.
 
+An adapter names its base so that PEFT finds it: the base is on the model hub, or beside the adapter.
+"""
+
+import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from schemas.disk import write_whole
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tables.prompts import TEST_FILE, PromptRow, read_prompts
 from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, as_child
-from tasks.serve.export.folders import BASE_FOLDER, name_base, write_adapter_folder, write_base, write_folder
+from tasks.policy.merge import CHECK_FILE
+from tasks.policy.published import PUBLISHED_FILE
 from tasks.serve.export.gguf_file import PRECISIONS, write_gguf
-from tasks.serve.export.modelfile import ollama_reads, write_modelfile
-from tasks.serve.export.original import ask_original, load_exact, placed, some_of
-from tasks.serve.export.proof import ExportProof, prove_adapter, prove_folder, prove_gguf
+from tasks.serve.export.modelfile import modelfile
+from tasks.serve.export.proof import (
+    ExportProof,
+    ask_original,
+    load_exact,
+    placed,
+    prove_adapter,
+    prove_folder,
+    prove_gguf,
+)
+from tasks.serve.package import write_decoding
 from tasks.serve.served_model import Decoding
 
 ExportFormat = Literal["safetensors", "gguf", "peft"]
-MODELFILE: Final = "Modelfile"
+PROOFS: Final = TypeAdapter(list[ExportProof])
+PROMPTS: Final = 200
+"""Test prompts that an export answers, where there are so many."""
+BASE_FOLDER: Final = "base"
+ADAPTER_CONFIG: Final = "adapter_config.json"
+TOKENIZER_FILES: Final = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
+ADAPTER_FILES: Final = (ADAPTER_CONFIG, "adapter_model.safetensors")
+WARM_START_FILE: Final = "warm_start.json"
+"""File of a base whose weights a warm start changed, if no adapter lies beside it."""
 
 
 class ExportRequest(BaseModel):
@@ -41,22 +64,11 @@ class ExportRequest(BaseModel):
     """Folder of the version's dataset, whose test prompts are answered."""
     store: Path | None
     """Folder of the store that queries are run on; None where sql_qa's answers cannot be scored."""
-    temperature: float
-    max_tokens: int
+    decoding: Decoding
     output: Path
     """Empty folder for the export."""
     proofs: Path
     """File for the proofs."""
-
-
-class Proofs(BaseModel):
-    """What the child process found."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    rewards: dict[str, list[float | None]]
-    """Rewards of the version's own answers, by the name of what was compared with them."""
-    proofs: list[ExportProof]
 
 
 def main(request_file: Path, channel: Channel) -> None:
@@ -69,37 +81,59 @@ def main(request_file: Path, channel: Channel) -> None:
     transformers.utils.logging.disable_progress_bar()
     rows = read_prompts(request.dataset / TEST_FILE)
     databases = Databases.open(request.store) if request.store is not None else None
-    if request.format == "peft":
-        found = _export_adapters(request, rows, databases, channel.progress)
-    else:
-        found = _export_model(request, some_of(rows), databases, channel.progress)
-    write_whole(request.proofs, found.model_dump_json())
+    export = _export_adapters if request.format == "peft" else _export_model
+    write_whole(request.proofs, PROOFS.dump_json(export(request, rows, databases, channel.progress)).decode())
 
 
 def _export_model(
     request: ExportRequest, rows: Sequence[PromptRow], databases: Databases | None, progress: Progress
-) -> Proofs:
-    decoding = Decoding(request.temperature, request.max_tokens)
+) -> list[ExportProof]:
     parts = 1 + (len(PRECISIONS) if request.format == "gguf" else 1)
-    own = load_exact(request.weights)
+    own, longest = load_exact(request.weights), request.decoding.max_tokens
     first = _part(progress, 0, parts)
-    original = ask_original(own, request.weights, rows, databases, request.max_tokens, first)
+    original = ask_original(own, request.weights, _some_of(rows), databases, longest, first)
     del own
     if request.format == "safetensors":
-        write_folder(request.weights, request.output, decoding)
-        proofs = [prove_folder(original, request.output, _part(progress, 1, parts))]
-    else:
-        proofs = []
-        for number, precision in enumerate(PRECISIONS, start=1):
-            file = request.output / f"{request.name}-{precision}.gguf"
-            write_gguf(request.weights, file, precision, name=request.name)
-            beside = None
-            if ollama_reads(request.weights, original.texts):
-                beside = request.output / f"{MODELFILE}-{precision}"
-                write_modelfile(request.weights, beside, file.name, decoding)
-            proofs.append(prove_gguf(original, file, beside, precision, _part(progress, number, parts)))
-    rewards = original.rewards_of(original.answers)
-    return Proofs(rewards={proof.name: rewards for proof in proofs}, proofs=proofs)
+        write_folder(request.weights, request.output, request.decoding)
+        return [prove_folder(original, request.output, _part(progress, 1, parts))]
+    proofs = []
+    for number, precision in enumerate(PRECISIONS, start=1):
+        file = request.output / f"{request.name}-{precision}.gguf"
+        write_gguf(request.weights, file, precision, name=request.name)
+        beside = request.output / f"Modelfile-{precision}"
+        text = modelfile(request.weights, original.conversations, original.texts, file.name, request.decoding)
+        if text is not None:
+            beside.write_text(text, encoding="utf-8")
+        part = _part(progress, number, parts)
+        proofs.append(prove_gguf(original, file, None if text is None else beside.name, precision, part))
+    return proofs
+
+
+def _export_adapters(
+    request: ExportRequest, rows: Sequence[PromptRow], databases: Databases | None, progress: Progress
+) -> list[ExportProof]:
+    from peft import PeftModel
+
+    base, longest = request.weights, request.decoding.max_tokens
+    if not request.base_on_hub:
+        base = request.output / BASE_FOLDER
+        # Without what the store says of it.
+        left_out = shutil.ignore_patterns(PUBLISHED_FILE, WARM_START_FILE, ADAPTER_FOLDER)
+        shutil.copytree(request.weights, base, ignore=left_out, copy_function=shutil.copyfile)
+    proofs, parts = [], 2 * len(request.adapters)
+    for number, (task, adapter) in enumerate(request.adapters.items()):
+        folder = request.output / task
+        write_adapter_folder(adapter, request.weights, folder)
+        name_base(folder, str(base), None)
+        some = _some_of([row for row in rows if task in {"", row.task}])
+        if not some:
+            raise InputError(f"the dataset {request.dataset} has no test prompt of {task}, so its adapter is unproven")
+        own = placed(PeftModel.from_pretrained(load_exact(request.weights), adapter).eval())
+        first = _part(progress, 2 * number, parts)
+        original = ask_original(own, request.weights, some, databases, longest, first)
+        del own
+        proofs.append(prove_adapter(original, folder, task or ".", _part(progress, 2 * number + 1, parts)))
+    return proofs
 
 
 def _part(progress: Progress, number: int, parts: int) -> Progress:
@@ -107,32 +141,42 @@ def _part(progress: Progress, number: int, parts: int) -> Progress:
     return lambda done, total, text: progress(number * total + done, parts * total, text)
 
 
-def _export_adapters(
-    request: ExportRequest, rows: Sequence[PromptRow], databases: Databases | None, progress: Progress
-) -> Proofs:
-    from peft import PeftModel
+def _some_of(rows: Sequence[PromptRow]) -> Sequence[PromptRow]:
+    """Return the prompts that are asked: some of the rows, spread evenly, or all."""
+    count = min(PROMPTS, len(rows))
+    return [rows[index * len(rows) // count] for index in range(count)]
 
-    base = request.weights
-    if not request.base_on_hub:
-        base = request.output / BASE_FOLDER
-        write_base(request.weights, base)
-    proofs, rewards = [], {}
-    parts = 2 * len(request.adapters)
-    for number, (task, adapter) in enumerate(request.adapters.items()):
-        folder = request.output / task
-        write_adapter_folder(adapter, request.weights, folder)
-        name_base(folder, str(base), None)
-        some = some_of([row for row in rows if task in {"", row.task}])
-        if not some:
-            raise InputError(f"the dataset {request.dataset} has no test prompt of {task}, so its adapter is unproven")
-        own = placed(PeftModel.from_pretrained(load_exact(request.weights), adapter).eval())
-        first = _part(progress, 2 * number, parts)
-        original = ask_original(own, request.weights, some, databases, request.max_tokens, first)
-        del own
-        proof = prove_adapter(original, folder, adapter, task or ".", _part(progress, 2 * number + 1, parts))
-        proofs.append(proof)
-        rewards[proof.name] = original.rewards_of(original.answers)
-    return Proofs(rewards=rewards, proofs=proofs)
+
+def write_folder(weights: Path, output: Path, decoding: Decoding) -> None:
+    """Copy a model folder of the store to a new or empty one, with the decoding that was evaluated."""
+    left_out = shutil.ignore_patterns(CHECK_FILE)
+    shutil.copytree(weights, output, ignore=left_out, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    write_decoding(output, decoding)
+
+
+def write_adapter_folder(adapter: Path, base: Path, output: Path) -> None:
+    """Copy an adapter, with the tokenizer of its base that it was trained with."""
+    output.mkdir(parents=True, exist_ok=True)
+    for folder, names in ((adapter, ADAPTER_FILES), (base, TOKENIZER_FILES)):
+        for name in names:
+            if (folder / name).exists():
+                shutil.copyfile(folder / name, output / name)
+
+
+def published_base(base: Path) -> tuple[str, str] | None:
+    """Return the name and the commit of the hub's model that a base is; None where its weights are on no hub."""
+    file = base / PUBLISHED_FILE
+    published: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"commit": None}
+    changed = (base / WARM_START_FILE).exists() and not (base / ADAPTER_FOLDER).is_dir()
+    return None if published["commit"] is None or changed else (published["name"], published["commit"])
+
+
+def name_base(adapter: Path, name: str, commit: str | None) -> None:
+    """Write an adapter's base into its configuration: a hub's name and commit, or a folder."""
+    file = adapter / ADAPTER_CONFIG
+    own = json.loads(file.read_text(encoding="utf-8"))
+    named = own | {"base_model_name_or_path": name, "revision": commit}
+    file.write_text(json.dumps(named, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 """GGUF file of a model: weights, shape and vocabulary in one, as llama.cpp and Ollama read it."""
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from schemas.errors import InputError
 from tasks.policy.load import load_tokenizer
-from tasks.serve.export.vocabulary import REMEDY, GgufVocabulary, vocabulary_of
+from tasks.serve.export.vocabulary import REMEDY, vocabulary_of
 
 if TYPE_CHECKING:
     import torch
@@ -20,22 +19,16 @@ FAMILIES: Final = ("qwen2", "qwen3")
 BLOCK: Final = 32
 """Numbers that share a scale in Q8_0."""
 HEAD: Final = "lm_head.weight"
+"""Tensor that is not written where it is tied to the embeddings."""
 
 
 def write_gguf(model: Path, output: Path, precision: Precision, *, name: str) -> None:
-    """Write a model folder as one GGUF file, a tensor at a time.
-
-    Args:
-        model: Folder with configuration, safetensors and tokenizer.
-        output: The file.
-        precision: Type of the matrices.
-        name: The model's name, for people.
+    """Write a model folder as one GGUF file with a name for people.
 
     Raises:
         InputError: GGUF cannot hold the model.
     """
-    import numpy as np
-    from gguf import GGUFWriter, quants
+    from gguf import MODEL_ARCH, GGUFWriter, get_tensor_name_map, quants
     from transformers import AutoConfig
 
     config = AutoConfig.from_pretrained(model)
@@ -43,38 +36,21 @@ def write_gguf(model: Path, output: Path, precision: Precision, *, name: str) ->
     writer = GGUFWriter(output, config.model_type)
     writer.add_name(name)
     _add_shape(writer, config, precision)
-    _add_vocabulary(writer, vocabulary_of(load_tokenizer(model), config.vocab_size))
-    name_of = _names(config, model)
-    for tensor, weights in _written(model, config):
-        shape, dtype = _layout(weights, kind := _kind(weights, precision))
-        size = math.prod(shape) * np.dtype(dtype).itemsize
-        writer.add_tensor_info(name_of(tensor), shape, np.dtype(dtype), size, raw_dtype=kind)
+    for key, value in vocabulary_of(load_tokenizer(model), config.vocab_size).items():
+        getattr(writer, f"add_{key}")(value)
+    known = get_tensor_name_map(MODEL_ARCH[config.model_type.upper()], config.num_hidden_layers)
+    for tensor, weights in _tensors(model):
+        if tensor == HEAD and config.tie_word_embeddings:
+            continue
+        name_there = known.get_name(tensor, try_suffixes=(".weight", ".bias"))
+        if name_there is None:
+            raise InputError(f"the tensor {tensor} of {model} is none of a {config.model_type} in GGUF; {REMEDY}")
+        kind = _kind(weights, precision)
+        writer.add_tensor(name_there, quants.quantize(weights.float().numpy(), kind), raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
-    writer.write_ti_data_to_file()
-    for _, weights in _written(model, config):
-        writer.write_tensor_data(quants.quantize(weights.float().numpy(), _kind(weights, precision)))
+    writer.write_tensors_to_file()
     writer.close()
-
-
-def tensors_of(model: Path) -> Iterator[tuple[str, "torch.Tensor"]]:
-    """Yield each tensor of a model folder by its name, in its own type, in a fixed order."""
-    from safetensors import safe_open
-
-    for file in sorted(model.glob("*.safetensors")):
-        with safe_open(file, framework="pt") as tensors:
-            for tensor in sorted(tensors.keys()):
-                yield tensor, tensors.get_tensor(tensor)
-
-
-def as_written(weights: "torch.Tensor", precision: Precision) -> "torch.Tensor":
-    """Return a tensor in float32 as a file of a precision holds it."""
-    import torch
-    from gguf import quants
-
-    kind = _kind(weights, precision)
-    held = quants.dequantize(quants.quantize(weights.float().numpy(), kind), kind)
-    return torch.from_numpy(held).float()
 
 
 def _refuse_unknown(config: Any) -> None:
@@ -105,48 +81,14 @@ def _add_shape(writer: Any, config: Any, precision: Precision) -> None:
     writer.add_quantization_version(GGML_QUANT_VERSION)
 
 
-def _add_vocabulary(writer: Any, vocabulary: GgufVocabulary) -> None:
-    writer.add_tokenizer_model(vocabulary.model)
-    writer.add_tokenizer_pre(vocabulary.pre)
-    writer.add_token_list(list(vocabulary.tokens))
-    writer.add_token_types(list(vocabulary.types))
-    if vocabulary.model == "gpt2":
-        writer.add_token_merges(list(vocabulary.merges))
-    else:
-        writer.add_token_scores(list(vocabulary.scores))
-        writer.add_add_space_prefix(vocabulary.adds_blank)
-    writer.add_eos_token_id(vocabulary.end)
-    for add, number in (
-        (writer.add_bos_token_id, vocabulary.begin),
-        (writer.add_pad_token_id, vocabulary.pad),
-        (writer.add_unk_token_id, vocabulary.unknown),
-    ):
-        if number is not None:
-            add(number)
-    # No token is written before a prompt but those of the chat template.
-    writer.add_add_bos_token(False)
-    writer.add_add_eos_token(False)
-    writer.add_chat_template(vocabulary.chat_template)
+def _tensors(model: Path) -> Iterator[tuple[str, "torch.Tensor"]]:
+    """Yield each tensor of a model folder by its name, in its own type, in a fixed order."""
+    from safetensors import safe_open
 
-
-def _written(model: Path, config: Any) -> Iterator[tuple[str, "torch.Tensor"]]:
-    """Yield the tensors that the file holds; a head that is tied to the embeddings is not one."""
-    return ((name, weights) for name, weights in tensors_of(model) if name != HEAD or not config.tie_word_embeddings)
-
-
-def _names(config: Any, model: Path) -> Callable[[str], str]:
-    """Return what names a tensor as GGUF does, by its name in transformers."""
-    from gguf import MODEL_ARCH, get_tensor_name_map
-
-    known = get_tensor_name_map(MODEL_ARCH[config.model_type.upper()], config.num_hidden_layers)
-
-    def name_of(tensor: str) -> str:
-        name = known.get_name(tensor, try_suffixes=(".weight", ".bias"))
-        if name is None:
-            raise InputError(f"the tensor {tensor} of {model} is none of a {config.model_type} in GGUF; {REMEDY}")
-        return str(name)
-
-    return name_of
+    for file in sorted(model.glob("*.safetensors")):
+        with safe_open(file, framework="pt") as tensors:
+            for tensor in sorted(tensors.keys()):
+                yield tensor, tensors.get_tensor(tensor)
 
 
 def _kind(weights: "torch.Tensor", precision: Precision) -> Any:
@@ -158,13 +100,3 @@ def _kind(weights: "torch.Tensor", precision: Precision) -> Any:
         # As llama.cpp does: a row that is no number of whole blocks stays in half precision.
         return GGMLQuantizationType.F16
     return GGMLQuantizationType[precision]
-
-
-def _layout(weights: "torch.Tensor", kind: Any) -> tuple[Sequence[int], type]:
-    """Return shape and type of a tensor's bytes."""
-    import numpy as np
-    from gguf import GGMLQuantizationType, quant_shape_to_byte_shape
-
-    if kind == GGMLQuantizationType.Q8_0:
-        return quant_shape_to_byte_shape(tuple(weights.shape), kind), np.uint8
-    return tuple(weights.shape), np.float32 if kind == GGMLQuantizationType.F32 else np.float16

@@ -1,10 +1,12 @@
-"""Proof of an export: another program than wrote it reads it back, and answers test prompts as the version does.
+"""Proof of an export: another program than wrote it reads it back, and answers golden prompts as the version does.
 
-What is read back has the version's own numbers in every tensor, but for what its format rounds, and gives the same
-greedy answers.
+The prompts are the version's own test prompts. What is read back must write each as the same text and tokens, give the
+version's answers the same log-probability, but for what its format rounds, and answers them itself.
 """
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,24 +15,132 @@ from pydantic import BaseModel, ConfigDict
 
 from schemas.errors import GateRefused
 from schemas.progress import Progress
-from tasks.serve.export.folders import base_of
-from tasks.serve.export.gguf_file import HEAD, Precision, as_written, tensors_of
-from tasks.serve.export.modelfile import written_prompt
-from tasks.serve.export.original import Original, Thought, load_exact, placed, rendered
+from schemas.references import knows_anything
+from schemas.tables.prompts import PromptRow
+from tasks.commerce.registry import score_rollout
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.policy.generate import Completion, Message, as_messages, generate
+from tasks.policy.load import load_tokenizer
+from tasks.serve.export.gguf_file import Precision
 
 if TYPE_CHECKING:
-    import torch
+    from transformers import PreTrainedTokenizerBase
 
 EXACT: Final = 1e-5
-"""Root mean square difference of log-probabilities that is arithmetic alone: in float32, sums of another order."""
-TIE: Final = 1e-4
-"""Answers may part where the version's two best tokens are no further apart in log-probability."""
+"""Most nats (root mean square a token) that weights of the same numbers may be apart: sums of another order."""
+ROUNDED: Final[Mapping[Precision, float]] = {"F16": 2e-3, "Q8_0": 0.2}
+"""The same of a GGUF file, whose numbers are rounded."""
 OTHER_FORMAT: Final = "nothing is exported; export it with --format safetensors"
 REMEDY: Final = "nothing is exported; run the same command again, and report it as a fault if it stays"
 UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, RuntimeError, IndexError)
-GGUF_READER: Final = "transformers' GGUF reader"
-PLAIN_READER: Final = "transformers"
-PEFT_READER: Final = "PEFT"
+ANSWERED_AT_ONCE: Final = 32
+COLD: Final = 1e-4
+"""Temperature that is as good as always the most likely token."""
+PROBES: Final = (
+    "  dois  blanks,\ttabs\n\n\nlinhas \n e um fim \n",
+    "R$ 1.234,56 em 12x; nota 4,5/5; pedido nº 00099 às 7h30 (15/03/2017)",
+    "Não chegou!!! péssimo... 😡👎🏽 “aspas” — travessão… ÇÃÕ ñ ü ß",
+    "d'água, l'art, it's, we'RE, copo-d'água 'aspas'",
+    '{"polarity": "negative", "score": 1}\r\nSELECT * FROM orders WHERE a<>b;',
+    "日本語 русский العربية \u200b\u00a0fim",
+)
+"""Texts whose tokens are compared besides the prompts': what shops' texts rarely have, and splits by other rules."""
+
+
+@dataclass(frozen=True)
+class Original:
+    """A version's own prompts, answers and rewards."""
+
+    tokenizer: "PreTrainedTokenizerBase"
+    rows: Sequence[PromptRow]
+    conversations: Sequence[list[Message]]
+    """The rows', and the probes'."""
+    texts: Sequence[str]
+    """The same as they are written."""
+    databases: Databases | None
+    """Copies of the store that sql_qa's questions are about; without them those are not scored."""
+    longest: int
+    """Tokens of the longest answer."""
+    answers: Sequence[Completion] = ()
+    log_probabilities: Sequence[list[float]] = ()
+    """Of the answers' tokens, their ends included, in nats."""
+
+    def rewards_of(self, answers: Sequence[Completion]) -> list[float | None]:
+        """Return each answer's reward; None where nothing is known of the right one."""
+        return [self._reward(row, answer) for row, answer in zip(self.rows, answers, strict=True)]
+
+    def _reward(self, row: PromptRow, answer: Completion) -> float | None:
+        if not knows_anything(row.reference) or (row.task == "sql_qa" and self.databases is None):
+            return None
+        return score_rollout(answer.as_rollout(row), self.databases).reward
+
+    def answers_of(self, model: Any, progress: Progress) -> list[Completion]:
+        """Return a model's most likely answers to the rows' prompts, drawn by transformers."""
+        return generate(
+            model,
+            self.tokenizer,
+            self.conversations[: len(self.rows)],
+            temperature=COLD,
+            max_tokens=self.longest,
+            batch_size=ANSWERED_AT_ONCE,
+            seed=0,
+            progress=progress,
+            stock=True,
+        )
+
+    def weighed_by(self, model: Any) -> list[list[float]]:
+        """Return the log-probabilities that a model gives to the version's own answers."""
+        return [self._weighed(model, text, answer.text) for text, answer in zip(self.texts, self.answers, strict=False)]
+
+    def _weighed(self, model: Any, prompt: str, answer: str) -> list[float]:
+        import torch
+
+        before, tokens = (self.tokenizer.encode(text, add_special_tokens=False) for text in (prompt, answer))
+        tokens = [*tokens, self.tokenizer.eos_token_id]
+        ids = torch.tensor([[*before, *tokens]], device=model.device)
+        with torch.inference_mode():
+            logits = model(input_ids=ids, logits_to_keep=len(tokens) + 1).logits[0, :-1]
+        likely = torch.log_softmax(logits.float(), dim=-1)
+        return [float(likely[place, token]) for place, token in enumerate(tokens)]
+
+
+def ask_original(
+    model: Any,
+    weights: Path,
+    rows: Sequence[PromptRow],
+    databases: Databases | None,
+    longest: int,
+    progress: Progress,
+) -> Original:
+    """Let a version in float32, whose tokenizer is in `weights`, answer with at most `longest` tokens."""
+    tokenizer = load_tokenizer(weights)
+    asked = [*((row.system, row.prompt) for row in rows), *(("Responda.", probe) for probe in PROBES)]
+    conversations = [as_messages(system, prompt) for system, prompt in asked]
+    texts = _rendered(tokenizer, conversations)
+    unasked = Original(tokenizer, rows, conversations, texts, databases, longest)
+    answered = replace(unasked, answers=unasked.answers_of(model, progress))
+    return replace(answered, log_probabilities=answered.weighed_by(model))
+
+
+def load_exact(folder: Path) -> Any:
+    """Load a model in float32, on the GPU if there is one: rounding by arithmetic would hide faults."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    return placed(AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval())
+
+
+def placed(model: Any) -> Any:
+    """Move a model to the GPU, if there is one."""
+    import torch
+
+    return model.to("cuda:0") if torch.cuda.is_available() else model
+
+
+def _rendered(tokenizer: "PreTrainedTokenizerBase", conversations: Sequence[list[Message]]) -> list[str]:
+    """Return conversations as the chat template writes them, up to the answer."""
+    template = tokenizer.apply_chat_template
+    return [str(template(messages, tokenize=False, add_generation_prompt=True)) for messages in conversations]
 
 
 class ExportProof(BaseModel):
@@ -44,31 +154,21 @@ class ExportProof(BaseModel):
     """Program that read it back."""
     modelfile: str | None = None
     """Name of the Modelfile beside a GGUF file; None without one."""
-    tensors: int
-    """Tensors whose every number was compared."""
     prompts: int
-    """Test prompts that both answered greedily."""
+    """Test prompts that both answered."""
     equal: int
     """Answers that are equal."""
-    tied: int
-    """Answers that part where the version's two best tokens are equally likely."""
     difference: float
-    """Root mean square difference of the log-probabilities of the answers' tokens, in nats."""
+    """Root mean square difference of the log-probabilities of the version's answers' tokens, in nats."""
+    own_rewards: list[float | None]
     rewards: list[float | None]
-    """Each answer's; None where nothing is known of the right one."""
+    """Rewards of the version's answers, and of the export's; None where nothing is known of the right one."""
 
 
 def prove_gguf(
-    original: Original, file: Path, modelfile: Path | None, precision: Precision, progress: Progress
+    original: Original, file: Path, modelfile: str | None, precision: Precision, progress: Progress
 ) -> ExportProof:
-    """Prove a GGUF file, and the Modelfile beside it.
-
-    Args:
-        original: The version.
-        file: The GGUF file.
-        modelfile: The Modelfile; None without one.
-        precision: The file's type of matrices.
-        progress: Called with the prompts that are answered.
+    """Prove a GGUF file, beside which a Modelfile of this name stands.
 
     Raises:
         GateRefused: It is not the version.
@@ -77,31 +177,20 @@ def prove_gguf(
     from gguf import GGUFReader
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    if modelfile is not None:
-        text = modelfile.read_text(encoding="utf-8")
-        asked = [(system["content"], user["content"]) for system, user in original.conversations]
-        _require_same_prompts(modelfile.name, original, [written_prompt(text, *each) for each in asked])
     try:
         config = AutoConfig.from_pretrained(file.parent, gguf_file=file.name)
         # transformers does not read the size of Qwen3's heads, and takes Qwen3's usual one.
         config.head_dim = GGUFReader(file).fields[f"{config.model_type}.attention.key_length"].contents()
-        model = AutoModelForCausalLM.from_pretrained(
-            file.parent, gguf_file=file.name, config=config, dtype=torch.float32
-        ).eval()
+        named = {"gguf_file": file.name, "config": config, "dtype": torch.float32}
+        model = AutoModelForCausalLM.from_pretrained(file.parent, **named).eval()
     except UNREADABLE as error:
         raise _unreadable(file, error) from error
-    tied = AutoConfig.from_pretrained(original.weights).tie_word_embeddings
-    own = {name: as_written(tensor, precision) for name, tensor in tensors_of(original.weights)}
-    if tied:
-        own.pop(HEAD, None)
-    tensors = _compare_weights(file.name, own, dict(model.named_parameters()))
-    may_differ = precision != "F16"
-    proof = _answer(original, file.name, placed(model), GGUF_READER, tensors, progress, may_differ=may_differ)
-    return proof.model_copy(update={"modelfile": modelfile.name if modelfile is not None else None})
+    reader, limit = "transformers' GGUF reader", ROUNDED[precision]
+    return _proof(original, file.name, placed(model), reader, limit, progress, modelfile=modelfile)
 
 
 def prove_folder(original: Original, folder: Path, progress: Progress) -> ExportProof:
-    """Prove a folder of safetensors, whose weights keep their type.
+    """Prove a folder of safetensors.
 
     Raises:
         GateRefused: It is not the version.
@@ -111,29 +200,17 @@ def prove_folder(original: Original, folder: Path, progress: Progress) -> Export
     name = "the model"
     try:
         model, tokenizer = load_exact(folder), AutoTokenizer.from_pretrained(folder)
-        own, found = dict(tensors_of(original.weights)), dict(tensors_of(folder))
     except Exception as error:
         raise _unreadable(folder, error) from error
     _require_same_tokens(name, original, tokenizer)
-    end = original.tokenizer.eos_token_id
-    if model.generation_config.eos_token_id != end:
-        raise GateRefused(
-            f"{name} ends an answer with token {model.generation_config.eos_token_id}, and the version with "
-            f"{end}; {REMEDY}"
-        )
-    tensors = _compare_weights(name, own, found)
-    return _answer(original, ".", model, PLAIN_READER, tensors, progress, exact=True)
+    end, found = original.tokenizer.eos_token_id, model.generation_config.eos_token_id
+    if found != end:
+        raise GateRefused(f"{name} ends an answer with token {found}, and the version with {end}; {REMEDY}")
+    return _proof(original, ".", model, "transformers", EXACT, progress)
 
 
-def prove_adapter(original: Original, adapter: Path, own: Path, name: str, progress: Progress) -> ExportProof:
-    """Prove an adapter, by the base that it names.
-
-    Args:
-        original: The version; its weights are the base's.
-        adapter: The exported adapter.
-        own: The version's own adapter.
-        name: The exported adapter's name in the exported folder.
-        progress: Called with the prompts that are answered.
+def prove_adapter(original: Original, adapter: Path, name: str, progress: Progress) -> ExportProof:
+    """Prove an adapter, which has this name in the exported folder, by the base that it names.
 
     Raises:
         GateRefused: It is not the version.
@@ -142,18 +219,17 @@ def prove_adapter(original: Original, adapter: Path, own: Path, name: str, progr
     from peft import AutoPeftModelForCausalLM
     from transformers import AutoTokenizer
 
-    base = base_of(adapter)
+    base = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8")).get("base_model_name_or_path")
     if base is None or not (adapter / base).is_dir():
         # PEFT would look for it on the hub.
         raise GateRefused(f"{name} names as its base {base!r}, which is no folder here; {REMEDY}")
     try:
-        tensors = _compare_weights(name, dict(tensors_of(own)), dict(tensors_of(adapter)))
         model = AutoPeftModelForCausalLM.from_pretrained(adapter, dtype=torch.float32).eval()
         tokenizer = AutoTokenizer.from_pretrained(adapter)
     except UNREADABLE as error:
         raise _unreadable(adapter, error) from error
     _require_same_tokens(name, original, tokenizer)
-    return _answer(original, name, placed(model), PEFT_READER, tensors, progress, exact=True)
+    return _proof(original, name, placed(model), "PEFT", EXACT, progress)
 
 
 def _unreadable(file: Path, error: Exception) -> GateRefused:
@@ -161,104 +237,38 @@ def _unreadable(file: Path, error: Exception) -> GateRefused:
     return GateRefused(f"{file.name} cannot be read back ({type(error).__name__}: {line}); {REMEDY}")
 
 
-def _require_same_prompts(name: str, original: Original, texts: Sequence[str]) -> None:
-    for number, (own, found) in enumerate(zip(original.texts, texts, strict=True), start=1):
-        at = parting(own, found)
-        if at is not None:
-            raise GateRefused(
-                f"{name} writes prompt {number} of {len(texts)} otherwise than training, from character {at} on "
-                f"({found[at : at + 20]!r} for {own[at : at + 20]!r}); {OTHER_FORMAT}"
-            )
-
-
 def _require_same_tokens(name: str, original: Original, tokenizer: Any) -> None:
     """Require that a tokenizer writes every prompt as training did, and reads it as the same tokens."""
-    _require_same_prompts(name, original, rendered(tokenizer, original.conversations))
-    for number, text in enumerate(original.texts, start=1):
-        own = original.tokenizer.encode(text, add_special_tokens=False)
-        found = tokenizer.encode(text, add_special_tokens=False)
-        place = parting(own, found)
-        if place is not None:
-            raise GateRefused(
-                f"{name} reads prompt {number} of {len(original.texts)} as other tokens, from token {place} on "
-                f"({found[place : place + 4]} for {own[place : place + 4]}); {OTHER_FORMAT}"
-            )
+    texts = _rendered(tokenizer, original.conversations)
+    for number, (own, found) in enumerate(zip(original.texts, texts, strict=True), start=1):
+        which = f"prompt {number} of {len(texts)}"
+        if own != found:
+            raise GateRefused(f"{name} writes {which} otherwise than training; {OTHER_FORMAT}")
+        if len({tuple(each.encode(own, add_special_tokens=False)) for each in (original.tokenizer, tokenizer)}) > 1:
+            raise GateRefused(f"{name} reads {which} as other tokens than training; {OTHER_FORMAT}")
 
 
-def parting(own: Sequence[Any], found: Sequence[Any]) -> int | None:
-    """Return the first place where two sequences differ, or where the shorter one ends; None where they are equal."""
-    place = next((number for number, (mine, its) in enumerate(zip(own, found, strict=False)) if mine != its), None)
-    return min(len(own), len(found)) if place is None and len(own) != len(found) else place
-
-
-def _compare_weights(name: str, own: Mapping[str, "torch.Tensor"], found: Mapping[str, "torch.Tensor"]) -> int:
-    """Require the same tensors, in the same types, number by number; return how many they are."""
-    import torch
-
-    for tensor, weights in own.items():
-        other = found.get(tensor)
-        if other is None or other.dtype != weights.dtype or not torch.equal(other.detach().cpu(), weights):
-            raise GateRefused(f"{name} has no {tensor} with the version's numbers in {weights.dtype}; {REMEDY}")
-    if extra := sorted(set(found) - set(own)):
-        raise GateRefused(f"{name} has a tensor {extra[0]}, which the version has not; {REMEDY}")
-    return len(own)
-
-
-def _answer(
-    original: Original,
-    name: str,
-    model: Any,
-    read_by: str,
-    tensors: int,
-    progress: Progress,
-    *,
-    exact: bool = False,
-    may_differ: bool = False,
+def _proof(
+    original: Original, name: str, model: Any, read_by: str, limit: float, progress: Progress, **beside: Any
 ) -> ExportProof:
-    """Let what was read back answer, and compare its answers.
-
-    Args:
-        original: The version.
-        name: Name of the export.
-        model: What was read back.
-        read_by: The program that read it.
-        tensors: Tensors that were compared.
-        progress: Called with the prompts that are answered.
-        exact: Whether its log-probabilities must be the version's, too.
-        may_differ: Whether answers with other words are counted alone.
-    """
-    apart = difference(original.thoughts, original.thoughts_of(model))
-    # Not `apart > EXACT`: NaN must not pass.
-    if exact and not apart <= EXACT:
+    """Compare the log-probabilities of the version's answers, and let what was read back answer."""
+    pairs = zip(original.log_probabilities, original.weighed_by(model), strict=True)
+    squares = [(own - found) ** 2 for mine, its in pairs for own, found in zip(mine, its, strict=True)]
+    apart = sqrt(sum(squares) / len(squares))
+    # Not `apart > limit`: NaN must not pass.
+    if not apart <= limit:
         raise GateRefused(
-            f"{name} is {apart:.1e} nats a token from the version in the log-probabilities of its answers; {REMEDY}"
+            f"{name} is {apart:.1e} nats a token from the version in the log-probabilities of its answers, and may be "
+            f"{limit:g}; {REMEDY}"
         )
     answers = original.answers_of(model, progress)
-    equal = tied = 0
-    for own, found, thought in zip(original.answers, answers, original.thoughts, strict=True):
-        place = parting(own, found)
-        equal += place is None
-        tied += place is not None and place < len(own) and thought.gaps[place] <= TIE
-    if equal + tied < len(answers) and not may_differ:
-        other = len(answers) - equal - tied
-        raise GateRefused(f"{name} answers {other} of {len(answers)} test prompts with other words; {REMEDY}")
     return ExportProof(
         name=name,
         read_by=read_by,
-        tensors=tensors,
         prompts=len(answers),
-        equal=equal,
-        tied=tied,
+        equal=sum(own == found for own, found in zip(original.answers, answers, strict=True)),
         difference=apart,
+        own_rewards=original.rewards_of(original.answers),
         rewards=original.rewards_of(answers),
+        **beside,
     )
-
-
-def difference(own: Sequence[Thought], found: Sequence[Thought]) -> float:
-    """Return the root mean square difference of the answers' tokens in log-probability."""
-    pairs = [
-        pair
-        for mine, its in zip(own, found, strict=True)
-        for pair in zip(mine.log_probabilities, its.log_probabilities, strict=True)
-    ]
-    return sqrt(sum((mine - its) ** 2 for mine, its in pairs) / len(pairs))

@@ -7,8 +7,7 @@ unknown characters (Tucano2's).
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from schemas.errors import InputError
 
@@ -30,34 +29,8 @@ NORMALIZERS: Final = frozenset({"NFC"})
 REMEDY: Final = "export it with --format safetensors"
 
 
-@dataclass(frozen=True)
-class GgufVocabulary:
-    """All that a GGUF file knows of a tokenizer."""
-
-    model: Literal["gpt2", "llama"]
-    """Byte-level BPE, or SentencePiece's."""
-    pre: str
-    """Name of the pre-tokenizer; "default" for SentencePiece's, which has none."""
-    tokens: Sequence[str]
-    """Each row's of the embeddings."""
-    types: Sequence[int]
-    """Each token's, by GGUF's numbers."""
-    merges: Sequence[str]
-    """Pairs with a blank between them, the first ones first; empty for SentencePiece's."""
-    scores: Sequence[float]
-    """Each token's, the highest merged first; empty for byte-level BPE."""
-    end: int
-    """End of a turn."""
-    begin: int | None
-    pad: int | None
-    unknown: int | None
-    adds_blank: bool
-    """Whether a reader writes a blank before each text between control tokens."""
-    chat_template: str
-
-
-def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> GgufVocabulary:
-    """Return a tokenizer's vocabulary.
+def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, Any]:
+    """Return a tokenizer's values for a GGUF file, by the names that `GGUFWriter.add_*` has for them.
 
     No token is written before a prompt: what training read is what the chat template writes, whatever a tokenizer adds
     to other texts.
@@ -75,27 +48,33 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> GgufVocabu
         raise InputError(f"the tokenizer is {bpe.get('type')} or has no EOS token, which GGUF cannot hold; {REMEDY}")
     if len(tokenizer) > rows:
         raise InputError(f"the tokenizer has {len(tokenizer)} tokens, and the model {rows}; give the model's own")
-    end: Any = tokenizer.eos_token_id
     template = str(tokenizer.chat_template)
     if tokenizer.bos_token_id is None and "bos_token" in template:
         raise InputError(f"the chat template writes a BOS token, and the tokenizer has none; {REMEDY}")
     merges = [tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in bpe["merges"]]
     pieces = bool(bpe.get("byte_fallback"))
     tokens, types = _tokens(tokenizer, rows, pieces=pieces)
-    return GgufVocabulary(
-        model="llama" if pieces else "gpt2",
-        pre="default" if pieces else _pre_tokenizer(rules),
-        tokens=tokens,
-        types=types,
-        merges=() if pieces else [" ".join(merge) for merge in merges],
-        scores=_scores(tokens, merges) if pieces else (),
-        end=int(end),
-        begin=tokenizer.bos_token_id,
-        pad=tokenizer.pad_token_id,
-        unknown=tokenizer.unk_token_id,
-        adds_blank=pieces and _adds_blank(rules),
-        chat_template=template,
-    )
+    ends = {
+        "eos_token_id": tokenizer.eos_token_id,
+        "bos_token_id": tokenizer.bos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+        "unk_token_id": tokenizer.unk_token_id,
+    }
+    return {
+        "tokenizer_model": "llama" if pieces else "gpt2",
+        "tokenizer_pre": "default" if pieces else _pre_tokenizer(rules),
+        "token_list": tokens,
+        "token_types": types,
+        **(
+            {"token_scores": _scores(tokens, merges), "add_space_prefix": _adds_blank(rules)}
+            if pieces
+            else {"token_merges": [" ".join(merge) for merge in merges]}
+        ),
+        **{name: number for name, number in ends.items() if number is not None},
+        "add_bos_token": False,
+        "add_eos_token": False,
+        "chat_template": template,
+    }
 
 
 def _rules(tokenizer: "PreTrainedTokenizerBase") -> dict[str, Any]:
@@ -134,9 +113,7 @@ def _scores(tokens: Sequence[str], merges: Sequence[tuple[str, ...]]) -> list[fl
 
 
 def _steps(part: Mapping[str, Any] | None, inner: str) -> list[dict[str, Any]]:
-    if part is None:
-        return []
-    return list(part[inner]) if part["type"] == "Sequence" else [dict(part)]
+    return [] if part is None else list(part[inner]) if part["type"] == "Sequence" else [dict(part)]
 
 
 def _pre_tokenizer(rules: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ the machine, lines of the last seconds may be missing.
 import os
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
@@ -18,26 +18,20 @@ from schemas.errors import InputError
 LOCK_FILE: Final = ".lock"
 SUFFIX: Final = ".jsonl"
 
-Role = Literal["champion", "challenger", "shadow", "larger"]
-
 
 class ServedAnswer(LoggedAnswer):
     """Line of the log: what monitoring reads, and how the answer was made."""
 
-    role: Role
-    """What answered; nobody received the answer of a shadow."""
     valid: bool
     """Whether any of it could be sent."""
     checked: bool
     """Whether all of it was checked and holds."""
     reason: str | None
-    """Why not, and what was left out; None where all holds."""
     shown: str | None
     """Text of it that could be sent; None where nothing could."""
     guided: bool
     """Whether a grammar guided it."""
     tokens: int
-    """Tokens of the answer."""
 
 
 class LogUnwritable(Exception):
@@ -48,11 +42,7 @@ class DailyFile:
     """Folder with a file of JSON Lines for each day (UTC), to which one process appends."""
 
     def __init__(self, folder: Path, *, days: int) -> None:
-        """Take the folder for this process.
-
-        Args:
-            folder: The folder; made where missing.
-            days: Days that files are kept.
+        """Take the folder for this process, and make it where missing; files are kept for so many days.
 
         Raises:
             InputError: The folder cannot be written, or another process writes to it.
@@ -70,16 +60,11 @@ class DailyFile:
             ) from None
         except OSError as error:
             raise InputError(
-                f"the folder of logs {folder} cannot be written ({error.strerror}); correct its permissions, or name "
-                "another state folder with --set state.root=FOLDER"
+                f"the folder of logs {folder} cannot be written ({error.strerror}); correct its permissions"
             ) from None
 
     def append(self, document: BaseModel, now: datetime) -> None:
-        """Append a line to the file of the day.
-
-        Args:
-            document: The line's content.
-            now: The present, with its zone.
+        """Append a line to the file of the day of `now`, which has a zone.
 
         Raises:
             LogUnwritable: The disk is full, or the folder is gone; no part of the line is left.
@@ -135,14 +120,12 @@ def _is_at(path: Path, file: int) -> bool:
 
 def _cut_unfinished_line(file: int) -> None:
     """Cut what a killed machine left of a line: its answer was never sent."""
-    size = os.fstat(file).st_size
-    end = size
-    while end:
-        begin = max(0, end - (1 << 16))
+    begin = size = os.fstat(file).st_size
+    while begin:
+        end, begin = begin, max(0, begin - (1 << 16))
         last = os.pread(file, end - begin, begin).rfind(b"\n")
         if last >= 0:
-            end = begin + last + 1
+            begin += last + 1
             break
-        end = begin
-    if end < size:
-        os.ftruncate(file, end)
+    if begin < size:
+        os.ftruncate(file, begin)

@@ -1,11 +1,10 @@
 """Schemas that clients ask answers to satisfy: one is granted where every answer of the task satisfies it.
 
-The check is sound and not complete: what it does not know, such as a pattern of the client's own, is not granted. It
-compares keyword by keyword (https://json-schema.org/draft/2020-12/json-schema-validation), and takes no time that a
-hostile schema could stretch.
+The check is sound and not complete: a keyword that it does not know is not granted, unless the task's own schema has it
+alike. It compares keyword by keyword (https://json-schema.org/draft/2020-12/json-schema-validation), and takes no time
+that a hostile schema could stretch.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
@@ -20,14 +19,16 @@ MAX_STEPS: Final = 200
 """Schemas that are looked at: a hostile one refers to itself, or to the same one many times."""
 LONGEST_PLACE: Final = 120
 """Characters of a place that are named: a hostile one has thousands."""
-_KEYWORDS: Final = frozenset(
-    {
-        "$id", "$ref", "additionalProperties", "allOf", "anyOf", "const", "enum", "exclusiveMaximum",
-        "exclusiveMinimum", "format", "items", "maxLength", "maxProperties", "maximum", "minLength", "minProperties",
-        "minimum", "multipleOf", "not", "oneOf", "pattern", "patternProperties", "properties", "propertyNames",
-        "required", "type", "unevaluatedProperties",
-    }
-)  # fmt: skip
+_BOUNDS: Final[Mapping[str, Callable[[Schema, float], bool]]] = {
+    "minimum": lambda given, value: given["minimum"] >= value,
+    "maximum": lambda given, value: given["maximum"] <= value,
+    "exclusiveMinimum": lambda given, value: given["minimum"] > value,
+    "exclusiveMaximum": lambda given, value: given["maximum"] < value,
+}
+_NAMED: Final = frozenset(
+    {"$ref", "additionalProperties", "allOf", "anyOf", "const", "enum", "format", "items", "maxLength", "minLength"}
+    | {"multipleOf", "oneOf", "pattern", "properties", "required", "type", *_BOUNDS}
+)
 """Keywords that are named; any other key may be somebody's own words."""
 
 
@@ -43,8 +44,6 @@ def first_unmet(given: Schema, wanted: Schema) -> str | None:
 
 
 class _Comparison:
-    """Comparison of the answers' schema with a client's."""
-
     def __init__(self, root: Schema) -> None:
         self._root, self._steps = root, 0
 
@@ -56,9 +55,9 @@ class _Comparison:
         if not isinstance(wanted, dict) or self._steps > MAX_STEPS:
             return place
         for keyword, value in wanted.items():
-            at = f"{place}.{keyword if keyword in _KEYWORDS else '(a key)'}"
             if keyword in ANNOTATIONS or keyword.startswith("x-"):
                 continue
+            at = f"{place}.{keyword if keyword in _NAMED else '(a key)'}"
             if keyword == "$ref":
                 found = self.unmet(given, self._referred(value), at)
             elif keyword in {"anyOf", "allOf"} and isinstance(value, list):
@@ -117,32 +116,9 @@ def _holds(given: Schema, keyword: str, value: Any) -> bool:
         values = value if keyword == "enum" and isinstance(value, list) else [value]
         every = _values(given)
         return bool(every) and all(any(_are_equal(each, one) for one in values) for each in every)
-    if keyword in _LENGTHS:
-        return kind != "string" or _LENGTHS[keyword](given, value)
     if keyword in _BOUNDS and isinstance(value, (int, float)) and not isinstance(value, bool):
         return kind not in {"integer", "number"} or _BOUNDS[keyword](given, value)
-    return False
-
-
-_BOUNDS: Final[Mapping[str, Callable[[Schema, float], bool]]] = {
-    "minimum": lambda given, value: given["minimum"] >= value,
-    "maximum": lambda given, value: given["maximum"] <= value,
-    "exclusiveMinimum": lambda given, value: given["minimum"] > value,
-    "exclusiveMaximum": lambda given, value: given["maximum"] < value,
-    "multipleOf": lambda given, value: value == given.get("multipleOf", 1),
-}
-_LENGTHS: Final[Mapping[str, Callable[[Schema, Any], bool]]] = {
-    "minLength": lambda given, value: isinstance(value, int) and _lengths(given)[0] >= value,
-    "maxLength": lambda given, value: isinstance(value, int) and _lengths(given)[1] <= value,
-    "pattern": lambda given, value: value == given.get("pattern"),
-}
-
-
-def _lengths(given: Schema) -> tuple[int, int]:
-    """Return the least and the most characters of a text."""
-    if "enum" in given:
-        return min(map(len, given["enum"])), max(map(len, given["enum"]))
-    return 0 if re.fullmatch(given["pattern"], "") else 1, given["maxLength"]
+    return keyword in given and _are_equal(given[keyword], value)
 
 
 def _values(given: Schema) -> list[Any]:

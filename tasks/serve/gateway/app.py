@@ -1,72 +1,63 @@
 """HTTP application of the gateway: OpenAI's API, a typed path for each task, feedback, health and metrics."""
 
-import asyncio
+import json
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import orjson
-from fastapi import APIRouter, FastAPI, Header, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 from prometheus_client import CONTENT_TYPE_LATEST
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from starlette.exceptions import HTTPException
 
-from schemas.config.report import Language
 from schemas.config.serve import ServeConfig
 from schemas.documents import Feedback
 from schemas.faults import first_fault, shown_place
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable
-from tasks.serve.gateway.answering import AnswerService
-from tasks.serve.gateway.dashboard import write_dashboard
+from tasks.serve.gateway.answering import AnswerService, Metrics
 from tasks.serve.gateway.limits import API_ICON, API_SCRIPT, API_STYLE, RequestLimits, RequestRefused
-from tasks.serve.gateway.metrics import Metrics, OwnTime
-from tasks.serve.gateway.openai_api import CHAT_PATH, openai_api
-from tasks.serve.gateway.requests import ShopQuestion, TaskReply
+from tasks.serve.gateway.requests import (
+    Answered,
+    ChatCompletionRequest,
+    ShopQuestion,
+    TaskReply,
+    tasks_by_name,
+    unknown_model,
+)
 from tasks.serve.questions import typed_row
 
 DESCRIPTION: Final = """Answers of a shop's own model. Each task has a path that takes what a shop has and returns what
 holds of the answer; `/v1/chat/completions` is OpenAI's, for one question at a time."""
 
+CHAT_PATH: Final = "/v1/chat/completions"
+REQUEST_ID: Final = "X-Request-Id"
+"""Header with the request's name, as OpenAI's."""
 NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
 """Not to the providers that other libraries of the process set: a span would hold what a shopper wrote."""
-
-Key = Annotated[str | None, Header(alias="X-Request-Key", max_length=200)]
-"""Whose requests the same version answers while a challenger is tried; it is not logged."""
 
 ScrubReference = Callable[[dict[str, Any]], dict[str, Any]]
 """Replaces the personal data in a reference."""
 
 
 class FeedbackRequest(BaseModel):
-    """What became known of an answer."""
+    """What became known of an answer, named by its request."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     request_id: str
-    """The request, as its answer named it."""
     reference: dict[str, JsonValue] | None = None
     """The right answer, or the known part of it."""
     rating: Annotated[int, Field(ge=1, le=5, strict=True)] | None = None
-
-    @field_validator("reference")
-    @classmethod
-    def _can_be_written(cls, reference: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
-        try:
-            orjson.dumps(reference)
-        except orjson.JSONEncodeError:
-            raise ValueError(
-                "it holds a text that is no Unicode, a number beyond 64 bits, or too many levels"
-            ) from None
-        return reference
 
 
 def build_app(
@@ -78,8 +69,6 @@ def build_app(
     metrics: Metrics,
     feedback: DailyFile,
     scrub_reference: ScrubReference,
-    logs: Path,
-    language: Language,
 ) -> FastAPI:
     """Return the application.
 
@@ -91,8 +80,6 @@ def build_app(
         metrics: Shown at `/metrics`.
         feedback: Takes what became known.
         scrub_reference: Applied to a reference before it is written.
-        logs: Folder of the log, of which a page shows the last day.
-        language: Of that page, unless the request names another.
     """
     app = FastAPI(
         title=model_name,
@@ -106,13 +93,13 @@ def build_app(
         telemetry=NO_TELEMETRY,
     )
     _show_api(app, model_name)
-    app.include_router(_tasks(answering, config))
-    app.include_router(openai_api(answering, config, model_name))
-    app.include_router(_feedback(feedback, scrub_reference))
-    app.include_router(_health(answering, metrics))
-    app.include_router(_page(answering, model_name, logs, language))
+    for name in TASK_NAMES:
+        endpoint = _task_endpoint(name, answering, config)
+        summary = TASKS[name].description
+        app.post(f"/v1/tasks/{name}", tags=["tasks"], summary=summary, operation_id=name)(endpoint)
+    app.include_router(_openai(answering, config, model_name))
+    app.include_router(_operation(answering, metrics, feedback, scrub_reference))
     _refuse_in_one_form(app, metrics)
-    app.add_middleware(OwnTime, histogram=metrics.own_seconds)
     app.add_middleware(
         RequestLimits,
         own_pages_only=config.is_on_loopback,
@@ -137,59 +124,126 @@ def _show_api(app: FastAPI, model_name: str) -> None:
         swagger_ui_parameters={"validatorUrl": None},
     )
 
+    @app.get("/", include_in_schema=False)
     @app.get("/docs", include_in_schema=False)
     async def show() -> HTMLResponse:
         return page
 
 
-def _tasks(answering: AnswerService, config: ServeConfig) -> APIRouter:
-    router = APIRouter(tags=["tasks"])
-    for name in TASK_NAMES:
-        router.add_api_route(
-            f"/v1/tasks/{name}",
-            _task_endpoint(name, answering, config),
-            methods=["POST"],
-            summary=TASKS[name].description,
-            operation_id=name,
-        )
-    return router
-
-
 def _task_endpoint(name: TaskName, answering: AnswerService, config: ServeConfig) -> Callable[..., Any]:
-    task = TASKS[name]
-
-    async def answer(inputs: Any, guided: bool | None = None, key: Key = None) -> TaskReply:
+    async def answer(inputs: Any, guided: bool | None = None) -> TaskReply:
         is_guided = config.guided if guided is None else guided
-        question = ShopQuestion(typed_row(name, inputs), is_guided, key=key)
-        return TaskReply.of(name, await answering.answer(question))
+        answered = await answering.answer(ShopQuestion(typed_row(name, inputs), is_guided))
+        return TaskReply(
+            request_id=answered.request_id,
+            task=name,
+            version=answered.version,
+            **answered.served._asdict(),
+            guided=answered.guided,
+            tokens=answered.answer.tokens,
+            milliseconds=round(answered.milliseconds, 1),
+        )
 
     # FastAPI reads the type of a body from the annotation.
-    answer.__annotations__["inputs"] = task.inputs
+    answer.__annotations__["inputs"] = TASKS[name].inputs
     return answer
 
 
-def _feedback(feedback: DailyFile, scrub_reference: ScrubReference) -> APIRouter:
-    router = APIRouter(prefix="/v1", tags=["feedback"])
+def _openai(answering: AnswerService, config: ServeConfig, model_name: str) -> APIRouter:
+    """Return the paths of OpenAI's API, by which clients name the registered model or `champion`."""
+    router = APIRouter(tags=["OpenAI"])
+    names = (model_name, "champion")
 
-    @router.post("/feedback", status_code=204, summary="What became known of an answer")
+    def described(name: str) -> dict[str, Any]:
+        return {"id": name, "object": "model", "created": 0, "owned_by": model_name}
+
+    def served() -> list[str]:
+        # A bare NAME needs a task's own system prompt beside it, which a client that picks from this list has not.
+        answered = answering.tasks
+        return [name for name, task in tasks_by_name(names).items() if task in answered]
+
+    @router.get("/v1/models", summary="The names that are answered to")
+    async def models() -> dict[str, Any]:
+        return {"object": "list", "data": [described(name) for name in served()]}
+
+    @router.get("/v1/models/{name:path}", summary="One name that is answered to")
+    async def model(name: str) -> dict[str, Any]:
+        if name not in {*names, *served()}:
+            raise unknown_model(name)
+        return described(name)
+
+    @router.post(CHAT_PATH, response_model=None, summary="One question, answered whole or as a stream")
+    async def chat(request: ChatCompletionRequest) -> Response:
+        question = request.question(names, guided=config.guided)
+        headers = {REQUEST_ID: question.request_id}
+        answered = await answering.answer(question)
+        if not request.stream:
+            return JSONResponse(_whole(request.model, answered), headers=headers)
+        events = _events(request.model, answered, with_usage=request.stream_options.include_usage)
+        return Response("".join(events), media_type="text/event-stream", headers=headers)
+
+    return router
+
+
+def _head(kind: str, model: str, answered: Answered) -> dict[str, Any]:
+    """Return what an answer and each event of a stream begin with."""
+    known = {"id": answered.request_id, "object": kind, "created": int(time.time()), "model": model}
+    return {**known, "system_fingerprint": answered.version}
+
+
+def _parts(answered: Answered) -> tuple[dict[str, Any], dict[str, int], dict[str, Any]]:
+    """Return an answer's message, its usage, and what stands beside OpenAI's fields, which clients keep."""
+    served, answer = answered.served, answered.answer
+    message = {"content": served.text, "refusal": None if served.text is not None else served.reason}
+    prompt, tokens = answer.prompt_tokens, answer.tokens
+    usage = {"prompt_tokens": prompt, "completion_tokens": tokens, "total_tokens": prompt + tokens}
+    return {"role": "assistant", **message}, usage, {"checked": served.checked, "reason": served.reason}
+
+
+def _whole(model: str, answered: Answered) -> dict[str, Any]:
+    message, usage, checked = _parts(answered)
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": answered.answer.finish_reason}
+    return {**_head("chat.completion", model, answered), "choices": [choice], "usage": usage, **checked}
+
+
+def _events(model: str, answered: Answered, *, with_usage: bool) -> Iterator[str]:
+    """Yield server-sent events: the whole text first, since no word is sent before all of them are checked."""
+    head = _head("chat.completion.chunk", model, answered)
+    message, usage, checked = _parts(answered)
+    text = {name: value for name, value in message.items() if value is not None}
+    for delta, finish, beside in ((text, None, {}), ({}, answered.answer.finish_reason, checked)):
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        yield _event({**head, "choices": [choice], **beside})
+    if with_usage:
+        yield _event({**head, "choices": [], "usage": usage})
+    yield "data: [DONE]\n\n"
+
+
+def _event(fields: dict[str, Any]) -> str:
+    return f"data: {json.dumps(fields, ensure_ascii=False)}\n\n"
+
+
+def _operation(
+    answering: AnswerService, metrics: Metrics, feedback: DailyFile, scrub_reference: ScrubReference
+) -> APIRouter:
+    router = APIRouter(tags=["operation"])
+
+    @router.post("/v1/feedback", status_code=204, summary="What became known of an answer")
     async def keep_feedback(request: FeedbackRequest) -> None:
-        reference = scrub_reference(request.reference) if request.reference is not None else None
         try:
+            reference = scrub_reference(request.reference) if request.reference is not None else None
             known = Feedback(
                 request_id=request.request_id, time=datetime.now(UTC), reference=reference, rating=request.rating
             )
         except ValidationError as error:
             raise RequestRefused(422, "invalid_request", first_fault(error)) from None
+        except orjson.JSONEncodeError:
+            sentence = "reference: it holds a text that is no Unicode, a number beyond 64 bits, or too many levels"
+            raise RequestRefused(422, "invalid_request", sentence, param="reference") from None
         try:
             feedback.append(known, known.time)
         except LogUnwritable as error:
             raise RequestRefused(503, "log_unwritable", f"it cannot be kept: {error}", retry_after=30) from None
-
-    return router
-
-
-def _health(answering: AnswerService, metrics: Metrics) -> APIRouter:
-    router = APIRouter(tags=["operation"])
 
     @router.get("/healthz", summary="Whether the gateway runs")
     async def alive() -> dict[str, str]:
@@ -199,37 +253,14 @@ def _health(answering: AnswerService, metrics: Metrics) -> APIRouter:
     @router.get("/readyz", summary="Whether the engine answers, and its version")
     async def ready() -> dict[str, str]:
         deployment = answering.deployment
-        if not deployment.is_ready:
+        if not await deployment.client.is_healthy():
             raise RequestRefused(503, "engine_not_ready", "the engine does not answer yet", retry_after=1)
         return {"status": "ready", "version": deployment.model.version_name}
 
     @router.get("/metrics", response_class=Response, summary="Metrics for Prometheus")
     async def show_metrics() -> Response:
         metrics.requests_inside.set(answering.requests_inside)
-        deployment = answering.deployment
-        if deployment.process is not None:
-            metrics.engine_starts.labels(deployment.model.version_name).set(deployment.process.starts)
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
-
-    return router
-
-
-def _page(answering: AnswerService, model_name: str, logs: Path, spoken: Language) -> APIRouter:
-    router = APIRouter(tags=["operation"])
-
-    @router.get("/", response_class=HTMLResponse, summary="The last day, as a page")
-    async def show_last_day(language: Language = spoken) -> HTMLResponse:
-        serving = answering.deployment
-        page = await asyncio.to_thread(
-            write_dashboard,
-            logs,
-            datetime.now(UTC),
-            model=model_name,
-            version=serving.model.version_name,
-            ready=serving.is_ready,
-            language=language,
-        )
-        return HTMLResponse(page)
 
     return router
 

@@ -8,15 +8,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 async def answer_while_connected(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-    """Let an application answer a request, and give it up where the client hangs up.
-
-    Args:
-        app: The application.
-        scope: The request's.
-        body: Its whole body.
-        receive: Tells from now on only that the client hung up.
-        send: Sends the answer.
-    """
+    """Let an application answer a request with its whole body, and give it up where the client hangs up."""
     unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
     is_whole = False
 
@@ -89,7 +81,7 @@ class ImpatientProtocol(H11Protocol):
         self._wait()
 
     def pause_writing(self) -> None:
-        """Begin to wait until the client reads."""
+        """Wait until the client reads, and no longer than the limit."""
         super().pause_writing()
         self._unread = self.loop.call_later(self.seconds, self.transport.abort)
 
@@ -127,10 +119,5 @@ class ImpatientProtocol(H11Protocol):
 
 
 def impatient(seconds: float, most: int) -> type[ImpatientProtocol]:
-    """Return the protocol with its limits.
-
-    Args:
-        seconds: Longest time for a header to arrive, or for a client that reads nothing.
-        most: Connections at once.
-    """
+    """Return the protocol with its limits: seconds for a header, or for a client to read, and connections at once."""
     return type("ImpatientProtocol", (ImpatientProtocol,), {"seconds": seconds, "most": most, "_order": {}})

@@ -4,13 +4,11 @@ Plain ASGI (https://asgi.readthedocs.io), so that a body is counted while it com
 """
 
 import asyncio
-import base64
-import binascii
 import hmac
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final
 
 from fastapi.responses import JSONResponse
 from prometheus_client import Counter
@@ -20,18 +18,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from schemas.errors import InputError
 from tasks.serve.gateway.disconnects import answer_while_connected
 from tasks.serve.gateway.foreign_pages import foreign_sender
-from tasks.serve.gateway.metrics import elsewhere
 
 KINDS: Final[Mapping[int, str]] = {
     401: "authentication_error",
     403: "permission_error",
     404: "not_found_error",
     408: "timeout_error",
-    413: "invalid_request_error",
-    422: "invalid_request_error",
     429: "rate_limit_error",
 }
-"""OpenAI's `type` of an error by its status; `server_error` for any other."""
+"""OpenAI's `type` of an error by its status; `server_error` from 500 on, `invalid_request_error` for any other."""
 TWO_LENGTHS: Final = "two_lengths"
 """Code of a request that says its length in two ways."""
 RETRY_AFTER: Final = 1
@@ -41,14 +36,8 @@ API_STYLE: Final = "swagger/swagger-ui.css"
 API_ICON: Final = "swagger/favicon-32x32.png"
 """Files of the API's page, as the page names them."""
 OPEN_PATHS: Final = frozenset(
-    {
-        "/health",
-        "/healthz",
-        "/readyz",
-        "/docs",
-        "/openapi.json",
-        *(f"/{file}" for file in (API_SCRIPT, API_STYLE, API_ICON)),
-    }
+    {"/", "/health", "/healthz", "/readyz", "/docs", "/openapi.json"}
+    | {f"/{file}" for file in (API_SCRIPT, API_STYLE, API_ICON)}
 )
 """Paths that need no token: they tell nothing of anybody."""
 SHORTEST_TOKEN: Final = 16
@@ -61,7 +50,7 @@ class RequestRefused(Exception):
     def __init__(
         self, status: int, code: str, message: str, *, param: str | None = None, retry_after: int | None = None
     ) -> None:
-        """Say why.
+        """Give the reason.
 
         Args:
             status: HTTP status.
@@ -73,34 +62,24 @@ class RequestRefused(Exception):
         super().__init__(message)
         self.status, self.code, self.message, self.param, self.retry_after = status, code, message, param, retry_after
 
-    @property
-    def body(self) -> dict[str, Any]:
-        """The error in OpenAI's form."""
-        kind = KINDS.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
-        return {"error": {"message": self.message, "type": kind, "code": self.code, "param": self.param}}
-
     def response(self) -> JSONResponse:
-        """Return the answer to the client."""
+        """Return the answer to the client, in OpenAI's form."""
+        kind = KINDS.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
         if self.code == TWO_LENGTHS:
             # Where the request ends is not sure, nor that what follows it is another one.
             headers["Connection"] = "close"
-        return JSONResponse(self.body, self.status, headers=headers)
+        error = {"message": self.message, "type": kind, "code": self.code, "param": self.param}
+        return JSONResponse({"error": error}, self.status, headers=headers)
 
 
 class Admission:
     """Places at the engine, and the queue before them."""
 
     def __init__(self, *, places: int, queue: int, deadline_seconds: float) -> None:
-        """Open the queue.
-
-        Args:
-            places: Requests at once.
-            queue: Requests that wait beyond those.
-            deadline_seconds: Longest time of a request, with its waiting.
-        """
+        """Open the queue, which holds so many requests beyond the places; the deadline includes the waiting."""
         self._places = asyncio.Semaphore(places)
         self._most = places + queue
         self._deadline_seconds = deadline_seconds
@@ -115,25 +94,15 @@ class Admission:
             RequestRefused: The queue is full, or the deadline came.
         """
         if self.inside >= self._most:
-            raise RequestRefused(
-                429, "queue_full", f"{self.inside} requests are under way; try again later", retry_after=RETRY_AFTER
-            )
+            sentence = f"{self.inside} requests are under way; try again later"
+            raise RequestRefused(429, "queue_full", sentence, retry_after=RETRY_AFTER)
         self.inside += 1
         try:
-            async with asyncio.timeout(self._deadline_seconds):
-                with elsewhere():
-                    await self._places.acquire()
-                try:
-                    yield
-                finally:
-                    self._places.release()
+            async with asyncio.timeout(self._deadline_seconds), self._places:
+                yield
         except TimeoutError:
-            raise RequestRefused(
-                504,
-                "deadline",
-                f"no answer within {self._deadline_seconds:g} seconds; try again later",
-                retry_after=RETRY_AFTER,
-            ) from None
+            sentence = f"no answer within {self._deadline_seconds:g} seconds; try again later"
+            raise RequestRefused(504, "deadline", sentence, retry_after=RETRY_AFTER) from None
         finally:
             self.inside -= 1
 
@@ -185,9 +154,8 @@ class RequestLimits:
             seconds_to_send: Longest time that a body takes to arrive.
             refused: Counts the refusals by their codes.
         """
-        self._app, self._tokens, self._refused = app, tuple(tokens), refused
-        self._own_pages_only = own_pages_only
-        self._body_bytes, self._seconds_to_send = body_bytes, seconds_to_send
+        self._app, self._own_pages_only, self._tokens = app, own_pages_only, tokens
+        self._body_bytes, self._seconds_to_send, self._refused = body_bytes, seconds_to_send, refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -216,15 +184,9 @@ class RequestLimits:
         kind, _, given = authorization.partition(" ")
         # The bytes that were sent: a header is read as Latin-1, whatever its writer meant.
         offered = given.encode("latin-1").strip()
-        if kind.lower() == "basic":
-            # A browser asks a person for a name and a password: the password is the token.
-            try:
-                offered = base64.b64decode(offered, validate=True).partition(b":")[2]
-            except binascii.Error:
-                offered = b""
         # All are compared, so that the time tells nothing.
         known = [hmac.compare_digest(offered, token) for token in self._tokens]
-        if kind.lower() not in {"bearer", "basic"} or not any(known):
+        if kind.lower() != "bearer" or not any(known):
             raise RequestRefused(401, "no_token", "no valid token; send the header `Authorization: Bearer TOKEN`")
 
     async def _read(self, headers: Headers, receive: Receive) -> bytes | None:
@@ -233,8 +195,9 @@ class RequestLimits:
             # A proxy before this one may believe the other of the two, and take the rest for another request.
             raise RequestRefused(400, TWO_LENGTHS, "the request says its length in two ways; send one")
         length = headers.get("content-length", "0")
+        too_large = f"the request has more than {self._body_bytes} bytes; send less at once"
         if length.isdecimal() and int(length[:20]) > self._body_bytes:
-            raise self._too_large()
+            raise RequestRefused(413, "too_large", too_large)
         body = bytearray()
         try:
             async with asyncio.timeout(self._seconds_to_send):
@@ -244,15 +207,9 @@ class RequestLimits:
                         return None
                     body += message.get("body", b"")
                     if len(body) > self._body_bytes:
-                        raise self._too_large()
+                        raise RequestRefused(413, "too_large", too_large)
                     if not message.get("more_body", False):
                         return bytes(body)
         except TimeoutError:
-            raise RequestRefused(
-                408, "too_slow", f"the request did not arrive within {self._seconds_to_send:g} seconds; send it again"
-            ) from None
-
-    def _too_large(self) -> RequestRefused:
-        return RequestRefused(
-            413, "too_large", f"the request has more than {self._body_bytes} bytes; send less at once"
-        )
+            sentence = f"the request did not arrive within {self._seconds_to_send:g} seconds; send it again"
+            raise RequestRefused(408, "too_slow", sentence) from None

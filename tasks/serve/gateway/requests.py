@@ -25,7 +25,7 @@ from tasks.commerce.registry import TASKS
 from tasks.commerce.served import Served
 from tasks.policy.control_tokens import without_control_tokens
 from tasks.policy.generate import Message
-from tasks.serve.engines.client import EngineAnswer
+from tasks.serve.engine_client import EngineAnswer
 from tasks.serve.gateway.answer_schema import first_unmet
 from tasks.serve.gateway.limits import RequestRefused
 from tasks.serve.questions import asked_row
@@ -42,19 +42,13 @@ class ShopQuestion:
     guided: bool
     """Whether the task's grammar guides the answer, where the answer is JSON."""
     temperature: float | None = None
-    """Another than that of the evaluation; None for that one."""
     max_tokens: int | None = None
-    """Fewer tokens than at the evaluation; None for as many."""
     seed: int | None = None
-    """Another seed than the version's; None for that one."""
-    key: str | None = None
-    """Whose requests the same version answers; those of the same prompt where None."""
+    """Others than the evaluation's; None for those."""
     earlier: tuple[Message, ...] = ()
     """Turns of the conversation between the system prompt and the prompt."""
     stop: tuple[str, ...] = ()
     """Texts before which the answer ends."""
-    needs_form: bool = False
-    """Whether the client relies on the grammar."""
     identity: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
@@ -184,13 +178,11 @@ class ChatCompletionRequest(_Request):
     stream_options: StreamSettings = StreamSettings()
     response_format: ResponseFormat = ResponseFormat(type="text")
     user: Annotated[str, Field(max_length=200)] | None = None
-    """Whose requests the same version answers while a challenger is tried; it is not logged."""
     safety_identifier: Annotated[str, Field(max_length=200)] | None = None
-    """As `user`, whose place it takes in OpenAI's API."""
     metadata: Annotated[
         dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]], Field(max_length=16)
     ] = {}
-    """Kept nowhere, as by OpenAI where nothing is stored."""
+    """Kept nowhere, as the two above."""
     prompt_cache_key: Annotated[str, Field(max_length=200)] | None = None
     """A hint: every prompt has the same cache."""
     frequency_penalty: Annotated[Any, _only(0)] = None
@@ -225,11 +217,7 @@ class ChatCompletionRequest(_Request):
         return messages
 
     def question(self, names: tuple[str, ...], *, guided: bool) -> ShopQuestion:
-        """Return what is asked.
-
-        Args:
-            names: Names of the served model.
-            guided: Whether answers are guided where the request does not say so.
+        """Return what is asked of the model of these names, guided as given where the request does not say so.
 
         Raises:
             RequestRefused: The model is another one, nothing says which task is asked, or the task's answers have
@@ -241,24 +229,21 @@ class ChatCompletionRequest(_Request):
         if "response_format" in self.model_fields_set:
             guided = self.response_format.type != "text"
             self._check_form(TASKS[task])
-            self._check_stop()
         return ShopQuestion(
             row=asked_row(task, system or TASKS[task].system, self.messages[-1].content),
             guided=guided,
             temperature=self.temperature,
             max_tokens=self.max_completion_tokens or self.max_tokens,
             seed=self.seed,
-            key=self.user or self.safety_identifier,
             earlier=tuple(
                 {"role": message.role, "content": without_control_tokens(message.content)}
                 for message in self.messages[len(systems) : -1]
             ),
             stop=tuple(self.stop),
-            needs_form=self.response_format.type != "text",
         )
 
     def _check_form(self, task: CommerceTask) -> None:
-        """Refuse a form that a task's answers are not served in."""
+        """Refuse a form that a task's answers are not served in, and a stop that could end an answer within it."""
         form, fault = self.response_format, None
         if form.type != "text" and task.schema is None:
             fault = f"{task.name} answers in text, not in JSON"
@@ -267,23 +252,11 @@ class ChatCompletionRequest(_Request):
             fields = ", ".join(task.schema["properties"])
             fault = place and f"{place} is not satisfied by every answer of {task.name}, whose fields are {fields}"
         if fault is not None:
-            raise RequestRefused(
-                422,
-                "form_not_given",
-                f"response_format: {fault}; ask for less, or leave it out",
-                param="response_format",
-            )
-
-    def _check_stop(self) -> None:
-        """Refuse a stop sequence that could end the answer within its form."""
-        if self.stop and self.response_format.type != "text":
-            raise RequestRefused(
-                422,
-                "form_not_given",
-                f"stop: it could end the answer within the {self.response_format.type} of response_format; leave one "
-                "of the two out",
-                param="stop",
-            )
+            sentence = f"response_format: {fault}; ask for less, or leave it out"
+            raise RequestRefused(422, "form_not_given", sentence, param="response_format")
+        if self.stop and form.type != "text":
+            sentence = f"stop: it could end the answer within the {form.type} of response_format; leave one of them out"
+            raise RequestRefused(422, "form_not_given", sentence, param="stop")
 
     def _task(self, names: tuple[str, ...], system: str) -> TaskName:
         task = tasks_by_name(names).get(self.model)
@@ -292,15 +265,10 @@ class ChatCompletionRequest(_Request):
         if self.model not in names:
             raise unknown_model(self.model)
         for task in TASK_NAMES:
-            if system in {TASKS[task].system, TASKS[task].system}:
+            if system == TASKS[task].system:
                 return task
-        raise RequestRefused(
-            404,
-            "unknown_model",
-            f"nothing says which of the six tasks is asked; name the model {names[0]}/TASK, or send a task's own "
-            "system prompt",
-            param="model",
-        )
+        sentence = f"nothing says which task is asked; name the model {names[0]}/TASK, or send a task's system prompt"
+        raise RequestRefused(404, "unknown_model", sentence, param="model")
 
 
 def unknown_model(name: str) -> RequestRefused:
@@ -310,16 +278,12 @@ def unknown_model(name: str) -> RequestRefused:
 
 
 def tasks_by_name(names: Iterable[str]) -> Mapping[str, TaskName]:
-    """Return the task that is asked by each NAME/TASK, which any request may name as its model.
-
-    Args:
-        names: Names of the served model.
-    """
+    """Return the task that is asked by each NAME/TASK, by the names of the served model."""
     return {f"{name}/{task}": task for name in names for task in TASK_NAMES}
 
 
 class TaskReply(BaseModel):
-    """Answer of `/v1/tasks/{task}`."""
+    """Answer of `/v1/tasks/{task}`: the fields of `Served`, and how it was made."""
 
     request_id: str
     """Names the request where feedback is sent later."""
@@ -327,27 +291,10 @@ class TaskReply(BaseModel):
     version: str
     """NAME/VERSION of the model that answered."""
     text: str | None
-    """Text that may be shown and sent on; null where nothing may."""
     checked: bool
-    """Whether all of the answer was checked against the request and holds."""
     reason: str | None
-    """Why not, and what was left out; null where all holds."""
     parsed: dict[str, Any] | str | None
-    """A JSON object, a query, or the text, without the claims that do not hold; null where nothing could be read."""
     guided: bool
     """Whether a grammar guided it."""
     tokens: int
     milliseconds: float
-
-    @classmethod
-    def of(cls, task: TaskName, answered: Answered) -> Self:
-        """Return the answer to a task's question."""
-        return cls(
-            request_id=answered.request_id,
-            task=task,
-            version=answered.version,
-            **answered.served._asdict(),
-            guided=answered.guided,
-            tokens=answered.answer.tokens,
-            milliseconds=round(answered.milliseconds, 1),
-        )

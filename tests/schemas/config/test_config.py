@@ -72,27 +72,25 @@ def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str
     assert "segredo" not in str(caught.value)
 
 
-ENDPOINT = ["serve.refuse=['insights']", "serve.larger.url=http://127.0.0.1:8000/v1/", "serve.larger.model=tucano"]
-
-
 @pytest.mark.parametrize(
-    "override",
+    "fields",
     [
-        "serve.larger.url=ftp://sk-secret/v1",
-        "serve.larger.url=http://user:sk-secret@host/v1",
-        "serve.larger.url=http://host:sk-secret/v1",
-        "serve.larger.key_variable=SK-SECRET",
-        "serve.larger.api_key=sk-secret",
-        "serve.larger.url.key=sk-secret",
-        "serve.larger.concurrency=sk-secret",
-        "serve.larger=sk-secret",
-        "serve.larger={model=['sk-secret']}",
+        "url = 'ftp://sk-secret/v1'",
+        "url = 'http://user:sk-secret@host/v1'",
+        "url = 'http://host:sk-secret/v1'",
+        "key_variable = 'SK-SECRET'",
+        "api_key = 'sk-secret'",
+        "url = { key = 'sk-secret' }",
+        "max_tokens = 'sk-secret'",
+        "model = ['sk-secret']",
     ],
 )
-def test_a_secret_in_the_wrong_place_is_refused_unsaid(override: str) -> None:
+def test_a_secret_in_the_wrong_place_is_refused_unsaid(fields: str) -> None:
+    known = {"name": "'large'", "model": "'tucano'", "url": "'http://127.0.0.1:8000/v1'"}
+    given = ", ".join([fields, *(f"{name} = {value}" for name, value in known.items() if not fields.startswith(name))])
     with pytest.raises(InputError) as caught:
-        load_config("local", [*ENDPOINT, override])
-    assert override.partition("=")[0] in str(caught.value)
+        load_config("local", [f"evaluate.rivals=[{{ {given} }}]"])
+    assert "evaluate.rivals" in str(caught.value)
     assert "secret" not in str(caught.value).lower()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from schemas.errors import GateRefused
 from tasks.serve.deployment import DeployedVersion, GoldenCheck, GoldenPrompt, check_golden, chosen
-from tasks.serve.engines.client import EngineClient
+from tasks.serve.engine_client import EngineClient
 from tasks.serve.questions import question_of
 from tests.chat_server import Reply, says, serve
 from tests.gateway import served_model
@@ -20,12 +20,12 @@ def _golden(count: int) -> list[GoldenPrompt]:
         polarity = "negative" if stars < 3 else "neutral" if stars == 3 else "positive"
         known = {"polarity": polarity, "score": stars}
         row = question_of("sentiment", {"review": f"Nota {stars}, pedido {number}"}, reference=known)
-        golden.append(GoldenPrompt(row, row.answered(json.dumps(known))))
+        golden.append((row, row.answered(json.dumps(known))))
     return golden
 
 
 def _right(message: str, number: int) -> Reply:
-    (answer,) = {each.rollout.completion for each in _golden(20) if each.row.prompt == message}
+    (answer,) = {rollout.completion for row, rollout in _golden(20) if row.prompt == message}
     return says(answer, "stop")
 
 
@@ -34,7 +34,7 @@ def _check(golden: list[GoldenPrompt], play: object = _right, tolerance: float =
         with serve(play) as engine:  # type: ignore[arg-type]
             client = EngineClient(f"{engine.url}/v1", connections=2)
             try:
-                return await check_golden(DeployedVersion(served_model(), client, None), golden, tolerance=tolerance)
+                return await check_golden(DeployedVersion(served_model(), client), golden, tolerance=tolerance)
             finally:
                 await client.close()
 
@@ -71,10 +71,10 @@ def test_an_engine_that_fails_at_a_prompt_does_not_serve() -> None:
 
 
 def test_the_tasks_take_turns_until_there_are_enough() -> None:
-    sentiment = [each.row for each in _golden(9)]
+    sentiment = [row for row, _ in _golden(9)]
     push = [question_of("push", {"product": f"fone {n}", "offer": "10%", "segment": "todos"}) for n in range(2)]
     rollouts = {row.prompt_id: row.answered("x") for row in [*sentiment, *push]}
-    tasks = [each.row.task for each in chosen([*sentiment, *push], rollouts, 6)]
+    tasks = [row.task for row, _ in chosen([*sentiment, *push], rollouts, 6)]
     assert tasks == ["sentiment", "push", "sentiment", "push", "sentiment", "sentiment"]
     assert len(chosen(sentiment, rollouts, 100)) == 9
     assert chosen(sentiment, {}, 5) == []

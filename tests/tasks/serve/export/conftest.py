@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.serve.export.original import Original
+from tasks.serve.export.proof import Original
 from tests.tasks.serve.export.models import original_of, save_model
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from schemas.progress import silent
 from schemas.tables.prompts import PromptRow
 from tasks.policy.published import chatml
-from tasks.serve.export.original import Original, ask_original, load_exact
+from tasks.serve.export.proof import Original, ask_original, load_exact
 from tasks.stand_in.model import StandInShape
 from tests.tasks.curate.prompt_rows import prompt_row
 

@@ -27,7 +27,7 @@ def test_a_byte_level_tokenizer_has_the_name_of_its_splits(name: str) -> None:
     tokenizer: Any = small_tokenizer(pieces=False)
     tokenizer.backend_tokenizer.pre_tokenizer = _split(*SPLITS[name])
     found = vocabulary_of(tokenizer, ROWS)
-    assert (found.model, found.pre) == ("gpt2", name)
+    assert (found["tokenizer_model"], found["tokenizer_pre"]) == ("gpt2", name)
 
 
 @pytest.mark.parametrize(
@@ -40,13 +40,13 @@ def test_a_byte_level_tokenizer_has_the_name_of_its_splits(name: str) -> None:
 def test_the_librarys_own_splits_have_names(splits: list[Any], name: str) -> None:
     tokenizer: Any = small_tokenizer(pieces=False)
     tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)
-    assert vocabulary_of(tokenizer, ROWS).pre == name
+    assert vocabulary_of(tokenizer, ROWS)["tokenizer_pre"] == name
 
 
 def test_sentencepieces_tokens_have_their_types_and_merge_by_score() -> None:
     tokenizer = small_tokenizer(pieces=True)
     found = vocabulary_of(tokenizer, ROWS)
-    kinds = dict(zip(found.tokens, found.types, strict=True))
+    kinds = dict(zip(found["token_list"], found["token_types"], strict=True))
     assert (kinds["<|unk|>"], kinds["<|im_end|>"], kinds["<0x41>"]) == (
         TokenType.UNKNOWN,
         TokenType.CONTROL,
@@ -57,10 +57,10 @@ def test_sentencepieces_tokens_have_their_types_and_merge_by_score() -> None:
         TokenType.NORMAL,
         TokenType.UNUSED,
     )
-    assert not found.adds_blank
+    assert not found["add_space_prefix"]
     # SentencePiece merges the pair whose token scores highest, which must be the first of the merges.
     merged = ["".join(pair) for pair in json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]]
-    scores = dict(zip(found.tokens, found.scores, strict=True))
+    scores = dict(zip(found["token_list"], found["token_scores"], strict=True))
     assert [scores[token] for token in merged] == sorted((scores[token] for token in merged), reverse=True)
 
 
@@ -85,7 +85,7 @@ def _begins(tokenizer: Any) -> None:
         (lambda _: None, 100, r"the tokenizer has \d+ tokens, and the model 100"),
     ],
 )
-def test_what_gguf_cannot_say_is_refused(change: Callable[[Any], None], rows: int, said: str) -> None:
+def test_a_tokenizer_that_gguf_cannot_describe_is_refused(change: Callable[[Any], None], rows: int, said: str) -> None:
     tokenizer: Any = small_tokenizer(pieces=False)
     change(tokenizer)
     with pytest.raises(InputError, match=said):

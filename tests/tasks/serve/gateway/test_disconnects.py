@@ -51,24 +51,6 @@ def test_a_header_that_does_not_end_ends_its_connection(sent: bytes) -> None:
         assert client.recv(1000) == b""
 
 
-def test_drops_of_a_header_do_not_keep_a_connection() -> None:
-    with (
-        listening(_app, http=impatient(SECONDS, 100)) as port,
-        socket.create_connection(("127.0.0.1", port), 20) as client,
-    ):
-        client.settimeout(0.05)
-        header = iter(b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 1_000)
-        closed = False
-        while not closed:
-            try:
-                client.sendall(bytes([next(header)]))
-                closed = client.recv(10) == b""
-            except TimeoutError:
-                pass
-            except ConnectionError:
-                closed = True
-
-
 def test_a_connection_that_asks_again_in_time_stays() -> None:
     with (
         listening(_app, http=impatient(SECONDS, 100)) as port,

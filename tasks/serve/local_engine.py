@@ -17,7 +17,7 @@ from jinja2 import TemplateError
 from schemas.errors import InputError, TucanoError
 from tasks.policy.fork_server import THREADS_VARIABLE
 from tasks.policy.generate import Completion, StopReason, generate, read_completion
-from tasks.serve.engines.client import EngineAnswer, EngineQuestion, EngineRefused, EngineUnavailable, FinishReason
+from tasks.serve.engine_client import EngineAnswer, EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.served_model import CHAMPION
 
 if TYPE_CHECKING:
@@ -36,12 +36,11 @@ _log = logging.getLogger(__name__)
 class _LoadedModel:
     """Weights, or their sum with an adapter."""
 
-    engine: "ContinuousEngine | None"
-    """Draws its answers; None where transformers' `generate` does."""
     policy: Any
-    """The model in the form that transformers' `generate` takes; None where the engine draws."""
     vocabulary: int
     """Tokens that it scores."""
+    engine: "ContinuousEngine | None"
+    """Draws its answers; None where transformers' `generate` does."""
 
 
 @dataclass(eq=False)
@@ -52,7 +51,7 @@ class _Waiting:
     answer: "Future[EngineAnswer]" = field(default_factory=Future)
 
     def settle(self, outcome: EngineAnswer | Exception) -> None:
-        """Give the outcome to who asked, unless nobody waits any more."""
+        """Give the outcome to the caller, unless nobody waits any more."""
         if self.answer.done() or not self.answer.set_running_or_notify_cancel():
             return
         if isinstance(outcome, Exception):
@@ -64,7 +63,7 @@ class _Waiting:
 class LocalEngine:
     """Engine of the weights, by the name `champion`, and of adapters by their own names."""
 
-    takes_seed: Final = True
+    takes_seed = True
 
     def __init__(self, weights: Path, adapters: Mapping[str, Path], *, rows: int, max_tokens: int) -> None:
         """Describe an engine, which is not loaded yet.
@@ -74,12 +73,7 @@ class LocalEngine:
             adapters: Folders of adapters trained on it, by the names that they are asked by.
             rows: Most answers drawn at once; more wait in order.
             max_tokens: Longest answer, in tokens.
-
-        Raises:
-            InputError: An adapter has the name of the weights.
         """
-        if CHAMPION in adapters:
-            raise InputError(f"an adapter is named {CHAMPION!r}, as the weights themselves are; give it another name")
         self._weights, self._folders = weights, {CHAMPION: None, **adapters}
         self._rows, self._max_tokens = rows, max_tokens
         self._inbox: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
@@ -108,13 +102,12 @@ class LocalEngine:
                 "needs longer"
             ) from None
 
-    async def complete(self, question: EngineQuestion) -> EngineAnswer:
-        """Ask a question, and return the whole answer; one that is cancelled gives its place away.
+    async def is_healthy(self) -> bool:
+        """Return whether its thread draws."""
+        return self._thread.is_alive()
 
-        Raises:
-            EngineUnavailable: The engine failed meanwhile; the question can be asked again.
-            EngineRefused: It refused the question.
-        """
+    async def complete(self, question: EngineQuestion) -> EngineAnswer:
+        """Ask a question, as `EngineClient.complete`; one that is cancelled gives its place away."""
         asked = _Waiting(question)
         self._inbox.put(asked)
         return await asyncio.wrap_future(asked.answer)
@@ -130,7 +123,7 @@ class LocalEngine:
         self._loaded.set_running_or_notify_cancel()
         try:
             self._load()
-        except Exception as error:  # noqa: BLE001 - the one that starts the engine hears of it
+        except Exception as error:  # noqa: BLE001 - the caller of `start` has it
             self._loaded.set_exception(error)
             return
         self._loaded.set_result(None)
@@ -140,7 +133,7 @@ class LocalEngine:
                 self._forget_cancelled()
                 self._admit()
                 self._step()
-            except Exception:  # noqa: BLE001 - those who asked hear of it, and the engine goes on
+            except Exception:  # noqa: BLE001 - all callers have it, and the engine goes on
                 _log.exception("the engine failed, and begins again")
                 self._begin_again()
         self._models.clear()
@@ -169,8 +162,7 @@ class LocalEngine:
                     "serve.concurrency"
                 )
             engine = self._engine_of(policy) if engine_draws(policy) else None
-            vocabulary = policy.get_output_embeddings().weight.shape[0]
-            self._models[name] = _LoadedModel(engine, None if engine else policy, vocabulary)
+            self._models[name] = _LoadedModel(policy, policy.get_output_embeddings().weight.shape[0], engine)
 
     def _engine_of(self, policy: Any) -> "ContinuousEngine":
         from tasks.policy.continuous import ContinuousEngine
@@ -186,7 +178,7 @@ class LocalEngine:
         self._waiting.clear()
         for model in self._models.values():
             if model.engine is not None:
-                model.engine = self._engine_of(model.engine.model)
+                model.engine = self._engine_of(model.policy)
 
     def _listen(self) -> None:
         """Take what was asked meanwhile; wait for it where there is nothing to do."""
@@ -226,7 +218,7 @@ class LocalEngine:
             raise EngineRefused(f"the model that was asked is unknown; known are {', '.join(self._models)}")
         prompt = self._prompt(question)
         if model.engine is None:
-            asked.settle(self._answer(prompt, self._drawn_whole(question, model.policy)))
+            asked.settle(_answer(prompt, self._drawn_whole(question, model.policy)))
             return PROMPT_TOKENS
         guide = None
         if question.grammar:
@@ -239,10 +231,9 @@ class LocalEngine:
         return len(prompt)
 
     def _prompt(self, question: EngineQuestion) -> tuple[int, ...]:
+        messages = list(question.messages)
         try:
-            text = self._tokenizer.apply_chat_template(
-                list(question.messages), tokenize=False, add_generation_prompt=True
-            )
+            text = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         except TemplateError as error:
             reason = (str(error).splitlines() or [""])[0]
             raise EngineRefused(f"the model's chat template takes no such conversation: {reason}") from None
@@ -275,14 +266,12 @@ class LocalEngine:
                 self._settle_ended(row)
 
     def _settle_ended(self, row: "DrawnRow") -> None:
-        if not row.ended:
-            return
-        asked, _ = self._drawn.pop(row)
-        if row.fault is not None:
-            asked.settle(EngineRefused(row.fault))
-        else:
-            asked.settle(self._answer(row.prompt, read_completion(row.drawn, self._tokenizer)))
+        if row.ended:
+            asked, _ = self._drawn.pop(row)
+            fault, completion = row.fault, read_completion(row.drawn, self._tokenizer)
+            asked.settle(_answer(row.prompt, completion) if fault is None else EngineRefused(fault))
 
-    def _answer(self, prompt: tuple[int, ...], completion: Completion) -> EngineAnswer:
-        finish: FinishReason = "stop" if completion.stop_reason is StopReason.END_OF_TURN else "length"
-        return EngineAnswer(completion.text, completion.tokens, len(prompt), finish)
+
+def _answer(prompt: tuple[int, ...], completion: Completion) -> EngineAnswer:
+    is_whole = completion.stop_reason is StopReason.END_OF_TURN
+    return EngineAnswer(completion.text, completion.tokens, len(prompt), "stop" if is_whole else "length")

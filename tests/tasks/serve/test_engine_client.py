@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tasks.serve.engines.client import (
+from tasks.serve.engine_client import (
     LONGEST_REPLY,
     EngineAnswer,
     EngineClient,
@@ -87,7 +87,7 @@ def test_an_answer_is_read() -> None:
         "failed", "busy",
     ],
 )  # fmt: skip
-def test_what_is_no_answer_can_be_asked_again(sent: bytes) -> None:
+def test_a_question_without_an_answer_can_be_asked_again(sent: bytes) -> None:
     with replying(sent) as url, pytest.raises(EngineUnavailable):
         asked(url)
 

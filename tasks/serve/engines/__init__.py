@@ -1,1 +1,0 @@
-"""Engines that draw the answers, each behind an OpenAI-compatible address."""

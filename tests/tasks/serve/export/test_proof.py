@@ -1,0 +1,270 @@
+"""An export is proven to be the version, whatever its format, and one with a fault in it is refused."""
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from schemas.errors import GateRefused
+from schemas.progress import silent
+from tasks.serve.export.child import name_base, published_base, write_adapter_folder, write_folder
+from tasks.serve.export.gguf_file import PRECISIONS, Precision, write_gguf
+from tasks.serve.export.proof import Original, ask_original, load_exact, prove_adapter, prove_folder, prove_gguf
+from tasks.serve.export.vocabulary import vocabulary_of
+from tasks.serve.served_model import Decoding
+from tests.tasks.policy.test_adapters import save_adapter
+from tests.tasks.serve.export.faulty import Change, with_fault
+from tests.tasks.serve.export.models import LONGEST, ROWS, original_of, save_model
+
+Fault = Callable[[Path], None]
+Values = dict[str, Any]
+
+
+def _json(name: str, **changed: Any) -> Fault:
+    def change(folder: Path) -> None:
+        file = folder / name
+        file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | changed), encoding="utf-8")
+
+    return change
+
+
+def _tensors(change: Callable[[Values], object]) -> Fault:
+    def changed(folder: Path) -> None:
+        from safetensors.torch import load_file, save_file
+
+        tensors = load_file(folder / "model.safetensors")
+        change(tensors)
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+    return changed
+
+
+def _template(folder: Path) -> None:
+    file = folder / "chat_template.jinja"
+    file.write_text(file.read_text(encoding="utf-8").replace("assistant", "user"), encoding="utf-8")
+
+
+def _swap(tensors: Values) -> None:
+    names = "model.layers.0.self_attn.k_proj.weight", "model.layers.1.self_attn.k_proj.weight"
+    tensors[names[0]], tensors[names[1]] = tensors[names[1]], tensors[names[0]]
+
+
+def _token(folder: Path) -> None:
+    file = folder / "tokenizer.json"
+    rules = json.loads(file.read_text(encoding="utf-8"))
+    words = rules["model"]["vocab"]
+    words["a"], words["b"] = words["b"], words["a"]
+    file.write_text(json.dumps(rules), encoding="utf-8")
+
+
+def _cut(folder: Path) -> None:
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-4096])
+
+
+APART = "nats a token from the version"
+FOLDER_FAULTS: Sequence[tuple[str, Fault, str]] = (
+    ("template", _template, "writes prompt 1 of 14 otherwise than training"),
+    ("EOS", _json("generation_config.json", eos_token_id=0), "ends an answer with token 0, and the version with 2"),
+    ("token", _token, "reads prompt 1 of 14 as other tokens"),
+    ("swapped tensors", _tensors(_swap), APART),
+    ("lost", _tensors(lambda found: found.pop("model.norm.weight")), APART),
+    ("rotation", _json("config.json", rope_parameters={"rope_theta": 5e5, "rope_type": "default"}), APART),
+    ("norms", _json("config.json", rms_norm_eps=1e-3), APART),
+    ("cut off", _cut, "cannot be read back"),
+)
+
+
+def test_a_folder_is_proven_and_has_the_evaluated_decoding(model: Path, original: Original, tmp_path: Path) -> None:
+    write_folder(model, tmp_path / "out", Decoding(0.3, 8))
+    found = prove_folder(original, tmp_path / "out", silent)
+    assert (found.equal, found.prompts, found.difference) == (8, 8, 0.0)
+    decoding = json.loads((tmp_path / "out" / "generation_config.json").read_text(encoding="utf-8"))
+    assert (decoding["temperature"], decoding["max_new_tokens"]) == (0.3, 8)
+
+
+@pytest.mark.parametrize(("plant", "said"), [pytest.param(*fault[1:], id=fault[0]) for fault in FOLDER_FAULTS])
+def test_a_fault_in_a_folder_is_refused(
+    model: Path, original: Original, tmp_path: Path, plant: Fault, said: str
+) -> None:
+    write_folder(model, tmp_path / "out", Decoding(0.3, 8))
+    plant(tmp_path / "out")
+    with pytest.raises(GateRefused, match=said):
+        prove_folder(original, tmp_path / "out", silent)
+
+
+def test_log_probabilities_that_are_no_numbers_are_refused(model: Path, original: Original) -> None:
+    broken = replace(original, log_probabilities=[[nan, *each[1:]] for each in original.log_probabilities])
+    with pytest.raises(GateRefused, match=APART):
+        prove_folder(broken, model, silent)
+
+
+@pytest.fixture(scope="module")
+def adapter(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_adapter(model, tmp_path_factory.mktemp("policy") / "adapter", 5)
+
+
+@pytest.fixture(scope="module")
+def adapted(model: Path, adapter: Path) -> Original:
+    from peft import PeftModel
+
+    own = PeftModel.from_pretrained(load_exact(model), adapter).eval()
+    return ask_original(own, model, ROWS, None, LONGEST, silent)
+
+
+def _with_base(model: Path, adapter: Path, folder: Path) -> Path:
+    shutil.copytree(model, folder / "base")
+    write_adapter_folder(adapter, model, folder)
+    name_base(folder, str(folder / "base"), None)
+    return folder
+
+
+def test_an_adapter_is_found_with_its_base(
+    model: Path, adapted: Original, original: Original, adapter: Path, tmp_path: Path
+) -> None:
+    found = prove_adapter(adapted, _with_base(model, adapter, tmp_path / "out"), ".", silent)
+    assert (found.equal, found.prompts, found.difference) == (8, 8, 0.0)
+    assert adapted.log_probabilities != original.log_probabilities
+
+
+ADAPTER_FAULTS: Sequence[tuple[str, Fault, str]] = (
+    ("no base", lambda folder: shutil.rmtree(folder / "base"), "which is no folder here"),
+    ("base not named", _json("adapter_config.json", base_model_name_or_path=None), "names as its base None"),
+    ("scale", _json("adapter_config.json", lora_alpha=9), APART),
+    ("template", _template, "writes prompt 1 of 14 otherwise"),
+    ("another base", lambda folder: _tensors(_swap)(folder / "base"), APART),
+)
+
+
+@pytest.mark.parametrize(("plant", "said"), [pytest.param(*fault[1:], id=fault[0]) for fault in ADAPTER_FAULTS])
+def test_a_fault_in_an_adapter_is_refused(
+    model: Path, adapted: Original, adapter: Path, tmp_path: Path, plant: Fault, said: str
+) -> None:
+    folder = _with_base(model, adapter, tmp_path / "out")
+    plant(folder)
+    with pytest.raises(GateRefused, match=said):
+        prove_adapter(adapted, folder, ".", silent)
+
+
+@pytest.mark.parametrize(
+    ("commit", "files", "named"),
+    [
+        ("c0", [], ("a/b", "c0")),
+        ("c0", ["warm_start.json"], None),
+        ("c0", ["warm_start.json", "adapter/x"], ("a/b", "c0")),
+        (None, [], None),
+    ],
+)
+def test_a_base_is_the_hubs_only_where_its_weights_are(
+    commit: str | None, files: Sequence[str], named: tuple[str, str] | None, tmp_path: Path
+) -> None:
+    assert published_base(tmp_path) is None
+    for file in files:
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
+    published = {"name": "a/b", "revision": None, "commit": commit}
+    (tmp_path / "published.json").write_text(json.dumps(published), encoding="utf-8")
+    assert published_base(tmp_path) == named
+
+
+@pytest.fixture(scope="module")
+def whole(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("whole") / "m-F16.gguf"
+    write_gguf(model, file, "F16", name="m")
+    return file
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("pieces", [False, True])
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_gguf_file_of_either_family_is_proven_with_its_vocabulary(
+    precision: Precision, *, pieces: bool, tied: bool, tmp_path: Path
+) -> None:
+    from gguf import GGUFReader
+
+    weights = save_model(tmp_path / "model", tied=tied, pieces=pieces)
+    original, file = original_of(weights, ROWS[:4]), tmp_path / "m.gguf"
+    write_gguf(weights, file, precision, name="m")
+    found = prove_gguf(original, file, None, precision, silent)
+    if precision == "F16":
+        assert (found.equal, found.prompts) == (4, 4)
+        assert found.difference < 1e-5
+    else:
+        assert 1e-3 < found.difference < 0.1
+    written = {name.split(".", 1)[1]: field.contents() for name, field in GGUFReader(file).fields.items()}
+    own = vocabulary_of(original.tokenizer, len(written["ggml.tokens"]))
+    other = {
+        "tokenizer_model": "model", "tokenizer_pre": "pre", "token_list": "tokens", "token_types": "token_type",
+        "token_merges": "merges", "token_scores": "scores", "pad_token_id": "padding_token_id",
+        "unk_token_id": "unknown_token_id",
+    }  # fmt: skip
+    assert own.pop("chat_template") == written.pop("chat_template")
+    assert own == {name: written[f"ggml.{other.get(name, name)}"] for name in own}
+
+
+def test_equal_models_have_equal_bytes(model: Path, tmp_path: Path, whole: Path) -> None:
+    write_gguf(model, tmp_path / whole.name, "F16", name="m")
+    assert (tmp_path / whole.name).read_bytes() == whole.read_bytes()
+
+
+def _set(name: str, value: Any) -> Change:
+    return lambda values, _: values.update({name: value})
+
+
+def _swapped(_: Values, tensors: Values) -> None:
+    names = "blk.0.attn_k.weight", "blk.0.attn_v.weight"
+    tensors[names[0]], tensors[names[1]] = tensors[names[1]], tensors[names[0]]
+
+
+def _brain_floats(_: Values, tensors: Values) -> None:
+    data, kind = tensors["blk.0.attn_q.weight"]
+    bits = (data.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    tensors["blk.0.attn_q.weight"] = (bits.view(np.float16), kind)
+
+
+def _permuted(_: Values, tensors: Values) -> None:
+    """Order a head's rows as llama.cpp does for Llama, and not for Qwen."""
+    data, kind = tensors["blk.0.attn_q.weight"]
+    turned = data.reshape(4, 2, 8, 64).swapaxes(1, 2).reshape(data.shape)
+    tensors["blk.0.attn_q.weight"] = (turned, kind)
+
+
+def _norm(_: Values, tensors: Values) -> None:
+    data, kind = tensors["blk.1.attn_q_norm.weight"]
+    tensors["blk.1.attn_q_norm.weight"] = (np.ones_like(data), kind)
+
+
+GGUF_FAULTS: Sequence[tuple[str, Change, str]] = (
+    ("swapped tensors", _swapped, APART),
+    ("dtype", _brain_floats, APART),
+    ("permuted heads", _permuted, APART),
+    ("norm", _norm, APART),
+    ("rotation", _set("qwen3.rope.freq_base", 1e2), APART),
+    ("layers", _set("qwen3.block_count", 1), APART),
+    ("none", lambda *_: None, ""),
+)
+
+
+@pytest.mark.parametrize(("change", "said"), [pytest.param(*fault[1:], id=fault[0]) for fault in GGUF_FAULTS])
+def test_a_fault_in_a_gguf_file_is_refused(
+    original: Original, whole: Path, tmp_path: Path, change: Change, said: str
+) -> None:
+    file = with_fault(whole, tmp_path / whole.name, change)
+    if said:
+        with pytest.raises(GateRefused, match=said):
+            prove_gguf(original, file, None, "F16", silent)
+    else:
+        assert prove_gguf(original, file, None, "F16", silent).equal == 8
+
+
+def test_a_gguf_file_that_was_cut_off_is_refused(original: Original, whole: Path, tmp_path: Path) -> None:
+    file = tmp_path / "m-F16.gguf"
+    file.write_bytes(whole.read_bytes()[:-4096])
+    with pytest.raises(GateRefused, match=r"m-F16\.gguf cannot be read back"):
+        prove_gguf(original, file, None, "F16", silent)
