@@ -6,7 +6,7 @@ The V4.2 report's reward is of this text.
 
 import re
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import Any, Final
 
 from tasks.commerce.insights.phrases import actions, forms_of, frames
 from tasks.commerce.insights.scorer import Checked, CitedFinding, check, read_answer
@@ -17,6 +17,8 @@ from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.portuguese import decimal
 from tasks.commerce.text.text_form import fold, ramp, words
 
+TIMES_IN_WHOLE: Final = 10
+"""Ratio from which the sentence says it without decimals."""
 DATA_FILES: Final = ("data/lexicons/domain_words.txt", "data/lexicons/report_action_words.txt")
 
 
@@ -64,19 +66,18 @@ def _sample_note(table: FigureTable, finding: CitedFinding) -> str:
 def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
     """Return every sentence that says a true finding, one or more."""
     row, title, fact, value = finding.linha, finding.coluna, finding.fato, finding.valor
-    column, forms = table.columns[title], forms_of(table.kind, row)
+    column = table.columns[title]
+    forms = _forms_beside(column, table.kind, row)
     degree = (column.graus or {}).get(fact, fact)
     said = forms | {
         "valor": value,
-        "coluna": title.lower(),
+        "coluna": column.o.partition(" ")[2],
         "grau": degree,
         "com": (column.um if value == "1" and column.um else column.com).format(valor=value),
         "o": column.o,
         "pron": column.pron,
         "max": column.o.replace(" ", f" {degree} ", 1),
     }
-    if column.soma:
-        said["em"] = forms.get("somado", forms["em"])
     if "o" in forms:
         said["o_linha"] = forms["o"]
     if fact in ("acima", "abaixo"):
@@ -84,8 +85,9 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
         said["mediana"] = f"{sign}{decimal(table.medians[title], table.places[title])}{unit}"
     if fact == "razao":
         ratio = table.figures[row, title] / table.figures[finding.outra, title]
-        said["vezes"] = f"cerca de {decimal(ratio).removesuffix(',0')} vezes"
-        said["de_outra"] = forms_of(table.kind, finding.outra)["de"]
+        times = round(ratio, 1 if ratio < TIMES_IN_WHOLE else 0)
+        said["vezes"] = f"{'' if times == ratio else 'cerca de '}{decimal(times).removesuffix(',0')} vezes"
+        said["de_outra"] = _forms_beside(column, table.kind, finding.outra)["de"]
         said["valor_outra"] = table.texts[finding.outra, title]
     if fact in ("subiu", "caiu"):
         said["antes"] = table.texts[table.before[row], title]
@@ -97,6 +99,12 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
         and (not frame.colunas or column.como in frame.colunas)
         and ("o_linha" in said or "_linha}" not in frame.texto)
     ]
+
+
+def _forms_beside(column: Any, kind: str, row: str) -> dict[str, str]:
+    """Return the forms of a row's name beside a column, of which a kind may have some of its own."""
+    forms = forms_of(kind, row)
+    return forms | {key: forms.get(f"{key}_{column.como}", forms[key]) for key in ("em", "de")}
 
 
 WEIGHTS: Final = {"actions": 0.40, "length": 0.30, "structure": 0.20, "domain": 0.10}

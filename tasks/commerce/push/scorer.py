@@ -51,7 +51,8 @@ _NO_PRODUCT: Final = re.compile(
 """A second offer, a price or a share in a product; all of it, or of what it is made of, is none."""
 _SHARE: Final = re.compile(r"(\d[\d.,]*)(?= ?%)")
 _TAKEN: Final = re.compile(r"leve (\d+) e pague (\d+)", re.IGNORECASE)
-_ARTICLE: Final = re.compile("[oa]s? ", re.IGNORECASE)
+_ARTICLE: Final = re.compile("[oa]s? |[OA]s? (?=[a-zà-ÿ])")
+"""An article, and no first word of a title: `o novo celular`, but not `A Bela e a Fera`."""
 _FIELD_FIRST: Final = re.compile(r"(^|[.!?] )\{(produto|oferta)\}")
 
 

@@ -70,8 +70,9 @@ def claims_kept(completion: str, reference: Reference) -> dict[str, bool]:
     strings, parts = _words(f"{product} {offer}"), [_words(part) for part in (opener, core, closer)]
     said = [word for part in parts for word in part]
     text = completion.replace(_FIELDS[0], product).replace(_FIELDS[1], offer)
-    if product[:3].lower().split(" ")[0] in ("o", "a", "os", "as") and " " in product[:3]:
-        # `em o` is said `no`.
+    article, _, named = product.partition(" ")
+    if named and article.lower() in ("o", "a", "os", "as") and (article.islower() or named[0].islower()):
+        # `em o` is said `no`, but for a title's.
         text = regex.sub(f"([Ee])m {regex.escape(product)}", product, text)
     return {
         "may_be_sent": _is_name(product)

@@ -2,10 +2,11 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.insights.phrases import frames
+from tasks.commerce.insights.phrases import actions, forms_of, frames
 from tasks.commerce.insights.render import render, sentences
 from tasks.commerce.insights.scorer import CitedFinding, check
 from tasks.commerce.insights.table import read_table
@@ -72,7 +73,7 @@ def test_a_sum_of_mondays_is_not_each_mondays() -> None:
     ticket = sentences(table, CitedFinding("Ticket médio", "maior", "R$ 9", "segunda-feira", ""))
     assert any(each.startswith("No total das segundas-feiras") for each in revenue)
     assert not any("às segundas" in each.lower() for each in revenue)
-    assert any(each.startswith("Às segundas-feiras") for each in ticket)
+    assert any(each.startswith("Nos pedidos feitos às segundas-feiras") for each in ticket)
 
 
 def test_nothing_is_said_of_a_prompt_without_a_table() -> None:
@@ -91,3 +92,134 @@ def test_a_faultless_answer_is_checked() -> None:
 
 def test_each_superlative_names_its_scope() -> None:
     assert all("tabela" in each.texto for each in frames().frases if {*each.fatos} & {"maior", "menor", "pior"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "cells", "fact", "sentence"),
+    [
+        (
+            "Pagamento",
+            "Atrasos",
+            {"boleto": "20,0%", "Pix": "4,0%"},
+            "valor",
+            "O percentual de atrasos das compras com boleto é de 20,0%.",
+        ),
+        (
+            "Pagamento",
+            "Atrasos",
+            {"boleto": "20,0%", "Pix": "4,0%"},
+            "pior",
+            "Nas compras com boleto, o percentual de atrasos é de 20,0%, o maior da tabela.",
+        ),
+        (
+            "Dia da compra",
+            "Atrasos",
+            {"domingo": "2,0%", "sábado": "14,0%"},
+            "melhor",
+            "Nos pedidos feitos aos domingos, o percentual de atrasos é de 2,0%, o menor da tabela.",
+        ),
+        (
+            "Dia da compra",
+            "Nota média",
+            {"domingo": "4,9", "sábado": "4,1"},
+            "valor",
+            "A nota média dos pedidos feitos aos domingos é de 4,9.",
+        ),
+        (
+            "Dia da compra",
+            "Pedidos",
+            {"domingo": "9", "sábado": "8"},
+            "valor",
+            "O número de pedidos dos domingos é de 9.",
+        ),
+        (
+            "Estado",
+            "Frete médio",
+            {"BA": "R$ 20", "SP": "R$ 9"},
+            "valor",
+            "O frete médio dos envios para a BA é de R$ 20.",
+        ),
+        (
+            "Estado",
+            "Nota",
+            {"BA": "4,9", "SP": "4,1"},
+            "melhor",
+            "A BA tem o melhor resultado da tabela na nota média: 4,9.",
+        ),
+        (
+            "Estado",
+            "Nº de pedidos",
+            {"BA": "90", "SP": "80"},
+            "maior",
+            "A BA lidera a tabela no número de pedidos, com 90.",
+        ),
+        (
+            "Estado",
+            "Total vendido",
+            {"BA": "R$ 90", "SP": "R$ 80"},
+            "maior",
+            "A BA lidera a tabela no total vendido, com R$ 90.",
+        ),
+        ("Estado", "Total vendido", {"BA": "R$ 90", "SP": "R$ 80"}, "valor", "A BA tem um total vendido de R$ 90."),
+        (
+            "Estado",
+            "Receita",
+            {"BA": "R$ 9.000", "SP": "R$ 3.000"},
+            "razao",
+            "A receita da BA, R$ 9.000, é 3 vezes a de SP, R$ 3.000.",
+        ),
+        (
+            "Estado",
+            "Receita",
+            {"BA": "R$ 497", "SP": "R$ 10"},
+            "razao",
+            "A receita da BA, R$ 497, é cerca de 50 vezes a de SP, R$ 10.",
+        ),
+    ],
+)
+def test_a_sentence_reads_as_an_editor_corrected_it(
+    kind: str, column: str, cells: dict[str, str], fact: str, sentence: str
+) -> None:
+    table = read_table(prompt_of(kind, [column], {row: [cell] for row, cell in cells.items()}))
+    row, other = cells
+    assert table is not None
+    assert sentence in sentences(table, CitedFinding(column, fact, cells[row], row, "", other))
+
+
+@pytest.mark.parametrize(
+    ("action", "kind", "row", "sentence"),
+    [
+        (
+            "nota_pagar",
+            "pagamento",
+            "boleto",
+            "Verificar se a confirmação ou o estorno das compras com boleto demora, e por quê.",
+        ),
+        (
+            "atraso_manter",
+            "dia da compra",
+            "domingo",
+            "Manter a forma de entrega dos pedidos feitos aos domingos e acompanhar os atrasos no próximo período.",
+        ),
+        (
+            "dia_campanha",
+            "dia da compra",
+            "domingo",
+            "Testar uma campanha aos domingos e comparar com os mesmos dias sem campanha.",
+        ),
+        (
+            "frete_juntar",
+            "categoria",
+            "livros",
+            "Enviar em um só pacote os itens da categoria “livros” comprados juntos.",
+        ),
+        (
+            "atraso_embalagem",
+            "categoria",
+            "livros",
+            "Deixar prontas as embalagens dos produtos da categoria “livros” para despachar no mesmo dia.",
+        ),
+    ],
+)
+def test_an_action_reads_as_an_editor_corrected_it(action: str, kind: str, row: str, sentence: str) -> None:
+    assert actions()[action].texto.format(**forms_of(kind, row)) == sentence

@@ -52,6 +52,10 @@ def test_the_median_is_the_printed_one() -> None:
         ),
         *(("Estado", name) for name in ("Total-geral", "Grande total", "Totais gerais", "TOTAL DO PERÍODO", "Sudeste")),
         *(("Mês", name) for name in ("2018", "Ano 2018", "1º trimestre/2018", "1T18")),
+        *(
+            ("Canal", name)
+            for name in ("Meta", "Variação", "Ano anterior", "Orçado", "Desvio padrão", "YTD", "Resultado")
+        ),
     ],
 )
 def test_a_row_of_sums_counts_nowhere(kind: str, name: str) -> None:
