@@ -169,11 +169,16 @@ class Journal:
 
 
 def unended(root: Path) -> list[Path]:
-    """Return the journals in a state folder of forgettings that were begun, and have not come to their end.
+    """Return the journals in a state folder of forgettings that were begun, and have not come to their end."""
+    return sorted(file for file in (root / JOURNAL_FOLDER).glob("*.json") if not _is_decided(file))
 
-    One that came to its end but for places that it tries again brings nobody back.
-    """
-    return [file for file in sorted((root / JOURNAL_FOLDER).glob("*.json")) if DECIDED not in _read(file).done]
+
+def _is_decided(journal: Path) -> bool:
+    """Return whether a forgetting came to its end but for places that it tries again: it brings nobody back."""
+    try:
+        return DECIDED in _read(journal).done
+    except InputError:
+        return False
 
 
 def _read(journal: Path) -> Forgetting:

@@ -5,9 +5,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import polars as pl
-from polars.exceptions import PolarsError
-
 from schemas.artifact import ArtifactRecord
 from schemas.audit_record import read_audit_record
 from schemas.errors import InputError
@@ -34,6 +31,9 @@ def is_rollout_log(name: str) -> bool:
 
 def describe(record: ArtifactRecord, folder: Path) -> dict[str, str]:
     """Return the facts of an artifact: the content, and the time, place and maker."""
+    # Polars takes a quarter of a second, which `doctor` goes without.
+    from polars.exceptions import PolarsError
+
     made = {
         "made": f"{record.created_at:%Y-%m-%d %H:%M} UTC by {record.stage} on {record.machine}",
         "code": short(record.code_version),
@@ -77,6 +77,8 @@ def _models(record: ArtifactRecord, folder: Path) -> Iterator[tuple[str, str]]:
         yield "chosen step", str(summary["chosen_steps"] if chosen is None else chosen)
         yield "rewards", f"{summary['audit']['spec']} {short(summary['audit']['reward_version'])}"
         if logs := sorted(folder.rglob("rollouts/*.parquet")):
+            import polars as pl
+
             drawn = pl.scan_parquet(logs, glob=False).select(pl.len(), pl.col("prompt_id").n_unique()).collect()
             yield "rollouts", "{} of {} prompts".format(*drawn.row(0))
     elif record.kind == "evaluation":
@@ -96,6 +98,8 @@ def _models(record: ArtifactRecord, folder: Path) -> Iterator[tuple[str, str]]:
 
 def _counts(path: Path, column: str) -> str:
     """Return a table's rows by the values of a column, such as `1840 simulated`."""
+    import polars as pl
+
     counted = pl.scan_parquet(path, glob=False).group_by(column).len().sort("len", column, descending=[True, False])
     return ", ".join(f"{count} {name}" for name, count in counted.collect().iter_rows()) or "0"
 
