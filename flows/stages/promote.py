@@ -17,7 +17,7 @@ from schemas.tables.dataset_summary import DatasetSummary
 from tasks.evaluate.compare import REPORT_TEXT, read_report
 from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.model_card import CardFacts, model_card
-from tasks.lineage.graph.descriptions import DECISION_FILE
+from tasks.lineage.graph.graph import DECISION_FILE
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.mlflow.registry import PolicyVersion
 from tasks.policy.child import run_child

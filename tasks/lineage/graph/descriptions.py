@@ -10,12 +10,11 @@ from schemas.audit_record import read_audit_record
 from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS
 from schemas.tables.prompts_summary import PromptsSummary
+from tasks.lineage.graph.graph import DECISION_FILE
 from tasks.lineage.store.inventory import short
 
 PROMPTS_FILE: Final = "prompts.parquet"
 QUARANTINE_FILE: Final = "quarantine.parquet"
-DECISION_FILE: Final = "decision.json"
-"""File of a promotion: the model, the version, and the decision."""
 UNREADABLE: Final = "unreadable"
 
 

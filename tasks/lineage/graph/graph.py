@@ -5,11 +5,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
-from tasks.lineage.graph.descriptions import DECISION_FILE
 from tasks.lineage.store.inventory import Inventory
+
+DECISION_FILE: Final = "decision.json"
+"""File of a promotion: the model, the version, and the decision."""
 
 
 @dataclass(frozen=True)
