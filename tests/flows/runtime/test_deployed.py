@@ -133,20 +133,14 @@ def test_a_run_that_is_interrupted_in_the_same_words_again_and_again_fails(serve
 
 @pytest.mark.integration
 @pytest.mark.usefixtures("unsupervised")
-def test_a_run_that_fails_is_not_scheduled_again(server: Server) -> None:
-    run = server.start(ends_by, error="GateRefused", sentence="no such file")
+def test_a_run_that_fails_or_was_cancelled_is_not_scheduled_again(server: Server) -> None:
+    failed, ended = server.start(ends_by, error="GateRefused", sentence="no such file"), server.start(cancelled)
     with pytest.raises(GateRefused, match="no such file"):
-        server.work_on(run, ends_by)
-    assert server.state(run).name == "Failed"
-
-
-@pytest.mark.integration
-@pytest.mark.usefixtures("unsupervised")
-def test_a_cancelled_run_is_not_scheduled_again(server: Server) -> None:
-    run = server.start(cancelled)
+        server.work_on(failed, ends_by)
     with pytest.raises(Interrupted):
-        server.work_on(run, cancelled)
-    assert "AwaitingRetry" not in [state.name for state in server.client.read_flow_run_states(run)]
+        server.work_on(ended, cancelled)
+    for run in (failed, ended):
+        assert "AwaitingRetry" not in [state.name for state in server.client.read_flow_run_states(run)]
 
 
 @pytest.mark.integration
@@ -227,8 +221,5 @@ def test_no_path_of_the_configuration_depends_on_where_a_worker_stands(
     assert config.monitor.logs == tmp_path / "logs"
     assert config.policy.name == str(tmp_path / "models" / "base")
     assert absolute_config(config) == config
-
-
-def test_a_name_of_the_hub_stays_as_it_is() -> None:
-    config = absolute_config(load_config("l4"))
-    assert config.policy.name == "Polygl0t/Tucano2-qwen-0.5B-Instruct"
+    # A name of the hub stays as it is.
+    assert absolute_config(load_config("l4")).policy.name == "Polygl0t/Tucano2-qwen-0.5B-Instruct"
