@@ -134,7 +134,11 @@ _databases = cache(Databases.open)
 
 
 def champion_answers(file: Path) -> pl.DataFrame:
-    """Read the champion's answers to the test split, as a table with `prompt_id` and the columns of `KEY`."""
+    """Read the champion's answers to the test split, as a table with `prompt_id` and the columns of `KEY`.
+
+    Raises:
+        InputError: The file cannot be read, or is no file of rollouts.
+    """
     from schemas.tables.rollout_tables import Rollouts, read_rollouts
     from schemas.tables.table_check import as_table
 
