@@ -86,7 +86,7 @@ def scored_rollout(row: PromptRow, reward: float, **changes: Any) -> ScoredRollo
         "task": row.task,
         "prompt": row.prompt,
         "completion": "",
-        "reference": dict(row.reference),
+        "reference": dict(row.reference) or None,
         "reward": reward,
         "components": {},
         "parsed": None,
