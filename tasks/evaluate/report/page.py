@@ -14,6 +14,7 @@ from schemas.tasks import TaskName
 from tasks.evaluate.compare import REPORT_TEXT, Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background
+from tasks.evaluate.report.markdown import markdown_template
 from tasks.evaluate.report.sentences import (
     headline,
     known_to_base,
@@ -25,7 +26,7 @@ from tasks.evaluate.report.sentences import (
 )
 from tasks.evaluate.stats.statistics import PairedStats
 from tasks.report.number_format import decimal, interval, money, p_value, percent, shortest, signed
-from tasks.report.page import markdown_template, page_template
+from tasks.report.page import page_template
 from tasks.report.wording import worded
 
 REPORT_PAGE: Final = "report.html"
