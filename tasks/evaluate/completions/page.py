@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -72,19 +72,6 @@ def packed(document: Mapping[str, Any]) -> str:
     """Return a document as the page carries it: JSON, deflated and in base64."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return b64encode(zlib.compress(text.encode(), level=6)).decode()
-
-
-def unpacked(page: str) -> dict[str, Any]:
-    """Return the document that a page carries.
-
-    Raises:
-        ValueError: The page carries none.
-    """
-    _, found, rest = page.partition('<script type="application/octet-stream" id="rows">')
-    if not found:
-        raise ValueError("the page carries no rows")
-    document: dict[str, Any] = json.loads(zlib.decompress(b64decode(rest.partition("<")[0])))
-    return document
 
 
 def read_example() -> dict[str, Any]:

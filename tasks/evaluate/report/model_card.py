@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from schemas.tables.dataset_summary import DatasetSummary
 from tasks.commerce.registry import TASKS
+from tasks.evaluate.report.markdown import markdown_template
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.policy.merge import MERGED_FOLDER, MergeCheck
-from tasks.report.page import markdown_template
 
 DATA_FILES: Final = ("tasks/evaluate/report/model_card.md.j2",)
 LANGUAGE: Final = "pt"

@@ -7,13 +7,13 @@ comparison and background give the same bytes.
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from schemas.config.evaluate import BASELINES
-from schemas.tasks import TaskName
 from tasks.evaluate.compare import REPORT_TEXT, Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background
+from tasks.evaluate.report.markdown import markdown_template
 from tasks.evaluate.report.sentences import (
     headline,
     known_to_base,
@@ -23,9 +23,8 @@ from tasks.evaluate.report.sentences import (
     when_margin_was_set,
     why_chosen,
 )
-from tasks.evaluate.stats.statistics import PairedStats
 from tasks.report.number_format import decimal, interval, money, p_value, percent, shortest, signed
-from tasks.report.page import markdown_template, page_template
+from tasks.report.page import page_template
 from tasks.report.wording import worded
 
 REPORT_PAGE: Final = "report.html"
@@ -40,18 +39,6 @@ _FILTERS: Final[Mapping[str, Callable[..., str]]] = {
     "money": money,
 }
 _MAX_SHOWN: Final = 1200
-
-
-class LadderStep(NamedTuple):
-    """One step of the ladder: base, rung or tuned model."""
-
-    name: str
-    scores: Mapping[TaskName, float]
-    overall: float
-    left: PairedStats | None
-    """The tuned model's scores beside these, which take the base's place; None for the tuned model itself."""
-    cost: float | None
-    """US dollars an answer; None where unknown."""
 
 
 def write_report_files(comparison: Comparison, background: Background, folder: Path, drawn: Mapping[str, str]) -> None:
@@ -105,22 +92,22 @@ def _values(comparison: Comparison, background: Background) -> dict[str, Any]:
     }
 
 
-def _ladder_steps(comparison: Comparison, background: Background) -> list[LadderStep]:
-    """Return the steps from the base by the rungs, in the order of their scores, to the tuned model."""
+def _ladder_steps(comparison: Comparison, background: Background) -> list[dict[str, Any]]:
+    """Return base, rungs and tuned model by their scores; `left` is the tuned model's block beside a step."""
     if not background.ladder:
         return []
-    costs = {served.model: served.cost_per_analysis for served in background.serving}
     below = [("base", comparison), *((rung.name, rung.found) for rung in background.ladder)]
-    found = [
-        LadderStep(
-            name,
-            {task: block.mean_base for task, block in each.tasks.items()},
-            each.overall.mean_base,
-            each.overall,
-            costs.get(name),
-        )
-        for name, each in below
+    below.sort(key=lambda each: each[1].overall.mean_base)
+    steps: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "scores": {task: block.mean_base for task, block in found.tasks.items()},
+            "overall": found.overall.mean_base,
+            "left": found.overall,
+        }
+        for name, found in below
     ]
-    found.sort(key=lambda step: step.overall)
     tuned = {task: block.mean_tuned for task, block in comparison.tasks.items()}
-    return [*found, LadderStep("tuned", tuned, comparison.overall.mean_tuned, None, costs.get("tuned"))]
+    steps.append({"name": "tuned", "scores": tuned, "overall": comparison.overall.mean_tuned, "left": None})
+    costs = {served.model: served.cost_per_analysis for served in background.serving}
+    return [{**step, "cost": costs.get(step["name"])} for step in steps]

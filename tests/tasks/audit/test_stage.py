@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from schemas.audit_record import read_audit_record
-from schemas.config.config import AuditConfig
 from schemas.documents import Rollout, ScoredRollout
 from schemas.errors import Interrupted
 from schemas.tasks import TASK_NAMES
@@ -20,35 +19,15 @@ from tasks.audit.reward import RewardFunction
 from tasks.audit.sheet import ScoredSheet, read_rows
 from tasks.audit.stage import FILES, Audit, AuditFiles, audit_rewards, read_files, run, shipped_files
 from tasks.commerce import registry
+from tests.tasks.audit.conftest import CONFIG
 
 pytestmark = pytest.mark.slow
 
-CONFIG = AuditConfig(require_human=False)
 COMPLETIONS = {"extraction": 52, "sql_qa": 51, "insights": 52, "push": 51, "sentiment": 51, "churn": 52}
 FIRST_FIELDS = [
-    "n",
-    "rho",
-    "bonett_wright",
-    "bca",
-    "rho_low",
-    "rho_high",
-    "tau_b",
-    "pairwise_accuracy",
-    "within_prompt_rho",
-    "auc",
-    "alpha",
-    "n_raters",
+    *("n", "rho", "bonett_wright", "bca", "rho_low", "rho_high", "tau_b", "pairwise_accuracy"),
+    *("within_prompt_rho", "auc", "alpha", "n_raters"),
 ]
-
-
-@pytest.fixture(scope="module")
-def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("audit")
-
-
-@pytest.fixture(scope="module")
-def result(output: Path) -> Audit:
-    return run(shipped_files(), CONFIG, "grounded", output)
 
 
 @pytest.fixture(scope="module")
