@@ -21,7 +21,6 @@ from flows.runtime.session import BYTES_NEEDED, LOCK_FILE
 from schemas.config.config import Config
 from schemas.source import REPOSITORY
 from tasks.checkpoints.permissions import nearest_folder
-from tasks.lineage.erase.plan import unended
 from tasks.train.sizing.shape import BFLOAT16_BYTES, read_shape
 
 LAPTOP = REPOSITORY / "constraints" / "laptop.txt"
@@ -199,6 +198,9 @@ def check_state(config: Config) -> list[Finding]:
         except Timeout:
             remedy = "wait for its end, or use --set state.root=FOLDER"
             return [Finding(check, "warning", f"another tucano is at work in {root}", remedy)]
+    # Polars takes a quarter of a second, which `doctor` goes without.
+    from tasks.lineage.erase.plan import unended  # noqa: PLC0415
+
     if begun := unended(root):
         found = f"the forgetting of a person was begun, and has not ended ({begun[0]})"
         return [Finding(check, "warning", found, "end it: tucano forget ID --apply, with the same ID")]
