@@ -13,14 +13,12 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import content_id
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.registry import SERVED, grammar_of
-from tasks.policy.generate import as_messages
 from tasks.serve.deployment import DeployedVersion
 from tasks.serve.engine_client import EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, ServedAnswer
 from tasks.serve.gateway.limits import Admission, RequestRefused
 from tasks.serve.gateway.requests import Answered, ShopQuestion
-from tasks.serve.served_model import CUT_OFF, Decoding
+from tasks.serve.served_model import CUT_OFF
 
 SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
 LOWEST_TEMPERATURE: Final = 1e-4
@@ -199,22 +197,18 @@ def _engine_question(question: ShopQuestion, deployment: DeployedVersion) -> tup
 
     Monitoring compares with the evaluation only what was drawn as there, so any other answer has another name.
     """
-    model, decoding, row = deployment.model, deployment.model.decoding, question.row
-    takes_seed = deployment.client.takes_seed
-    if question.seed is not None and not takes_seed:
+    model, own = deployment.model, deployment.question(question.row)
+    if question.seed is not None and own.seed is None:
         raise RequestRefused(422, "no_seed", "seed: this engine takes none; leave it out", param="seed")
-    temperature = decoding.temperature if question.temperature is None else question.temperature
-    max_tokens = min(question.max_tokens or decoding.max_tokens, decoding.max_tokens)
-    seed = model.seed if question.seed is None else question.seed
-    system, prompt = as_messages(row.system, row.prompt)
-    asked = EngineQuestion(
-        model=model.name_of(row.task),
-        messages=[system, *question.earlier, prompt],
-        temperature=max(temperature, LOWEST_TEMPERATURE),
-        max_tokens=max_tokens,
-        seed=seed if takes_seed else None,
-        grammar=grammar_of(row.task, row.prompt, SERVED) if question.guided else "",
+    asked = replace(
+        own,
+        messages=[own.messages[0], *question.earlier, *own.messages[1:]],
+        temperature=own.temperature if question.temperature is None else question.temperature,
+        max_tokens=min(question.max_tokens or own.max_tokens, own.max_tokens),
+        seed=own.seed if question.seed is None else question.seed,
     )
-    is_as_there = Decoding(temperature, max_tokens) == decoding and seed == model.seed
-    is_as_there = is_as_there and not question.earlier and not question.stop
+    is_as_there = asked == own and not question.stop
+    if not question.guided:
+        asked = replace(asked, grammar="")
+    asked = replace(asked, temperature=max(asked.temperature, LOWEST_TEMPERATURE))
     return asked, model.version_name if is_as_there else f"{model.version_name}{OWN_DECODING}"

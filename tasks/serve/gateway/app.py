@@ -50,13 +50,12 @@ ScrubReference = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class FeedbackRequest(BaseModel):
-    """What became known of an answer, named by its request."""
+    """Known part of the right answer to a request, or a rating."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     request_id: str
     reference: dict[str, JsonValue] | None = None
-    """The right answer, or the known part of it."""
     rating: Annotated[int, Field(ge=1, le=5, strict=True)] | None = None
 
 
@@ -70,17 +69,7 @@ def build_app(
     feedback: DailyFile,
     scrub_reference: ScrubReference,
 ) -> FastAPI:
-    """Return the application.
-
-    Args:
-        answering: Answers questions.
-        config: Limits and defaults.
-        model_name: The registered model, by which clients name it.
-        tokens: Bearer tokens; without any, everybody is answered.
-        metrics: Shown at `/metrics`.
-        feedback: Takes what became known.
-        scrub_reference: Applied to a reference before it is written.
-    """
+    """Return the application; clients name the registered model, and without tokens everybody is answered."""
     app = FastAPI(
         title=model_name,
         description=DESCRIPTION,
