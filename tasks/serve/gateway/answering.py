@@ -16,7 +16,7 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.serve.deployment import DeployedVersion
 from tasks.serve.engine_client import EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, ServedAnswer
-from tasks.serve.gateway.limits import Admission, RequestRefused
+from tasks.serve.gateway.limits import RequestRefused
 from tasks.serve.gateway.requests import Answered, ShopQuestion
 from tasks.serve.served_model import CUT_OFF
 
@@ -72,9 +72,9 @@ class AnswerService:
         self.deployment = deployment
         """The version that answers; another one takes over between two requests."""
         self._config, self._log, self._scrub, self._metrics = config, log, scrub, metrics
-        self._admission = Admission(
-            places=config.concurrency, queue=config.queue, deadline_seconds=config.deadline_seconds
-        )
+        self._places = asyncio.Semaphore(config.concurrency)
+        self.requests_inside = 0
+        """Requests that are answered or wait."""
         self._says_unlogged = self._is_away = False
         """Whether the log could not be written last, and the engine not be asked: one line says so of many tries."""
 
@@ -83,19 +83,27 @@ class AnswerService:
         """Tasks that are answered."""
         return [task for task in TASK_NAMES if self._refusal(task) is None]
 
-    @property
-    def requests_inside(self) -> int:
-        """Requests that are answered or wait."""
-        return self._admission.inside
-
     async def answer(self, question: ShopQuestion) -> Answered:
-        """Answer a question.
+        """Wait for a place in the queue, and answer a question.
 
         Raises:
-            RequestRefused: It is not answered, or its answer cannot be logged.
+            RequestRefused: The queue is full, the deadline came, or it is not answered or cannot be logged.
         """
-        began, arrived = time.monotonic(), datetime.now(UTC)
-        async with self._admission.place():
+        if self.requests_inside >= self._config.concurrency + self._config.queue:
+            sentence = f"{self.requests_inside} requests are under way; try again later"
+            raise RequestRefused(429, "queue_full", sentence, retry_after=1)
+        self.requests_inside += 1
+        try:
+            async with asyncio.timeout(self._config.deadline_seconds):
+                return await self._answer(question, time.monotonic(), datetime.now(UTC))
+        except TimeoutError:
+            sentence = f"no answer within {self._config.deadline_seconds:g} seconds; try again later"
+            raise RequestRefused(504, "deadline", sentence, retry_after=1) from None
+        finally:
+            self.requests_inside -= 1
+
+    async def _answer(self, question: ShopQuestion, began: float, arrived: datetime) -> Answered:
+        async with self._places:
             while True:
                 if refusal := self._refusal(question.row.task):
                     raise refusal

@@ -1,4 +1,4 @@
-"""Limits of a request: who sends it, how large it is, how long it takes to arrive, and its place at the engine.
+"""Limits of a request: who sends it, how large it is, and how long it takes to arrive.
 
 Plain ASGI (https://asgi.readthedocs.io), so that a body is counted while it comes and not after it filled the memory.
 """
@@ -6,8 +6,7 @@ Plain ASGI (https://asgi.readthedocs.io), so that a body is counted while it com
 import asyncio
 import hmac
 import os
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import Final
 
 from fastapi.responses import JSONResponse
@@ -22,8 +21,6 @@ from tasks.serve.gateway.foreign_pages import foreign_sender
 KINDS: Final = {401: "authentication", 403: "permission", 404: "not_found", 408: "timeout", 429: "rate_limit"}
 """OpenAI's `type` of an error by its status; `server_error` from 500 on, `invalid_request_error` for any other."""
 TWO_LENGTHS: Final = "two_lengths"
-RETRY_AFTER: Final = 1
-"""Seconds until a place may be free."""
 API_SCRIPT: Final = "swagger/swagger-ui-bundle.js"
 API_STYLE: Final = "swagger/swagger-ui.css"
 API_ICON: Final = "swagger/favicon-32x32.png"
@@ -61,38 +58,6 @@ class RequestRefused(Exception):
             headers["Connection"] = "close"
         error = {"message": self.message, "type": f"{kind}_error", "code": self.code, "param": self.param}
         return JSONResponse({"error": error}, self.status, headers=headers)
-
-
-class Admission:
-    """Places at the engine, and the queue before them."""
-
-    def __init__(self, *, places: int, queue: int, deadline_seconds: float) -> None:
-        """Open the queue, which holds so many requests beyond the places; the deadline includes the waiting."""
-        self._places = asyncio.Semaphore(places)
-        self._most = places + queue
-        self._deadline_seconds = deadline_seconds
-        self.inside = 0
-        """Requests that are answered or wait."""
-
-    @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """Wait for a place, and have it in the block, which the deadline ends.
-
-        Raises:
-            RequestRefused: The queue is full, or the deadline came.
-        """
-        if self.inside >= self._most:
-            sentence = f"{self.inside} requests are under way; try again later"
-            raise RequestRefused(429, "queue_full", sentence, retry_after=RETRY_AFTER)
-        self.inside += 1
-        try:
-            async with asyncio.timeout(self._deadline_seconds), self._places:
-                yield
-        except TimeoutError:
-            sentence = f"no answer within {self._deadline_seconds:g} seconds; try again later"
-            raise RequestRefused(504, "deadline", sentence, retry_after=RETRY_AFTER) from None
-        finally:
-            self.inside -= 1
 
 
 def read_tokens(variable: str | None) -> tuple[bytes, ...]:
