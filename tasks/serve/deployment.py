@@ -53,6 +53,18 @@ class DeployedVersion:
             if not self._under_way:
                 self._idle.set()
 
+    def question(self, row: PromptRow) -> EngineQuestion:
+        """Return a prompt as its engine is asked, drawn and guided as at the evaluation."""
+        model = self.model
+        return EngineQuestion(
+            model=model.name_of(row.task),
+            messages=as_messages(row.system, row.prompt),
+            temperature=model.decoding.temperature,
+            max_tokens=model.decoding.max_tokens,
+            seed=model.seed if self.client.takes_seed else None,
+            grammar=grammar_of(row.task, row.prompt, SERVED),
+        )
+
     async def serve(self, row: PromptRow, completion: str) -> Served:
         """Check an answer to a prompt, and return what may be given away."""
         if row.task != "sql_qa" or self.model.store is None:
@@ -117,17 +129,7 @@ async def check_golden(
     asked = [(row, rollout) for row, rollout in golden if model.store is not None or row.task != "sql_qa"]
     if not asked:
         return None
-    questions = [
-        EngineQuestion(
-            model=model.name_of(row.task),
-            messages=as_messages(row.system, row.prompt),
-            temperature=model.decoding.temperature,
-            max_tokens=model.decoding.max_tokens,
-            seed=model.seed if deployment.client.takes_seed else None,
-            grammar=grammar_of(row.task, row.prompt, SERVED),
-        )
-        for row, _ in asked
-    ]
+    questions = (deployment.question(row) for row, _ in asked)
     try:
         async with asyncio.timeout(SECONDS_TO_ANSWER):
             answers = await asyncio.gather(*map(deployment.client.complete, questions))

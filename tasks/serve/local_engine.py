@@ -34,13 +34,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class _LoadedModel:
-    """Weights, or their sum with an adapter."""
+    """Weights, or their sum with an adapter; without an engine, transformers' `generate` draws."""
 
     policy: Any
     vocabulary: int
-    """Tokens that it scores."""
     engine: "ContinuousEngine | None"
-    """Draws its answers; None where transformers' `generate` does."""
 
 
 @dataclass(eq=False)
@@ -66,14 +64,7 @@ class LocalEngine:
     takes_seed = True
 
     def __init__(self, weights: Path, adapters: Mapping[str, Path], *, rows: int, max_tokens: int) -> None:
-        """Describe an engine, which is not loaded yet.
-
-        Args:
-            weights: Folder of the model: merged, or a base.
-            adapters: Folders of adapters trained on it, by the names that they are asked by.
-            rows: Most answers drawn at once; more wait in order.
-            max_tokens: Longest answer, in tokens.
-        """
+        """Describe an engine of a model folder and its adapters, which draws at most `rows` answers at once."""
         self._weights, self._folders = weights, {CHAMPION: None, **adapters}
         self._rows, self._max_tokens = rows, max_tokens
         self._inbox: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()

@@ -25,12 +25,7 @@ def modelfile(
 ) -> str | None:
     """Return the Modelfile of a GGUF file of this name; None where Ollama would write or read a prompt otherwise.
 
-    Args:
-        weights: Folder of the model.
-        conversations: Conversations of a system text and a prompt.
-        texts: The same as training writes them.
-        gguf: Name of the file.
-        decoding: The evaluated decoding.
+    The texts are conversations of a system text and a prompt, as training writes them.
     """
     from transformers import AutoConfig
 

@@ -32,17 +32,16 @@ REMEDY: Final = "export it with --format safetensors"
 def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, Any]:
     """Return a tokenizer's values for a GGUF file, by the names that `GGUFWriter.add_*` has for them.
 
-    No token is written before a prompt: what training read is what the chat template writes, whatever a tokenizer adds
-    to other texts.
-
-    Args:
-        tokenizer: The tokenizer.
-        rows: Rows of the embeddings, which may be more than tokens.
+    No token is written before a prompt: training read what the chat template writes. The embeddings may have more rows
+    than there are tokens.
 
     Raises:
         InputError: GGUF cannot describe it, or it has more tokens than the model.
     """
-    rules = _rules(tokenizer)
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise InputError(f"the tokenizer {type(tokenizer).__name__} has no tokenizer.json, which is read; {REMEDY}")
+    rules = json.loads(backend.to_str())
     bpe = rules["model"]
     if bpe.get("type") != "BPE" or tokenizer.eos_token_id is None:
         raise InputError(f"the tokenizer is {bpe.get('type')} or has no EOS token, which GGUF cannot hold; {REMEDY}")
@@ -54,12 +53,7 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, 
     merges = [tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in bpe["merges"]]
     pieces = bool(bpe.get("byte_fallback"))
     tokens, types = _tokens(tokenizer, rows, pieces=pieces)
-    ends = {
-        "eos_token_id": tokenizer.eos_token_id,
-        "bos_token_id": tokenizer.bos_token_id,
-        "pad_token_id": tokenizer.pad_token_id,
-        "unk_token_id": tokenizer.unk_token_id,
-    }
+    ends = {f"{end}_token_id": getattr(tokenizer, f"{end}_token_id") for end in ("eos", "bos", "pad", "unk")}
     return {
         "tokenizer_model": "llama" if pieces else "gpt2",
         "tokenizer_pre": "default" if pieces else _pre_tokenizer(rules),
@@ -75,14 +69,6 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, 
         "add_eos_token": False,
         "chat_template": template,
     }
-
-
-def _rules(tokenizer: "PreTrainedTokenizerBase") -> dict[str, Any]:
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        raise InputError(f"the tokenizer {type(tokenizer).__name__} has no tokenizer.json, which is read; {REMEDY}")
-    rules: dict[str, Any] = json.loads(backend.to_str())
-    return rules
 
 
 def _tokens(tokenizer: "PreTrainedTokenizerBase", rows: int, *, pieces: bool) -> tuple[list[str], list[int]]:

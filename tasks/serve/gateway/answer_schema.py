@@ -33,12 +33,7 @@ _NAMED: Final = frozenset(
 
 
 def first_unmet(given: Schema, wanted: Schema) -> str | None:
-    """Return the place in a client's schema that answers of a JSON task may not satisfy; None where all satisfy it.
-
-    Args:
-        given: The schema of the task's answers.
-        wanted: The client's schema, which may be hostile.
-    """
+    """Return the place in a client's schema that answers of the given one may not satisfy; None for none."""
     place = _Comparison(wanted).unmet(given, wanted, "schema")
     return place if place is None or len(place) <= LONGEST_PLACE else f"{place[:LONGEST_PLACE]}..."
 

@@ -13,14 +13,12 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import content_id
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.commerce.registry import SERVED, grammar_of
-from tasks.policy.generate import as_messages
 from tasks.serve.deployment import DeployedVersion
 from tasks.serve.engine_client import EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, ServedAnswer
-from tasks.serve.gateway.limits import Admission, RequestRefused
+from tasks.serve.gateway.limits import RequestRefused
 from tasks.serve.gateway.requests import Answered, ShopQuestion
-from tasks.serve.served_model import CUT_OFF, Decoding
+from tasks.serve.served_model import CUT_OFF
 
 SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
 LOWEST_TEMPERATURE: Final = 1e-4
@@ -74,9 +72,9 @@ class AnswerService:
         self.deployment = deployment
         """The version that answers; another one takes over between two requests."""
         self._config, self._log, self._scrub, self._metrics = config, log, scrub, metrics
-        self._admission = Admission(
-            places=config.concurrency, queue=config.queue, deadline_seconds=config.deadline_seconds
-        )
+        self._places = asyncio.Semaphore(config.concurrency)
+        self.requests_inside = 0
+        """Requests that are answered or wait."""
         self._says_unlogged = self._is_away = False
         """Whether the log could not be written last, and the engine not be asked: one line says so of many tries."""
 
@@ -85,19 +83,27 @@ class AnswerService:
         """Tasks that are answered."""
         return [task for task in TASK_NAMES if self._refusal(task) is None]
 
-    @property
-    def requests_inside(self) -> int:
-        """Requests that are answered or wait."""
-        return self._admission.inside
-
     async def answer(self, question: ShopQuestion) -> Answered:
-        """Answer a question.
+        """Wait for a place in the queue, and answer a question.
 
         Raises:
-            RequestRefused: It is not answered, or its answer cannot be logged.
+            RequestRefused: The queue is full, the deadline came, or it is not answered or cannot be logged.
         """
-        began, arrived = time.monotonic(), datetime.now(UTC)
-        async with self._admission.place():
+        if self.requests_inside >= self._config.concurrency + self._config.queue:
+            sentence = f"{self.requests_inside} requests are under way; try again later"
+            raise RequestRefused(429, "queue_full", sentence, retry_after=1)
+        self.requests_inside += 1
+        try:
+            async with asyncio.timeout(self._config.deadline_seconds):
+                return await self._answer(question, time.monotonic(), datetime.now(UTC))
+        except TimeoutError:
+            sentence = f"no answer within {self._config.deadline_seconds:g} seconds; try again later"
+            raise RequestRefused(504, "deadline", sentence, retry_after=1) from None
+        finally:
+            self.requests_inside -= 1
+
+    async def _answer(self, question: ShopQuestion, began: float, arrived: datetime) -> Answered:
+        async with self._places:
             while True:
                 if refusal := self._refusal(question.row.task):
                     raise refusal
@@ -199,22 +205,18 @@ def _engine_question(question: ShopQuestion, deployment: DeployedVersion) -> tup
 
     Monitoring compares with the evaluation only what was drawn as there, so any other answer has another name.
     """
-    model, decoding, row = deployment.model, deployment.model.decoding, question.row
-    takes_seed = deployment.client.takes_seed
-    if question.seed is not None and not takes_seed:
+    model, own = deployment.model, deployment.question(question.row)
+    if question.seed is not None and own.seed is None:
         raise RequestRefused(422, "no_seed", "seed: this engine takes none; leave it out", param="seed")
-    temperature = decoding.temperature if question.temperature is None else question.temperature
-    max_tokens = min(question.max_tokens or decoding.max_tokens, decoding.max_tokens)
-    seed = model.seed if question.seed is None else question.seed
-    system, prompt = as_messages(row.system, row.prompt)
-    asked = EngineQuestion(
-        model=model.name_of(row.task),
-        messages=[system, *question.earlier, prompt],
-        temperature=max(temperature, LOWEST_TEMPERATURE),
-        max_tokens=max_tokens,
-        seed=seed if takes_seed else None,
-        grammar=grammar_of(row.task, row.prompt, SERVED) if question.guided else "",
+    asked = replace(
+        own,
+        messages=[own.messages[0], *question.earlier, *own.messages[1:]],
+        temperature=own.temperature if question.temperature is None else question.temperature,
+        max_tokens=min(question.max_tokens or own.max_tokens, own.max_tokens),
+        seed=own.seed if question.seed is None else question.seed,
     )
-    is_as_there = Decoding(temperature, max_tokens) == decoding and seed == model.seed
-    is_as_there = is_as_there and not question.earlier and not question.stop
+    is_as_there = asked == own and not question.stop
+    if not question.guided:
+        asked = replace(asked, grammar="")
+    asked = replace(asked, temperature=max(asked.temperature, LOWEST_TEMPERATURE))
     return asked, model.version_name if is_as_there else f"{model.version_name}{OWN_DECODING}"

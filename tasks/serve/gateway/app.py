@@ -50,13 +50,12 @@ ScrubReference = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class FeedbackRequest(BaseModel):
-    """What became known of an answer, named by its request."""
+    """Known part of the right answer to a request, or a rating."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     request_id: str
     reference: dict[str, JsonValue] | None = None
-    """The right answer, or the known part of it."""
     rating: Annotated[int, Field(ge=1, le=5, strict=True)] | None = None
 
 
@@ -70,17 +69,7 @@ def build_app(
     feedback: DailyFile,
     scrub_reference: ScrubReference,
 ) -> FastAPI:
-    """Return the application.
-
-    Args:
-        answering: Answers questions.
-        config: Limits and defaults.
-        model_name: The registered model, by which clients name it.
-        tokens: Bearer tokens; without any, everybody is answered.
-        metrics: Shown at `/metrics`.
-        feedback: Takes what became known.
-        scrub_reference: Applied to a reference before it is written.
-    """
+    """Return the application; clients name the registered model, and without tokens everybody is answered."""
     app = FastAPI(
         title=model_name,
         description=DESCRIPTION,
@@ -185,42 +174,40 @@ def _openai(answering: AnswerService, config: ServeConfig, model_name: str) -> A
     return router
 
 
-def _head(kind: str, model: str, answered: Answered) -> dict[str, Any]:
-    """Return what an answer and each event of a stream begin with."""
-    known = {"id": answered.request_id, "object": kind, "created": int(time.time()), "model": model}
-    return {**known, "system_fingerprint": answered.version}
-
-
-def _parts(answered: Answered) -> tuple[dict[str, Any], dict[str, int], dict[str, Any]]:
-    """Return an answer's message, its usage, and what stands beside OpenAI's fields, which clients keep."""
+def _whole(model: str, answered: Answered, kind: str = "chat.completion") -> dict[str, Any]:
+    """Return an answer in OpenAI's form, with what was checked beside its fields, which clients keep."""
     served, answer = answered.served, answered.answer
-    message = {"content": served.text, "refusal": None if served.text is not None else served.reason}
-    prompt, tokens = answer.prompt_tokens, answer.tokens
-    usage = {"prompt_tokens": prompt, "completion_tokens": tokens, "total_tokens": prompt + tokens}
-    return {"role": "assistant", **message}, usage, {"checked": served.checked, "reason": served.reason}
-
-
-def _whole(model: str, answered: Answered) -> dict[str, Any]:
-    message, usage, checked = _parts(answered)
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": answered.answer.finish_reason}
-    return {**_head("chat.completion", model, answered), "choices": [choice], "usage": usage, **checked}
+    refusal = None if served.text is not None else served.reason
+    message = {"role": "assistant", "content": served.text, "refusal": refusal}
+    return {
+        "id": answered.request_id,
+        "object": kind,
+        "created": int(time.time()),
+        "model": model,
+        "system_fingerprint": answered.version,
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": answer.finish_reason}],
+        "usage": {
+            "prompt_tokens": answer.prompt_tokens,
+            "completion_tokens": answer.tokens,
+            "total_tokens": answer.prompt_tokens + answer.tokens,
+        },
+        "checked": served.checked,
+        "reason": served.reason,
+    }
 
 
 def _events(model: str, answered: Answered, *, with_usage: bool) -> Iterator[str]:
     """Yield server-sent events: the whole text first, since no word is sent before all of them are checked."""
-    head = _head("chat.completion.chunk", model, answered)
-    message, usage, checked = _parts(answered)
-    text = {name: value for name, value in message.items() if value is not None}
-    for delta, finish, beside in ((text, None, {}), ({}, answered.answer.finish_reason, checked)):
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        yield _event({**head, "choices": [choice], **beside})
+    event = _whole(model, answered, "chat.completion.chunk")
+    usage, checked = event.pop("usage"), {name: event.pop(name) for name in ("checked", "reason")}
+    (choice,) = event["choices"]
+    text = {name: value for name, value in choice.pop("message").items() if value is not None}
+    for delta, finish, beside in ((text, None, {}), ({}, choice["finish_reason"], checked)):
+        choices = [choice | {"delta": delta, "finish_reason": finish}]
+        yield f"data: {json.dumps(event | {'choices': choices} | beside, ensure_ascii=False)}\n\n"
     if with_usage:
-        yield _event({**head, "choices": [], "usage": usage})
+        yield f"data: {json.dumps(event | {'choices': [], 'usage': usage}, ensure_ascii=False)}\n\n"
     yield "data: [DONE]\n\n"
-
-
-def _event(fields: dict[str, Any]) -> str:
-    return f"data: {json.dumps(fields, ensure_ascii=False)}\n\n"
 
 
 def _operation(

@@ -57,7 +57,7 @@ class ImpatientProtocol(H11Protocol):
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request."""
+        """Wait for a request."""
         super().connection_made(transport)
         self._wait()
         if len(self._order) > self.most:

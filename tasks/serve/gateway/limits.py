@@ -1,4 +1,4 @@
-"""Limits of a request: who sends it, how large it is, how long it takes to arrive, and its place at the engine.
+"""Limits of a request: who sends it, how large it is, and how long it takes to arrive.
 
 Plain ASGI (https://asgi.readthedocs.io), so that a body is counted while it comes and not after it filled the memory.
 """
@@ -6,8 +6,7 @@ Plain ASGI (https://asgi.readthedocs.io), so that a body is counted while it com
 import asyncio
 import hmac
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import Final
 
 from fastapi.responses import JSONResponse
@@ -19,18 +18,9 @@ from schemas.errors import InputError
 from tasks.serve.gateway.disconnects import answer_while_connected
 from tasks.serve.gateway.foreign_pages import foreign_sender
 
-KINDS: Final[Mapping[int, str]] = {
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    408: "timeout_error",
-    429: "rate_limit_error",
-}
+KINDS: Final = {401: "authentication", 403: "permission", 404: "not_found", 408: "timeout", 429: "rate_limit"}
 """OpenAI's `type` of an error by its status; `server_error` from 500 on, `invalid_request_error` for any other."""
 TWO_LENGTHS: Final = "two_lengths"
-"""Code of a request that says its length in two ways."""
-RETRY_AFTER: Final = 1
-"""Seconds until a place may be free."""
 API_SCRIPT: Final = "swagger/swagger-ui-bundle.js"
 API_STYLE: Final = "swagger/swagger-ui.css"
 API_ICON: Final = "swagger/favicon-32x32.png"
@@ -50,61 +40,24 @@ class RequestRefused(Exception):
     def __init__(
         self, status: int, code: str, message: str, *, param: str | None = None, retry_after: int | None = None
     ) -> None:
-        """Give the reason.
+        """Give the HTTP status, a short name of the cause for programs, a sentence for people, and the field at fault.
 
-        Args:
-            status: HTTP status.
-            code: Short name of the cause, for programs and metrics.
-            message: One sentence for people.
-            param: The request's field that is at fault; None where it is none alone.
-            retry_after: Seconds after which the same request may be answered; None where it never will be.
+        `retry_after` are the seconds after which the same request may be answered; None where it never will be.
         """
         super().__init__(message)
         self.status, self.code, self.message, self.param, self.retry_after = status, code, message, param, retry_after
 
     def response(self) -> JSONResponse:
         """Return the answer to the client, in OpenAI's form."""
-        kind = KINDS.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
+        kind = KINDS.get(self.status, "server" if self.status >= 500 else "invalid_request")
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
         if self.code == TWO_LENGTHS:
             # Where the request ends is not sure, nor that what follows it is another one.
             headers["Connection"] = "close"
-        error = {"message": self.message, "type": kind, "code": self.code, "param": self.param}
+        error = {"message": self.message, "type": f"{kind}_error", "code": self.code, "param": self.param}
         return JSONResponse({"error": error}, self.status, headers=headers)
-
-
-class Admission:
-    """Places at the engine, and the queue before them."""
-
-    def __init__(self, *, places: int, queue: int, deadline_seconds: float) -> None:
-        """Open the queue, which holds so many requests beyond the places; the deadline includes the waiting."""
-        self._places = asyncio.Semaphore(places)
-        self._most = places + queue
-        self._deadline_seconds = deadline_seconds
-        self.inside = 0
-        """Requests that are answered or wait."""
-
-    @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """Wait for a place, and have it in the block, which the deadline ends.
-
-        Raises:
-            RequestRefused: The queue is full, or the deadline came.
-        """
-        if self.inside >= self._most:
-            sentence = f"{self.inside} requests are under way; try again later"
-            raise RequestRefused(429, "queue_full", sentence, retry_after=RETRY_AFTER)
-        self.inside += 1
-        try:
-            async with asyncio.timeout(self._deadline_seconds), self._places:
-                yield
-        except TimeoutError:
-            sentence = f"no answer within {self._deadline_seconds:g} seconds; try again later"
-            raise RequestRefused(504, "deadline", sentence, retry_after=RETRY_AFTER) from None
-        finally:
-            self.inside -= 1
 
 
 def read_tokens(variable: str | None) -> tuple[bytes, ...]:
@@ -144,15 +97,9 @@ class RequestLimits:
         seconds_to_send: float,
         refused: Counter,
     ) -> None:
-        """Guard an application.
+        """Guard an application; without tokens everybody is answered, and refusals are counted by their codes.
 
-        Args:
-            app: The application.
-            own_pages_only: Refuse what pages of other sites send, as on loopback, whose names are known.
-            tokens: Those that are accepted; without any, everybody is answered.
-            body_bytes: Largest body.
-            seconds_to_send: Longest time that a body takes to arrive.
-            refused: Counts the refusals by their codes.
+        With `own_pages_only`, pages of other sites are refused, as on loopback, whose names are known.
         """
         self._app, self._own_pages_only, self._tokens = app, own_pages_only, tokens
         self._body_bytes, self._seconds_to_send, self._refused = body_bytes, seconds_to_send, refused

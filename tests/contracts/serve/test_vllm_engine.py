@@ -55,7 +55,7 @@ def _question(review: str, *, guided: bool = False) -> EngineQuestion:
 def vllm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the stand-in, and yield the server's address."""
     url = f"http://127.0.0.1:{free_port()}"
-    command = [INTERPRETER, "-m", "vllm.entrypoints.openai.api_server", "--model", shipped(), *ON_A_CPU]
+    command = [str(INTERPRETER), "-m", "vllm.entrypoints.openai.api_server", "--model", str(shipped()), *ON_A_CPU]
     command += ["--served-model-name", CHAMPION, "--host", "127.0.0.1", "--port", url.rpartition(":")[2]]
     with (tmp_path_factory.mktemp("vllm") / "log").open("wb") as log:
         process = subprocess.Popen(

@@ -76,7 +76,7 @@ def test_an_answer_is_read() -> None:
         b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\ndata: {",
         reply(b"{}"),
         reply(b"[" * 9_000),
-        reply(b"a" * (LONGEST_REPLY + 1)),
+        reply(ANSWER + b" " * LONGEST_REPLY),
         reply(gzip.compress(ANSWER), "200 OK", "Content-Encoding: gzip"),
         reply(b"", "302 Found", "Location: http://127.0.0.1:9/v1"),
         reply(b"", "500 Internal Server Error"),

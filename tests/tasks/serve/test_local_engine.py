@@ -261,6 +261,7 @@ def test_weights_that_cannot_be_loaded_are_reported_before_anybody_asks(
         patch.setattr(late, "_load", lambda: time.sleep(0.5))
         with pytest.raises(TucanoError, match=r"not loaded within 0\.05 seconds; raise serve\.seconds_to_load"):
             asyncio.run(late.start(0.05))
+    asyncio.run(late.close())
     with pytest.raises(InputError, match="no LoRA adapter can be read from"):
         started(base, adapters={"push": tmp_path / "none"})
     monkeypatch.setattr(batch, "host_memory", lambda: 8_000_000)

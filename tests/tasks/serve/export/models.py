@@ -38,6 +38,7 @@ def save_model(folder: Path, *, tied: bool = True, pieces: bool = False) -> Path
     tokenizer = small_tokenizer(pieces=pieces)
     model = build_model(SMALL, tokenizer, 3)
     model.config.tie_word_embeddings = tied
+    model.config.rope_parameters = {"rope_theta": 50_000.0, "rope_type": "default"}
     torch.manual_seed(4)
     model = Qwen3ForCausalLM(model.config)
     with torch.no_grad():

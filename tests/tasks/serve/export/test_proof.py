@@ -222,12 +222,6 @@ def _swapped(_: Values, tensors: Values) -> None:
     tensors[names[0]], tensors[names[1]] = tensors[names[1]], tensors[names[0]]
 
 
-def _brain_floats(_: Values, tensors: Values) -> None:
-    data, kind = tensors["blk.0.attn_q.weight"]
-    bits = (data.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    tensors["blk.0.attn_q.weight"] = (bits.view(np.float16), kind)
-
-
 def _permuted(_: Values, tensors: Values) -> None:
     """Order a head's rows as llama.cpp does for Llama, and not for Qwen."""
     data, kind = tensors["blk.0.attn_q.weight"]
@@ -242,7 +236,6 @@ def _norm(_: Values, tensors: Values) -> None:
 
 GGUF_FAULTS: Sequence[tuple[str, Change, str]] = (
     ("swapped tensors", _swapped, APART),
-    ("dtype", _brain_floats, APART),
     ("permuted heads", _permuted, APART),
     ("norm", _norm, APART),
     ("rotation", _set("qwen3.rope.freq_base", 1e2), APART),

@@ -22,25 +22,24 @@ def _split(*expressions: str) -> Any:
     return pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
 
 
-@pytest.mark.parametrize("name", SPLITS)
-def test_a_byte_level_tokenizer_has_the_name_of_its_splits(name: str) -> None:
-    tokenizer: Any = small_tokenizer(pieces=False)
-    tokenizer.backend_tokenizer.pre_tokenizer = _split(*SPLITS[name])
-    found = vocabulary_of(tokenizer, ROWS)
-    assert (found["tokenizer_model"], found["tokenizer_pre"]) == ("gpt2", name)
+NAMED: list[tuple[Any, str]] = [
+    *((_split(*expressions), name) for name, expressions in SPLITS.items()),
+    (pre_tokenizers.Sequence([pre_tokenizers.ByteLevel(add_prefix_space=False)]), "gpt-2"),
+    (
+        pre_tokenizers.Sequence(
+            [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+        ),
+        "smollm",
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("splits", "name"),
-    [
-        ([pre_tokenizers.ByteLevel(add_prefix_space=False)], "gpt-2"),
-        ([pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)], "smollm"),
-    ],
-)
-def test_the_librarys_own_splits_have_names(splits: list[Any], name: str) -> None:
+def test_a_byte_level_tokenizer_has_the_name_of_its_splits() -> None:
     tokenizer: Any = small_tokenizer(pieces=False)
-    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)
-    assert vocabulary_of(tokenizer, ROWS)["tokenizer_pre"] == name
+    for splits, name in NAMED:
+        tokenizer.backend_tokenizer.pre_tokenizer = splits
+        found = vocabulary_of(tokenizer, ROWS)
+        assert (found["tokenizer_model"], found["tokenizer_pre"]) == ("gpt2", name)
 
 
 def test_sentencepieces_tokens_have_their_types_and_merge_by_score() -> None:

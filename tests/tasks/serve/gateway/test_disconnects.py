@@ -80,7 +80,9 @@ def test_connections_that_owe_a_request_give_way_to_others() -> None:
 
 async def _large(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": b"a" * 30_000_000})
+    for _ in range(30):
+        await send({"type": "http.response.body", "body": b"a" * 1_000_000, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
 
 
 @pytest.mark.parametrize("connection", [b"keep-alive", b"close"])

@@ -160,7 +160,8 @@ def test_a_task_is_asked_by_name_or_by_its_system_prompt(gateway: Gateway) -> No
 
 
 def test_an_answer_with_its_own_decoding_is_not_logged_as_the_evaluated_version(gateway: Gateway) -> None:
-    for field, value in (("temperature", 0), ("seed", 8), ("max_tokens", 9)):
+    changes: list[tuple[str, Any]] = [("temperature", 0), ("seed", 8), ("max_tokens", 9)]
+    for field, value in changes:
         assert gateway.chat(**{field: value}).is_success
         assert gateway.logged()[-1]["model_version"] == "shop/1+own-decoding"
         assert gateway.engine.requests[-1][field] == (value or pytest.approx(0.0001))
