@@ -217,6 +217,17 @@ def test_null_empty_and_unasked_parts_are_not_known(task: Any, reference: Any, k
     assert known_parts(table((task, reference))) == {task: KnownParts(frozenset(known), frozenset(known))}
 
 
+def test_a_part_is_known_by_each_reference_or_by_some() -> None:
+    full = {"polarity": "positive", "score": 5}
+    answers = table(
+        ("sentiment", full), ("sentiment", full | {"score": None}), ("push", {"product": "a"}), ("push", None)
+    )
+    assert known_parts(answers) == {
+        "sentiment": KnownParts(frozenset({"polarity"}), frozenset({"polarity", "score"})),
+        "churn": KnownParts(frozenset(), frozenset({"churn"})),
+    }
+
+
 def test_parts_that_not_all_know_are_removed_and_nothing_else() -> None:
     fields = {"sentiment": "positive", "delivery_issue": True}
     answers = table(
