@@ -218,11 +218,8 @@ def test_null_empty_and_unasked_parts_are_not_known(task: Any, reference: Any, k
 
 
 def test_a_part_is_known_by_each_reference_or_by_some() -> None:
-    full = {"polarity": "positive", "score": 5}
-    answers = table(
-        ("sentiment", full), ("sentiment", full | {"score": None}), ("push", {"product": "a"}), ("push", None)
-    )
-    assert known_parts(answers) == {
+    readings = [("sentiment", {"polarity": "positive", "score": score}) for score in (5, None)]
+    assert known_parts(table(*readings, ("churn", {"churn": True}), ("churn", None))) == {
         "sentiment": KnownParts(frozenset({"polarity"}), frozenset({"polarity", "score"})),
         "churn": KnownParts(frozenset(), frozenset({"churn"})),
     }
