@@ -217,6 +217,14 @@ def test_null_empty_and_unasked_parts_are_not_known(task: Any, reference: Any, k
     assert known_parts(table((task, reference))) == {task: KnownParts(frozenset(known), frozenset(known))}
 
 
+def test_a_part_is_known_by_each_reference_or_by_some() -> None:
+    readings = [("sentiment", {"polarity": "positive", "score": score}) for score in (5, None)]
+    assert known_parts(table(*readings, ("churn", {"churn": True}), ("churn", None))) == {
+        "sentiment": KnownParts(frozenset({"polarity"}), frozenset({"polarity", "score"})),
+        "churn": KnownParts(frozenset(), frozenset({"churn"})),
+    }
+
+
 def test_parts_that_not_all_know_are_removed_and_nothing_else() -> None:
     fields = {"sentiment": "positive", "delivery_issue": True}
     answers = table(
