@@ -1,5 +1,6 @@
 """A dry step measures what a step does, and the training after it is the one that there would have been."""
 
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,14 @@ LONG = replace(prompt_rows()[0], prompt="Pedido 1: livro. " * 9)
 def test_the_block_may_fail_and_still_leaves_no_trace(tmp_path: Path) -> None:
     trainer = small_trainer(tmp_path)
     before, state = torch.get_rng_state(), trainer.state_dict()
+    others = repr((random.getstate(), np.random.get_state()))
     with pytest.raises(ZeroDivisionError), unchanged(trainer):
         trainer._sampler._source.draw(3)
         trainer._step = 7
-        torch.rand(5)
+        torch.rand(5), random.random(), np.random.random()
         raise ZeroDivisionError
     assert torch.equal(torch.get_rng_state(), before)
+    assert repr((random.getstate(), np.random.get_state())) == others
     assert trainer.state_dict() == state
     assert trainer._step == 0
 
