@@ -189,7 +189,7 @@ from schemas.config.config import SynthesizeConfig
 from tasks.synthesize.stage import run
 counts = dict.fromkeys(("extraction", "sql_qa", "insights", "push", "sentiment", "churn"), 24)
 output = Path(sys.argv[1])
-run(SynthesizeConfig(source="simulated", orders=300, counts=counts), 7, output, lambda *_: None, output.parent)
+run(SynthesizeConfig(source="simulated", orders=300, counts=counts), 7, output, lambda *_: None)
 """
 CURATE: Final = """
 import sys
