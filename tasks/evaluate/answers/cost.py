@@ -12,7 +12,6 @@ from schemas.config.workers import MachinePrice, price_per_hour
 from tasks.evaluate.answers.files import Timing, read_answers, read_timing
 from tasks.policy.generate import StopReason
 
-HOURS_A_DAY: Final = 24
 SECONDS_AN_HOUR: Final = 3600
 
 
@@ -63,7 +62,7 @@ def serving(
     cost = cost.model_copy(update={"price_per_hour": _price_per_hour(timing, cost, prices)})
     seconds = (timing.machine_seconds or 0.0) / len(timing.answers)
     analyses = cost.break_even
-    fits = analyses is not None and analyses * seconds <= HOURS_A_DAY * SECONDS_AN_HOUR
+    fits = analyses is not None and analyses * seconds <= 24 * SECONDS_AN_HOUR
     return Serving(
         model=model,
         answers=len(rollouts),
