@@ -54,7 +54,6 @@ class EvaluationPlan(BaseModel):
     rungs: tuple[Rung, ...] = ()
     """What costs less and is compared with them; empty in older plans."""
     over_rungs: OverRungs = "report"
-    """What follows where the gain is not shown to be greater than that of a rung."""
     champion: str | None
     """The sha256 of the policy that the chosen challenger would replace."""
 

@@ -28,7 +28,6 @@ class Serving:
     latency_p50: float
     """Median seconds until an answer was complete; in a batch, until the whole batch was."""
     latency_p95: float
-    """The same, exceeded by one answer in twenty."""
     cost_per_analysis: float | None
     """US dollars, by the machine's busy time or the endpoint's tokens; None if an endpoint did not report all of
     them."""
