@@ -1,21 +1,28 @@
 """Audit report: one HTML file with the verdict on the rewards and their disagreements."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
 
 from schemas.audit_record import AuditRecord
 from schemas.config.config import AuditConfig
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.audit import figures
 from tasks.audit.gate import AuditGate, TaskAudit
+from tasks.audit.sampling import AT_RANDOM, BY_REWARD
 from tasks.audit.sheet import ScoredCompletion
 from tasks.audit.statistics import Interval
+from tasks.report.canvas import INK, LOSS, SOFT, canvas, svg
 from tasks.report.number_format import decimal, moment, shortest
 from tasks.report.page import page_template
-from tasks.report.wording import worded
+from tasks.report.wording import counted, worded
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 REPORT_PAGE = "report.html"
 DATA_FILES: Final = ("tasks/audit/report.html.j2",)
@@ -28,6 +35,14 @@ _WORST_OF_TASK: Final = 3
 _LONGEST_SHOWN: Final = 900
 _LONGEST_NAME: Final = 40
 _REASONS_AT_ONCE: Final = 12
+_BLUE: Final = "#0369a1"
+_OTHERWISE: Final = "otherwise"
+STRATA: Final = {
+    AT_RANDOM: ("drawn at random", "o", _BLUE, _BLUE),
+    BY_REWARD: ("chosen by reward", "D", "none", LOSS),
+    _OTHERWISE: ("chosen otherwise", "s", "none", SOFT),
+}
+_FEWEST_FOR_QUARTILES: Final = 4
 
 
 @dataclass(frozen=True)
@@ -112,7 +127,7 @@ def _section(
     return {
         "task": task,
         "audit": audit,
-        "figure": figures.scatter(rows),
+        "figure": scatter(rows),
         "worst": [
             (numbers.get(found.judged.item.audit_id), found) for found in worst_disagreements(rows, _WORST_OF_TASK)
         ],
@@ -152,3 +167,64 @@ def worst_disagreements(judged: Sequence[ScoredCompletion], count: int) -> tuple
         places = (rewards - scores).tolist()
         found += [Disagreement(row, by, len(of_task)) for row, by in zip(of_task, places, strict=True) if by]
     return tuple(sorted(found, key=lambda disagreement: -disagreement.share)[:count])
+
+
+def scatter(rows: Sequence[ScoredCompletion]) -> str:
+    """Draw one task's rewards against its scores, which are jittered so that no point hides another."""
+    with canvas(4.6, 2.9) as figure:
+        _draw(figure.add_axes((0.125, 0.16, 0.85, 0.74)), rows)
+        return svg(figure, worded("reward against score"))
+
+
+def _draw(axes: "Axes", rows: Sequence[ScoredCompletion]) -> None:
+    beside = np.random.default_rng(0).uniform(-0.15, 0.15, len(rows))
+    counts = Counter(_stratum(row) for row in rows)
+    only_others = counts.keys() == {_OTHERWISE}
+    for name, (words, mark, face, edge) in STRATA.items():
+        points = [
+            (row.item.score + aside, row.rollout.reward)
+            for row, aside in zip(rows, beside, strict=True)
+            if _stratum(row) == name
+        ]
+        if points:
+            sideways, rewards = zip(*points, strict=True)
+            axes.scatter(
+                sideways,
+                rewards,
+                s=20,
+                marker=mark,
+                facecolors=face,
+                edgecolors=edge,
+                alpha=0.75,
+                linewidths=0.9,
+                label=counted(len(rows), "{n} completion", "{n} completions")
+                if only_others
+                else f"{worded(words)}: {counts[name]}",
+            )
+    for score in sorted({row.item.score for row in rows}):
+        of_score = [row.rollout.reward for row in rows if row.item.score == score]
+        if len(of_score) >= _FEWEST_FOR_QUARTILES:
+            low, median, high = np.quantile(of_score, [0.25, 0.5, 0.75])
+            axes.plot([score, score], [low, high], color=INK, linewidth=1.4)
+            axes.plot([score - 0.2, score + 0.2], [median, median], color=INK, linewidth=2)
+    axes.set(
+        xlim=(0.6, 5.4),
+        ylim=(-0.04, 1.04),
+        xticks=range(1, 6),
+        xlabel=worded("score on the sheet"),
+        ylabel=worded("reward"),
+    )
+    axes.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.01, 0.99),
+        ncols=len(STRATA),
+        frameon=False,
+        fontsize=8,
+        handletextpad=0.1,
+        columnspacing=1.2,
+    )
+
+
+def _stratum(row: ScoredCompletion) -> str:
+    """Return the stratum of a completion; any that the project does not draw counts as "chosen otherwise"."""
+    return row.item.stratum if row.item.stratum in {AT_RANDOM, BY_REWARD} else _OTHERWISE

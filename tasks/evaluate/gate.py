@@ -127,11 +127,12 @@ def _merits(scores: Blocks, claims: Mapping[TaskName, TaskClaim], n_seeds: int, 
 def _merit_of_truth(scores: Blocks, ground_truth: Blocks | None) -> str:
     if ground_truth is None:
         return worded("the ground truth of the answers is not known: the gain is one of reward only")
-    unknown = ", ".join(task for task in scores.tasks if task not in ground_truth.tasks)
-    found = worded(
-        "the ground truth is not worse on any task; overall {difference}", difference=_difference(ground_truth.overall)
+    difference, unknown = (
+        _difference(ground_truth.overall),
+        [task for task in scores.tasks if task not in ground_truth.tasks],
     )
-    return worded("{found}; it is not known of {tasks}", found=found, tasks=unknown) if unknown else found
+    found = worded("the ground truth is not worse on any task; overall {difference}", difference=difference)
+    return worded("{found}; it is not known of {tasks}", found=found, tasks=", ".join(unknown)) if unknown else found
 
 
 def _objections_to_overall(overall: PairedStats) -> list[str]:

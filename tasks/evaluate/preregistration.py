@@ -54,7 +54,6 @@ class EvaluationPlan(BaseModel):
     rungs: tuple[Rung, ...] = ()
     """What costs less and is compared with them; empty in older plans."""
     over_rungs: OverRungs = "report"
-    """What follows where the gain is not shown to be greater than that of a rung."""
     champion: str | None
     """The sha256 of the policy that the chosen challenger would replace."""
 
@@ -100,12 +99,9 @@ def _plans(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[tuple[str,
         except (FileNotFoundError, ValueError):
             # One that is lost, or of another format version: it can no longer be evaluated.
             continue
-        if plan.test_split == planned.test_split and _share_a_challenger(plan, planned):
+        shared = {*plan.challengers.values()} & {*planned.challengers.values()}
+        if plan.test_split == planned.test_split and shared:
             yield record.sha256, plan
-
-
-def _share_a_challenger(first: EvaluationPlan, second: EvaluationPlan) -> bool:
-    return not set(first.challengers.values()).isdisjoint(second.challengers.values())
 
 
 def _times_read(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[datetime]:

@@ -85,15 +85,8 @@ class Evaluation:
 
     def compare(self, before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
         """Compare the second scores with the first by the evaluation's settings."""
-        config = self.config
-        return compare(
-            before,
-            challenger,
-            margin=config.margin,
-            resamples=config.resamples,
-            seed=self.seed,
-            truth_loss=config.truth_loss,
-        )
+        margin, resamples, truth_loss = self.config.margin, self.config.resamples, self.config.truth_loss
+        return compare(before, challenger, margin=margin, resamples=resamples, seed=self.seed, truth_loss=truth_loss)
 
 
 def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 DATA_FILES: Final = ("tasks/report/page.html.j2", "tasks/report/report.css")
 
 
-def page_template(
-    file: Path, finalize: Callable[[Any], Any] | None = None, **filters: Callable[..., str]
-) -> "Template":
+def page_template(file: Path, **filters: Callable[..., str]) -> "Template":
     """Load a report's template, which extends `page.html.j2` and must be given every value that it names.
 
     It words its messages by `worded` and `counted` (`tasks.report.wording`), and may break them into lines.
@@ -32,7 +30,7 @@ def page_template(
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=finalize or _visible,
+        finalize=_visible,
     )
     environment.filters |= filters
     environment.globals |= {"language_code": CODES[language()], "worded": _worded, "counted": counted}

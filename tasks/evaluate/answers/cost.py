@@ -12,7 +12,6 @@ from schemas.config.workers import MachinePrice, price_per_hour
 from tasks.evaluate.answers.files import Timing, read_answers, read_timing
 from tasks.policy.generate import StopReason
 
-HOURS_A_DAY: Final = 24
 SECONDS_AN_HOUR: Final = 3600
 
 
@@ -29,7 +28,6 @@ class Serving:
     latency_p50: float
     """Median seconds until an answer was complete; in a batch, until the whole batch was."""
     latency_p95: float
-    """The same, exceeded by one answer in twenty."""
     cost_per_analysis: float | None
     """US dollars, by the machine's busy time or the endpoint's tokens; None if an endpoint did not report all of
     them."""
@@ -63,7 +61,7 @@ def serving(
     cost = cost.model_copy(update={"price_per_hour": _price_per_hour(timing, cost, prices)})
     seconds = (timing.machine_seconds or 0.0) / len(timing.answers)
     analyses = cost.break_even
-    fits = analyses is not None and analyses * seconds <= HOURS_A_DAY * SECONDS_AN_HOUR
+    fits = analyses is not None and analyses * seconds <= 24 * SECONDS_AN_HOUR
     return Serving(
         model=model,
         answers=len(rollouts),

@@ -46,12 +46,8 @@ def answer_by_rival(
     max_tokens = rival.max_tokens or max_tokens
     rows = read_prompts(dataset / TEST_FILE)
     finished = FinishedBatches(work)
-    places = {
-        f"{sample}/{index}": (sample, index)
-        for sample in range(samples)
-        for index in range(len(rows))
-        if (sample, index) not in finished
-    }
+    all_places = ((sample, index) for sample in range(samples) for index in range(len(rows)))
+    places = {f"{sample}/{index}": (sample, index) for sample, index in all_places if (sample, index) not in finished}
     questions = [
         EndpointQuestion(key, rows[index].system, rows[index].prompt, _question_seed(seed, sample, index))
         for key, (sample, index) in places.items()

@@ -1,10 +1,7 @@
-"""Figures of the evaluation report, each an SVG element for a page or a file of its own.
-
-Many lines of one colour are drawn as one broken line, which keeps the page small.
-"""
+"""Figure of the evaluation report, an SVG element for its page or a file of its own."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import Comparison
@@ -12,10 +9,6 @@ from tasks.evaluate.stats.statistics import PairedStats, Verdict
 from tasks.report.canvas import BLUE, DASHES, FAINT, GAIN, INK, LOSS, SOFT, WIDTH, add_axes, canvas, name_below, svg
 from tasks.report.number_format import interval, signed
 from tasks.report.wording import worded
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 VERDICT_COLOURS: Final[Mapping[Verdict, str]] = {
     "better": GAIN,
@@ -38,7 +31,8 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
     """Draw every mean difference with its 95 % interval, the zero line and the margin."""
     rows = [*tasks.items(), (worded("overall"), overall)]
     with canvas(WIDTH, 1.0 + 0.4 * len(rows)) as figure:
-        axes = _axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.1)
+        axes = add_axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.1)
+        axes.locator_params(nbins=6)
         axes.axvline(0, color=INK, linewidth=0.9)
         axes.axhline(len(rows) - 1.5, color=FAINT, linewidth=0.8)
         axes.set_yticks(range(len(rows)), [name for name, _ in rows])
@@ -82,9 +76,3 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
 def _said(block: PairedStats) -> str:
     ends = worded("interval unknown") if block.ci_low is None else interval(block.ci_low, block.ci_high)
     return f"{signed(block.mean_difference)} ({ends})"
-
-
-def _axes(figure: "Figure", *, left: float, right: float, bottom: float, top: float) -> "Axes":
-    axes = add_axes(figure, left=left, right=right, bottom=bottom, top=top)
-    axes.locator_params(nbins=6)
-    return axes

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemas.config.evaluate import BASELINES
-from tasks.evaluate.compare import REPORT_TEXT, Comparison
+from tasks.evaluate.compare import BASE, CHAMPION, REPORT_TEXT, TUNED, Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.markdown import markdown_template
 from tasks.evaluate.report.sentences import (
     headline,
     known_to_base,
-    models_in,
     shop_lines,
     warnings_of,
     when_margin_was_set,
@@ -39,6 +38,8 @@ _FILTERS: Final[Mapping[str, Callable[..., str]]] = {
     "money": money,
 }
 _MAX_SHOWN: Final = 1200
+FIRST: Final = (BASE, TUNED, CHAMPION)
+"""Models whose metrics come first."""
 
 
 def write_report_files(comparison: Comparison, background: Background, folder: Path, drawn: Mapping[str, str]) -> None:
@@ -75,6 +76,7 @@ def markdown(comparison: Comparison, background: Background) -> str:
 def _values(comparison: Comparison, background: Background) -> dict[str, Any]:
     """Return what page and Markdown show."""
     looks, margin = background.looks, comparison.margin
+    measured = dict.fromkeys(model for by in background.ground_truth.values() for each in by.values() for model in each)
     return {
         "comparison": comparison,
         "background": background,
@@ -85,7 +87,7 @@ def _values(comparison: Comparison, background: Background) -> dict[str, Any]:
         "warnings": warnings_of(looks, margin) if looks else [],
         "margin": shortest(margin),
         "shop_lines": shop_lines(background),
-        "models": models_in([list(each) for by in background.ground_truth.values() for each in by.values()]),
+        "models": sorted(measured, key=lambda model: FIRST.index(model) if model in FIRST else len(FIRST)),
         "baselines": BASELINES,
         "ladder": _ladder_steps(comparison, background),
         "why_chosen": why_chosen,

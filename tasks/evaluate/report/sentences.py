@@ -1,6 +1,6 @@
 """Sentences and small tables of the report: the finding, the looks, and the answers in a shop's terms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
@@ -50,13 +50,6 @@ def headline(comparison: Comparison) -> str:
         tuned=decimal(overall.mean_tuned),
         base=decimal(overall.mean_base),
     )
-
-
-def models_in(metrics: Sequence[Sequence[str]]) -> list[str]:
-    """Return the models of any metric: base, tuned and champion first, then the others in order of appearance."""
-    found = dict.fromkeys(model for models in metrics for model in models)
-    first = ("base", "tuned", "champion")
-    return [*(model for model in first if model in found), *(model for model in found if model not in first)]
 
 
 def known_to_base(known: Mapping[str, int]) -> str:

@@ -143,13 +143,12 @@ def test_edits_of_a_spreadsheet_meanwhile_stay(sheet: Path) -> None:
     assert (row["human_score"], row["rater"], row["notes"]) == ("5", "bia", "minha")
 
 
-@pytest.mark.parametrize(
-    "rater", ["Ana", "ana.souza", "ana@loja.com", "joão", "-ana", "", "ana souza", "a" * 32, "ana\n", "ana_1"]
-)
-def test_a_name_or_an_address_is_refused_and_not_repeated(sheet: Path, rater: str) -> None:
-    with pytest.raises(InputError, match="pseudonym, no name or e-mail") as refused:
-        Labelling(sheet, rater)
-    assert not rater or rater not in str(refused.value).replace("a pseudonym", "")
+def test_a_name_or_an_address_is_refused_and_not_repeated(sheet: Path) -> None:
+    names = ("Ana", "ana.souza", "ana@loja.com", "joão", "-ana", "", "ana souza", "a" * 32, "ana\n", "ana_1")
+    for rater in names:
+        with pytest.raises(InputError, match="pseudonym, no name or e-mail") as refused:
+            Labelling(sheet, rater)
+        assert not rater or rater not in str(refused.value).replace("a pseudonym", "")
 
 
 def test_the_pseudonym_of_no_person_is_refused(sheet: Path) -> None:

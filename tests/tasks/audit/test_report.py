@@ -12,9 +12,8 @@ import pytest
 from schemas.audit_record import AuditRecord, read_audit_record
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TaskName
-from tasks.audit import figures
 from tasks.audit.gate import Probe, decide, judge
-from tasks.audit.report import PastAudit, render, worst_disagreements
+from tasks.audit.report import PastAudit, render, scatter, worst_disagreements
 from tasks.audit.sheet import ScoredCompletion, ScoredItem
 from tasks.audit.stage import Audit
 from tests.tasks.audit.conftest import CONFIG
@@ -149,7 +148,7 @@ def test_history_shows_earlier_audits_the_newest_first_in_any_order(result: Audi
 def test_every_completion_has_a_point_among_those_of_its_stratum() -> None:
     strata = ["random"] * 7 + ["by reward"] * 5 + ["written"] * 2 + ["other"]
     rows = [judged(n, n % 5 + 1, n % 5 / 4, stratum=stratum) for n, stratum in enumerate(strata)]
-    svg = figures.scatter(rows)
+    svg = scatter(rows)
     points = svg[: svg.index("score on the sheet")]
     # matplotlib writes few points as paths, and many as uses of one.
     colours = re.findall(r'(?:<use |\n" clip-path=)[^>]*stroke: (#\w+); stroke-opacity: 0.75', points)

@@ -15,8 +15,8 @@ from schemas.artifact import ArtifactKind
 from schemas.config.evaluate import BASELINES, FLOORS, RUNGS
 from schemas.documents import RaterKind
 from schemas.source import REPOSITORY
-from tasks.audit.figures import STRATA
 from tasks.audit.gate import AuditVerdict
+from tasks.audit.report import STRATA
 from tasks.audit.sampling import AT_RANDOM
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED
