@@ -112,7 +112,7 @@ def _runs(text: str, heard: str) -> list[range]:
         return found
     for match in re.finditer(rf"(?<!\w)(?={re.escape(core[0])}(?!\w))", heard):
         before, own, behind = (heard[: match.end()], core[0], heard[match.end() + len(core[0]) :])
-        denying = words(fold(re.split(_MARKS, before)[-1]))[-REACH - 1 :]
+        denying = words(_joined(fold(re.split(_MARKS, before)[-1])))[-REACH - 1 :]
         following = words(fold(re.split(_MARKS, behind)[0]))[:1]
         hanging = LEFT_HANGING.intersection(words(fold(own))[-1:]) if following else ()
         if not hanging and not _is_denied(denying, following):
@@ -121,9 +121,16 @@ def _runs(text: str, heard: str) -> list[range]:
     return found
 
 
+def _joined(text: str) -> str:
+    """Return a text in which words that deny together are one."""
+    for each in _DATA["antes"]:
+        text = text.replace(each, each.replace(" ", ""))
+    return text
+
+
 def _is_denied(before: Sequence[str], behind: Sequence[str]) -> bool:
     """Return whether one of the words before is a negation, and none between takes the sentence on; or one follows."""
-    denying = {*_DATA["negacoes"], *_DATA["antes"]}
+    denying = {*_DATA["negacoes"], *(each.replace(" ", "") for each in _DATA["antes"])}
     # `é` is folded, and joins nothing behind a negation.
     is_verb = [word == "e" and last in denying for last, word in itertools.pairwise(("", *before))]
     for word in [word for word, verb in zip(before, is_verb, strict=True) if not verb][: -REACH - 1 : -1]:
