@@ -41,7 +41,7 @@ def test_its_truth_reads_nothing_that_decides_its_reward(name: TaskName) -> None
     # The sandbox runs SQL for both, `reward` names the type of a reference, and what may be said is data.
     assert {found for found in shared if not found.startswith("data/")} <= {
         *("tasks", "tasks.commerce", f"tasks.commerce.{name}", "tasks.commerce.reward", "tasks.commerce.sql_qa"),
-        *(f"tasks.commerce.sql_qa.{module}" for module in ("sandbox", "dates", "store_copies")),
+        *(f"tasks.commerce.sql_qa.{module}" for module in ("sandbox", "store_copies")),
     }
 
 

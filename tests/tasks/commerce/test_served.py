@@ -82,15 +82,6 @@ def test_nothing_is_claimed_of_a_request_that_supports_nothing(task: TaskName, p
         assert served.reason
 
 
-def test_a_customer_without_orders_has_no_reasons() -> None:
-    prompt = "Avalie.\nPedidos: 0\nDias desde a última compra: 200\nNota média: sem avaliação"
-    reasons = [{"campo": "Dias desde a última compra", "valor": "200", "aponta": "sai"}]
-    answer = json.dumps({"risk_score": 0.8, "churn": True, "reasons": reasons})
-    served = TASKS["churn"].serve(answer, prompt, None)
-    assert json.loads(served.text or "") == {"risk_score": 0.8, "churn": True, "reasoning": ""}
-    assert not served.checked
-
-
 @pytest.mark.parametrize(
     ("written", "fault"),
     [
@@ -128,12 +119,6 @@ def test_a_query_is_served_alone_once_it_ran(
     written: str, text: str | None, reason: str | None, databases: Databases
 ) -> None:
     assert TASKS["sql_qa"].serve(written, "", databases)[:3] == (text, reason is None, reason)
-
-
-def test_without_a_store_a_query_is_read_alone_and_not_called_checked() -> None:
-    served = TASKS["sql_qa"].serve("SELECT COUNT(*) FROM pedidos", "", None)
-    assert (served.text, served.checked) == ("SELECT COUNT(*) FROM pedidos", False)
-    assert "não foi executada" in (served.reason or "")
 
 
 def test_what_a_json_task_serves_has_the_fields_of_its_schema() -> None:

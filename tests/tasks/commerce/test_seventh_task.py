@@ -115,23 +115,6 @@ def test_every_task(repository: Path) -> None:
     assert "9 passed" in ended.stdout
 
 
-@pytest.mark.parametrize(
-    ("missing", "named"),
-    [
-        (f"tasks/commerce/{TASK}/task.py", f"tasks.commerce.{TASK}.task"),
-        (f"tasks/audit/alterations/{TASK}.py", f"tasks.audit.alterations.{TASK}"),
-        (f"data/audit/rubrics/{TASK}.md", f"data/audit/rubrics/{TASK}.md"),
-    ],
-)
-def test_what_is_missing_is_named(repository: Path, missing: str, named: str) -> None:
-    file = repository / missing
-    kept = file.rename(file.with_suffix(".kept"))
-    ended = run(repository, "pytest", "-p", "no:cacheprovider", "-k", f"{TASK} and files", EVERY_TASK)
-    kept.rename(file)
-    assert ended.returncode != 0
-    assert named in ended.stdout + ended.stderr
-
-
 def test_the_seventh_task_goes_from_its_prompts_to_the_report_of_its_audit(repository: Path, tmp_path: Path) -> None:
     made = command(
         *(repository, "synthesize", "--count", "12", "--mix", f"{TASK}=1", "--orders", "300"),

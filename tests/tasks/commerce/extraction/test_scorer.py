@@ -7,8 +7,6 @@ from itertools import islice
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
@@ -16,7 +14,6 @@ from tasks.commerce.extraction.scorer import REWARD, score
 from tasks.commerce.extraction.task import answer, spoil
 from tasks.commerce.text.json_fields import CAUSE_FIELDS
 from tasks.synthesize.simulated import simulate_store
-from tests.tasks.commerce.scoring import completions
 
 REVIEW = "Comprei para minha mãe. Não recebi o produto e já faz 3 semanas. Ninguém responde."
 PROMPT = f"Extraia os campos.\nAvaliação: {REVIEW}"
@@ -40,10 +37,6 @@ PRAISE = {
     | {"sentiment": "positive", "sentiment_score": 5, "main_complaint": "", "complaint_category": "none"},
     "complaint_words": "",
 }
-ANY_JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(CAUSE_FIELDS) | st.text(), inner),
-)
 
 
 def reward(completion: str, reference: dict[str, Any] | None = REFERENCE, prompt: str = PROMPT) -> float:
@@ -58,13 +51,6 @@ def written(**changes: Any) -> str:
 def examples() -> list[Example]:
     store = simulate_store(1_500, random.Random("quoted:store"))
     return list(islice(EXAMPLE_MAKERS["extraction"](store, random.Random("quoted"), 300), 300))
-
-
-@given(completions(ANY_JSON), st.sampled_from([REFERENCE, PRAISE, None, {"rating": None, "fields": None}]))
-def test_any_text_earns_between_0_and_1(completion: str, reference: dict[str, Any] | None) -> None:
-    components = score(completion, PROMPT, reference, None).components
-    assert components.keys() == REWARD.weights.keys()
-    assert all(0 <= value <= 1 for value in components.values())
 
 
 def test_right_answers_earn_all_and_spoilt_ones_less_on_average() -> None:
@@ -120,10 +106,6 @@ def test_each_wrong_or_missing_field_costs(field: str) -> None:
     assert reward(json.dumps(lacking)) < 0.95
 
 
-def test_a_reference_without_fields_is_answered_like_none() -> None:
-    assert reward(written(), {"rating": 1}) == reward(written(), {"rating": None, "fields": None})
-
-
 def test_where_nobody_knows_the_complaint_a_quotation_is_all_that_is_asked_for() -> None:
     unknown = {"rating": 1, "fields": {"sentiment": "negative", "sentiment_score": 1}, "complaint_words": None}
     quoted, empty, foreign = (
@@ -131,24 +113,3 @@ def test_where_nobody_knows_the_complaint_a_quotation_is_all_that_is_asked_for()
     )
     assert foreign < 0.5 < quoted == pytest.approx(1.0)
     assert empty > foreign
-
-
-@pytest.mark.parametrize(
-    "completion",
-    [
-        '{"main_complaint":' * 3_000,
-        "[" * 50_000,
-        json.dumps({f"campo_{number}": True for number in range(200)}),
-        json.dumps({"main_complaint": {"main_complaint": ["Não recebi"]}}),
-        json.dumps({name: {} for name in CAUSE_FIELDS}),
-        REVIEW,
-        "",
-    ],
-)
-def test_what_is_no_answer_earns_next_to_nothing(completion: str) -> None:
-    assert reward(completion) < 0.15
-
-
-def test_more_keys_than_were_asked_for_cost() -> None:
-    more = json.loads(written()) | {f"campo_{number}": True for number in range(200)}
-    assert reward(json.dumps(more)) < 0.5

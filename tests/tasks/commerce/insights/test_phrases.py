@@ -4,10 +4,9 @@ import re
 
 import pytest
 
-from tasks.commerce.insights.phrases import actions, figure_columns, frames
 from tasks.commerce.insights.render import sentences
-from tasks.commerce.insights.scorer import CitedFinding, claim_fault
-from tasks.commerce.insights.table import read_table
+from tasks.commerce.insights.scorer import CitedFinding, is_true
+from tasks.commerce.insights.table import actions, figure_columns, frames, read_table
 from tasks.commerce.text.lexicons import read_data
 from tests.tasks.commerce.insights.tables import FACTS, FORMS, ROWS, prompt_of
 
@@ -42,7 +41,7 @@ def test_each_fact_of_each_column_and_kind_of_row_is_said_in_two_ways_or_more(ki
                 finding = CitedFinding(
                     column, fact, table.texts[row, column], row, "", names[0] if fact == "razao" else ""
                 )
-                if claim_fault(table, finding) is None:
+                if is_true(table, finding):
                     found = sentences(table, finding)
                     assert len(set(found)) == len(found) >= 2, (kind, column, fact)
                     assert not any("{" in each or "  " in each or not each.endswith(".") for each in found), found

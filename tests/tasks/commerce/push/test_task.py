@@ -20,7 +20,6 @@ from tasks.commerce.push.scorer import (
     read_campaign,
 )
 from tasks.commerce.registry import TASKS, score_rollout
-from tasks.commerce.regulated import law_against
 from tasks.commerce.shortcuts import effective_number
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.push.campaigns import OF_MANY_KINDS, prompt_of, sayable
@@ -48,19 +47,10 @@ def test_right_answers_are_varied_and_careless_ones_suit_less() -> None:
     assert sum(fit in (0.0, OF_GENERAL_OPENER) for fit in of_them) > len(of_them) / 2
 
 
-def test_a_reference_without_product_or_offer_is_answered() -> None:
-    assert parts_of(TASK.answer({"product": None, "offer": None})) is not None
-
-
 @pytest.mark.parametrize("product", ["", "{", "a" * 200, "cigarros", EVERY_CLOSER])
 @pytest.mark.parametrize("offer", ["", "}", "Tem no app", EVERY_CLOSER])
 def test_any_product_and_offer_are_answered(product: str, offer: str) -> None:
     assert parts_of(TASK.answer({"product": product, "offer": offer})) is not None
-
-
-def test_no_prompt_has_a_regulated_product() -> None:
-    assert len(examples()) == 300
-    assert not any(law_against(each.prompt.partition("Produto:")[2]) for each in examples())
 
 
 def test_v42_scores_what_a_customer_reads() -> None:

@@ -5,8 +5,6 @@ import statistics
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from schemas.errors import InputError
 from schemas.store.store import Store
@@ -167,11 +165,6 @@ def test_the_order_counts_only_where_the_reference_orders(databases: Databases) 
     assert score("sql_qa", backwards, REFERENCE, "", databases).components["result"] == 0.8
 
 
-def test_a_query_that_would_write_earns_nothing(databases: Databases) -> None:
-    assert reward("DROP TABLE orders", databases) == 0.0
-    assert reward("WITH x AS (SELECT 1) DELETE FROM orders", databases) < 0.15
-
-
 def test_without_a_reference_a_running_query_is_all_that_is_known(databases: Databases) -> None:
     for reference in (None, {"sql": None}):
         assert score("sql_qa", SQL, reference, "", databases).reward == pytest.approx(1.0)
@@ -243,9 +236,3 @@ def test_v42_pays_each_tier_by_degrees() -> None:
     assert [tiers(text)["domain"] for text in ("x", "pedidos", "Pedidos e AVALIAÇÕES da loja")] == pytest.approx(
         [0, 1 / 3, 1]
     )
-
-
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(completion=st.text(max_size=300))
-def test_v42_never_raises(completion: str) -> None:
-    assert all(0 <= value <= 1 for value in tiers(completion).values())

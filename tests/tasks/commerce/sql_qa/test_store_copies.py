@@ -116,10 +116,3 @@ def test_no_count_of_rows_tells_the_first_two_copies_apart(large: Store) -> None
         .value_counts()
         .sort("order_purchase_timestamp")
     )
-
-
-@each_filling
-def test_equal_stores_have_equal_copies(store: Store, filling: Filling) -> None:
-    one, other = refill(store, filling), refill(store, filling)
-    for name in ("orders", "items", "payments", "reviews", "customers", "products", "sellers"):
-        assert getattr(one, name).equals(getattr(other, name))
