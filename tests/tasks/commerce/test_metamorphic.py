@@ -95,6 +95,8 @@ def test_no_string_raises_and_components_stay_in_bounds(
         assert all(0 <= value <= 1 for value in scored.components.values())
         assert scored.reward == specified.total(scored.components)
         assert 0 <= scored.reward <= 1
+        truth = TASKS[name].metric([scored], databases)
+        assert all(0 <= value <= 1 for value in truth.values())
         json.dumps(scored.model_dump(exclude={"completion"}), allow_nan=False)
 
 

@@ -45,13 +45,6 @@ def test_every_right_answer_is_served_whole(
             assert served.parsed == (json.loads(answer) if task in JSON_TASKS else answer)
 
 
-@pytest.mark.parametrize("task", [task for task in TASK_NAMES if task != "push"])
-def test_of_nothing_there_is_nothing_to_serve(task: TaskName) -> None:
-    served = TASKS[task].serve(" \n", PROMPTS.get(task, ""), None)
-    assert (served.text, served.checked, served.parsed) == (None, False, None)
-    assert served.reason
-
-
 @given(prompt=st.sampled_from(FREE_TEXTS) | st.text(), completion=st.text())
 def test_what_could_not_be_checked_is_said_and_no_text_raises(prompt: str, completion: str) -> None:
     for task, known in TASKS.items():

@@ -7,12 +7,10 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.churn import prompts as churn_prompts
-from tasks.commerce.churn.profile import CustomerProfile, phrases
+from tasks.commerce.churn.profile import CustomerProfile
 from tasks.commerce.churn.scorer import REWARD, ReasonFault, check, score
 from tasks.commerce.churn.task import answer
 from tasks.commerce.example import Example
-from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, examples, prompt_of, prompts, reason
 from tests.tasks.commerce.churn.test_checker import FIELDS, profile_of_prompt
 
@@ -120,20 +118,3 @@ def test_a_decision_without_a_true_reason_earns_half() -> None:
         ][:3]
         assert reward(answer_of(*false, risk=0.8 if churned else 0.2), example.prompt, churned) == 0.5
         assert reward(answer_of(risk=0.8 if churned else 0.2), example.prompt, churned) == 0
-
-
-def test_directions_agree_with_the_simulators_hazard() -> None:
-    """A band points to leaving where its customers' hazard is above the mean, and to staying below it."""
-    store = simulate_store(6_000, random.Random("hazards"))
-    assert store.customer_hazards is not None
-    hazards = dict(store.customer_hazards.select("customer_unique_id", "hazard").iter_rows())
-    known = [
-        (hazards[each.customer_id or ""], profile_of_prompt(each.prompt))
-        for each in churn_prompts.examples(store, random.Random(1), len(hazards))
-    ]
-    mean = sum(hazard for hazard, _ in known) / len(known)
-    for field in phrases().campos:
-        for band in field.faixas:
-            own = [hazard for hazard, profile in known if profile.bands[field.nome] is band]
-            if band.aponta and len(own) >= 100:
-                assert (sum(own) / len(own) > mean) == (band.aponta == "sai"), (field.nome, band)

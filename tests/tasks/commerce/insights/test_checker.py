@@ -144,24 +144,6 @@ def test_a_cell_and_an_action_count_once_and_a_row_bears_no_contradiction() -> N
     assert faults == [None, Fault.REPEATED, Fault.ACTION, Fault.ACTION]
 
 
-def test_a_rise_is_one_since_the_calendar_month_before() -> None:
-    rows = {"janeiro/2018": ["R$ 100"], "fevereiro/2018": ["R$ 200"], "maio/2018": ["R$ 300"]}
-    prompt = prompt_of("Mês", ["Receita"], rows)
-    fevereiro, maio = checked(
-        finding("subiu", "R$ 200", "fevereiro/2018"), finding("subiu", "R$ 300", "maio/2018"), prompt=prompt
-    )
-    assert fevereiro.fault is None
-    assert maio.fault is Fault.FALSE
-
-
-def test_a_high_delay_asks_for_nothing_below_the_columns_own_floor() -> None:
-    rows = {"SP": ["3,0%"], "RJ": ["0,0%"], "MG": ["0,2%"]}
-    (found,) = checked(
-        finding("pior", "3,0%", column="Atrasos", action="atraso_rota"), prompt=prompt_of("Estado", ["Atrasos"], rows)
-    )
-    assert found.fault is Fault.ACTION
-
-
 @pytest.mark.parametrize(
     "answer",
     [

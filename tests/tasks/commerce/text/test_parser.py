@@ -103,10 +103,6 @@ def test_who_says_two_things_has_said_nothing(completion: str) -> None:
     assert max(parsed.cleanliness, parsed.trust) <= 0.1
 
 
-def test_a_colon_in_a_text_is_no_key() -> None:
-    assert parse_object('{"a": "nota: 5", "b": "hora: 10:30"}').needed == set()
-
-
 def test_infinite_numbers_and_lone_surrogates_are_no_json() -> None:
     for number in ("Infinity", "NaN", "-Infinity", "1e999"):
         parsed = parse_object(f'{{"score": {number}}}')
