@@ -4,6 +4,7 @@ import json
 import random
 from functools import cache
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tasks.commerce.extraction.task import answer, spoil
 from tasks.commerce.text.json_fields import CAUSE_FIELDS
 from tasks.synthesize.simulated import simulate_store
 
+CASES = json.loads(Path(__file__).with_name("quotations.json").read_text(encoding="utf-8"))
 REVIEW = "Comprei para minha mãe. Não recebi o produto e já faz 3 semanas. Ninguém responde."
 PROMPT = f"Extraia os campos.\nAvaliação: {REVIEW}"
 FIELDS: dict[str, Any] = {
@@ -63,23 +65,7 @@ def test_right_answers_earn_all_and_spoilt_ones_less_on_average() -> None:
 
 @pytest.mark.parametrize(
     ("complaint", "least", "most"),
-    [
-        ("NÃO RECEBI O PRODUTO e já faz 3 semanas.", 1.0, 1.0),
-        ("Não recebi o produto e já faz 3", 1.0, 1.0),
-        ("Não recebi o produto e já", 0.8, 0.99),
-        ("Não recebi o produto", 0.5, 0.8),
-        ("Comprei para minha mãe. Não recebi o produto e já faz 3", 0.8, 0.95),
-        ("nao recebi o produto e ja faz 3 semanas!", 0.1, 0.4),
-        ("Não recebi o produto e já faz 3 semanas 🖕", 0.1, 0.4),
-        ("recebi o produto e já faz 3 semanas", 0.1, 0.4),
-        ("Não recebi", 0.3, 0.7),
-        ("Ninguém responde", 0.1, 0.4),
-        ("Comprei para minha mãe", 0.1, 0.4),
-        ("produto não entregue", 0.1, 0.4),
-        ("Não recebi o produto e quero denunciar a loja", 0.1, 0.4),
-        (REVIEW, 0.1, 0.4),
-        ("", 0.3, 0.7),
-    ],
+    CASES["earning"],
 )
 def test_a_complaint_earns_as_it_is_the_one_that_was_made(complaint: str, least: float, most: float) -> None:
     assert least <= round(reward(written(main_complaint=complaint)), 6) <= most

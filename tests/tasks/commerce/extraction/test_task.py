@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -15,6 +16,7 @@ from tasks.commerce.registry import TASKS
 from tests.tasks.commerce.extraction.test_scorer import FIELDS, examples
 from tests.tasks.commerce.scoring import rollouts, writes
 
+CASES = json.loads(Path(__file__).with_name("quotations.json").read_text(encoding="utf-8"))
 TASK = TASKS["extraction"]
 
 
@@ -85,20 +87,7 @@ REVIEW = 'A caixa "lacrada" veio com\n\to código C:\\temp\\novo, aberta! 😡 N
 
 @pytest.mark.parametrize(
     ("complaint", "is_written"),
-    [
-        ("", True),
-        ('A caixa "lacrada" veio com', True),
-        ("veio com o código C:\\temp\\novo, aberta!", True),
-        ("com o código", True),
-        ("aberta! 😡 Não é 100% nova", True),
-        ("Não é 100% nova", True),
-        ("veio com\n", False),
-        ("caix", False),
-        ("a caixa", False),
-        (" veio", False),
-        ("veio ", False),
-        ("veio aberta", False),
-    ],
+    CASES["guided"],
 )
 def test_the_grammar_holds_a_complaint_to_the_words_of_its_review(complaint: str, is_written: bool) -> None:
     prompt = f"Extraia.\nAvaliação: {REVIEW}"
