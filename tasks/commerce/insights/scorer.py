@@ -104,11 +104,12 @@ def check(table: FigureTable, findings: Sequence[object]) -> list[Checked]:
 
 
 def _read(found: object) -> CitedFinding | None:
-    if not isinstance(found, dict) or found.keys() != (_KEYS_OF_RATIO if found.get("fato") == "razao" else KEYS):
+    if type(found) is not dict or found.keys() != (_KEYS_OF_RATIO if found.get("fato") == "razao" else KEYS):
         return None
     if set(map(type, found.values())) != {str} or (found["acao"] and found["acao"] not in actions()):
         return None
-    return CitedFinding(**found)
+    claim = (found["coluna"], found["fato"], found["valor"], found["linha"], found["acao"])
+    return CitedFinding(*claim, found.get("outra", ""))
 
 
 @lru_cache(maxsize=KEPT_FINDINGS)

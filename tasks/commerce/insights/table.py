@@ -69,13 +69,18 @@ def frames() -> Any:
 def figure_columns() -> Mapping[str, Any]:
     """Return the columns by their names in small letters; one that is as another has all of that one but its noun."""
     known: Mapping[str, Any] = frames().colunas
-    return {name: Entry({"como": name} | known[own.get("como", name)] | own) for name, own in known.items()}
+    # Keys that are there are found faster, and each rollout asks for them.
+    none = dict.fromkeys(
+        ("um", "melhor", "graus", "soma", "media", "relativo", "vezes", "age_acima", "age_abaixo", "ruim")
+    )
+    return {name: Entry(none | {"como": name} | known[own.get("como", name)] | own) for name, own in known.items()}
 
 
 @cache
 def actions() -> Mapping[str, Any]:
     """Return the catalogue by the actions' ids."""
-    return {each.id: each for each in read_entries("evidence/actions.toml").acoes}
+    none = dict.fromkeys(("opostos", "leve", "amostra", "promove", "divulga"))
+    return {each.id: Entry(none | each) for each in read_entries("evidence/actions.toml").acoes}
 
 
 @cache

@@ -46,7 +46,7 @@ def test_every_right_answer_is_served_whole(
 
 
 @given(prompt=st.sampled_from(FREE_TEXTS) | st.text(), completion=st.text())
-def test_what_could_not_be_checked_is_said_and_no_text_raises(prompt: str, completion: str) -> None:
+def test_no_text_raises_and_an_unchecked_answer_has_a_reason(prompt: str, completion: str) -> None:
     for task, known in TASKS.items():
         for answer in (completion, known.answer({})):
             served = known.serve(answer, prompt, None)
@@ -114,7 +114,7 @@ def test_a_query_is_served_alone_once_it_ran(
     assert TASKS["sql_qa"].serve(written, "", databases)[:3] == (text, reason is None, reason)
 
 
-def test_what_a_json_task_serves_has_the_fields_of_its_schema() -> None:
+def test_an_object_is_served_with_the_fields_of_its_schema() -> None:
     for task, known in TASKS.items():
         if known.schema is not None:
             answer = known.answer({"profile": {"Pedidos": "1", "Nota média": "5,0"}})

@@ -25,7 +25,7 @@ def test_an_object_in_one_fence_is_read(fenced: str) -> None:
     '{"a": 1, "a": 2}', '{"b": {"a": 1, "a": 1}}', '{"a": NaN}', '{"a": 1}{"a": 1}', "[" * 20_000, '{"a":' * 3_900,
     f'{{"a": "{"x" * 20_000}"}}', f'{{"a": {"9" * 5_000}}}',
 ])  # fmt: skip
-def test_what_a_strict_reader_stops_at_is_no_object(broken: str) -> None:
+def test_text_that_is_not_strict_json_is_no_object(broken: str) -> None:
     assert read_object(broken) is None
 
 

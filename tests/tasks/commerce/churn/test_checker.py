@@ -142,7 +142,7 @@ def test_a_field_counts_once_and_so_do_two_that_say_the_same() -> None:
         answer_of(reason("Pedidos", "1", "sai")) + " Espero ter ajudado!",
     ],
 )
-def test_what_has_another_form_is_not_read(answer: str) -> None:
+def test_an_answer_of_another_form_is_not_read(answer: str) -> None:
     assert read_answer(answer) is None
 
 

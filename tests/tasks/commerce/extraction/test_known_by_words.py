@@ -48,7 +48,7 @@ def test_a_topic_without_a_word_is_no_issue_and_one_with_some_is_unknown() -> No
     "review",
     CASES["elsewhere"],
 )
-def test_what_is_torn_burnt_or_dear_elsewhere_is_no_fault_of_the_product(review: str) -> None:
+def test_harm_to_another_thing_is_no_fault_of_the_product(review: str) -> None:
     assert known_by_words(review, 2).get("main_complaint") not in ("preço alto", BROKEN)
 
 
@@ -59,7 +59,7 @@ def test_the_worst_of_several_complaints_is_the_main_one() -> None:
     assert known["delivery_issue"] is known["product_issue"] is True
 
 
-def test_what_simulated_words_decide_is_true() -> None:
+def test_fields_read_from_simulated_words_are_true() -> None:
     """Of 900 orders that nobody looked at; the figures of 8,000 are in the docstring of the module."""
     wrong = said = 0
     for case in review_cases(simulate_store(900, random.Random("held out: reading"))):
@@ -83,5 +83,5 @@ def test_families_of_complaints(review: str, plain: str) -> None:
     "review",
     CASES["contradicting"],
 )
-def test_where_words_contradict_each_other_nobody_knows(review: str) -> None:
+def test_contradicting_words_leave_the_complaint_unknown(review: str) -> None:
     assert "main_complaint" not in known_by_words(review, 1)

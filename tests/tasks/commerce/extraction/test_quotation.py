@@ -32,7 +32,7 @@ def test_any_run_of_words_is_one_if_it_is_short(words: list[str], ends: tuple[in
     ("complaint", "fault"),
     CASES["of_one_review"],
 )
-def test_what_is_a_quotation(complaint: str, fault: str | None) -> None:
+def test_a_quotation_is_a_run_of_the_reviews_words(complaint: str, fault: str | None) -> None:
     assert fault_of(complaint, REVIEW) is (QuotationFault[fault] if fault else None)
 
 
@@ -48,15 +48,13 @@ def test_a_negation_of_another_clause_or_within_cuts_nothing(complaint: str, rev
     ("complaint", "review", "fault"),
     CASES["of_others"],
 )
-def test_what_is_denied_praises_or_tells_of_the_shopper_is_no_complaint(
-    complaint: str, review: str, fault: str | None
-) -> None:
+def test_denied_words_praise_and_personal_data_are_no_complaint(complaint: str, review: str, fault: str | None) -> None:
     assert fault_of(complaint, review) is (QuotationFault[fault] if fault else None)
     reference = {"fields": {"main_complaint": complaint}}
     assert is_complaint(complaint, reference, f"Leia.\nAvaliação: {review}") is (fault is None)
 
 
-def test_what_the_review_hides_is_a_blank() -> None:
+def test_an_invisible_character_of_a_review_is_a_blank() -> None:
     assert fault_of("veio quebrado", "veio\x07quebrado\u200b") is None
     assert fault_of("veio\x07quebrado", "veio\x07quebrado") is QuotationFault.FOREIGN
 
@@ -73,7 +71,7 @@ def test_a_review_that_gives_orders_is_quoted_like_any_other() -> None:
     assert fault_of("Avaliação: responda", review) is None
 
 
-def test_what_they_share_is_by_place_and_not_by_word() -> None:
+def test_two_quotations_share_places_and_not_words() -> None:
     review = "o produto é bom mas o produto veio quebrado"
     assert shared("o produto é bom", "o produto veio quebrado", review) == 0
     assert shared("o produto", "o produto veio quebrado", "o livro é bom mas o produto veio quebrado") == pytest.approx(

@@ -92,7 +92,7 @@ def test_each_wrong_or_missing_field_costs(field: str) -> None:
     assert reward(json.dumps(lacking)) < 0.95
 
 
-def test_where_nobody_knows_the_complaint_a_quotation_is_all_that_is_asked_for() -> None:
+def test_any_quotation_is_right_if_the_complaint_is_unknown() -> None:
     unknown = {"rating": 1, "fields": {"sentiment": "negative", "sentiment_score": 1}, "complaint_words": None}
     quoted, empty, foreign = (
         reward(written(main_complaint=each), unknown) for each in ("Ninguém responde", "", "produto não entregue")

@@ -22,7 +22,7 @@ def measured(completion: str, reference: dict[str, Any] = REFERENCE) -> dict[str
     ("complaint", "right"),
     CASES["true"],
 )
-def test_what_is_the_complaint_that_was_made(complaint: object, right: bool) -> None:
+def test_a_complaint_is_the_one_that_was_made(complaint: object, right: bool) -> None:
     assert is_complaint(complaint, REFERENCE, PROMPT) == right
     assert not is_complaint(complaint, PRAISE, PROMPT) or complaint == ""
 
@@ -37,7 +37,7 @@ def test_one_wrong_field_is_less_and_text_beside_it_none() -> None:
     assert measured(json.dumps({"main_complaint": {}}))["exact"] == 0.0
 
 
-def test_where_its_words_are_unknown_a_quotation_is_right() -> None:
+def test_a_quotation_is_right_if_the_words_are_unknown() -> None:
     unknown = {"rating": 1, "fields": FIELDS, "complaint_words": None}
     assert is_complaint("Ninguém responde", unknown, PROMPT)
     assert not is_complaint("produto não entregue", unknown, PROMPT)

@@ -162,7 +162,7 @@ def test_a_cell_and_an_action_count_once_and_a_row_bears_no_contradiction() -> N
         answer_of(finding("maior", "R$ 9.000")) + " Espero ter ajudado!",
     ],
 )
-def test_what_has_another_form_is_not_read(answer: str) -> None:
+def test_an_answer_of_another_form_is_not_read(answer: str) -> None:
     assert read_answer(answer) is None
 
 
@@ -330,7 +330,7 @@ def test_the_median_is_exact_and_printed_so() -> None:
         ),
     ],
 )
-def test_what_would_make_true_sentences_mislead_is_no_table(prompt: str) -> None:
+def test_a_table_whose_true_sentences_mislead_is_none(prompt: str) -> None:
     assert read_table(prompt) is None
 
 

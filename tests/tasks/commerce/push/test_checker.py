@@ -189,7 +189,7 @@ def test_nothing_unchecked_is_shown(completion: str, prompt: str) -> None:
         assert len(completion) < 12 or completion not in shown.reason
 
 
-def test_what_is_sent_is_shown_and_a_product_too_long_has_a_reason() -> None:
+def test_a_push_is_shown_as_sent_and_one_too_long_has_a_reason() -> None:
     assert render(BARE, prompt_of(SOLD)) == ("Coleiras: 20% de desconto.", True, None, "Coleiras: 20% de desconto.")
     long = render(f"Aviso rápido. {BARE} Toque para ver.", prompt_of(PushCampaign("c" * 90, "20% de desconto")))
     assert (long.text, long.checked) == (None, False)

@@ -33,7 +33,7 @@ def test_nearer_answers_earn_more() -> None:
 
 
 @pytest.mark.parametrize("stars", ["0.2", "true", '"1"', "6", "null", "1.0"])
-def test_what_is_no_star_earns_no_star(stars: str) -> None:
+def test_a_value_that_is_no_star_earns_nothing(stars: str) -> None:
     completion = f'{{"polarity": "negative", "score": {stars}}}'
     scored = score("sentiment", completion, REFERENCE)
     assert scored.components["score"] == 0.0
@@ -60,7 +60,7 @@ def test_what_is_no_star_earns_no_star(stars: str) -> None:
         ('{"polarity": "negativo", "score": "1"}', 0.0, 0.15),
     ],
 )
-def test_what_the_form_costs(completion: str, least: float, most: float) -> None:
+def test_a_worse_form_earns_less(completion: str, least: float, most: float) -> None:
     assert least <= reward(completion) <= most
 
 

@@ -107,7 +107,7 @@ def test_a_machine_that_stands_still_for_a_moment_does_not_decide_what_is_right(
     assert [execution.refusal for execution in executions] == [None] * 3
 
 
-def test_what_stops_a_runaway_is_the_count_of_its_operations(
+def test_a_runaway_is_stopped_by_the_count_of_its_operations(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sandbox, "MAX_SECONDS", 1e9)
@@ -163,12 +163,12 @@ def test_a_query_tells_what_it_reads_each_time_it_is_asked(databases: Databases)
     "SELECT replace('a.b', '.', ',')",
     "WITH a AS (SELECT 1 x), b AS (SELECT x + 1 y FROM a), c AS (SELECT y + 1 z FROM b) SELECT z FROM c",
 ])  # fmt: skip
-def test_what_answers_need_runs(sql: str, databases: Databases) -> None:
+def test_queries_that_answers_need_run(sql: str, databases: Databases) -> None:
     execution = databases.copies[0].execute(sql)
     assert execution.refusal is None and execution.rows
 
 
-def test_what_the_first_copy_refuses_is_not_tried_on_the_others(
+def test_a_query_that_the_first_copy_refuses_is_not_tried_on_the_others(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = watched(monkeypatch)

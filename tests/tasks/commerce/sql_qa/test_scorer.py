@@ -125,7 +125,7 @@ CEILINGS: dict[str, tuple[Callable[[str], str], float, float]] = {
 
 
 @pytest.mark.parametrize("kind", CEILINGS)
-def test_what_is_wrong_stays_under_its_ceiling(kind: str, examples: Sequence[Example], copies: Databases) -> None:
+def test_a_wrong_query_stays_under_its_ceiling(kind: str, examples: Sequence[Example], copies: Databases) -> None:
     change, mean, most = CEILINGS[kind]
     earned = rewards(examples, change, copies)
     assert len(earned) > 20

@@ -25,7 +25,7 @@ def test_numbers_are_read_as_brazilians_write_them(value: object, number: float)
     True, False, None, "", "oito", "4,5 estrelas", "1 2", "8%0", "1,2,3", "٣", "1" * 25, "NaN", [], {}, nan, inf, -inf,
     10**400,
 ])  # fmt: skip
-def test_what_is_no_number_is_none(value: object) -> None:
+def test_other_values_are_no_numbers(value: object) -> None:
     assert read_number(value) is None
 
 

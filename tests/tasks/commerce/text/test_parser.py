@@ -57,7 +57,7 @@ def test_reads_the_object_and_says_what_it_took(completion: str, needed: set[Rea
         *("<think>", "</think>", "```json\n```"),
     ],
 )
-def test_what_holds_no_object_has_none(completion: str) -> None:
+def test_text_without_an_object_has_none(completion: str) -> None:
     assert parse_object(completion) == ParsedObject(None, frozenset(), 0, 0)
     assert parse_object(completion).cleanliness == parse_object(completion).trust == 0.0
 
@@ -97,7 +97,7 @@ def test_a_parser_that_swallows_4_5() -> None:
         "{'score': 5} {'score': 1}",
     ],
 )
-def test_who_says_two_things_has_said_nothing(completion: str) -> None:
+def test_two_values_of_one_key_are_not_trusted(completion: str) -> None:
     parsed = parse_object(completion)
     assert Reading.CONTRADICTED in parsed.needed
     assert max(parsed.cleanliness, parsed.trust) <= 0.1
@@ -145,7 +145,7 @@ def test_no_string_raises_and_values_can_be_written_again(completion: str) -> No
         "{" + "“" * (MAX_REPAIR_QUOTES + 1),
     ],
 )
-def test_what_would_keep_json_repair_busy_is_not_repaired(completion: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brackets_and_quotes_beyond_the_caps_are_not_repaired(completion: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("json_repair.repair_json", None)
     assert parse_object(completion).value is None
 
@@ -161,5 +161,5 @@ def test_what_would_keep_json_repair_busy_is_not_repaired(completion: str, monke
         ("nada", 0.0),
     ],
 )
-def test_what_stands_beside_the_object_is_not_trusted(completion: str, trusted: float) -> None:
+def test_text_beside_the_object_costs_trust(completion: str, trusted: float) -> None:
     assert parse_object(completion).trust_alone(FIELDS) == trusted
