@@ -92,7 +92,7 @@ def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[CheckedRe
             checked.append(CheckedReason(None, ReasonFault.FORM))
             continue
         name, value, way = reason = CitedReason(each["campo"], each["valor"], each["aponta"])
-        fault = ReasonFault.FALSE
+        fault: ReasonFault | None = ReasonFault.FALSE
         if profile.texts.get(name) == value and profile.bands[name]["aponta"] == way:
             keys = {name, (themes()[name], way)}
             fault = ReasonFault.REPEATED if keys & said else None

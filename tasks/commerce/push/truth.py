@@ -52,7 +52,7 @@ def claims_kept(completion: str, reference: Reference) -> dict[str, bool]:
     """Return, by its name, whether a push keeps each claim."""
     product, offer = str(reference.get("product") or ""), str(reference.get("offer") or "")
     data, (opener, core, closer) = _data(), _split(completion)
-    form = next((each for each in data["nucleos"] if each["texto"] == core), {})
+    form: Mapping[str, Any] = next((each for each in data["nucleos"] if each["texto"] == core), {})
     strings, parts = _words(f"{product} {offer}"), [_words(part) for part in (opener, core, closer)]
     said = [word for part in parts for word in part]
     text = completion.replace(_FIELDS[0], product).replace(_FIELDS[1], offer)

@@ -99,14 +99,3 @@ def test_a_table_is_read_as_spreadsheets_and_markdown_write_it(written: str) -> 
 def test_inputs_that_no_prompt_can_be_made_of_are_refused(task: TaskName, values: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         TASKS[task].inputs.model_validate(values)
-
-
-@pytest.mark.parametrize(
-    ("typed", "spent"), [("1.234", 1234), ("R$ 1.234,50", 1234.5), ("89,90", 89.9), ("1234.5", 1234.5), (12, 12)]
-)
-def test_an_amount_is_read_as_brazilians_type_it(typed: str | int, spent: float) -> None:
-    inputs = TASKS["churn"].inputs.model_validate(
-        {"state": "SP", "orders": 2, "spent": typed, "silent_days": 40, "mean_rating": "4,5"}
-    )
-    assert f"Total gasto: R$ {spent:,.0f}".replace(",", ".") in inputs.prompt("Vai?")
-    assert "Nota média: 4,5" in inputs.prompt("Vai?")

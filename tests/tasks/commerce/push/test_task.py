@@ -10,14 +10,8 @@ from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.push.phrases import read_phrases
 from tasks.commerce.push.scorer import (
-    LONGEST,
     OF_GENERAL_OPENER,
-    PushFault,
-    fault_of,
-    fill,
-    graphemes,
     parts_of,
-    read_campaign,
 )
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.shortcuts import effective_number
@@ -71,14 +65,3 @@ def test_the_grammar_writes_what_the_checker_passes_but_for_its_length() -> None
         assert not writes("push", text, prompt_of(OF_MANY_KINDS[0])), text
     for each in rollouts(examples())[:20]:
         assert writes("push", each.completion, each.prompt)
-
-
-def test_all_that_a_grammar_says_may_be_sent_but_for_what_is_too_long() -> None:
-    generator = random.Random(4)
-    for each in generator.sample(examples(), 40):
-        campaign = read_campaign(each.prompt)
-        assert campaign is not None
-        pushes = [parts for parts in sayable(campaign) if not parts.repeats]
-        for parts in generator.sample(pushes, 20):
-            length = graphemes(fill(parts.template, campaign))
-            assert fault_of(parts.template, campaign) == (PushFault.LONG if length > LONGEST else None)

@@ -115,13 +115,3 @@ def test_a_name_says_what_it_names(name: str, explains: bool, copies: Databases)
     kept = reward(f"SELECT COUNT(*) AS {name} FROM orders", "SELECT COUNT(*) FROM orders", copies)
     assert (kept > 0.99) is explains
     assert explains or kept < 0.5
-
-
-@pytest.mark.parametrize(
-    "written", ["printf('%.2f', {})", "format('%.2f', {})", "printf('%,.2f', {})", "printf('%6.2f', {})"]
-)
-def test_printf_that_formats_a_number_is_the_number(written: str, copies: Databases) -> None:
-    mean = "AVG(price) * 1000"
-    formatted = f"SELECT TRIM({written.format(mean)}) FROM items"
-    assert copies.copies[0].execute(formatted).refusal is None
-    assert reward(formatted, f"SELECT ROUND({mean}, 2) FROM items", copies) == pytest.approx(1.0)

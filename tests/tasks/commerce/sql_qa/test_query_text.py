@@ -1,11 +1,8 @@
 import pytest
 
 from tasks.commerce.sql_qa.query_text import (
-    FENCED,
-    SURROUNDED,
     candidates,
     comments_explain,
-    form,
     is_alone,
     is_ordered,
     parts,
@@ -21,14 +18,6 @@ SQL = "SELECT COUNT(*)\nFROM orders\nWHERE order_status = 'a;b'"
 ])  # fmt: skip
 def test_the_query_is_among_the_candidates(completion: str) -> None:
     assert SQL in candidates(completion)
-
-
-def test_form_tells_the_query_alone_from_the_fenced_and_the_surrounded() -> None:
-    assert form(SQL, f"\n{SQL};\n") == 1.0
-    assert form(SQL, f"```sql\n{SQL};\n```") == FENCED
-    short, long = form(SQL, f"Veja: {SQL}"), form(SQL, f"Veja: {SQL}. Ela conta os pedidos da loja.")
-    assert 0 < long < short < SURROUNDED
-    assert form("", "nada") == 0.0
 
 
 def test_a_query_is_alone_with_comments_and_a_fence() -> None:

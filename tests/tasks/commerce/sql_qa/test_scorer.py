@@ -150,14 +150,6 @@ def test_the_answer_of_one_copy_as_a_constant_earns_next_to_nothing(
             assert reward(sql, copies, dict(example.reference)) < most
 
 
-def test_a_constant_that_is_right_on_one_copy_is_wrong_on_the_other(databases: Databases) -> None:
-    reference = {"sql": "SELECT COUNT(*) FROM orders WHERE order_status = 'delivered'"}
-    count = f"{databases.run(reference['sql'])[0].rows[0][0]!r}"
-    disguised = f"SELECT {count} FROM orders WHERE order_status = 'x' OR 1 LIMIT 1"
-    assert score("sql_qa", disguised, reference, "", databases).components["result"] < 0.5
-    assert reward(f"SELECT {count}", databases, reference) < 0.15
-
-
 def test_the_order_counts_only_where_the_reference_orders(databases: Databases) -> None:
     unordered = {"sql": SQL.partition(" ORDER BY")[0]}
     backwards = SQL.replace(" DESC", "")
