@@ -121,6 +121,8 @@ def suiting(product: str, offer: str) -> CampaignPhrases:
     """Return the phrases that suit a product and an offer and repeat no word of them."""
     known, said = read_phrases(), content_words(f"{product} {offer}")
     form = _AMOUNT.sub("#", offer.lower())
+    # No `em` stands before an article or another preposition: it would have to be bound to it.
+    binds = product.lower().split(" ")[0] in known.presos
     # An offer of no known form is only told.
     kinds = ["todas"]
     if "#" not in offer and _is_sound(form, amounts_of(offer)) and form in (*known.ofertas.com, *known.ofertas.outras):
@@ -132,7 +134,9 @@ def suiting(product: str, offer: str) -> CampaignPhrases:
     return CampaignPhrases(
         unsaid(text for name in _groups().get(product.lower(), ()) for text in known.grupos[name].aberturas),
         unsaid(known.grupos[GENERAL].aberturas),
-        unsaid(core.texto for core in known.nucleos if core.para in kinds),
+        unsaid(
+            core.texto for core in known.nucleos if core.para in kinds and not (binds and "m {produto}" in core.texto)
+        ),
         unsaid([*known.fechos.todas, *(known.fechos.conhecidas if "conhecidas" in kinds else ())]),
     )
 

@@ -57,7 +57,6 @@ _MORE_THAN: Final = tuple(
 )
 """Two amounts of an offer of which the first is more."""
 _NOTHING: Final = re.compile(r"(?<![\d.,/])0(?:,0+)?(?![\d.,/]| ?%)")
-_ARTICLE: Final = re.compile("[oa]s? ", re.IGNORECASE)
 _FIELD_FIRST: Final = re.compile(r"(^|[.!?] )\{(produto|oferta)\}")
 
 
@@ -173,16 +172,13 @@ def _is_absurd(offer: str) -> bool:
 
 
 def fill(template: str, campaign: PushCampaign) -> str:
-    """Return what a customer reads: names in place of fields, a capital where a sentence begins, `no` for `em o`."""
-    offer, article = campaign.offer, _ARTICLE.match(campaign.product)
+    """Return what a customer reads: names in place of fields, with a capital where a sentence begins."""
+    offer = campaign.offer
     if offer[1:2].islower() and offer.split(" ")[0].lower() in read_phrases().iniciais:
         offer = offer[:1].lower() + offer[1:]
-    if article:
-        template = template.replace("Em {produto}", "N{rest}").replace("em {produto}", "n{rest}")
     values = {"produto": campaign.product, "oferta": campaign.offer}
     text = _FIELD_FIRST.sub(lambda field: f"{field[1]}{_begun(values[field[2]])}", template)
     # Names have no braces: neither fills the other's field.
-    text = text.replace("{rest}", campaign.product[:1].lower() + campaign.product[1:])
     return text.replace("{produto}", campaign.product).replace("{oferta}", offer)
 
 

@@ -56,13 +56,12 @@ def claims_kept(completion: str, reference: Reference) -> dict[str, bool]:
     strings, parts = _words(f"{product} {offer}"), [_words(part) for part in (opener, core, closer)]
     said = [word for part in parts for word in part]
     text = completion.replace(_FIELDS[0], product).replace(_FIELDS[1], offer)
-    if product[:3].lower().split(" ")[0] in ("o", "a", "os", "as") and " " in product[:3]:
-        # `em o` is said `no`.
-        text = regex.sub(f"([Ee])m {regex.escape(product)}", product, text)
+    is_bound = product.casefold().split(" ")[0] in data["presos"] and core.casefold().find("em {produto}") >= 0
     kinds = [kind for kind in ("com", "outras") if _is_known(offer, data["ofertas"][kind])]
     return {
         "in_form": bool(form),
         "suits_the_campaign": bool(form)
+        and not is_bound
         and (not opener or opener in _openers_for(product.casefold()))
         and (closer not in data["fechos"]["conhecidas"] or bool(kinds)),
         "offer_as_it_is": bool(form)

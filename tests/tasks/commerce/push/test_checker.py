@@ -168,12 +168,10 @@ def test_a_sentence_begins_with_a_capital_and_names_are_as_the_shop_writes_them(
     assert fill(f"Oi! {BARE}", campaign) == "Oi! iPads: leve 2 e pague 1."
     assert fill(BARE, PushCampaign("ß-carotenos", "frete grátis")) == "ß-carotenos: frete grátis."
     assert fill("Olhe: {oferta} em {produto}.", campaign) == "Olhe: leve 2 e pague 1 em iPads."
-    new = PushCampaign("O novo celular", "Frete grátis")
-    assert fill("Em {produto}: {oferta}.", new) == "No novo celular: frete grátis."
-    assert (
-        fill("Tem {oferta} em {produto}.", PushCampaign("as panelas", "FRETE GRÁTIS"))
-        == "Tem FRETE GRÁTIS nas panelas."
-    )
+    title = PushCampaign("A Bela e a Fera", "Frete grátis")
+    assert fill("Dica: {produto} com {oferta}.", title) == "Dica: A Bela e a Fera com frete grátis."
+    for core in ("Em {produto}: {oferta}.", "Tem {oferta} em {produto}."):
+        assert fault_of(core, title) == PushFault.UNFIT and not is_right(core, title)
 
 
 def test_a_phone_counts_what_it_shows() -> None:
