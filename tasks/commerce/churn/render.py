@@ -29,9 +29,7 @@ def render(completion: str, prompt: str) -> Served:
     if profile is None:
         return Served(None, False, NO_PROFILE)
     if answer is None:
-        return Served(
-            None, False, f"a resposta não é só um objeto JSON de risco, decisão coerente e 1 a {MOST} motivos"
-        )
+        return Served(None, False, NO_REASONS)
     checked = check(profile, answer.reasons)
     left_out = [f"motivo {place}: {fault}" for place, (_, fault) in enumerate(checked, 1) if fault]
     said = [reason for reason, fault in checked if reason and fault is None]
