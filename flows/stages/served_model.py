@@ -10,7 +10,6 @@ from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS, PromptRow, read_prompts
 from schemas.tasks import SpecName
-from tasks.commerce.push.phrases import require_own
 from tasks.evaluate.claims import unlearned_tasks
 from tasks.evaluate.compare import read_report
 from tasks.lineage.mlflow.registry import PolicyVersion
@@ -25,7 +24,6 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
     merged = None if base else parts.merged
     weights = merged or parts.base
     verified_record(store, weights, parts.what)
-    require_own(parts.evaluation.sources, parts.what)
     served = ServedModel(
         name=f"the base of version {parts.number}" if base else f"version {parts.number}",
         number=parts.number,

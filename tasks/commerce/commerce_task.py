@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from schemas.documents import Rollout
 from schemas.tasks import SpecName, TaskName
@@ -12,13 +12,9 @@ from tasks.commerce.reward import Reference, Reward
 from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.sandbox import Databases
 
-
-class Metric(Protocol):
-    """Ground-truth metric: the task's `truth.py`, which is not a reward and imports nothing that decides one."""
-
-    def __call__(self, rollouts: Sequence[Rollout], databases: Databases | None, /) -> dict[str, float]:
-        """Return metrics in [0, 1] over the rollouts with references; empty if none has one."""
-        ...
+Metric = Callable[[Sequence[Rollout], Databases | None], dict[str, float]]
+"""Ground truth: metrics in [0, 1] over the rollouts with references, none if none has one; a task's `truth.py`, which
+imports nothing that decides a reward."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,6 @@
 """Reviews with the store's knowledge about them: the material of extraction and sentiment."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from schemas.store.store import Store
 from tasks.commerce.extraction.real_reviews import of_stars
@@ -14,8 +12,7 @@ SOMETHING: Final = r"[^\s\x1c-\x1f]"
 WORDS: Final = "complaint_words"  # Of the hidden truth; a store may lack it.
 
 
-@dataclass(frozen=True)
-class ReviewCase:
+class ReviewCase(NamedTuple):
     """Review with any words."""
 
     review_id: str
@@ -33,37 +30,7 @@ class ReviewCase:
         return review_prompt(instruction, self.text)
 
 
-class ReviewCases(Sequence[ReviewCase]):
-    """Lazy sequence of a store's reviews: all of a large store's would fill the memory."""
-
-    def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        self._columns = columns
-
-    def __len__(self) -> int:
-        return len(self._columns["review_id"])
-
-    def __getitem__(self, place: int) -> ReviewCase:  # type: ignore[override]  # Nobody takes a slice.
-        columns = self._columns
-        rating = columns["review_score"][place]
-        text = _text(columns["review_comment_title"][place] or "", columns["review_comment_message"][place] or "")
-        is_known = "sentiment" in columns and columns["sentiment"][place] is not None
-        return ReviewCase(
-            review_id=columns["review_id"][place],
-            order_id=columns["order_id"][place],
-            customer_id=columns["customer_unique_id"][place],
-            rating=rating,
-            text=text,
-            known={name: columns[name][place] for name in CAUSE_FIELDS} if is_known else dict(of_stars(text, rating)),
-            complaint_words=columns[WORDS][place] if WORDS in columns else None,
-        )
-
-    def only(self, is_chosen: Callable[[ReviewCase], bool]) -> "ReviewCases":
-        """Return some of the reviews."""
-        places = [place for place, case in enumerate(self) if is_chosen(case)]
-        return ReviewCases({name: [column[place] for place in places] for name, column in self._columns.items()})
-
-
-def review_cases(store: Store) -> ReviewCases:
+def review_cases(store: Store) -> list[ReviewCase]:
     """Return the store's reviews with words, by `review_id`.
 
     Everything is known of a simulated review, and the sentiment of a real one by its rating, unless its words plainly
@@ -83,7 +50,14 @@ def review_cases(store: Store) -> ReviewCases:
     if store.review_causes is not None:
         causes = store.review_causes.select("review_id", *CAUSE_FIELDS, cs.by_name(WORDS, require_all=False))
         table = table.join(causes, on="review_id", how="left")
-    return ReviewCases(table.sort("review_id").to_dict(as_series=False))
+    found = []
+    for row in table.sort("review_id").iter_rows(named=True):
+        text = _text(row["review_comment_title"] or "", row["review_comment_message"] or "")
+        is_known = row.get("sentiment") is not None
+        known = {name: row[name] for name in CAUSE_FIELDS} if is_known else dict(of_stars(text, row["review_score"]))
+        ids = (row["review_id"], row["order_id"], row["customer_unique_id"])
+        found.append(ReviewCase(*ids, row["review_score"], text, known, row.get(WORDS)))
+    return found
 
 
 def _text(title: str, message: str) -> str:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     # It decides no other task's reward, so a change of it must not be a new version of all rewards.
@@ -19,14 +19,8 @@ class Score(NamedTuple):
     parsed: dict[str, Any] | None = None
 
 
-class Scorer(Protocol):
-    """Scoring function of completions; never raises, whatever the string."""
-
-    def __call__(
-        self, completion: str, prompt: str, reference: Reference | None, databases: "Databases | None", /
-    ) -> Score:
-        """Return the components of the completion's reward; `databases` is read by sql_qa only."""
-        ...
+Scorer = Callable[[str, str, Reference | None, "Databases | None"], Score]
+"""Scores a completion of a prompt by its reference; never raises, whatever the string. The databases are sql_qa's."""
 
 
 @dataclass(frozen=True)

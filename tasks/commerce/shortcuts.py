@@ -53,31 +53,26 @@ def choose_rule(
     ]
     if not names:
         return None
-    rules = [(name,) for name in names] + ([tuple(names)] if len(names) > 1 else [])
-    chosen = max(rules, key=lambda read: _earns(read, lines, earned))
-    by_value = {value: constants[place] for value, place in _places(chosen, lines, earned).items()}
-    return PromptRule(chosen, by_value, constants[_best_place(earned)])
 
+    def best_place(rows: Sequence[Sequence[float]]) -> int:
+        return max(range(len(constants)), key=lambda place: sum(row[place] for row in rows))
 
-def _earns(read: tuple[str, ...], lines: Sequence[Mapping[str, str]], earned: Sequence[Sequence[float]]) -> float:
-    """Return what a rule earns on every second prompt, with the constants that the others choose."""
-    places, usual = _places(read, lines[::2], earned[::2]), _best_place(earned[::2])
-    pairs = zip(lines[1::2], earned[1::2], strict=True)
-    return sum(row[places.get(_value(read, known), usual)] for known, row in pairs)
+    def places(read: tuple[str, ...], step: int) -> dict[tuple[str, ...], int]:
+        """Return the place of the constant that earns most for each value of the lines."""
+        by_value: defaultdict[tuple[str, ...], list[Sequence[float]]] = defaultdict(list)
+        for known, row in zip(lines[::step], earned[::step], strict=True):
+            by_value[_value(read, known)].append(row)
+        return {value: best_place(rows) for value, rows in by_value.items()}
 
+    def earns(read: tuple[str, ...]) -> float:
+        """Return what a rule earns on every second prompt, with the constants that the others choose."""
+        found, usual = places(read, 2), best_place(earned[::2])
+        others = zip(lines[1::2], earned[1::2], strict=True)
+        return sum(row[found.get(_value(read, known), usual)] for known, row in others)
 
-def _places(
-    read: tuple[str, ...], lines: Sequence[Mapping[str, str]], earned: Sequence[Sequence[float]]
-) -> dict[tuple[str, ...], int]:
-    """Return the place of the constant that earns most for each value of the lines."""
-    by_value: defaultdict[tuple[str, ...], list[Sequence[float]]] = defaultdict(list)
-    for known, row in zip(lines, earned, strict=True):
-        by_value[_value(read, known)].append(row)
-    return {value: _best_place(rows) for value, rows in by_value.items()}
-
-
-def _best_place(earned: Sequence[Sequence[float]]) -> int:
-    return max(range(len(earned[0])), key=lambda place: sum(row[place] for row in earned))
+    chosen = max([(name,) for name in names] + ([tuple(names)] if len(names) > 1 else []), key=earns)
+    by_value = {value: constants[place] for value, place in places(chosen, 1).items()}
+    return PromptRule(chosen, by_value, constants[best_place(earned)])
 
 
 def _value(read: tuple[str, ...], known: Mapping[str, str]) -> tuple[str, ...]:

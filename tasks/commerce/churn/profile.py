@@ -88,32 +88,33 @@ def read_profile(prompt: str) -> CustomerProfile | None:
 
 
 def profile_of(lines: Mapping[str, str]) -> CustomerProfile:
-    """Return the profile of some lines, by their names."""
+    """Return the profile of some lines, by their names; those that contradict others say nothing."""
     fields = {field.nome: field for field in phrases().campos if field.nome in lines}
-    figures = {name: figure for name in fields if (figure := _figure(name, lines[name])) is not None}
-    came = figures.get("Pedidos", 1) - figures.get("Pedidos não entregues", 0)
-    if figures.get("Pedidos") == 0:
-        figures = {}
-    elif came <= 0 and figures.get("Entregas com atraso") == 0:
+    read = {name: _FIGURES.get(name, _COUNT).fullmatch(lines[name]) for name in fields}
+    figures = {
+        name: float(found[1].replace(".", "") + (found[2] or "").replace(",", "."))
+        for name, found in read.items()
+        if found
+    }
+    orders, late, missing = map(figures.get, ("Pedidos", "Entregas com atraso", "Pedidos não entregues"))
+    silent: set[str] = set()
+    if orders == 0:
+        silent |= figures.keys()
+    if late == 0 and (1 if orders is None else orders) <= (missing or 0):
         # Nothing came, so nothing came on time.
-        del figures["Entregas com atraso"]
-    if figures.get("Pedidos") == 1 and len({figures[name] for name in RATINGS if name in figures}) > 1:
-        figures = {name: figure for name, figure in figures.items() if name not in RATINGS}
-    deliveries = [name for name in ("Entregas com atraso", "Pedidos não entregues") if name in figures]
-    if sum(figures[name] for name in deliveries) > figures.get("Pedidos", inf):
+        silent.add("Entregas com atraso")
+    if orders == 1 and len({figures[name] for name in RATINGS if name in figures}) > 1:
+        silent |= {*RATINGS}
+    if orders is not None and (late or 0) + (missing or 0) > orders:
         # One of them is wrong, and nobody knows which.
-        figures = {name: figure for name, figure in figures.items() if name not in (*deliveries, "Pedidos")}
-    if figures.get("Pedidos não entregues") and figures.get("Dias desde a última compra", inf) < WAITED_DAYS:
+        silent |= {"Entregas com atraso", "Pedidos não entregues", "Pedidos"}
+    if missing and figures.get("Dias desde a última compra", inf) < WAITED_DAYS:
         # The order is on its way.
-        del figures["Pedidos não entregues"]
-    bands = {name: _band(field, figures[name]) if name in figures else _SILENT for name, field in fields.items()}
+        silent.add("Pedidos não entregues")
+    bands = {
+        name: next(band for band in field.faixas if band.ate is None or figures[name] <= band.ate)
+        if name in figures.keys() - silent
+        else _SILENT
+        for name, field in fields.items()
+    }
     return CustomerProfile({name: lines[name] for name in fields}, bands)
-
-
-def _band(field: Any, value: float) -> Any:
-    return next(band for band in field.faixas if band.ate is None or value <= band.ate)
-
-
-def _figure(name: str, text: str) -> float | None:
-    found = _FIGURES.get(name, _COUNT).fullmatch(text)
-    return None if found is None else float(found[1].replace(".", "") + (found[2] or "").replace(",", "."))

@@ -21,7 +21,6 @@ NO_PROFILE: Final = (
     "linhas como `Pedidos: 3`"
 )
 NO_REASONS: Final = f"a resposta não é só um objeto JSON de risco, decisão coerente e 1 a {MOST} motivos"
-UNSUPPORTED: Final = "nenhum motivo aponta para a decisão"
 
 
 def render(completion: str, prompt: str) -> Served:
@@ -35,10 +34,10 @@ def render(completion: str, prompt: str) -> Served:
     left_out = [f"motivo {place}: {fault}" for place, (_, fault) in enumerate(checked, 1) if fault]
     said = [reason for reason, fault in checked if reason and fault is None]
     if profile.pointing[answer.direction] and all(reason.aponta != answer.direction for reason in said):
-        left_out.append(UNSUPPORTED)
+        left_out.append("nenhum motivo aponta para a decisão")
     text = _written(profile, answer, said) if said else None
-    reasons = [reason._asdict() for reason in said]
-    return Served(text, not left_out, "; ".join(left_out) or None, {"reasons": reasons})
+    parsed = {"reasons": [reason._asdict() for reason in said]}
+    return Served(text, not left_out, "; ".join(left_out) or None, parsed)
 
 
 def serve(completion: str, prompt: str) -> Served:
@@ -52,23 +51,22 @@ def serve(completion: str, prompt: str) -> Served:
 
 def _written(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[CitedReason]) -> str:
     known, certainty = phrases(), max(answer.risk, 1 - answer.risk)
-    conclusion = next(each for each in known.conclusoes if certainty >= each.de)
     # Of several phrases the profile decides: its answers stay alike, and neighbours read differently.
     number = sum(map(ord, "".join(profile.texts.values())))
     own, against = (
-        [_clause(profile, each, number) for each in said if (each.aponta == answer.direction) is supports]
+        [
+            said_with(choice[number % len(choice)], each.valor)
+            for each in said
+            if (each.aponta == answer.direction) is supports
+            for choice in [profile.bands[each.campo].frases]
+        ]
         for supports in (True, False)
     )
-    choice = conclusion[answer.direction]
+    choice = next(each for each in known.conclusoes if certainty >= each.de)[answer.direction]
     first = (known.texto.motivos if own else known.texto.contra_os_dados).format(
         conclusao=choice[number // 2 % len(choice)], motivos=_listed(own or against)
     )
     return f"{first} {known.texto.ressalva.format(motivos=_listed(against))}" if own and against else first
-
-
-def _clause(profile: CustomerProfile, reason: CitedReason, number: int) -> str:
-    choice = profile.bands[reason.campo].frases
-    return said_with(choice[number % len(choice)], reason.valor)
 
 
 def said_with(phrase: str, value: str) -> str:

@@ -39,16 +39,10 @@ class ReasonFault(StrEnum):
     """Fault of a reason, the first that was found, as the asker reads it."""
 
     FORM = "não tem a forma de um motivo"
-    FIELD = "o perfil não tem esse campo"
-    VALUE = "o valor não é o do perfil"
-    DIRECTION = "o valor não aponta para esse lado"
-    """The value does not point that way; one that lies between points nowhere."""
+    FALSE = "o perfil não diz isso"
+    """The profile lacks the line, its value is another, or it does not point that way."""
     REPEATED = "repete um campo"
     """An earlier reason names the field, or another that says the same."""
-
-
-FALSE: Final = (ReasonFault.FIELD, ReasonFault.VALUE, ReasonFault.DIRECTION)
-"""Faults of a reason that says something untrue."""
 
 
 class CitedReason(NamedTuple):
@@ -94,32 +88,17 @@ def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[CheckedRe
     checked: list[CheckedReason] = []
     said: set[object] = set()
     for each in reasons:
-        reason = _read(each)
-        if reason is None:
+        if type(each) is not dict or each.keys() != _REASON_KEYS or set(map(type, each.values())) != {str}:
             checked.append(CheckedReason(None, ReasonFault.FORM))
             continue
-        fault = _fault(profile, reason)
-        if fault is None:
-            keys = {reason.campo, (themes()[reason.campo], reason.aponta)}
+        name, value, way = reason = CitedReason(each["campo"], each["valor"], each["aponta"])
+        fault: ReasonFault | None = ReasonFault.FALSE
+        if profile.texts.get(name) == value and profile.bands[name]["aponta"] == way:
+            keys = {name, (themes()[name], way)}
             fault = ReasonFault.REPEATED if keys & said else None
             said |= keys
         checked.append(CheckedReason(reason, fault))
     return checked
-
-
-def _read(found: object) -> CitedReason | None:
-    if type(found) is not dict or found.keys() != _REASON_KEYS:
-        return None
-    reason = CitedReason(found["campo"], found["valor"], found["aponta"])
-    return reason if type(reason[0]) is type(reason[1]) is type(reason[2]) is str else None
-
-
-def _fault(profile: CustomerProfile, reason: CitedReason) -> ReasonFault | None:
-    if reason.campo not in profile.texts:
-        return ReasonFault.FIELD
-    if reason.valor != profile.texts[reason.campo]:
-        return ReasonFault.VALUE
-    return None if reason.aponta == profile.bands[reason.campo]["aponta"] else ReasonFault.DIRECTION
 
 
 def score(completion: str, prompt: str, reference: Reference | None, _: object) -> Score:
@@ -128,7 +107,7 @@ def score(completion: str, prompt: str, reference: Reference | None, _: object) 
     if profile is None or answer is None:
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     checked = check(profile, answer.reasons)
-    false = len([fault for _, fault in checked if fault in FALSE])
+    false = len([fault for _, fault in checked if fault is ReasonFault.FALSE])
     true = [reason for reason, fault in checked if reason and fault is None]
     own = [reason for reason in true if reason.aponta == answer.direction]
     pro, (best, most) = profile.pointing[answer.direction], profile.explanations[answer.direction]

@@ -83,7 +83,7 @@ def claims_kept(fields: Mapping[str, Any], profile: Mapping[str, str]) -> dict[s
         "reasons_true": bool(reasons) and all(is_true(each, profile) for each in reasons),
         "reasons_for_answer": any(each["aponta"] == own and is_true(each, profile) for each in reasons)
         or all(direction_of(line, profile) != own for line in profile),
-        "no_repetition": len({(_themes()[each["campo"]], each["aponta"]) for each in reasons}) == len(reasons),
+        "no_repetition": len({(_fields()[each["campo"]]["tema"], each["aponta"]) for each in reasons}) == len(reasons),
     }
 
 
@@ -92,7 +92,7 @@ def _has_form(reason: object) -> bool:
         isinstance(reason, dict)
         and set(reason) == {"campo", "valor", "aponta"}
         and all(isinstance(value, str) for value in reason.values())
-        and reason["campo"] in _themes()
+        and reason["campo"] in _fields()
     )
 
 
@@ -103,22 +103,20 @@ def is_true(reason: Mapping[str, str], profile: Mapping[str, str]) -> bool:
 
 
 def direction_of(line: str, profile: Mapping[str, str]) -> str | None:
-    """Return the way that a line of a profile points, None where it points nowhere."""
+    """Return the way that a line of a profile points, None where it points nowhere, or contradicts another line."""
     figure, orders = _number(line, profile), _number("Pedidos", {"Pedidos": "1", **profile})
-    if figure is None or orders == 0 or line not in _themes():
+    if figure is None or orders == 0 or line not in _fields():
         return None
     missing, late = (_number(name, profile) or 0 for name in ("Pedidos não entregues", "Entregas com atraso"))
-    if line == "Entregas com atraso" and figure == 0 and (orders or 1) <= missing:
-        return None
-    if "Pedidos" in profile and orders is not None and late + missing > orders and line in COUNTED:
-        return None
-    ratings = {_number(name, profile) for name in RATED} - {None}
-    if line in RATED and "Pedidos" in profile and orders == 1 and len(ratings) > 1:
-        return None
+    is_counted = "Pedidos" in profile and orders is not None
+    nothing_came = line == "Entregas com atraso" and figure == 0 and (orders or 1) <= missing
+    too_many = line in COUNTED and is_counted and late + missing > (orders or 0)
+    several = len({_number(name, profile) for name in RATED} - {None}) > 1
     days = _number("Dias desde a última compra", profile)
-    if line == "Pedidos não entregues" and figure > 0 and days is not None and days < 2:
+    on_its_way = line == "Pedidos não entregues" and figure > 0 and days is not None and days < 2
+    if nothing_came or too_many or (line in RATED and is_counted and orders == 1 and several) or on_its_way:
         return None
-    bands = next(field["faixas"] for field in _fields() if field["nome"] == line)
+    bands = _fields()[line]["faixas"]
     direction: str | None = next(band.get("aponta") for band in bands if figure <= band.get("ate", figure))
     return direction
 
@@ -135,11 +133,5 @@ def _number(line: str, profile: Mapping[str, str]) -> float | None:
 
 
 @cache
-def _themes() -> Mapping[str, str]:
-    return {field["nome"]: field["tema"] for field in _fields()}
-
-
-@cache
-def _fields() -> Sequence[Mapping[str, Any]]:
-    fields: Sequence[Mapping[str, Any]] = tomllib.loads(_FILE.read_text(encoding="utf-8"))["campos"]
-    return fields
+def _fields() -> Mapping[str, Mapping[str, Any]]:
+    return {each["nome"]: each for each in tomllib.loads(_FILE.read_text(encoding="utf-8"))["campos"]}

@@ -23,7 +23,7 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
     complaint cannot be told from an invented one. One that a review does not make, such as one of two words in its
     title, makes no prompt.
     """
-    cases = review_cases(store).only(_complaint_is_told)
+    cases = list(filter(_complaint_is_told, review_cases(store)))
     for case, prompt in distinct_prompts(cases, WORDING.instructions, ReviewCase.prompt, generator, count):
         fields = _known_fields(case)
         reference = {"rating": case.rating, "fields": fields, "complaint_words": _words(case, fields[COMPLAINT])}

@@ -20,20 +20,27 @@ _WORD: Final = re.compile(r"\w+")
 _BLANKS: Final = re.compile(r"[ \t\r\n]+")
 _DATA: Final = read_data("evidence/complaint.toml")
 _NEGATION: Final = "|".join(_DATA["negacoes"])
-_JOINT: Final = rf"(?:{'|'.join(_DATA['ligacoes'])})"
 # Between the words of one clause, so that a mark ends what a negation denies.
 _GAP: Final = r"[^\w.!?;:,]+"
+_OTHER: Final = rf"(?:(?!(?:{'|'.join(_DATA['ligacoes'])})\b)\w+{_GAP})"
+# `não é` is folded, and joins nothing.
 _BEHIND: Final = re.compile(
-    rf"\b(?:{_NEGATION}|{'|'.join(_DATA['antes'])}){_GAP}(?:e{_GAP})?(?:(?!{_JOINT}\b)\w+{_GAP}){{0,3}}$"
+    rf"\b(?:(?:{_NEGATION}){_GAP}(?:e{_GAP})?{_OTHER}{{0,11}}"
+    rf"|(?:{'|'.join(_DATA['antes']).replace(' ', _GAP)}){_GAP}(?:e{_GAP})?{_OTHER}{{0,3}}"
+    rf"|(?:{_NEGATION}) (?:\w+ ){{0,2}}\w+(?:, \w+){{0,2}} (?:ou|nem) )$"
 )
-"""A review up to words that a negation denies: from the fourth one on, as in `não me entregaram`. `não é` is folded."""
-_BEFORE: Final = re.compile(rf"^{_GAP}(?:{_NEGATION}|{'|'.join(_DATA['depois'])})\b")
+"""A review up to words that a negation denies, or to the last of a list that it denies."""
+_BEFORE: Final = re.compile(rf"^[?:]?{_GAP}(?:{_NEGATION}|{'|'.join(_DATA['depois'])})\b")
 _LAST: Final = re.compile(r"\b(?:nao|naum|n|nem|sem)$")
 _GOES_ON: Final = re.compile(rf"^{_GAP}\w")
-_SENSITIVE: Final = re.compile(rf"\b(?:{'|'.join(_DATA['sensiveis'])})".replace(".", r"\b").replace(" ", r"\W+"))
+NUMBER: Final = r"\d(?:[ ().-]*\d){7}"
+"""Of a person, a telephone or a card."""
+_SENSITIVE: Final = re.compile(
+    rf"\b(?:{'|'.join(_DATA['sensiveis'])})".replace(".", r"\b").replace(" ", r"\W+") + f"|{NUMBER}"
+)
 _PRAISE: Final = frozenset(_DATA["elogios"])
 _PLAIN: Final = _PRAISE | {*_DATA["neutras"]}
-_LONGEST_NEGATION: Final = 60
+_LONGEST_NEGATION: Final = 120
 
 
 class QuotationFault(StrEnum):
@@ -45,7 +52,7 @@ class QuotationFault(StrEnum):
     CUT = "deixa de fora uma negação da avaliação"
     """A negation was cut off, so that it says the contrary."""
     PRAISE = "elogia, e não reclama"
-    SENSITIVE = "tem dado sensível (LGPD, art. 11)"
+    SENSITIVE = "tem dado pessoal ou sensível (LGPD, arts. 5 e 11)"
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -74,7 +81,7 @@ def fault_of(complaint: str, review: str) -> QuotationFault | None:
 
 
 def is_sensitive(text: str) -> bool:
-    """Return whether a text has a word of health, disability, religion, sexuality, politics, unions, race or origin."""
+    """Return whether a text has a word of health, religion, politics, race and the like, or a long number."""
     return _SENSITIVE.search(fold(text)) is not None
 
 

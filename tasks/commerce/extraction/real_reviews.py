@@ -21,7 +21,6 @@ from tasks.commerce.text.text_form import KEPT_PROMPTS, fold
 DATA_FILES: Final = (
     "data/lexicons/complaint_signs.txt",
     "data/lexicons/complaints.txt",
-    "data/lexicons/intention_signs.txt",
     "data/lexicons/review_patterns.toml",
     "data/lexicons/topic_words.txt",
 )
@@ -47,10 +46,8 @@ _DATA: Final = read_entries("lexicons/review_patterns.toml")
 _WORDS: Final = _DATA.words
 _MISREAD: Final = {name: re.compile("|".join(any_of)) for name, any_of in _DATA.misread.items()}
 _DENIAL: Final = rf"(?P<denial>\b(?:{'|'.join(_WORDS.negations)}) (?:(?!(?:{'|'.join(_WORDS.undenied)}))\w+ ){{0,2}})?"
-_TURNING, _DOUBTING = ({*_WORDS.negations, *known} for known in (_WORDS.turning, _WORDS.doubting))
-_CONDITIONS: Final = re.compile(rf" (?:{'|'.join(_WORDS.conditions)}) ")
-_TURN_END: Final = re.compile(rf"[;:,]| (?:{'|'.join(_WORDS.turn_ends)}) ")
-_CLAUSE_END, _SENTENCE_END = re.compile(r"[.!?;:,\n]"), re.compile(r"[.!?\n]")
+_TURNING: Final = frozenset((*_WORDS.negations, *_WORDS.turning))
+_CLAUSE_END: Final = re.compile(r"[.!?;:,\n]")
 _TOKEN: Final = re.compile(r"[a-z]+|\d+|[.!?;:,\n]+")
 _GAP: Final = r"(?:(?!(?:mas|porem|contudo|entretanto|pois|porque) )\w+ ){0,3}"
 _OF_COMPLAINT: Final = frozenset((COMPLAINT, "complaint_category", *(f"{topic}_issue" for topic in ISSUE_TOPICS)))
@@ -63,7 +60,6 @@ class ComplaintReading(NamedTuple):
 
     plain: tuple[str, ...]
     """Complaints that it plainly makes, in the order of `complaint_signs.txt`."""
-    intentions: tuple[tuple[str, bool], ...]
     open_topics: frozenset[str]
     """Topics of which a word is left that no sign has taken, and `reserve`."""
     rest: str
@@ -82,7 +78,6 @@ class _Sign(NamedTuple):
 def read_complaints(text: str) -> ComplaintReading:
     """Read a text's complaints."""
     spoken = _spoken_words(text)
-    intentions = _intentions(spoken)
     plain: list[str] = []
     for sign in _signs():
         stated, mark = 0, TAKEN_AS_LOST if sign.complaint == LOST else TAKEN
@@ -94,41 +89,13 @@ def read_complaints(text: str) -> ComplaintReading:
         if stated and sign.complaint:
             plain.append(sign.complaint)
     topics = frozenset(topic for topic, pattern in _topics().items() if pattern.search(spoken))
-    return ComplaintReading(tuple(dict.fromkeys(plain)), intentions, topics, spoken)
+    return ComplaintReading(tuple(dict.fromkeys(plain)), topics, spoken)
 
 
 def _spoken_words(text: str) -> str:
     """Return folded words between single spaces; a mark ends a clause."""
     tokens = _TOKEN.findall(fold(text[:MAX_READ]))
     return f" {' '.join(_DATA.spelling.get(token, token) for token in tokens)} "
-
-
-def _intentions(spoken: str) -> tuple[tuple[str, bool], ...]:
-    """Return the intentions that words state; those that they state and deny are unknown."""
-    said: dict[str, set[bool]] = {}
-    for field, value, pattern in _intention_signs():
-        places = [found.span() for found in pattern.finditer(spoken)]
-        if places:
-            doubted = value and any(_is_doubted(spoken, start, end) for start, end in places)
-            said.setdefault(field, set()).update((value, not value) if doubted else (value,))
-            spoken = pattern.sub(TAKEN, spoken)
-    return tuple((field, values.pop()) for field, values in said.items() if len(values) == 1)
-
-
-def _is_doubted(spoken: str, start: int, end: int) -> bool:
-    """Return whether an intention is denied from afar, or has a condition before or after it."""
-    before = _SENTENCE_END.split(spoken[max(start - REACH, 0) : start])[-1]
-    after = _SENTENCE_END.split(spoken[end : end + REACH])[0]
-    own = set(_TURN_END.split(before)[-1].split())
-    return bool(own & _DOUBTING or _CONDITIONS.search(f" {before}") or _CONDITIONS.search(f"{after} "))
-
-
-@cache
-def _intention_signs() -> tuple[tuple[str, bool, re.Pattern[str]], ...]:
-    lines = [line.split(": ") for line in read_lexicon("intention_signs")]
-    return tuple(
-        (field, value == "true", re.compile(rf"\b{_any_of(phrases.split(', '))}\b")) for field, value, phrases in lines
-    )
 
 
 @cache
@@ -196,7 +163,7 @@ def known_by_words(review: str, rating: int | None) -> Mapping[str, Any]:
     if not _WORD.search(fold(review[:MAX_READ])):
         return {}
     reading = read_complaints(review)
-    return dict(reading.intentions) | _known_complaints(reading, rating, _spoken_words(review))
+    return _known_complaints(reading, rating, _spoken_words(review))
 
 
 def _known_complaints(reading: ComplaintReading, rating: int | None, spoken: str) -> dict[str, Any]:

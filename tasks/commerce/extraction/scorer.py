@@ -52,7 +52,8 @@ ENOUGH: Final = 0.9
 FORM_ALONE: Final = 0.25
 """Share of the form that an answer is paid for whose values are all wrong, or whose types are."""
 CATEGORIES: Final = frozenset({"delivery", "product", "seller", "price", "other", "none"})
-ISSUES: Final = ("delivery_issue", "product_issue", "seller_issue")
+CATEGORIES_OF_ISSUES: Final = ("delivery", "product", "seller")
+ISSUES: Final = tuple(f"{name}_issue" for name in CATEGORIES_OF_ISSUES)
 CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "sentiment": is_sentiment,
     "sentiment_score": is_stars,
@@ -95,10 +96,7 @@ def _of_risk(sentiment: str, risk: float) -> bool:
 
 CONTRADICTIONS: Final = (
     Clash("sentiment", "sentiment_score", CONTRADICTED, sentiment_contradicts),
-    *(
-        Clash(f"{category}_issue", "complaint_category", CONTRADICTED, _of_issue(category))
-        for category in ("delivery", "product", "seller")
-    ),
+    *(Clash(f"{name}_issue", "complaint_category", CONTRADICTED, _of_issue(name)) for name in CATEGORIES_OF_ISSUES),
     Clash(COMPLAINT, "complaint_category", UNUSUAL, lambda text, name: bool(text) == (name == "none")),
     Clash("sentiment", "repeat_intent", UNUSUAL, _of_intention),
     Clash("sentiment", "would_recommend", UNUSUAL, _of_intention),
@@ -107,34 +105,12 @@ CONTRADICTIONS: Final = (
 _CONTRADICTING: Final = tuple(dict.fromkeys(name for rule in CONTRADICTIONS for name in (rule.first, rule.second)))
 
 
-def agreements(readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, float]:
-    """Return how far each known field but the complaint agrees, in [0, 1]: a risk and stars by their distance."""
-    found = readable.get
-    agree = {
-        name: 1.0 if found(name) == value else _agreement(name, found(name), value)
-        for name, value in wanted.items()
-        if value is not None
-    }
-    agree.pop(COMPLAINT, None)
-    return agree | _by_the_stars_alone(readable, wanted) if wanted.get("churn_risk") is None else agree
-
-
-def _agreement(name: str, found: Any, wanted: Any) -> float:
-    if found is None:
-        return 0.0
-    if name == "churn_risk":
-        return ramp(abs((read_share(found) or 0.0) - wanted), 0.5, RISK_TOLERANCE)
-    return ramp(abs(found - wanted), 2, 0) if name == "sentiment_score" else 0.0
-
-
-def _by_the_stars_alone(readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, float]:
-    """Return the agreements of mood and stars one star off, where all that is known of either is a rating."""
-    stars, rating = readable.get("sentiment_score"), wanted.get("sentiment_score")
-    if stars is None or rating is None or abs(stars - rating) != 1:
-        return {}
-    mood, true = readable.get("sentiment"), wanted.get("sentiment")
-    beside = {mood, true} != {"positive", "negative"} and None not in (mood, true) and mood == sentiment_of(stars)
-    return {"sentiment_score": ONE_STAR_OFF} | ({"sentiment": NEXT_MOOD} if beside and mood != true else {})
+@lru_cache(maxsize=KEPT_PROMPTS)
+def _contradictions(*values: Any) -> tuple[Clash, ...]:
+    """Return the rules that values of the contradicting fields break, in their order."""
+    found = dict(zip(_CONTRADICTING, values, strict=True))
+    pairs = ((rule, found[rule.first], found[rule.second]) for rule in CONTRADICTIONS)
+    return tuple(rule for rule, one, other in pairs if None not in (one, other) and rule.holds(one, other))
 
 
 def contradiction_in(fields: Mapping[str, Any]) -> str | None:
@@ -168,16 +144,26 @@ def kept_of_contradictions(
     return kept, kept_of_all
 
 
-@lru_cache(maxsize=KEPT_PROMPTS)
-def _contradictions(*values: Any) -> tuple[Clash, ...]:
-    found = dict(zip(_CONTRADICTING, values, strict=True)).get
-    return tuple(
-        rule
-        for rule in CONTRADICTIONS
-        if (one := found(rule.first)) is not None
-        and (other := found(rule.second)) is not None
-        and rule.holds(one, other)
-    )
+def agreements(readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, float]:
+    """Return how far each known field but the complaint agrees, in [0, 1]: a risk and stars by their distance."""
+    agree: dict[str, float] = {}
+    for name, value in wanted.items():
+        found = readable.get(name)
+        if value is None or name == COMPLAINT:
+            continue
+        agree[name] = float(found == value)
+        if found not in (None, value) and name == "churn_risk":
+            agree[name] = ramp(abs((read_share(found) or 0.0) - value), 0.5, RISK_TOLERANCE)
+        elif found not in (None, value) and name == "sentiment_score":
+            agree[name] = ramp(abs(found - value), 2, 0)
+    stars, rating = readable.get("sentiment_score"), wanted.get("sentiment_score")
+    if wanted.get("churn_risk") is None and None not in (stars, rating) and abs(stars - rating) == 1:
+        # All that is known of mood and stars is a rating.
+        agree["sentiment_score"] = ONE_STAR_OFF
+        mood, true = readable.get("sentiment"), wanted.get("sentiment")
+        beside = {mood, true} != {"positive", "negative"} and None not in (mood, true) and mood == sentiment_of(stars)
+        agree |= {"sentiment": NEXT_MOOD} if beside and mood != true else {}
+    return agree
 
 
 def score(completion: str, prompt: str, reference: Reference | None, _: object) -> Score:

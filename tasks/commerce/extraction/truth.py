@@ -22,9 +22,11 @@ SHARED: Final = 2 / 3
 LEFT_HANGING: Final = frozenset(("nao", "naum", "n", "nem", "sem"))
 DATA_FILES: Final = ("data/evidence/complaint.toml",)
 _DATA: Final = tomllib.loads((Path(__file__).resolve().parents[3] / DATA_FILES[0]).read_text(encoding="utf-8"))
-REACH: Final = 4
-"""Words before a quotation that may deny it."""
+REACH: Final = {"negacoes": 12, "antes": 4}
+"""Words before a quotation among which one may deny it."""
 _MARKS: Final = r"[.!?;:,]"
+_LISTED: Final = re.compile(rf"\b(?:{'|'.join(_DATA['negacoes'])}) (?:\w+ ){{0,2}}\w+(?:, \w+){{0,2}} (?:ou|nem) $")
+_NUMBER: Final = re.compile(r"[0-9](?:[ ().-]*[0-9]){7}")
 _QUOTED: Final = re.compile(r"(?ms)^Avaliação: *(.*)")
 
 
@@ -82,7 +84,7 @@ def is_complaint(found: object, reference: Mapping[str, Any], prompt: str) -> bo
     said, told = (_runs(_typed(text), heard) for text in (found, reference.get("complaint_words") or ""))
     if not said or len(found.split()) > MOST_WORDS or any(_is_unseen(each) and each not in "\n\r\t" for each in found):
         return False
-    if _is_praise_or_sensitive(words(fold(found))):
+    if _NUMBER.search(found) or _is_praise_or_sensitive(words(fold(found))):
         return False
     return not told or any(
         len(set(one) & set(other)) >= SHARED * max(len(one), len(other)) for one in said for other in told
@@ -112,30 +114,27 @@ def _runs(text: str, heard: str) -> list[range]:
         return found
     for match in re.finditer(rf"(?<!\w)(?={re.escape(core[0])}(?!\w))", heard):
         before, own, behind = (heard[: match.end()], core[0], heard[match.end() + len(core[0]) :])
-        denying = words(_joined(fold(re.split(_MARKS, before)[-1])))[-REACH - 1 :]
+        denying = words(fold(re.split(_MARKS, before)[-1]))[-REACH["negacoes"] - 1 :]
         following = words(fold(re.split(_MARKS, behind)[0]))[:1]
         hanging = LEFT_HANGING.intersection(words(fold(own))[-1:]) if following else ()
-        if not hanging and not _is_denied(denying, following):
+        answer = following or (words(fold(re.split(_MARKS, behind[1:])[0]))[:1] if behind[:1] in ("?", ":") else [])
+        if not (hanging or _LISTED.search(fold(before)) or _is_denied(denying, answer)):
             start = len(words(fold(before)))
             found.append(range(start, start + len(words(fold(own)))))
     return found
 
 
-def _joined(text: str) -> str:
-    """Return a text in which words that deny together are one."""
-    for each in _DATA["antes"]:
-        text = text.replace(each, each.replace(" ", ""))
-    return text
-
-
 def _is_denied(before: Sequence[str], behind: Sequence[str]) -> bool:
-    """Return whether one of the words before is a negation, and none between takes the sentence on; or one follows."""
-    denying = {*_DATA["negacoes"], *(each.replace(" ", "") for each in _DATA["antes"])}
+    """Return whether something before is a negation, and no word between takes the sentence on; or one follows."""
+    first = {phrase.split()[-1] for name in REACH for phrase in _DATA[name]}
     # `é` is folded, and joins nothing behind a negation.
-    is_verb = [word == "e" and last in denying for last, word in itertools.pairwise(("", *before))]
-    for word in [word for word, verb in zip(before, is_verb, strict=True) if not verb][: -REACH - 1 : -1]:
-        if word in denying:
+    pairs = itertools.pairwise(("", *before))
+    said = [word for last, word in pairs if not (word == "e" and last in first)]
+    for place in range(len(said), 0, -1):
+        text = f" {' '.join(said[:place])}"
+        denying = [phrase for name, reach in REACH.items() if len(said) - place < reach for phrase in _DATA[name]]
+        if text.endswith(tuple(f" {phrase}" for phrase in denying)):
             return True
-        if word in _DATA["ligacoes"]:
+        if said[place - 1] in _DATA["ligacoes"]:
             break
     return any(word in (*_DATA["negacoes"], *_DATA["depois"]) for word in behind)

@@ -1,6 +1,6 @@
 """Prompts of insights: a period and a small table, as one copies it from a spreadsheet or as the store has it.
 
-The store is summed once by group and month. Each cell of a table is then the difference of two running sums, so that a
+The store is summed once by group and month, and each cell of a table is the difference of two running sums, so that a
 hundred thousand tables need no query.
 """
 
@@ -126,16 +126,11 @@ class Ledger(NamedTuple):
 
     months: Sequence[date]
     """The first day of each month with sales, in order."""
-    total: tuple[Sums, ...]
-    dimensions: Mapping[str, Mapping[str, tuple[Sums, ...]]]
+    total: Sequence[Sums]
+    groups: Mapping[str, Mapping[str, Sequence[Sums]]]
     """By the title of a grouping and the row."""
-    measures: tuple[Measure, ...]
     whole: range
     """The places of the months that the store covers from their first day to their last."""
-
-    def enough(self, sums: Sums) -> bool:
-        """Return whether a row has orders enough, and all that its measures divide by."""
-        return sums[0] >= MIN_ORDERS and all(sums[place] > 0 for place in (5, 7) if self.total[-1][place])
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
@@ -175,14 +170,20 @@ def fact_tables(store: Store, generator: random.Random) -> Iterator[FactTable]:
 def _draw(ledger: Ledger, generator: random.Random) -> FactTable | None:
     length = min(generator.choice(WINDOW_MONTHS), len(ledger.months))
     start = generator.randrange(len(ledger.months) - length + 1)
-    title = generator.choice((*ledger.dimensions, BY_MONTH))
+    window = range(start, start + length)
+    title = generator.choice((*ledger.groups, BY_MONTH))
     if title == BY_MONTH:
-        months = [month for month in range(start, start + length) if month in ledger.whole]
+        months = [month for month in window if month in ledger.whole]
         spans = {_month(ledger.months[month]): _difference(ledger.total, month, month + 1) for month in months}
     else:
-        of_groups = ledger.dimensions[title].items()
-        spans = {name: _difference(running, start, start + length) for name, running in of_groups}
-    sums = {name: each for name, each in spans.items() if ledger.enough(each)}
+        of_groups = ledger.groups[title].items()
+        spans = {name: _difference(running, start, window.stop) for name, running in of_groups}
+    known = ledger.total[-1]
+    sums = {
+        name: each
+        for name, each in spans.items()
+        if each[0] >= MIN_ORDERS and all(each[place] > 0 for place in (5, 7) if known[place])
+    }
     rows = generator.choice(ROWS)
     if len(sums) < min(ROWS):
         return None
@@ -191,13 +192,16 @@ def _draw(ledger: Ledger, generator: random.Random) -> FactTable | None:
         names = list(sums)[first : first + rows]
     else:
         names = generator.sample(sorted(sums), min(rows, len(sums)))
-    if not _tell_apart(names):
+    # Each row's name has a word of its own, so that rows cannot be confused.
+    words = [set(content_words(name)) for name in names]
+    if not all(own - set().union(*(other for other in words if other is not own)) for own in words):
         return None
-    drawn = {*generator.sample(range(len(ledger.measures)), COLUMNS)}
-    measures = [each for place, each in enumerate(ledger.measures) if place in drawn or each.title == "Pedidos"]
+    measures = [measure for measure in MEASURES if known[measure.known_by]]
+    drawn = {*generator.sample(range(len(measures)), COLUMNS)}
+    measures = [each for place, each in enumerate(measures) if place in drawn or each.title == "Pedidos"]
     figures = {name: [measure.write(measure.value(sums[name])) for measure in measures] for name in names}
     lines = [[title, *(measure.title for measure in measures)], *([name, *figures[name]] for name in names)]
-    first_month, last_month = (_month(ledger.months[place], 3) for place in (start, start + length - 1))
+    first_month, last_month = (_month(ledger.months[place], 3) for place in (window[0], window[-1]))
     return FactTable(
         _figures_text(f"{first_month} a {last_month}", "\n".join(map(" | ".join, lines))),
         tuple(
@@ -212,10 +216,8 @@ def _difference(running: Sequence[Sums], start: int, end: int) -> Sums:
     return tuple(high - low for high, low in zip(running[end], running[start], strict=True))
 
 
-def _tell_apart(names: Sequence[str]) -> bool:
-    """Return whether each row's name has a word of its own, so that rows cannot be confused."""
-    own = [set(content_words(name)) for name in names]
-    return all(one - set().union(*(other for other in own if other is not one)) for one in own)
+def _added(one: Sums, other: Sums) -> Sums:
+    return tuple(map(sum, zip(one, other, strict=True)))
 
 
 def _month(day: date, letters: int | None = None) -> str:
@@ -225,60 +227,44 @@ def _month(day: date, letters: int | None = None) -> str:
 def _sum_up(store: Store) -> Ledger:
     import polars as pl
 
-    sales = _sales(store)
+    sales = _sales(store).with_columns(whole=pl.lit(""))
     months = sales["month"].unique().sort().to_list()
-    dimensions = {
-        "Estado": _running(sales, "customer_state", months, _state),
-        "Categoria": _running(sales, "product_category_name", months, readable_category),
-        "Estado do vendedor": _running(sales, "seller_state", months, _state),
-        "Pagamento": _running(sales, "payment_type", months, PAYMENTS.get),
-        "Dia da compra": _running(sales, "weekday", months, lambda day: WEEKDAYS[day - 1]),
+
+    def running(column: str, name_of: Callable[[Any], str | None]) -> dict[str, list[Sums]]:
+        grouped = sales.drop_nulls(column)
+        by_item = grouped.group_by(column, "month").agg(pl.len().alias("items"), pl.sum("cents", "freight_cents"))
+        # An order is late once, and rated once, however many items of the group it has.
+        late = pl.col("late")
+        by_order = (
+            grouped.unique([column, "order_id"])
+            .group_by(column, "month")
+            .agg(pl.len().alias("orders"), pl.sum("late", "stars", "rated"), late.count().alias("delivered"))
+        )
+        table = by_order.join(by_item, on=[column, "month"]).sort(column, "month").select(column, "month", *SUMMED)
+        monthly: dict[str, list[Sums]] = {}
+        for group, month, *sums in table.rows():
+            if (name := name_of(group)) is not None:
+                monthly.setdefault(name, [_NONE] * len(months))[months.index(month)] = tuple(sums)
+        return {name: list(accumulate(sums, _added, initial=_NONE)) for name, sums in monthly.items()}
+
+    def state(code: str) -> str:
+        # In lower case SE is the word "se", and a reader of the text could not distinguish them.
+        return "Sergipe" if code == "SE" else code
+
+    groups = {
+        "Estado": running("customer_state", state),
+        "Categoria": running("product_category_name", readable_category),
+        "Estado do vendedor": running("seller_state", state),
+        "Pagamento": running("payment_type", PAYMENTS.get),
+        "Dia da compra": running("weekday", lambda day: WEEKDAYS[day - 1]),
     }
-    total = _running(sales.with_columns(whole=pl.lit("")), "whole", months, str).get("", (_NONE,))
-    measures = tuple(measure for measure in MEASURES if total[-1][measure.known_by])
-    return Ledger(months, total, dimensions, measures, _whole_months(store, months))
-
-
-def _whole_months(store: Store, months: Sequence[date]) -> range:
+    total = running("whole", lambda _: BY_MONTH).get(BY_MONTH, [_NONE])
     bought = store.orders["order_purchase_timestamp"]
     first, last = bought.min(), bought.max()
     if not months or not isinstance(first, datetime) or not isinstance(last, datetime):
-        return range(0)
-    cut_at_start = first.date() > months[0]
-    return range(int(cut_at_start), len(months) - int((last + timedelta(days=1)).month == last.month))
-
-
-def _state(code: str) -> str:
-    # In lower case SE is the word "se", and a reader of the text could not distinguish them.
-    return "Sergipe" if code == "SE" else code
-
-
-def _running(
-    sales: "DataFrame", column: str, months: Sequence[date], name_of: Callable[[Any], str | None]
-) -> dict[str, tuple[Sums, ...]]:
-    import polars as pl
-
-    grouped = sales.drop_nulls(column)
-    by_item = grouped.group_by(column, "month").agg(pl.len().alias("items"), pl.sum("cents", "freight_cents"))
-    # An order is late once, and rated once, however many items of the group it has.
-    late = pl.col("late")
-    by_order = (
-        grouped.unique([column, "order_id"])
-        .group_by(column, "month")
-        .agg(pl.len().alias("orders"), pl.sum("late", "stars", "rated"), late.count().alias("delivered"))
-    )
-    table = by_order.join(by_item, on=[column, "month"]).sort(column, "month").select(column, "month", *SUMMED)
-    place = {month: number for number, month in enumerate(months)}
-    monthly: dict[str, list[Sums]] = {}
-    for group, month, *sums in table.rows():
-        name = name_of(group)
-        if name is not None:
-            monthly.setdefault(name, [_NONE] * len(months))[place[month]] = tuple(sums)
-    return {name: tuple(accumulate(sums, _added, initial=_NONE)) for name, sums in monthly.items()}
-
-
-def _added(one: Sums, other: Sums) -> Sums:
-    return tuple(map(sum, zip(one, other, strict=True)))
+        return Ledger(months, total, groups, range(0))
+    is_cut_at_end = (last + timedelta(days=1)).month == last.month
+    return Ledger(months, total, groups, range(int(first.date() > months[0]), len(months) - int(is_cut_at_end)))
 
 
 def _sales(store: Store) -> "DataFrame":

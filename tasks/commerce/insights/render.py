@@ -8,9 +8,8 @@ import re
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
-from tasks.commerce.insights.phrases import actions, forms_of, frames
-from tasks.commerce.insights.scorer import Checked, CitedFinding, check, read_answer
-from tasks.commerce.insights.table import FigureTable, read_table
+from tasks.commerce.insights.scorer import CitedFinding, check, read_answer
+from tasks.commerce.insights.table import FigureTable, actions, forms_of, frames, read_table
 from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served
 from tasks.commerce.text.lexicons import read_lexicon
@@ -26,41 +25,41 @@ def render(completion: str, prompt: str) -> Served:
     """Check an answer to a prompt and write what holds of it as Markdown."""
     table = read_table(prompt)
     if table is None:
-        return Served(None, False, "o pedido não traz tabela de colunas conhecidas, com ` | ` entre as células")
+        return Served(
+            None, False, "o pedido não traz tabela de colunas conhecidas sem linha de soma, com ` | ` entre as células"
+        )
     found = read_answer(completion)
     if found is None:
         return Served(None, False, "a resposta não é só um objeto JSON de poucos achados")
     checked = check(table, found)
-    lines = [line for place, each in enumerate(checked) if (line := _line(table, each, place))]
+    said = [
+        (place, finding if each.fault is None else finding._replace(acao=""))
+        for place, each in enumerate(checked)
+        if (finding := each.said)
+    ]
     left_out = [f"achado {place}: {each.fault}" for place, each in enumerate(checked, 1) if each.fault]
-    if not lines:
+    if not said:
         return Served(None, False, "; ".join(left_out))
-    heading = frames().titulo["com_periodo" if table.period else "sem_periodo"]
     inicio, fim = table.period or ("", "")
-    text = "\n".join([heading.format(inicio=inicio, fim=fim), "", *(f"- {line}" for line in lines)])
-    said = [(each.said._replace(acao="") if each.fault else each.said)._asdict() for each in checked if each.said]
-    return Served(text, not left_out, "; ".join(left_out) or None, {"achados": said})
+    heading = frames().titulo["com_periodo" if table.period else "sem_periodo"].format(inicio=inicio, fim=fim)
+    text = "\n".join([heading, "", *(f"- {_line(table, finding, place)}" for place, finding in said)])
+    parsed = {"achados": [finding._asdict() for _, finding in said]}
+    return Served(text, not left_out, "; ".join(left_out) or None, parsed)
 
 
-def _line(table: FigureTable, checked: Checked, place: int) -> str:
-    """Return a finding with its action; nothing where its claim does not hold."""
-    finding = checked.said
-    if finding is None:
-        return ""
-    choice = sentences(table, finding)
-    parts = [choice[(place + len(finding.linha)) % len(choice)], _sample_note(table, finding)]
-    if finding.acao and checked.fault is None:
-        parts.append(actions()[finding.acao].texto.format(**forms_of(table.kind, finding.linha)))
-    return " ".join(filter(None, parts))
+def _line(table: FigureTable, finding: CitedFinding, place: int) -> str:
+    """Return the sentence of a finding, a note on its sample, and its action.
 
-
-def _sample_note(table: FigureTable, finding: CitedFinding) -> str:
-    """Return the sentence on a mean or a rate of few orders; of a sum, few orders are no chance but the cause."""
-    if finding.linha not in table.few or not table.columns[finding.coluna].media:
-        return ""
-    text = table.texts[finding.linha, table.orders]
-    note: str = frames().amostra["um" if text == "1" else "varios"]
-    return note.format(n=text)
+    Of a sum, few orders are no chance but the cause, so that it has no note.
+    """
+    row, choice = finding.linha, sentences(table, finding)
+    parts = [choice[(place + len(row)) % len(choice)]]
+    if row in table.few and table.columns[finding.coluna].media:
+        orders = table.texts[row, table.orders]
+        parts.append(frames().amostra["um" if orders == "1" else "varios"].format(n=orders))
+    if finding.acao:
+        parts.append(actions()[finding.acao].texto.format(**forms_of(table.kind, row)))
+    return " ".join(parts)
 
 
 def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
@@ -82,7 +81,10 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
         said["o_linha"] = forms["o"]
     if fact in ("acima", "abaixo"):
         sign, unit = "R$ " * value.startswith("R$"), "%" * value.endswith("%")
-        said["mediana"] = f"{sign}{decimal(table.medians[title], table.places[title])}{unit}"
+        median, places = table.medians[title], table.places[title]
+        if median != round(median, places):
+            places = max(places + 1, 2 if sign else 0)
+        said["mediana"] = f"{sign}{decimal(median, places)}{unit}"
     if fact == "razao":
         ratio = table.figures[row, title] / table.figures[finding.outra, title]
         times = round(ratio, 1 if ratio < TIMES_IN_WHOLE else 0)

@@ -23,8 +23,7 @@ from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 from tasks.commerce.evidence import read_evidence
-from tasks.commerce.insights.phrases import actions, actions_on
-from tasks.commerce.insights.table import KEPT_TABLES, Cell, FigureTable, read_table
+from tasks.commerce.insights.table import KEPT_TABLES, Cell, FigureTable, actions, actions_on, read_table
 from tasks.commerce.reward import Reference, Reward, Score
 
 WEIGHTS: Final = {"claims": 0.55, "actions": 0.30, "form": 0.15}
@@ -34,8 +33,8 @@ FEWEST, ENOUGH, MOST = 2, 3, 4
 """Findings of an answer, and those that it needs for the full reward."""
 OF_BAD_CLAIM: Final = 0.5
 KEPT_FINDINGS: Final = 1_024
-KEYS: Final = ("coluna", "fato", "valor", "linha", "acao")
-_KEYS, _KEYS_OF_RATIO = frozenset(KEYS), frozenset((*KEYS, "outra"))
+KEYS: Final = frozenset(("coluna", "fato", "valor", "linha", "acao"))
+_KEYS_OF_RATIO: Final = KEYS | {"outra"}
 STRONGEST: Final = ("razao", "subiu", "caiu", "melhor", "pior", "maior", "menor", "acima", "abaixo", "valor")
 """Facts, the one that says most first: a cell's demonstration has the first that is true."""
 SHARES: Final = {"acima": 0.8, "abaixo": 0.8, "valor": 0.0}
@@ -46,20 +45,9 @@ class Fault(StrEnum):
     """Fault of a finding, the first that was found: of its claim, which is then not said, or else of its action."""
 
     FORM = "não tem a forma de um achado"
-    COLUMN = "a tabela não tem essa coluna"
-    ROW = "a tabela não tem essa linha"
-    VALUE = "o valor não é o da tabela"
-    FACT = "o fato não é verdadeiro"
+    FALSE = "a tabela não diz isso"
     REPEATED = "repete uma célula"
-    ACTION = "a ação não combina com o achado"
-    REPEATED_ACTION = "repete uma ação"
-    OPPOSED = "a ação contradiz outra"
-    """It contradicts an earlier one on the same row."""
-
-
-FALSE: Final = (Fault.COLUMN, Fault.ROW, Fault.VALUE, Fault.FACT)
-"""Faults of a claim that says something untrue."""
-OF_ACTION: Final = (Fault.ACTION, Fault.REPEATED_ACTION, Fault.OPPOSED)
+    ACTION = "a ação não combina com o achado, ou repete ou contradiz outra"
 
 
 class CitedFinding(NamedTuple):
@@ -82,7 +70,7 @@ class Checked(NamedTuple):
     @property
     def said(self) -> CitedFinding | None:
         """The finding whose claim may be said: true, and not said before."""
-        return self.finding if self.fault is None or self.fault in OF_ACTION else None
+        return self.finding if self.fault in (None, Fault.ACTION) else None
 
 
 def read_answer(completion: str) -> list[object] | None:
@@ -94,57 +82,50 @@ def read_answer(completion: str) -> list[object] | None:
 def check(table: FigureTable, findings: Sequence[object]) -> list[Checked]:
     """Return each finding of an answer with its fault, none where all of it holds."""
     checked: list[Checked] = []
-    cells: set[tuple[str, str]] = set()
+    cells: set[Cell] = set()
     taken: dict[str, str] = {}
     for each in findings:
         finding = _read(each)
         if finding is None:
             checked.append(Checked(None, Fault.FORM))
             continue
+        action, cell = finding.acao, (finding.linha, finding.coluna)
         fault = _own_fault(table, finding)
-        if fault is None or fault is Fault.ACTION:
-            cell = (finding.linha, finding.coluna)
+        if fault is not Fault.FALSE:
             fault = Fault.REPEATED if cell in cells else fault
             cells.add(cell)
-        if fault is None and finding.acao:
-            if finding.acao in taken:
-                fault = Fault.REPEATED_ACTION
-            elif is_opposed(finding.acao, finding.linha, taken):
-                fault = Fault.OPPOSED
+        if fault is None and action:
+            if action in taken or is_opposed(action, finding.linha, taken):
+                fault = Fault.ACTION
             else:
-                taken[finding.acao] = finding.linha
+                taken[action] = finding.linha
         checked.append(Checked(finding, fault))
     return checked
 
 
 def _read(found: object) -> CitedFinding | None:
-    if not isinstance(found, dict) or found.keys() != (_KEYS_OF_RATIO if found.get("fato") == "razao" else _KEYS):
+    if type(found) is not dict or found.keys() != (_KEYS_OF_RATIO if found.get("fato") == "razao" else KEYS):
         return None
     if set(map(type, found.values())) != {str} or (found["acao"] and found["acao"] not in actions()):
         return None
-    return CitedFinding(**found)
+    claim = (found["coluna"], found["fato"], found["valor"], found["linha"], found["acao"])
+    return CitedFinding(*claim, found.get("outra", ""))
 
 
 @lru_cache(maxsize=KEPT_FINDINGS)
 def _own_fault(table: FigureTable, finding: CitedFinding) -> Fault | None:
     """Return the fault that a finding has whatever stands before it; kept, since rollouts of a prompt repeat them."""
-    fault = claim_fault(table, finding)
-    if fault is not None or not finding.acao:
-        return fault
-    return None if fits(table, finding, actions()[finding.acao]) else Fault.ACTION
+    if not is_true(table, finding):
+        return Fault.FALSE
+    return None if not finding.acao or fits(table, finding, actions()[finding.acao]) else Fault.ACTION
 
 
-def claim_fault(table: FigureTable, finding: CitedFinding) -> Fault | None:
-    """Return the fault of a finding's claim alone."""
-    cell = (finding.linha, finding.coluna)
-    if finding.coluna not in table.columns:
-        return Fault.COLUMN
-    if finding.linha not in table.rows or (finding.fato == "razao" and finding.outra not in table.rows):
-        return Fault.ROW
-    if finding.valor != table.texts[cell]:
-        return Fault.VALUE
-    true = finding.fato in table.facts.get(cell, ())
-    return None if true and (finding.fato != "razao" or table.times(cell[0], finding.outra, cell[1])) else Fault.FACT
+def is_true(table: FigureTable, finding: CitedFinding) -> bool:
+    """Return whether row, column and value are the table's, and the fact is true of them."""
+    row, title = finding.linha, finding.coluna
+    if finding.fato not in table.facts.get((row, title), ()) or finding.valor != table.texts[row, title]:
+        return False
+    return finding.fato != "razao" or (finding.outra in table.rows and table.times(row, finding.outra, title))
 
 
 def is_opposed(action: str, row: str, taken: Mapping[str, str]) -> bool:
@@ -156,7 +137,25 @@ def is_opposed(action: str, row: str, taken: Mapping[str, str]) -> bool:
     )
 
 
-def side(table: FigureTable, finding: CitedFinding) -> str:
+def fits(table: FigureTable, finding: CitedFinding, action: Any) -> bool:
+    """Return whether an action makes sense beside a true finding: column, kind of row, side, and few orders."""
+    row = finding.linha
+    if table.kind not in action.linhas or table.columns[finding.coluna].como not in action.colunas:
+        return False
+    if table.is_unsure(row) and not action.leve:
+        return False
+    if (action.amostra and row not in table.few) or (action.divulga and row in table.regulated):
+        return False
+    if action.promove and row in table.worst:
+        return False
+    if action.lado == "ambos":
+        return True
+    # A rise from a very bad month is none to promote, so that the cell must lie on the side as well.
+    sides = [finding, finding._replace(fato="valor")] if action.promove else [finding]
+    return all(_side(table, each) == action.lado for each in sides)
+
+
+def _side(table: FigureTable, finding: CitedFinding) -> str:
     """Return the side on which a true finding lies, `alto` or `baixo`; nothing where nobody need act.
 
     It is that of the median, of a change that of the month before. A column's own floor must be passed too: a delay of
@@ -172,22 +171,6 @@ def side(table: FigureTable, finding: CitedFinding) -> str:
     return ""
 
 
-def fits(table: FigureTable, finding: CitedFinding, action: Any) -> bool:
-    """Return whether an action makes sense beside a true finding: column, kind of row, side, and few orders."""
-    row = finding.linha
-    column = table.columns[finding.coluna].como
-    if table.kind not in action.linhas or row in table.unknown or column not in action.colunas:
-        return False
-    if (table.is_unsure(row) and not action.leve) or (action.amostra and row not in table.few):
-        return False
-    if (action.divulga and row in table.regulated) or (action.promove and row in table.worst):
-        return False
-    if action.lado == "ambos" or side(table, finding) != action.lado:
-        return bool(action.lado == "ambos")
-    # A rise from a very bad month is none to promote, so that the cell must lie on the side as well.
-    return not action.promove or side(table, finding._replace(fato="valor")) == action.lado
-
-
 class Best(NamedTuple):
     """The best findings of a table, the sum of their worths, and what their actions earn."""
 
@@ -201,10 +184,14 @@ def _worth(table: FigureTable, cell: Cell, fact: str) -> float:
     return SHARES.get(fact, 1.0) * table.salience[cell]
 
 
-@cache
 def _earned_by_action(action: str) -> float:
     """Return what a fitting action earns: half where it would fit every cell of its column."""
     return 0.5 if actions()[action].lado == "ambos" else 1.0
+
+
+@cache
+def _by_gain(kind: str, column: str) -> list[Any]:
+    return sorted(actions_on(kind, column), key=lambda action: -_earned_by_action(action.id))
 
 
 @lru_cache(maxsize=KEPT_TABLES)
@@ -225,16 +212,10 @@ def best_of(table: FigureTable, count: int = ENOUGH) -> Best:
             for each in _by_gain(table.kind, table.columns[title].como)
             if each.id not in taken and fits(table, bare, each) and not is_opposed(each.id, row, taken)
         )
-        action = next(fitting, "")
-        if action:
+        if action := next(fitting, ""):
             taken[action] = row
         findings.append(bare._replace(acao=action))
     return Best(tuple(findings), sum(worths[cell] for cell in chosen), sum(map(_earned_by_action, taken)))
-
-
-@cache
-def _by_gain(kind: str, column: str) -> tuple[Any, ...]:
-    return tuple(sorted(actions_on(kind, column), key=lambda action: -_earned_by_action(action.id)))
 
 
 def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
@@ -243,7 +224,7 @@ def score(completion: str, prompt: str, _reference: Reference | None, _: object)
     if table is None or found is None:
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     checked = check(table, found)
-    left = OF_BAD_CLAIM ** sum(fault in FALSE or fault is Fault.REPEATED for _, fault in checked)
+    left = OF_BAD_CLAIM ** sum(fault in (Fault.FALSE, Fault.REPEATED) for _, fault in checked)
     worths = [_worth(table, (said.linha, said.coluna), said.fato) for each in checked if (said := each.said)]
     sound = [finding for finding, fault in checked if fault is None and finding]
     earned = sum(_earned_by_action(each.acao) for each in sound if each.acao)

@@ -1,42 +1,32 @@
-"""Table of a prompt, the facts that are true of each cell, and how surprising each cell is.
+"""Table of a prompt with the facts that are true of each cell and its salience, and the data that findings are made of.
 
-Facts are lookups of the figures as they are printed: what a reader of the table can see is what is true. Each is what
-its sentence says to that reader:
+Facts are lookups of the figures as they are printed, each what its sentence says to a reader of the table:
 
-- `maior`, `menor`, `melhor`, `pior` are strict. Of two equal leaders neither is "a maior".
-- `acima` and `abaixo` compare with the median. The mean of a column of rates is not the store's rate, and a reader
-  would take it for that. The median is the printed one, since the sentence prints it, and a difference within 3 % of
-  it is rounding. Of two rows there is no middle.
-- `razao` begins at twice: below, people say per cents, and take "1,5 vezes" for 150 % more. It names the other row.
-- `subiu` and `caiu` compare with the calendar month before, by more than 3 %: "em março" means since February.
+- `maior`, `menor`, `melhor`, `pior` are strict: of two equal leaders neither is "a maior".
+- `acima` and `abaixo` compare with the median, by more than 3 %. Of two rows there is no middle.
+- `razao` begins at twice, since people say per cents below. It names the other row.
+- `subiu` and `caiu` compare with the calendar month before, by more than 3 %.
 
-A comparison needs a column whose cells are all read: beside "R$ -" nothing is the highest. A cell is read that is
-printed in its column's unit, with as many decimals as most of the others. A mean or a rate of a row whose orders cannot
-be counted says nothing, and one of many orders is compared with no row but those of few: of what it says the sample
-note would be missing.
+A comparison needs a column whose cells are all read, in its unit and with as many decimals as most of them: beside
+"R$ -" nothing is the highest. A mean or a rate of a row whose orders cannot be counted says nothing, and one of many
+orders is compared with no row but those of few: of what it says the sample note would be missing.
 """
 
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
-from tasks.commerce.insights.phrases import (
-    OTHER,
-    figure_columns,
-    frames,
-    is_rest,
-    is_retail,
-    is_sum,
-    kind_of,
-    month_of,
-    plain_name,
-)
 from tasks.commerce.regulated import law_on
+from tasks.commerce.text.lexicons import Entry, read_data, read_entries
+from tasks.commerce.text.text_form import fold
 
+DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml", "data/evidence/retail.toml")
 Cell = tuple[str, str]
+OTHER: Final = "outra"
+"""The kind of rows that are none of those that are known."""
 NOTABLE, HAIR = 0.03, 5e-10
 """Share of the compared figure from which a difference counts, and what a binary figure may be off."""
 RATIO, MOST_TIMES = 2.0, 99.0
@@ -44,7 +34,7 @@ RATIO, MOST_TIMES = 2.0, 99.0
 SMALL_SAMPLE, DOUBTED = 30, 10
 """Orders below which a row's means and rates may be chance, and at which half of a mean's surprise is believed."""
 LEAST_PARTS: Final = 3
-"""Rows that an unnamed row must be the sum of at least to be no row of its own."""
+"""Rows of which another is the sum by no chance."""
 MAX_ROWS: Final = 31
 """A row for each state, or for each day of a month."""
 KEPT_TABLES: Final = 256
@@ -63,42 +53,126 @@ _UNITS: Final = {
 }
 _MONTH: Final = "(?:jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez)/(?:19|20)[0-9]{2}"
 _PERIOD: Final = re.compile(f"^Período: ({_MONTH}) a ({_MONTH})$", re.MULTILINE)
+_THOUSANDS: Final = re.compile(r"\bem (?:mil|milhares|milh(?:ão|ao|ões|oes))\b", re.IGNORECASE)
+"""Said beside a table, it makes another figure of each."""
+_YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
+_ARTICLES: Final = {"nenhum": ("em", "de", ""), "o": ("no", "do", "o"), "a": ("na", "da", "a")}
 
 
-@dataclass(frozen=True, eq=False)
+@cache
+def frames() -> Any:
+    """Return sentences, forms of names and lists of rows."""
+    return read_entries("evidence/frames.toml")
+
+
+@cache
+def figure_columns() -> Mapping[str, Any]:
+    """Return the columns by their names in small letters; one that is as another has all of that one but its noun."""
+    known: Mapping[str, Any] = frames().colunas
+    # Keys that are there are found faster, and each rollout asks for them.
+    none = dict.fromkeys(
+        ("um", "melhor", "graus", "soma", "media", "relativo", "vezes", "age_acima", "age_abaixo", "ruim")
+    )
+    return {name: Entry(none | {"como": name} | known[own.get("como", name)] | own) for name, own in known.items()}
+
+
+@cache
+def actions() -> Mapping[str, Any]:
+    """Return the catalogue by the actions' ids."""
+    none = dict.fromkeys(("opostos", "leve", "amostra", "promove", "divulga"))
+    return {each.id: Entry(none | each) for each in read_entries("evidence/actions.toml").acoes}
+
+
+@cache
+def actions_on(kind: str, column: str) -> tuple[Any, ...]:
+    """Return the actions that a kind of rows and a column, by the one that it is as, may have."""
+    return tuple(each for each in actions().values() if kind in each.linhas and column in each.colunas)
+
+
+@cache
+def _states() -> dict[str, str]:
+    return {fold(written): name for code, name in frames().siglas.items() for written in (code, name)}
+
+
+@cache
+def _retail() -> frozenset[str]:
+    """Return the categories of the ordinary retail, which may be advertised without a person's look."""
+    return frozenset(map(fold, read_data("evidence/retail.toml")["categorias"]))
+
+
+def _plain_name(row: str) -> str:
+    """Return the state that a name or code is of, and any other name in small letters without accents."""
+    return _states().get(fold(row), fold(row))
+
+
+def _month_of(row: str) -> int | None:
+    """Return the place of a row's month in the count of all months; None where it is no month of a year."""
+    name, _, year = row.partition("/")
+    return 12 * int(year) + frames().meses.index(name) if name in frames().meses and _YEAR.fullmatch(year) else None
+
+
+def _span(first: str, last: str) -> int:
+    """Return the months from one to another of a period, each as `jan/2018`."""
+    short = [month[:3] for month in frames().meses]
+    return 12 * (int(last[4:]) - int(first[4:])) + short.index(last[:3]) - short.index(first[:3])
+
+
+def _kind_of(kind: str, row: str) -> str:
+    """Return the kind of a row of a table of a kind: `OTHER` where its name is none that is known."""
+    known = {
+        "estado": fold(row) in _states(),
+        "estado do vendedor": fold(row) in _states(),
+        "mês": _month_of(row) is not None,
+        "dia da compra": row in frames().dias,
+        "pagamento": fold(row) in frames().pagamentos,
+    }
+    return kind if kind in frames().linhas and known.get(kind, True) else OTHER
+
+
+def forms_of(kind: str, row: str) -> dict[str, str]:
+    """Return the forms of a row's name: in it, of it, towards it, and as a subject where it has one."""
+    month, _, year = row.partition("/")
+    articles = (_ARTICLES[key] for key, names in frames().artigos.items() if _plain_name(row) in names)
+    words = dict(zip(("no", "do", "art"), next(articles, ("", "", "")), strict=True))
+    words |= {"nome": row, "mes": f"{month} de {year}"}
+    words |= dict(zip(("dia_em", "dia_de"), frames().dias.get(row, ("", "")), strict=True))
+    templates = {"ser": "é", "ficar": "fica"} | frames().linhas[_kind_of(kind, row)]
+    return {key: " ".join(text.format(**words).split()) for key, text in templates.items()} | {"nome": row}
+
+
+@dataclass(eq=False)
 class FigureTable:
     """A table as it is printed, and what is known of it."""
 
     kind: str
     """What its rows are, in small letters, such as `estado`."""
-    rows: tuple[str, ...]
-    """Those that have findings."""
-    compared: tuple[str, ...]
-    """These, and what they leave, such as `Outros`."""
     columns: Mapping[str, Any]
     """Those that the phrases know, by their titles."""
     texts: Mapping[Cell, str]
     figures: Mapping[Cell, float]
     """Of the cells that hold a figure."""
     places: Mapping[str, int]
-    medians: Mapping[str, float]
-    """Of the columns that can be compared, rounded as their cells are."""
-    before: Mapping[str, str]
-    """The row of the calendar month before a row's, where the table has it."""
+    rows: tuple[str, ...]
+    """Those that have findings."""
+    compared: tuple[str, ...]
+    """All, those of what others leave too, such as `Outros`."""
     orders: str
+    """Title of the column that counts orders; empty without one."""
     few: frozenset[str]
     """The rows behind which few orders stand, as far as the table counts them."""
     uncounted: frozenset[str]
     """The rows whose orders cannot be read in a table that counts them."""
+    medians: Mapping[str, float]
+    """Of the columns that can be compared."""
+    before: Mapping[str, str]
+    """The row of the calendar month before a row's, where the table has it."""
+    doubted: bool
+    """Whether a row is compared whose name no list has, so that nobody knows of which rows the median is."""
     period: tuple[str, str] | None
-    worst: set[str]
-    """The rows than which no other is worse in a column that is judged, or that are bad in one by its floors."""
-    unknown: set[str]
-    """The rows whose names no list has, such as a state that is none."""
-    doubted: int
-    """How many rows are compared whose name is that of a sum or a mean."""
     regulated: set[str]
     """The rows of which a law forbids or restricts the promotion, and categories that are no ordinary retail's."""
+    worst: set[str]
+    """The rows than which no other is worse in a column that is judged, or that are bad in one by its floors."""
     facts: dict[Cell, frozenset[str]]
     salience: dict[Cell, float]
     """How surprising each cell with a figure is, in [0, 1)."""
@@ -107,17 +181,12 @@ class FigureTable:
         """Return whether few or uncounted orders stand behind a row."""
         return row in self.few or row in self.uncounted
 
-    def column(self, title: str) -> dict[str, float]:
-        """Return the figures of a column that can be compared, by row."""
-        return {row: self.figures[row, title] for row in self.compared}
-
     def times(self, row: str, other: str, title: str) -> bool:
         """Return whether a row has twice the other's figure, however both were rounded, neither by few orders."""
         known = self.columns[title]
         if row == other or self.is_unsure(row) or self.is_unsure(other) or not known.vezes or title not in self.medians:
             return False
-        own, its = self.figures[row, title], self.figures[other, title]
-        half = 0.0 if known.unidade == "unidades" else 0.5 * 10.0 ** -self.places[title]
+        own, its, half = self.figures[row, title], self.figures[other, title], _half(known, self.places[title])
         return its > 0 and own <= MOST_TIMES * its and own - half >= round(RATIO * (its + half), 9)
 
     def gap(self, row: str, title: str, other: str | None = None) -> float:
@@ -131,85 +200,79 @@ class FigureTable:
         return round((self.figures[row, title] - base) / (step or 1.0), 9)
 
 
+def _half(column: Any, places: int) -> float:
+    """Return half of the last digit of a column's figures, as far as they may be rounded."""
+    return 0.0 if column.unidade == "unidades" else 0.5 * 10.0**-places
+
+
 @lru_cache(maxsize=KEPT_TABLES)
 def read_table(prompt: str) -> FigureTable | None:
     """Read the table of a prompt, whose cells ` | ` separates; None where it has none that findings can be made of.
 
     That is: one block of lines of one width below one header, distinct row names of letters and plain signs, and a
-    known column with a figure. SP and São Paulo are one name, and so are Receita and receita.
+    known column with a figure. SP and São Paulo are one name, and so are Receita and receita. A row that sums up others
+    would lead all comparisons, so that its table is not read.
     """
-    lines = prompt.splitlines()
-    places = [place for place, line in enumerate(lines) if " | " in line]
-    block = [lines[place].split(" | ") for place in places]
-    if len(block) < 2 or places[-1] - places[0] >= len(block) or len({len(line) for line in block}) > 1:
+    block = _read_block(prompt)
+    if not block:
         return None
     (head, *titles), *body = block
-    kind, known = head.lower(), figure_columns()
-    columns = {title: known[title.lower()] for title in titles if title.lower() in known}
-    names = [[plain_name(line[0]) for line in body], [title.lower() for title in titles]]
-    if not columns or len(body) > MAX_ROWS or head.startswith("Período:"):
-        return None
-    is_repeated = any(len(set(each)) < len(each) for each in names)
-    if is_repeated or any(cell.lower() in known for _, *cells in body for cell in cells):
-        return None
+    kind, names = head.lower(), tuple(line[0] for line in body)
+    columns = {title: known for title in titles if (known := figure_columns().get(title.lower()))}
     pairs = ((row, title, cell) for row, *cells in body for title, cell in zip(titles, cells, strict=True))
     texts = {(row, title): cell for row, title, cell in pairs if title in columns}
     figures: dict[Cell, float] = {}
-    decimals = {
-        title: _read_column(title, [line[0] for line in body], texts, columns[title].unidade, figures)
-        for title in columns
-    }
+    places = {title: _read_column(title, names, texts, column.unidade, figures) for title, column in columns.items()}
     read = {row for row, _ in figures}
-    if any(line[0] not in read and _is_head(kind, line[0]) for line in body):
+    # A row without a figure that is named as a kind begins another table.
+    if any(row not in read and row.lower() in {*frames().linhas} - {OTHER} | {kind} for row in names):
         return None
-    named = {line[0] for line in body if is_sum(kind, line[0])}
-    parts = [line[0] for line in body if line[0] not in named]
-    compared = tuple(
-        line[0] for line in body if line[0] not in named or not _sums(line[0], parts, columns, figures, decimals)
-    )
-    rows = tuple(
-        row
-        for row in parts
-        if not is_rest(row)
-        and not (
-            len(parts) > LEAST_PARTS
-            and _sums(row, [each for each in parts if each != row], columns, figures, decimals) > 1
-        )
-    )
-    if not rows or not all(map(_is_name, rows)):
+
+    if any(_is_sum(kind, row) for row in names) or _has_sum(names, columns, figures, places):
         return None
-    whole = [title for title in columns if all((row, title) in figures for row in compared)]
-    orders = next((title for title, column in columns.items() if column.como == "pedidos"), "")
-    uncounted = frozenset(row for row in compared if orders and not figures.get((row, orders)))
+    named = [row for row in names if not re.fullmatch(frames().restos, fold(row))]
+    # Beside names that a list has, another may be a goal, a change or a sum.
+    rows = tuple(row for row in named if kind not in frames().linhas or _kind_of(kind, row) == kind)
+    laws = {row: law_on(row) for row in rows}
+    if not rows or not all(_NAME.fullmatch(row) and not (law and law[1].recusa) for row, law in laws.items()):
+        return None
+
+    whole = [title for title in columns if all((row, title) in figures for row in names)]
+    counts = [title for title, column in columns.items() if column.como == "pedidos"]
+    orders = min(counts, key=lambda title: sum(figures.get((row, title), 0) for row in names), default="")
+    others = [title for title in titles if title not in columns and re.search(frames().contagens, fold(title))]
+    months = {month: row for row in rows if kind == "mês" and (month := _month_of(row)) is not None}
     periods = _PERIOD.findall(prompt)
+    uncounted = frozenset(row for row in names if not figures.get((row, orders)) and (orders or others))
     table = FigureTable(
         kind,
-        rows,
-        compared,
         columns,
         texts,
         figures,
-        decimals,
-        {title: round(_middle(sorted(figures[row, title] for row in compared)), decimals[title]) for title in whole},
-        _months_before(rows) if kind == "mês" else {},
-        orders,
-        frozenset(row for row in compared if figures.get((row, orders), SMALL_SAMPLE) < SMALL_SAMPLE),
-        uncounted,
-        periods[0] if len(periods) == 1 else None,
-        worst={row for title in columns for row in _worst(title, columns[title].melhor, compared, figures)},
-        unknown={row for row in rows if kind_of(kind, row) == OTHER},
-        doubted=sum(row in named for row in compared),
-        regulated={row for row in rows if law_on(row) or (kind == "categoria" and not is_retail(row))},
+        places,
+        rows,
+        names,
+        orders=orders,
+        few=frozenset(row for row in names if figures.get((row, orders), SMALL_SAMPLE) < SMALL_SAMPLE),
+        uncounted=uncounted,
+        medians={
+            title: round(_middle(sorted([figures[row, title] for row in names])), places[title] + 1) for title in whole
+        },
+        before={row: months[month - 1] for month, row in months.items() if month - 1 in months},
+        doubted=len(rows) < len(named),
+        period=periods[0] if len(periods) == 1 and _span(*periods[0]) >= 0 else None,
+        regulated={row for row in rows if laws[row] or (kind == "categoria" and fold(row) not in _retail())},
+        worst=set(),
         facts={
             (row, title): frozenset(("valor",))
             for row, title in figures
-            if row in rows and not (columns[title].media and row in uncounted)
+            if row in laws and not (columns[title].media and row in uncounted)
         },
-        salience={cell: 0.0 for cell in figures if cell[0] in rows},
+        salience={cell: 0.0 for cell in figures if cell[0] in laws},
     )
-    table.worst.update(row for title in columns for row in rows if _is_bad(table, title, row))
+    table.worst.update(row for title in columns for row in _bad_rows(table, title))
     for title in whole:
-        own = table.column(title)
+        own = {row: figures[row, title] for row in names}
         ordered = sorted(own.values())
         for row in rows:
             if (row, title) in table.facts:
@@ -218,59 +281,23 @@ def read_table(prompt: str) -> FigureTable | None:
     return table if table.facts else None
 
 
-def _is_head(kind: str, row: str) -> bool:
-    """Return whether a row without a figure begins another table."""
-    return row.lower() == kind or (row.lower() in frames().linhas and row.lower() != OTHER)
-
-
-def _sums(
-    row: str,
-    others: Sequence[str],
-    columns: Mapping[str, Any],
-    figures: Mapping[Cell, float],
-    decimals: Mapping[str, int],
-) -> int:
-    """Return in how many columns a row is the others' sum, as rounded; 0 if in one it is not, or is an end of means.
-
-    A name alone makes no sum: `Total` is a brand too, and `Geral` a category.
-    """
-    found = 0
-    for title, column in columns.items():
-        own, parts = figures.get((row, title)), [figures[each, title] for each in others if (each, title) in figures]
-        if own is None or not parts:
-            continue
-        if not column.soma:
-            if not min(parts) <= own <= max(parts):
-                return 0
-            continue
-        half = 0.0 if column.unidade == "unidades" else 0.5 * 10.0 ** -decimals[title]
-        if len(parts) < len(others) or abs(own - sum(parts)) > half * (len(parts) + 1) + HAIR:
-            return 0
-        found += 1
-    return found
-
-
-def _is_bad(table: FigureTable, title: str, row: str) -> bool:
-    """Return whether a row's judged figure is beyond the median and the floor of its column, or plainly bad."""
-    column, own = table.columns[title], table.figures.get((row, title))
-    if own is None or column.ruim is None:
-        return False
-    if column.melhor == "alto":
-        return own <= column.ruim or (own < column.age_acima and table.gap(row, title) <= -1)
-    return own >= column.ruim or (own > column.age_acima and table.gap(row, title) >= 1)
-
-
-def _is_name(row: str) -> bool:
-    law = law_on(row)
-    return _NAME.fullmatch(row) is not None and not (law and law[1].recusa)
-
-
-def _worst(title: str, better: str | None, rows: Sequence[str], figures: Mapping[Cell, float]) -> list[str]:
-    known = {row: figures[row, title] for row in rows if (row, title) in figures}
-    if better is None or len({*known.values()}) < 2:
-        return []
-    end = (min if better == "alto" else max)(known.values())
-    return [row for row, own in known.items() if own == end]
+def _read_block(prompt: str) -> list[list[str]] | None:
+    """Return header and rows of a prompt's one table; None where there are more, or a name stands twice."""
+    lines = prompt.splitlines()
+    places = [place for place, line in enumerate(lines) if " | " in line]
+    block = [lines[place].split(" | ") for place in places]
+    if not 2 <= len(block) <= MAX_ROWS + 1 or places[-1] - places[0] >= len(block) or _THOUSANDS.search(prompt):
+        return None
+    (head, *titles), *body = block
+    known = figure_columns()
+    names = [[_plain_name(line[0]) for line in body], [title.lower() for title in titles]]
+    if len({len(line) for line in block}) > 1 or any(len(set(each)) < len(each) for each in names):
+        return None
+    if head.startswith("Período:") or any(cell.lower() in known for _, *cells in body for cell in cells):
+        return None
+    nouns = [known[title].o for title in names[1] if title in known]
+    # Of two columns with one noun, the one would seem to contradict the other.
+    return block if nouns and len(set(nouns)) == len(nouns) else None
 
 
 def _read_column(
@@ -285,15 +312,50 @@ def _read_column(
     return usual
 
 
+def _is_sum(kind: str, row: str) -> bool:
+    """Return whether a row is named as one that sums up others, such as `Total 2018`, or a region beside states."""
+    return any(re.fullmatch(frames().somas[key], fold(row)) for key in ("todas", kind) if key in frames().somas)
+
+
+def _has_sum(
+    rows: Sequence[str], columns: Mapping[str, Any], figures: Mapping[Cell, float], places: Mapping[str, int]
+) -> bool:
+    """Return whether a row of other name is the sum of all others, as rounded, in each of several columns of sums."""
+    gaps: list[list[bool]] = []
+    for title in [title for title, column in columns.items() if column.soma]:
+        known = [figures.get((row, title), math.nan) for row in rows]
+        off = _half(columns[title], places[title]) * len(rows) + HAIR
+        gaps.append([abs(2 * own - sum(known)) <= off for own in known])
+    return len(rows) > LEAST_PARTS and len(gaps) > 1 and any(map(all, zip(*gaps, strict=True)))
+
+
+def _bad_rows(table: FigureTable, title: str) -> list[str]:
+    """Return the rows at a judged column's bad end, and those beyond median and floor, or plainly bad."""
+    column = table.columns[title]
+    known = {row: own for row in table.compared if (own := table.figures.get((row, title))) is not None}
+    if column.melhor is None or not known:
+        return []
+    # A low figure is bad where a high one is good.
+    turn = -1 if column.melhor == "alto" else 1
+    end = max(turn * own for own in known.values())
+    bad = [row for row, own in known.items() if turn * own == end] if len({*known.values()}) > 1 else []
+    if column.ruim is None:
+        return bad
+    return bad + [
+        row
+        for row in table.rows
+        if row in known
+        and (
+            turn * known[row] >= turn * column.ruim
+            or (turn * known[row] > turn * column.age_acima and turn * table.gap(row, title) >= 1)
+        )
+    ]
+
+
 def _middle(ordered: Sequence[float]) -> float:
     """Return the median of sorted values; that of `statistics` takes several times as long for four."""
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
-
-
-def _months_before(rows: Sequence[str]) -> dict[str, str]:
-    places = {place: row for row in rows if (place := month_of(row)) is not None}
-    return {row: places[place - 1] for place, row in places.items() if place - 1 in places}
 
 
 def _facts(table: FigureTable, title: str, row: str, figures: Mapping[str, float], ordered: list[float]) -> list[str]:
@@ -302,17 +364,16 @@ def _facts(table: FigureTable, title: str, row: str, figures: Mapping[str, float
     own, true = figures[row], ["valor"]
     # Beside rows of few orders alone, a rate of many orders would be told without a note.
     noted = not column.media or row in table.few
-    if len(ordered) - table.doubted > 1 and (noted or sum(not table.is_unsure(each) for each in figures) > 1):
-        end = (
-            ("maior", "alto")
-            if own == ordered[-1] > ordered[-2]
-            else ("menor", "baixo")
-            if own == ordered[0] < ordered[1]
-            else None
-        )
+    if len(ordered) > 1 and (noted or sum(not table.is_unsure(each) for each in figures) > 1):
+        end = ""
+        if own == ordered[-1] > ordered[-2]:
+            end = "alto"
+        elif own == ordered[0] < ordered[1]:
+            end = "baixo"
         if end:
-            true += end[:1] if column.melhor is None else (end[0], "melhor" if column.melhor == end[1] else "pior")
-        # Beside a mean that may be a row of its own, nobody knows which rows have the median.
+            true.append("maior" if end == "alto" else "menor")
+        if end and column.melhor:
+            true.append("melhor" if end == column.melhor else "pior")
         if len(ordered) > 2 and not table.doubted and _exceeds(own - middle, middle):
             true.append("acima" if own > middle else "abaixo")
     if column.vezes and own >= RATIO * ordered[0] and any(table.times(row, other, title) for other in table.rows):
@@ -341,15 +402,12 @@ def _salience(table: FigureTable, title: str, figures: Mapping[str, float]) -> d
     elif column.relativo:
         step *= abs(table.medians[title])
     ordered = sorted(figures.values())
-    if len(ordered) < 2:
-        return {}
-    found = {}
-    for row in table.rows:
+    found: dict[Cell, float] = {}
+    for row in table.rows if len(ordered) > 1 else ():
         own, others = figures[row], ordered.copy()
         others.remove(own)
         middle = _middle(others)
-        spread = _middle(sorted([abs(other - middle) for other in others]))
-        distance = abs(own - middle) / (spread + (step or 1.0))
+        distance = abs(own - middle) / (_middle(sorted([abs(other - middle) for other in others])) + (step or 1.0))
         count = table.figures.get((row, table.orders))
         if column.media and count is not None:
             distance *= count / (count + DOUBTED)

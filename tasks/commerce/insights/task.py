@@ -7,11 +7,10 @@ from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.grammar import literals
-from tasks.commerce.insights.phrases import actions_on
 from tasks.commerce.insights.prompts import WORDING, InsightsInputs
 from tasks.commerce.insights.render import V42_REWARD, render
 from tasks.commerce.insights.scorer import FEWEST, MOST, REWARD, STRONGEST, CitedFinding, best_of, fits
-from tasks.commerce.insights.table import FigureTable, read_table
+from tasks.commerce.insights.table import FigureTable, actions_on, read_table
 from tasks.commerce.insights.truth import metric
 from tasks.commerce.reward import Reference
 from tasks.commerce.served import written
@@ -33,13 +32,11 @@ def answer(reference: Reference) -> str:
     titles = list(dict.fromkeys(column for _, _, column, _ in cells))
     lines = [[cells[0][0], *titles], *([row, *figures] for row, figures in rows.items())] if cells else []
     table = read_table("\n".join(" | ".join(line) for line in lines))
-    return written({"achados": [] if table is None else [_as_written(each) for each in best_of(table).findings]})
-
-
-def _as_written(finding: CitedFinding) -> dict[str, str]:
-    known = finding._asdict()
-    other = {"outra": finding.outra} if finding.outra else {}
-    return {key: known[key] for key in ("coluna", "fato", "valor", "linha")} | other | {"acao": finding.acao}
+    best = best_of(table).findings if table else ()
+    keys = ("coluna", "fato", "valor", "linha", "outra", "acao")
+    return written(
+        {"achados": [{key: text for key in keys if (text := getattr(each, key)) or key != "outra"} for each in best]}
+    )
 
 
 def spoil(right: str, generator: random.Random) -> str:
@@ -96,34 +93,28 @@ def findings_grammar(table: FigureTable) -> str:
                 is_alone = len(rows) == 1 and fact != "razao"
                 cells[f"{fact}_{place}"] = f"{table.rows.index(rows[0])}_{place}" if is_alone else ANY
                 rules.append(f"{fact}_{place}: {_finding(table, title, fact, rows)}")
+
+    def ways(names: Mapping[str, str], said: int) -> str:
+        """Return findings by name, each with what may follow its cell once so many are said."""
+        return " | ".join(name + (f" after_{cell}_{said}" if said < MOST else "") for name, cell in names.items())
+
     fewest = min(FEWEST, len(table.facts))
     for said in range(1, MOST):
         for cell in dict.fromkeys(cells.values()):
             others = {name: its for name, its in cells.items() if its != cell or cell == ANY} or cells
-            rules.append(f'after_{cell}_{said}: ("," ({_next(others, said + 1)})){"?" if said >= fewest else ""}')
-    return "\n".join([f'start: "{{\\"achados\\":[" ({_next(cells, 1)}) "]}}"', *rules])
-
-
-def _next(cells: Mapping[str, str], said: int) -> str:
-    """Return findings by name, each with what may follow its cell once so many are said."""
-    return " | ".join(name + (f" after_{cell}_{said}" if said < MOST else "") for name, cell in cells.items())
+            rules.append(f'after_{cell}_{said}: ("," ({ways(others, said + 1)})){"?" if said >= fewest else ""}')
+    return "\n".join([f'start: "{{\\"achados\\":[" ({ways(cells, 1)}) "]}}"', *rules])
 
 
 def _finding(table: FigureTable, title: str, fact: str, rows: Sequence[str]) -> str:
-    cells = " | ".join(
-        f'{literals([table.texts[row, title]])} ",\\"linha\\":" {_row(table, CitedFinding(title, fact, "", row, ""))}'
-        for row in rows
-    )
+    cells = []
+    for row in rows:
+        bare = CitedFinding(title, fact, "", row, "")
+        known = actions_on(table.kind, table.columns[title].como)
+        fitting = ["", *(each.id for each in known if fits(table, bare, each))]
+        lower = [each for each in table.rows if fact == "razao" and table.times(row, each, title)]
+        other = f' ",\\"outra\\":" ({literals(lower)})' if lower else ""
+        its = f'{literals([row])}{other} ",\\"acao\\":" ({literals(fitting)})'
+        cells.append(f'{literals([table.texts[row, title]])} ",\\"linha\\":" {its}')
     begun = f'"{{\\"coluna\\":" {literals([title])} ",\\"fato\\":" {literals([fact])}'
-    return f'{begun} ",\\"valor\\":" ({cells}) "}}"'
-
-
-def _row(table: FigureTable, finding: CitedFinding) -> str:
-    fitting = [
-        each.id for each in actions_on(table.kind, table.columns[finding.coluna].como) if fits(table, finding, each)
-    ]
-    other = ""
-    if finding.fato == "razao":
-        lower = [row for row in table.rows if table.times(finding.linha, row, finding.coluna)]
-        other = f' ",\\"outra\\":" ({literals(lower)})'
-    return f'{literals([finding.linha])}{other} ",\\"acao\\":" ({literals(["", *fitting])})'
+    return f'{begun} ",\\"valor\\":" ({" | ".join(cells)}) "}}"'

@@ -1,17 +1,16 @@
 """Ground truth of insights in findings, from the reference's cells, by code that no reward shares.
 
 The catalogue of actions is data that both read: it says for which columns and rows an action is. Rows are judged by
-their figures alone, whatever they are named. Unseen: whether a row is what others leave, whether the findings mislead
-together, and whether an action is wise beside its finding.
+their figures alone, whatever they are named. Unseen: whether a row is what others leave or sum up, whether the findings
+mislead together, and whether an action is wise beside its finding.
 """
 
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from operator import le
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -34,13 +33,13 @@ WRITTEN: Final = {
     "frete medio": _MONEY,
 }
 """How a figure of each column is written, by its folded name: of another there is nothing to say."""
-SUMS: Final = ("receita", "pedidos")
 MEANS: Final = ("atrasos", "nota media", "ticket medio", "frete medio")
 """Columns of means and rates, of which few orders say little."""
 GOOD_WHEN_HIGH: Final = {"nota media": True, "atrasos": False, "frete medio": False}
 SMALL: Final = 30
 MOST: Final = 99
 COUNTS: Final = (2, 3, 4)
+TELLING: Final = ("maior", "menor", "acima", "abaixo", "subiu", "caiu")
 
 
 @dataclass(frozen=True)
@@ -57,21 +56,6 @@ class Known:
         written = {row: match[1] for row, match in found.items() if match}
         places = Counter(map(_places, written.values()))
         return {row: value_of(text) for row, text in written.items() if _places(text) == places.most_common(1)[0][0]}
-
-    @cached_property
-    def parts(self) -> "Known":
-        """The same without the row whose sums are those of all others; itself where no row has."""
-        rows = dict.fromkeys(row for row, _ in self.texts)
-        total = next((row for row in rows if len(rows) > 1 and self._sums(row)), None)
-        left = {cell: text for cell, text in self.texts.items() if cell[0] != total}
-        return self if total is None else Known(self.kind, left)
-
-    def _sums(self, row: str) -> bool:
-        titles = {column for _, column in self.texts if _meaning(column) in SUMS}
-        columns = [figures for title in titles if row in (figures := self.column(title))]
-        gaps = [abs(2 * figures[row] - sum(figures.values())) for figures in columns]
-        slack = [0.6 * len(figures) for figures in columns]
-        return bool(gaps) and all(map(le, gaps, slack))
 
     def is_counted(self, row: str, orders: float = 0) -> bool:
         """Return whether a row's orders are known, and at least so many; without a column of them, all are."""
@@ -116,11 +100,15 @@ def claims_kept(completion: str, known: Known) -> dict[str, bool]:
     findings = [each for each in found if _has_form(each)] if isinstance(found, list) else []
     cells = [(each["linha"], each["coluna"]) for each in findings]
     actions = [each["acao"] for each in findings if each["acao"]]
+    tellable = sum(
+        any(is_true({"linha": row, "coluna": column, "valor": text, "fato": fact}, known) for fact in TELLING)
+        for (row, column), text in known.texts.items()
+    )
     return {
         "in_form": isinstance(found, list) and len(findings) == len(found) and len(found) in COUNTS,
         "no_false_claim": bool(findings) and all(is_true(each, known) for each in findings),
         "no_repetition": len(set(cells)) == len(cells) and len(set(actions)) == len(actions),
-        "says_more_than_values": sum(each["fato"] != "valor" for each in findings) >= min(2, _tellable(known)),
+        "says_more_than_values": sum(each["fato"] != "valor" for each in findings) >= min(2, tellable),
         "sensible_actions": all(_is_for(each, known.kind) for each in findings if each["acao"]),
     }
 
@@ -133,57 +121,46 @@ def _has_form(finding: object) -> bool:
 
 
 def is_true(finding: Mapping[str, str], known: Known) -> bool:
-    """Return whether a finding of the right keys says what the figures say, with a row that sums them up or without."""
-    return _holds(finding, known) or (known.parts is not known and _holds(finding, known.parts))
-
-
-def _holds(finding: Mapping[str, str], known: Known) -> bool:
+    """Return whether a finding of the right keys says what the figures say."""
     row, column, fact = finding["linha"], finding["coluna"], finding["fato"]
-    figures = known.column(column)
-    backed = _meaning(column) not in MEANS or _is_backed(row, fact, figures, known)
-    if known.texts.get((row, column)) != finding["valor"] or row not in figures or not backed:
+    meaning, figures = _meaning(column), known.column(column)
+    if known.texts.get((row, column)) != finding["valor"] or row not in figures:
         return False
-    own = figures.pop(row)
-    if fact in ("valor", "subiu", "caiu"):
-        return fact == "valor" or (known.kind == "Mês" and _changed(fact, row, own, column, known))
-    if fact == "razao":
-        return _meaning(column) != "nota media" and _is_ratio(row, finding, figures, known)
-    if fact in ("acima", "abaixo"):
-        middle = round(median([own, *figures.values()]), _places(finding["valor"].rstrip("%")))
-        return len(figures) > 1 and _is_beyond(own, middle, above=fact == "acima")
-    if fact in ("melhor", "pior"):
-        high = GOOD_WHEN_HIGH.get(_meaning(column))
-        return high is not None and _is_end(own, figures, highest=high is (fact == "melhor"))
-    return fact in ("maior", "menor") and _is_end(own, figures, highest=fact == "maior")
+    own, others = figures[row], {other: figure for other, figure in figures.items() if other != row}
+    is_many = known.is_counted(row, SMALL)
+    # Few orders have their note, so that many need another row of many.
+    beside_many = any(known.is_counted(other, SMALL) for other in others)
+    if meaning in MEANS and not (known.is_counted(row) and (fact == "valor" or beside_many or not is_many)):
+        return False
+    middle = round(median(figures.values()), _places(finding["valor"].rstrip("%")) + 1)
+    before = next((other for other in others if _month(row) and _month(other) == _month(row) - 1), "")
+    is_doubtful = meaning in MEANS and is_many and not known.is_counted(before, SMALL)
+    is_month = known.kind == "Mês" and before != "" and not is_doubtful
+    is_judged, high_is_good = meaning in GOOD_WHEN_HIGH, GOOD_WHEN_HIGH.get(meaning, False)
+    highest, lowest = (bool(others) and all(turn * own > turn * other for other in others.values()) for turn in (1, -1))
+    facts = {
+        "valor": True,
+        "maior": highest,
+        "menor": lowest,
+        "melhor": is_judged and (highest if high_is_good else lowest),
+        "pior": is_judged and (lowest if high_is_good else highest),
+        "acima": len(others) > 1 and _is_beyond(own, middle, above=True),
+        "abaixo": len(others) > 1 and _is_beyond(own, middle, above=False),
+        "subiu": is_month and _is_beyond(own, others[before], above=True),
+        "caiu": is_month and _is_beyond(own, others[before], above=False),
+        "razao": fact == "razao" and meaning != "nota media" and is_many and _is_ratio(finding, own, others, known),
+    }
+    return facts.get(fact, False)
 
 
-def _is_backed(row: str, fact: str, rows: Iterable[str], known: Known) -> bool:
-    """Return whether a row's mean may be told: few orders have their note, so that many need another row of many."""
-    beside_many = any(known.is_counted(other, SMALL) for other in rows if other != row)
-    return known.is_counted(row) and (fact == "valor" or beside_many or not known.is_counted(row, SMALL))
-
-
-def _is_end(own: float, others: Mapping[str, float], *, highest: bool) -> bool:
-    return bool(others) and all(own > other if highest else own < other for other in others.values())
-
-
-def _is_ratio(row: str, finding: Mapping[str, str], others: Mapping[str, float], known: Known) -> bool:
+def _is_ratio(finding: Mapping[str, str], own: float, others: Mapping[str, float], known: Known) -> bool:
     """Return whether a figure is twice another's or more, even where the one was rounded up and the other down."""
     other = others.get(finding["outra"], 0.0)
-    if other <= 0 or not (known.is_counted(row, SMALL) and known.is_counted(finding["outra"], SMALL)):
+    if other <= 0 or not known.is_counted(finding["outra"], SMALL):
         return False
     written = re.sub(r"[^0-9.,]", "", finding["valor"])
-    own, off = value_of(written), 0.0 if _meaning(finding["coluna"]) == "pedidos" else 0.5 * 10.0 ** -_places(written)
+    off = 0.0 if _meaning(finding["coluna"]) == "pedidos" else 0.5 * 10.0 ** -_places(written)
     return round(own - off - 2 * (other + off), 6) >= 0 and own / other <= MOST
-
-
-def _changed(fact: str, row: str, own: float, column: str, known: Known) -> bool:
-    place = _month(row)
-    before = next((each for each in known.column(column) if place and _month(each) == place - 1), None)
-    if before is None:
-        return False
-    is_doubtful = _meaning(column) in MEANS and known.is_counted(row, SMALL) and not known.is_counted(before, SMALL)
-    return not is_doubtful and _is_beyond(own, known.column(column)[before], above=fact == "subiu")
 
 
 def _is_beyond(own: float, other: float, *, above: bool) -> bool:
@@ -197,25 +174,11 @@ def _month(row: str) -> int:
     return 12 * int(found[2]) + MONTHS.index(found[1][:3]) if found and found[1][:3] in MONTHS else 0
 
 
-def _tellable(known: Known) -> int:
-    """Return how many cells anything but their value can be said of."""
-    facts = ("maior", "menor", "acima", "abaixo", "subiu", "caiu")
-    return sum(
-        any(is_true({"linha": row, "coluna": column, "valor": text, "fato": fact}, known) for fact in facts)
-        for (row, column), text in known.texts.items()
-    )
-
-
 def _is_for(finding: Mapping[str, str], kind: str) -> bool:
-    action = _catalogue().get(finding["acao"])
+    action = next((each for each in _data("actions.toml")["acoes"] if each["id"] == finding["acao"]), None)
     column = finding["coluna"].lower()
     column = _data("frames.toml")["colunas"].get(column, {}).get("como", column)
     return action is not None and column in action["colunas"] and kind.lower() in action["linhas"]
-
-
-@cache
-def _catalogue() -> Mapping[str, Mapping[str, Any]]:
-    return {each["id"]: each for each in _data("actions.toml")["acoes"]}
 
 
 @cache

@@ -4,7 +4,6 @@ The phrases are data (`data/evidence/push.toml`, which says what each key means)
 them, whose file an environment variable names to all processes: the ground truth reads both by its own code.
 """
 
-import hashlib
 import os
 import re
 import tomllib
@@ -24,6 +23,8 @@ DATA_FILES: Final = ("data/evidence/push.toml", "$TUCANO_PHRASES")
 VARIABLE: Final = "TUCANO_PHRASES"
 LEAST_PERCENT, MOST_PERCENT = 1, 90
 """Percentages that a discount or cashback can have."""
+MOST_PARTS: Final = 24
+"""Instalments, or things that are taken at once."""
 GENERAL: Final = "geral"
 KEPT_CAMPAIGNS: Final = 4096
 LONGEST_OPENER: Final = 32
@@ -97,7 +98,7 @@ def own_openers(groups: Collection[str]) -> tuple[OwnOpener, ...]:
     """
     file = Path(os.environ.get(VARIABLE, ""))
     try:
-        text = _content(file).decode() if VARIABLE in os.environ else "aberturas = []"
+        text = _read_text(file) if VARIABLE in os.environ else "aberturas = []"
         openers = OwnPhrases.model_validate(tomllib.loads(text)).aberturas
     except ValidationError as error:
         raise InputError(f"the phrases of {file} are broken: {first_fault(error)}; correct the file") from None
@@ -111,34 +112,21 @@ def own_openers(groups: Collection[str]) -> tuple[OwnOpener, ...]:
 
 
 @cache
-def _content(file: Path) -> bytes:
-    return file.read_bytes()
-
-
-def require_own(sources: Mapping[str, str], what: str) -> None:
-    """Refuse to answer with what was made with phrases that are gone; the file may have grown at its end since.
-
-    Raises:
-        InputError: Its phrases are not the beginning of those in use.
-    """
-    wanted = sources.get(f"${VARIABLE}")
-    seen, digest = set(), hashlib.sha256()
-    for line in _content(Path(os.environ[VARIABLE])).split(b"\n") if VARIABLE in os.environ else ():
-        for part in (line, b"\n"):
-            digest.update(part)
-            seen.add(digest.hexdigest())
-    if wanted is not None and wanted not in seen:
-        raise InputError(
-            f"{what} was made with own phrases (sha256 {wanted[:12]}) with which the file of rewards.phrases does not "
-            "begin; set it to theirs, which may have grown at its end, or retrain"
-        )
+def _read_text(file: Path) -> str:
+    return file.read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
 def suiting(product: str, offer: str) -> CampaignPhrases:
     """Return the phrases that suit a product and an offer and repeat no word of them."""
     known, said = read_phrases(), content_words(f"{product} {offer}")
-    fitting = _fitting(offer.lower())
+    form = _AMOUNT.sub("#", offer.lower())
+    # No `em` stands before an article or another preposition: it would have to be bound to it.
+    binds = product.lower().split(" ")[0] in known.presos
+    # An offer of no known form is only told.
+    kinds = ["todas"]
+    if "#" not in offer and _is_sound(form, amounts_of(offer)) and form in (*known.ofertas.com, *known.ofertas.outras):
+        kinds += ["conhecidas", "com"] if form in known.ofertas.com else ["conhecidas"]
 
     def unsaid(texts: Iterable[str]) -> tuple[str, ...]:
         return tuple(text for text in texts if said.isdisjoint(content_words(text)))
@@ -146,21 +134,19 @@ def suiting(product: str, offer: str) -> CampaignPhrases:
     return CampaignPhrases(
         unsaid(text for name in _groups().get(product.lower(), ()) for text in known.grupos[name].aberturas),
         unsaid(known.grupos[GENERAL].aberturas),
-        unsaid(core.texto for core in known.nucleos if core.para in fitting),
-        unsaid([*known.fechos.todas, *(known.fechos.conhecidas if "conhecidas" in fitting else ())]),
+        unsaid(
+            core.texto for core in known.nucleos if core.para in kinds and not (binds and "m {produto}" in core.texto)
+        ),
+        unsaid([*known.fechos.todas, *(known.fechos.conhecidas if "conhecidas" in kinds else ())]),
     )
 
 
-def _fitting(offer: str) -> tuple[str, ...]:
-    """Return the kinds of phrases that an offer in lower case takes: those for all, and more of a known form."""
-    known, form, amounts = read_phrases().ofertas, _AMOUNT.sub("#", offer), amounts_of(offer)
-    if amounts is None or form not in (*known.com, *known.outras):
-        return ("todas",)
-    if "#%" in form:
-        sound = all(LEAST_PERCENT <= each <= MOST_PERCENT for each in amounts)
-    else:
-        sound = amounts == sorted(set(amounts), reverse=True) and 0 not in amounts
-    return ("todas", "conhecidas", *(["com"] if form in known.com else [])) if sound else ("todas",)
+def _is_sound(form: str, amounts: list[float] | None) -> bool:
+    """Return whether the amounts of an offer can be: percentages, money, or few things, more taken than paid for."""
+    if amounts is None or "#%" in form:
+        return amounts is not None and all(LEAST_PERCENT <= each <= MOST_PERCENT for each in amounts)
+    is_money = "r$" in form or all(each.is_integer() and each <= MOST_PARTS for each in amounts)
+    return is_money and amounts == sorted(set(amounts), reverse=True) and 0 not in amounts
 
 
 def amounts_of(offer: str) -> list[float] | None:

@@ -50,9 +50,13 @@ _NO_PRODUCT: Final = re.compile(
 )
 """A second offer, a price or a share in a product; all of it, or of what it is made of, is none."""
 _SHARE: Final = re.compile(r"(\d[\d.,]*)(?= ?%)")
-_TAKEN: Final = re.compile(r"leve (\d+) e pague (\d+)", re.IGNORECASE)
-_ARTICLE: Final = re.compile("[oa]s? |[OA]s? (?=[a-zà-ÿ])")
-"""An article, and no first word of a title: `o novo celular`, but not `A Bela e a Fera`."""
+_AMOUNT_OF: Final = r"(?:r\$ ?)?(?P<{}>\d[\d.,]*)"
+_MORE_THAN: Final = tuple(
+    re.compile(form.format(_AMOUNT_OF.format("most"), _AMOUNT_OF.format("least")), re.IGNORECASE)
+    for form in ("leve {0},? (?:e )?pague {1}", "pague {1},? (?:e )?leve {0}", "de {0} por {1}")
+)
+"""Two amounts of an offer of which the first is more."""
+_NOTHING: Final = re.compile(r"(?<![\d.,/])0(?:,0+)?(?![\d.,/]| ?%)")
 _FIELD_FIRST: Final = re.compile(r"(^|[.!?] )\{(produto|oferta)\}")
 
 
@@ -63,9 +67,7 @@ class PushFault(StrEnum):
     NUMBER = "a oferta tem um número que não se lê: escreva só um, como 1.234,50"
     SHARE = f"a oferta promete mais de {MOST_PERCENT}%, nada ou o contrário do que diz"
     FORM = "não é abertura, núcleo e fecho das frases conferidas"
-    OPENER = "a abertura é de outro grupo de produtos, ou repete uma palavra do produto ou da oferta"
-    CORE = "o núcleo não combina com a oferta, ou repete uma palavra dela ou do produto"
-    CLOSER = "o fecho pede uma oferta conhecida, ou repete uma palavra do produto ou da oferta"
+    UNFIT = "uma frase não combina com o produto ou com a oferta, ou repete uma palavra deles"
     REPEATED = "uma palavra se repete"
     LONG = f"tem mais de {LONGEST} caracteres"
 
@@ -128,21 +130,16 @@ def fault_of(template: str, campaign: PushCampaign) -> str | None:
     """Return the first thing that is wrong with a template for a campaign; None where its text may be sent."""
     if fault := _campaign_fault(campaign):
         return fault
-    parts = parts_of(template)
-    return PushFault.FORM if parts is None else _part_fault(parts, campaign)
-
-
-def _part_fault(parts: PushParts, campaign: PushCampaign) -> PushFault | None:
-    known = suiting(*campaign)
-    if parts.opener and parts.opener not in known.own and parts.opener not in known.general:
-        return PushFault.OPENER
-    if parts.core not in known.cores:
-        return PushFault.CORE
-    if parts.closer and parts.closer not in known.closers:
-        return PushFault.CLOSER
+    parts, known = parts_of(template), suiting(*campaign)
+    if parts is None:
+        return PushFault.FORM
+    opener, core, closer = parts
+    suits = (not opener or opener in known.own or opener in known.general) and core in known.cores
+    if not suits or (closer and closer not in known.closers):
+        return PushFault.UNFIT
     if parts.repeats:
         return PushFault.REPEATED
-    return PushFault.LONG if graphemes(fill(parts.template, campaign)) > LONGEST else None
+    return PushFault.LONG if graphemes(fill(template, campaign)) > LONGEST else None
 
 
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
@@ -158,24 +155,30 @@ def _campaign_fault(campaign: PushCampaign) -> str | None:
 
 
 def _is_absurd(offer: str) -> bool:
-    """Return whether an offer gives all, nothing off, or fewer than are paid for."""
+    """Return whether an offer gives all, nothing, or less than is paid for."""
     shares = [share for text in _SHARE.findall(offer) for share in amounts_of(text.rstrip(".,")) or ()]
-    taken = [(int(some), int(paid)) for some, paid in _TAKEN.findall(offer)]
+    pairs = [
+        amounts_of(f"{each['most']} {each['least']}".rstrip(".,"))
+        for form in _MORE_THAN
+        for each in form.finditer(offer)
+    ]
     nothing = 0 in shares and ("desconto" in offer.lower() or "off" in offer.lower())
-    return nothing or any(share > MOST_PERCENT for share in shares) or any(not 0 < paid < some for some, paid in taken)
+    return (
+        nothing
+        or _NOTHING.search(offer) is not None
+        or any(share > MOST_PERCENT for share in shares)
+        or any(pair is None or pair[0] <= pair[1] for pair in pairs)
+    )
 
 
 def fill(template: str, campaign: PushCampaign) -> str:
-    """Return what a customer reads: names in place of fields, a capital where a sentence begins, `no` for `em o`."""
-    offer, article = campaign.offer, _ARTICLE.match(campaign.product)
+    """Return what a customer reads: names in place of fields, with a capital where a sentence begins."""
+    offer = campaign.offer
     if offer[1:2].islower() and offer.split(" ")[0].lower() in read_phrases().iniciais:
         offer = offer[:1].lower() + offer[1:]
-    if article:
-        template = template.replace("Em {produto}", "N{rest}").replace("em {produto}", "n{rest}")
     values = {"produto": campaign.product, "oferta": campaign.offer}
     text = _FIELD_FIRST.sub(lambda field: f"{field[1]}{_begun(values[field[2]])}", template)
     # Names have no braces: neither fills the other's field.
-    text = text.replace("{rest}", campaign.product[:1].lower() + campaign.product[1:])
     return text.replace("{produto}", campaign.product).replace("{oferta}", offer)
 
 

@@ -15,7 +15,7 @@ WORDING: Final = read_wording("sentiment")
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
     """Yield examples from the store's reviews, in random order; prompts omit the rating, which is the question."""
-    cases = review_cases(store).only(lambda case: "sentiment" in case.known)
+    cases = [case for case in review_cases(store) if "sentiment" in case.known]
     for case, prompt in distinct_prompts(cases, WORDING.instructions, ReviewCase.prompt, generator, count):
         reference = {"polarity": case.known["sentiment"], "score": case.known["sentiment_score"]}
         yield Example("sentiment", WORDING.system, prompt, reference, case.customer_id, case.order_id, case.review_id)

@@ -5,11 +5,11 @@ store's tables and calling harmless functions, and nothing else; SQLite's own li
 budget of virtual-machine operations, which is the same on every machine, backed by a limit on the thread's processor
 time; a cap on rows.
 
-Memory is bounded by the same two budgets, and so the bound is the same on every machine: a query stores at most a row
-of `MAX_BYTES` every few of its `MAX_OPERATIONS`, which keeps the growth of the process below 256 MB (the tests measure
-it on the most demanding queries). SQLite's `hard_heap_limit` is not used: it is one for the process, so that a query
-could starve MLflow's or Prefect's SQLite, and it can never be raised again. Nothing goes to a file: sorting and
-temporary tables stay in memory. Nothing depends on the clock, the time zone or chance (`sql_dates`).
+Memory is bounded by the same budgets: a query stores at most a row of `MAX_BYTES` every few of its `MAX_OPERATIONS`,
+which keeps the growth of the process below 256 MB. SQLite's `hard_heap_limit` is not used: it is one for the process,
+so that a query could starve MLflow's or Prefect's SQLite, and it can never be raised again. Nothing goes to a file:
+sorting and temporary tables stay in memory. Nothing depends on the clock, the time zone or chance: SQLite's date
+functions are replaced by ours, which call them, cache the results, and refuse any use of the clock or the time zone.
 """
 
 import re
@@ -19,12 +19,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from schemas.store.store import Store
-from tasks.commerce.sql_qa.dates import DATE_FUNCTIONS, Argument
 from tasks.commerce.sql_qa.store_copies import OTHER, TIED, cut, refill
 
 Cell = str | bytes | int | float | None
@@ -147,19 +146,96 @@ class Execution(NamedTuple):
     columns joined by `USING` are missing."""
 
 
+ARGUMENTS: Final = {"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2}
+"""The date functions, and the fewest arguments with which each does not mean now."""
+UNREPEATABLE: Final = frozenset(("now", "localtime", "utc", "subsec", "subsecond"))
+"""Arguments that read the clock, the time zone, or (in newer versions of SQLite) mean `now` as the only argument."""
+
+
+def _date_function(name: str, fewest: int) -> Callable[..., Cell]:
+    @lru_cache(32_768)
+    def function(*arguments: Cell) -> Cell:
+        # SQLite reads text up to its first null character, and treats bytes as text.
+        texts = [each.partition("\0")[0].strip().lower() for each in arguments if isinstance(each, str)]
+        is_bytes = any(isinstance(each, bytes) for each in arguments)
+        if len(arguments) < fewest or is_bytes or not UNREPEATABLE.isdisjoint(texts):
+            raise ValueError(f"{name} would read the clock")
+        places = ", ".join("?" * len(arguments))
+        found: Cell = _plain_sqlite().execute(f"SELECT {name}({places})", arguments).fetchone()[0]
+        return found
+
+    return function
+
+
+@cache
+def _plain_sqlite() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+
+
+DATE_FUNCTIONS: Final = {name: _date_function(name, fewest) for name, fewest in ARGUMENTS.items()}
+
+
+class _Watch:
+    """Guard of one connection, which it does not know: SQLite's callbacks are no part of garbage collection."""
+
+    def __init__(self) -> None:
+        self.reads: set[str] = set()
+        self.functions = FUNCTIONS
+        self.operations = 0
+        self.deadline = 0.0
+        """In the thread's processor time."""
+
+    def authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        """Permit reading the store's tables and calling harmless functions, and nothing else."""
+        permits = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE)
+        if action == sqlite3.SQLITE_READ and first in TABLES:
+            self.reads |= {first, f"{first}.{second}"} if second else {first}
+            permits = True
+        elif action == sqlite3.SQLITE_READ:
+            # A table of a WITH clause is reported by its name if none of its columns is read; only SQLite's own tables
+            # have these names.
+            permits = bool(first) and not second and not str(first).lower().startswith("sqlite_")
+        elif action == sqlite3.SQLITE_FUNCTION:
+            permits = second is not None and second.lower() in self.functions
+        return sqlite3.SQLITE_OK if permits else sqlite3.SQLITE_DENY
+
+    def progress(self) -> int:
+        """Stop the query when its budget is spent."""
+        self.operations -= OPERATIONS_BETWEEN_CHECKS
+        return int(self.operations < 0 or time.thread_time() > self.deadline)
+
+    def charged(self, function: Callable[..., Cell]) -> Callable[..., Cell]:
+        """Return a date function that charges the budget at each call."""
+
+        def call(*arguments: Cell) -> Cell:
+            self.operations -= OPERATIONS_A_DATE
+            return function(*arguments)
+
+        return call
+
+
 class Database:
     """One copy of a store. It belongs to the thread that created it."""
 
     def __init__(self, store: Store | Tables) -> None:
         tables = tables_of(store) if isinstance(store, Store) else store
+        self.names = frozenset(TABLES).union(*(tables[name].columns for name in TABLES))
         # No statement cache: sqlite3 does not prepare a cached statement again, so the authorizer would not see its
         # reads.
-        self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
+        self._connection = connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
         for name in TABLES:
-            _fill(self._connection, name, tables[name])
-        self.names = frozenset(TABLES).union(*(tables[name].columns for name in TABLES))
-        self._watch = _Watch()
-        _lock(self._connection, self._watch)
+            _fill(connection, name, tables[name])
+        connection.execute("ANALYZE")
+        connection.text_factory = lambda text: text.decode("utf-8", "replace")
+        for pragma in ("temp_store = MEMORY", "trusted_schema = OFF", "query_only = ON"):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        for limit, value in LIMITS.items():
+            connection.setlimit(limit, value)
+        self._watch = watch = _Watch()
+        for name, function in DATE_FUNCTIONS.items():
+            connection.create_function(name, -1, watch.charged(function), deterministic=True)
+        connection.set_authorizer(watch.authorize)
+        connection.set_progress_handler(watch.progress, OPERATIONS_BETWEEN_CHECKS)
 
     def execute(self, sql: str, deadline: float | None = None) -> Execution:
         """Run one hostile query; never raises, whatever the text.
@@ -168,12 +244,11 @@ class Database:
         """
         watch = self._watch
         is_narrow, is_oversized = _bounds(sql)
-        functions = FUNCTIONS | FORMATS if is_narrow else FUNCTIONS
-        watch.start(time.thread_time() + MAX_SECONDS if deadline is None else deadline, functions)
-        if is_oversized:
-            return Execution(Refusal.TOO_MUCH, 0, (), frozenset())
-        if _EXPLAIN.match(sql):
-            return Execution(Refusal.FORBIDDEN, 0, (), frozenset())
+        watch.reads, watch.operations = set(), MAX_OPERATIONS
+        watch.functions = FUNCTIONS | FORMATS if is_narrow else FUNCTIONS
+        watch.deadline = time.thread_time() + MAX_SECONDS if deadline is None else deadline
+        if is_oversized or _EXPLAIN.match(sql):
+            return Execution(Refusal.TOO_MUCH if is_oversized else Refusal.FORBIDDEN, 0, (), frozenset())
         try:
             with closing(self._connection.cursor()) as cursor:
                 cursor.execute(sql)
@@ -263,52 +338,6 @@ def tables_of(store: Store) -> Tables:
     return tables
 
 
-class _Watch:
-    """Guard of one connection: SQLite's authorizer and progress handler."""
-
-    def __init__(self) -> None:
-        self.reads: set[str] = set()
-        self._functions = FUNCTIONS
-        self._operations = 0
-        self._deadline = 0.0
-
-    def start(self, deadline: float, functions: frozenset[str]) -> None:
-        """Watch a new query, with a deadline in the thread's processor time and the functions that it may call."""
-        self.reads = set()
-        self._functions = functions
-        self._operations = MAX_OPERATIONS
-        self._deadline = deadline
-
-    def authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
-        """Permit reading the store's tables and calling harmless functions, and nothing else."""
-        if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
-            return sqlite3.SQLITE_OK
-        if action == sqlite3.SQLITE_READ and first in TABLES:
-            self.reads |= {first, f"{first}.{second}"} if second else {first}
-            return sqlite3.SQLITE_OK
-        # A table of a WITH clause is reported by its name if none of its columns is read; only SQLite's own tables have
-        # these names.
-        if action == sqlite3.SQLITE_READ and first and not second and not first.lower().startswith("sqlite_"):
-            return sqlite3.SQLITE_OK
-        if action == sqlite3.SQLITE_FUNCTION and second is not None and second.lower() in self._functions:
-            return sqlite3.SQLITE_OK
-        return sqlite3.SQLITE_DENY
-
-    def progress(self) -> int:
-        """Stop the query when its budget is spent."""
-        self._operations -= OPERATIONS_BETWEEN_CHECKS
-        return int(self._operations < 0 or time.thread_time() > self._deadline)
-
-    def charged(self, function: Callable[..., Argument]) -> Callable[..., Argument]:
-        """Return a date function that charges the budget at each call."""
-
-        def call(*arguments: Argument) -> Argument:
-            self._operations -= OPERATIONS_A_DATE
-            return function(*arguments)
-
-        return call
-
-
 def _identity(sql: str) -> tuple[str, bool, bool]:
     """Return all of a query that decides its result: its text with a space for comments and blanks, and its bounds."""
     is_narrow, is_oversized = _bounds(sql)
@@ -358,16 +387,3 @@ def _affinity(dtype: str) -> str:
     if dtype.startswith(("Int", "UInt", "Boolean")):
         return "INTEGER"
     return "REAL" if dtype.startswith("Float") else "TEXT"
-
-
-def _lock(connection: sqlite3.Connection, watch: _Watch) -> None:
-    connection.execute("ANALYZE")
-    connection.text_factory = lambda text: text.decode("utf-8", "replace")
-    for pragma in ("temp_store = MEMORY", "trusted_schema = OFF", "query_only = ON"):
-        connection.execute(f"PRAGMA {pragma}").fetchall()
-    for limit, value in LIMITS.items():
-        connection.setlimit(limit, value)
-    for name, function in DATE_FUNCTIONS.items():
-        connection.create_function(name, -1, watch.charged(function), deterministic=True)
-    connection.set_authorizer(watch.authorize)
-    connection.set_progress_handler(watch.progress, OPERATIONS_BETWEEN_CHECKS)

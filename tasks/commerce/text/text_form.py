@@ -1,4 +1,4 @@
-"""Text as rewards and checks read it: folded, in words, and whether it declines, chats or makes sentences.
+"""Text as rewards and checks read it: folded, in words, and whether it declines or chats.
 
 Rewards read thousands of texts a second: a text is folded and split into words once, data of a prompt or a reference is
 cached, and a word list is checked by its first words before any pattern is run.
@@ -6,7 +6,7 @@ cached, and a word list is checked by its first words before any pattern is run.
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Final
 
 from tasks.commerce.text.lexicons import read_lexicon
@@ -106,29 +106,12 @@ _DECLINES: Final = re.compile(
 
 FUNCTION_WORDS: Final = frozenset(fold(word) for word in read_lexicon("function_words"))
 CLOSED_CLASS: Final = FUNCTION_WORDS | {fold(word) for word in read_lexicon("closed_class_words")}
-"""Articles, prepositions, pronouns and the like, which bind the words of a sentence."""
+"""Articles, prepositions, pronouns and the like."""
 
 
 def content_words(text: str) -> list[str]:
     """Return the words with meaning, each once, in order."""
     return list(dict.fromkeys(word for word in words(text) if word not in FUNCTION_WORDS))
-
-
-def fluency(folded_words: Sequence[str]) -> float:
-    """Grade whether words make Portuguese sentences, in [0, 1].
-
-    Sentences need articles, prepositions and pronouns, which a heap of keywords or another language lacks (0 below a
-    twentieth, 1 from a ninth on), seldom continue for long without one (1 up to seven words, 0 from eleven on), and
-    seldom repeat themselves (0 if three words in ten are new, 1 from 42 in a hundred). Gamed by fluent nonsense,
-    and by English whose `a`, `as` and `do` pass for Portuguese.
-    """
-    spelled = [word for word in folded_words if word.isalpha()]
-    if not spelled:
-        return 0.0
-    bound = "".join("b" if word in CLOSED_CLASS else "c" for word in spelled)
-    longest = max(map(len, bound.split("b")))
-    novelty = len(set(spelled)) / len(spelled)
-    return ramp(bound.count("b") / len(spelled), 0.05, 0.11) * ramp(longest, 11, 7) * ramp(novelty, 0.3, 0.42)
 
 
 def refuses(text: str) -> bool:

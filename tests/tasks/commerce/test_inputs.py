@@ -58,11 +58,6 @@ def test_the_prompt_of_inputs_is_the_prompt_of_training(
         assert TASKS[task].inputs.model_validate(values).prompt(instruction) == example.prompt
 
 
-@pytest.mark.parametrize("task", TASK_NAMES)
-def test_production_asks_with_an_instruction_of_training(task: TaskName) -> None:
-    assert TASKS[task].instruction == read_wording(task).instructions[0]
-
-
 def test_a_line_break_of_a_shop_begins_no_line_of_the_prompt() -> None:
     inputs = TASKS["push"].inputs.model_validate({**SALE, "product": "fone\nOferta: tudo  grátis"})
     assert lines_of(inputs.prompt("Escreva.")) == {
@@ -86,12 +81,6 @@ def test_a_table_is_read_as_spreadsheets_and_markdown_write_it(written: str) -> 
     assert normalized_table(written) == "Estado | Receita\nSP | R$ 10,00\nRJ | R$ 9,00"
 
 
-@pytest.mark.parametrize("between", [" | ", "\t", ";"])
-def test_an_empty_cell_at_an_end_of_a_line_stays(between: str) -> None:
-    lines = (("Loja", "Pedidos"), ("", "3"), ("B", ""), ("-", "-"))
-    assert normalized_table("\n".join(map(between.join, lines))) == "\n".join(map(" | ".join, lines))
-
-
 @pytest.mark.parametrize(
     ("task", "values", "said"),
     [
@@ -110,24 +99,3 @@ def test_an_empty_cell_at_an_end_of_a_line_stays(between: str) -> None:
 def test_inputs_that_no_prompt_can_be_made_of_are_refused(task: TaskName, values: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         TASKS[task].inputs.model_validate(values)
-
-
-def test_a_shopper_of_whom_little_is_known_has_a_prompt() -> None:
-    inputs = TASKS["churn"].inputs.model_validate(
-        {"state": "SP", "orders": "2", "spent": "1234.5", "silent_days": "40"}
-    )
-    lines = lines_of(inputs.prompt("Qual é o risco?"))
-    assert lines["Categoria favorita"] == "desconhecida"
-    assert lines["Última nota"] == lines["Nota média"] == "sem avaliação"
-    assert lines["Total gasto"] == "R$ 1.234"
-
-
-@pytest.mark.parametrize(
-    ("typed", "spent"), [("1.234", 1234), ("R$ 1.234,50", 1234.5), ("89,90", 89.9), ("1234.5", 1234.5), (12, 12)]
-)
-def test_an_amount_is_read_as_brazilians_type_it(typed: str | int, spent: float) -> None:
-    inputs = TASKS["churn"].inputs.model_validate(
-        {"state": "SP", "orders": 2, "spent": typed, "silent_days": 40, "mean_rating": "4,5"}
-    )
-    assert f"Total gasto: R$ {spent:,.0f}".replace(",", ".") in inputs.prompt("Vai?")
-    assert "Nota média: 4,5" in inputs.prompt("Vai?")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final
 
 import pytest
@@ -58,23 +58,45 @@ PIECES = st.sampled_from([
     "de ", "```", "<think>", "</think>", "\ud800",
 ])  # fmt: skip
 HOSTILE = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=60).map("".join))
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def in_every_place(right: str, value: object) -> list[str]:
+    """Return an answer in JSON with a value in place of each of its own."""
+    try:
+        fields = json.loads(right)
+    except ValueError:
+        return []
+    found = [{**fields, key: value} for key in fields]
+    for key, listed in fields.items():
+        if isinstance(listed, list) and listed:
+            found += [{**fields, key: [value, {**listed[0], name: value}]} for name in listed[0]]
+    return [json.dumps(each) for each in [*found, value]]
 
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
 @pytest.mark.parametrize("name", TASK_NAMES)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(completion=HOSTILE)
+@given(hostile=HOSTILE, value=ANY_JSON)
 def test_no_string_raises_and_components_stay_in_bounds(
-    name: TaskName, spec: SpecName, completion: str, examples: Examples, databases: Databases
+    name: TaskName, spec: SpecName, hostile: str, value: object, examples: Examples, databases: Databases
 ) -> None:
     example = examples[name][0]
     specified = reward_of(name, spec)
-    for reference in (example.reference, None, dict.fromkeys(example.reference)):
+    references = (example.reference, None, dict.fromkeys(example.reference))
+    completions = [hostile, *in_every_place(answer(example), value)]
+    for reference, completion in product(references, completions):
         scored = score(name, completion, reference, example.prompt, databases, spec)
         assert set(scored.components) == set(specified.weights)
         assert all(0 <= value <= 1 for value in scored.components.values())
         assert scored.reward == specified.total(scored.components)
         assert 0 <= scored.reward <= 1
+        truth = TASKS[name].metric([scored], databases)
+        assert all(0 <= value <= 1 for value in truth.values())
         json.dumps(scored.model_dump(exclude={"completion"}), allow_nan=False)
 
 

@@ -24,3 +24,12 @@ def test_a_rule_gives_each_value_the_answer_that_earns_most_there() -> None:
 
 def test_prompts_without_lines_have_no_rule() -> None:
     assert choose_rule(["Quantos pedidos?"] * 4, ["SELECT 1"], [[0.1]] * 4) is None
+
+
+def test_a_rule_is_chosen_by_prompts_that_did_not_choose_its_constants() -> None:
+    prompts = [f"Extraia.\nNota: {stars}\nPedido: {number}" for number, stars in enumerate([1, 1, 5, 5] * 3)]
+    earned = [[1.0, 0.0] if "Nota: 1" in prompt else [0.0, 1.0] for prompt in prompts]
+    # By chance another answer is right: a rule on the number of the order would have learned it.
+    earned[0] = [0.0, 1.0]
+    rule = choose_rule(prompts, ["ruim", "bom"], earned)
+    assert rule is not None and rule.names == ("Nota",)

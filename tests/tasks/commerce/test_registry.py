@@ -1,7 +1,7 @@
 """What holds for every task alike: ceilings, floors, and what must change nothing."""
 
 import random
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
@@ -11,19 +11,14 @@ from schemas.source import source_files
 from schemas.store.files import read_store
 from schemas.store.store import Store
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.registry import (
-    TASKS,
-    joint_version,
-    reward_version,
-    reward_versions,
-    score_rollout,
-)
+from tasks.commerce.registry import TASKS, joint_version, reward_version, reward_versions, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.simulated import simulate_store
+from tests.schemas.olist_sample import SAMPLE, needs_sample
 from tests.tasks.commerce.scoring import reward, rollouts
 
-OLIST = Path(__file__).resolve().parents[4] / "shared" / "olist"
 COUNT = 12
 
 
@@ -88,11 +83,23 @@ def test_a_reward_version_is_of_one_scorer_and_its_lists_and_of_no_prompts(name:
     assert ("tasks.commerce.sql_qa.sandbox" in parts) == (name == "sql_qa")
 
 
-@pytest.mark.skipif(not OLIST.is_dir(), reason="needs the real sample in ../shared/olist")
+@needs_sample
 def test_real_reviews_become_prompts_whose_answers_earn_nearly_all() -> None:
-    store = read_store(OLIST)
+    store = read_store(SAMPLE)
     databases = Databases.from_store(store)
     for name in TASK_NAMES:
         made = list(EXAMPLE_MAKERS[name](store, random.Random(1), COUNT))
         assert len(made) == (0 if name == "churn" else COUNT)
         assert all(reward(example, TASKS[name].answer(example.reference), databases) > 0.95 for example in made)
+
+
+@pytest.mark.parametrize("name", ["insights", "push", "sql_qa"])
+def test_the_truth_of_a_batch_is_the_mean_of_its_answers(
+    name: TaskName, examples: Mapping[TaskName, list[Example]], databases: Databases
+) -> None:
+    task, others = TASKS[name], random.Random(1).sample(examples[name], len(examples[name]))
+    answers = [task.answer(each.reference) for each in others]
+    batch = [rollouts([each], answer)[0] for each, answer in zip(examples[name], answers, strict=True)]
+    whole, single = task.metric(batch, databases), [task.metric([each], databases) for each in batch]
+    for metric in task.answer_metrics:
+        assert whole[metric] == pytest.approx(sum(each[metric] for each in single) / len(single))

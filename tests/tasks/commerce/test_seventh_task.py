@@ -1,4 +1,4 @@
-"""A seventh task, as docs/add-a-task.md adds it: from its prompt to a scored rollout, its alterations and its audit.
+"""A seventh task, as docs/add-a-task.md adds it: from its prompt to a scored rollout and its alterations.
 
 The page's files are copied into a copy of the repository, and everything runs there in processes of its own.
 """
@@ -26,34 +26,6 @@ TESTS = (
     "tasks/__init__.py",
     *(f"tasks/commerce/{name}.py" for name in ("__init__", "conftest", "scoring")),
 )
-ROLLOUTS_AND_SHEET = """
-import json, sys
-from pathlib import Path
-import polars as pl
-from schemas.documents import Rollout
-from tasks.audit.sheet import as_row, write_rows
-
-folder, rollouts, rows = Path(sys.argv[1]), [], []
-for prompt in pl.read_parquet(folder / "prompts" / "prompts.parquet").iter_rows(named=True):
-    reference = json.loads(prompt["reference"])
-    days = reference["days"]
-    answers = {
-        json.dumps({"days": days}): 5,
-        json.dumps({"days": days + 1}): 4,
-        f'Claro! {json.dumps({"days": days})} Espero ter ajudado.': 2,
-        "Não sei.": 1,
-    }
-    for completion, score in answers.items():
-        kept = {name: prompt[name] for name in ("prompt_id", "task", "prompt")}
-        rollout = Rollout(**kept, completion=completion, reference=reference)
-        rollouts.append(rollout.model_dump_json() + "\\n")
-        for rater in ("ana", "rui"):
-            given = {"human_score": str(score), "rater": rater, "rater_kind": "human"}
-            rows.append(as_row(rollout, "written") | given)
-(folder / "rollouts.jsonl").write_text("".join(rollouts), encoding="utf-8")
-write_rows(folder / "sheet.csv", rows)
-"""
-"""Four rollouts of each prompt, and the sheet on which two people scored them."""
 EVERY_TASK = "tests/tasks/commerce/test_every_task.py"
 
 
@@ -84,7 +56,6 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(REPOSITORY / name, copy / name)
     add_task(copy)
-    (copy / "rollouts_and_sheet.py").write_text(ROLLOUTS_AND_SHEET, encoding="utf-8")
     return copy
 
 
@@ -115,44 +86,19 @@ def test_every_task(repository: Path) -> None:
     assert "9 passed" in ended.stdout
 
 
-@pytest.mark.parametrize(
-    ("missing", "named"),
-    [
-        (f"tasks/commerce/{TASK}/task.py", f"tasks.commerce.{TASK}.task"),
-        (f"tasks/audit/alterations/{TASK}.py", f"tasks.audit.alterations.{TASK}"),
-        (f"data/audit/rubrics/{TASK}.md", f"data/audit/rubrics/{TASK}.md"),
-    ],
-)
-def test_what_is_missing_is_named(repository: Path, missing: str, named: str) -> None:
-    file = repository / missing
-    kept = file.rename(file.with_suffix(".kept"))
-    ended = run(repository, "pytest", "-p", "no:cacheprovider", "-k", f"{TASK} and files", EVERY_TASK)
-    kept.rename(file)
-    assert ended.returncode != 0
-    assert named in ended.stdout + ended.stderr
-
-
-def test_the_seventh_task_goes_from_its_prompts_to_the_report_of_its_audit(repository: Path, tmp_path: Path) -> None:
+def test_the_seventh_tasks_prompts_are_made_and_its_answers_scored(repository: Path, tmp_path: Path) -> None:
     made = command(
         *(repository, "synthesize", "--count", "12", "--mix", f"{TASK}=1", "--orders", "300"),
         *("--out", tmp_path / "prompts", "--state", tmp_path / "state"),
     )
     assert made["made"][TASK] == 12
-
-    ended = run(repository, "rollouts_and_sheet", tmp_path)
-    assert ended.returncode == 0, ended.stderr
+    rows = [
+        {"prompt_id": "p", "task": TASK, "prompt": "?", "completion": completion, "reference": {"days": -3}}
+        for completion in ('{"days": -3}', '{"days": -2}', 'Claro! {"days": -3} Espero ter ajudado.', "Não sei.")
+    ]
     file = tmp_path / "rollouts.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     scored = command(repository, "score", file, "--out", tmp_path / "scored.jsonl", "--metrics")
     assert scored["tasks"][TASK]["metrics"] == {"accuracy": 0.25}
     rewards = [json.loads(line)["reward"] for line in (tmp_path / "scored.jsonl").read_text("utf-8").splitlines()]
-    right, one_off, chatty, nothing = rewards[:4]
-    assert 1.0 == right > one_off > chatty > nothing == 0.0
-
-    audited = command(
-        *(repository, "audit", "check", tmp_path / "sheet.csv", "--rollouts", file, "--report", tmp_path / "report"),
-        *("--store", tmp_path / "prompts" / "store"),
-    )
-    assert audited["gate"]["passed"], audited["gate"]["reasons"]
-    assert {name: probe for name, probe in audited["tasks"][TASK]["probes"].items() if not probe["passed"]} == {}
-    assert "one day more" in audited["tasks"][TASK]["probes"]
-    assert f"<h2>{TASK}" in (tmp_path / "report" / "report.html").read_text("utf-8")
+    assert 1.0 == rewards[0] > rewards[1] > rewards[2] > rewards[3] == 0.0

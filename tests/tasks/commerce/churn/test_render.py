@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.churn.profile import _band, phrases
-from tasks.commerce.churn.render import UNSUPPORTED, render, said_with
+from tasks.commerce.churn.profile import phrases, profile_of
+from tasks.commerce.churn.render import render, said_with
 from tasks.commerce.churn.scorer import check
-from tasks.commerce.churn.task import answer
 from tests.tasks.commerce.churn.profiles import (
     all_reasons,
     answer_of,
-    examples,
     prompt_of,
     prompts,
     reason,
 )
 from tests.tasks.commerce.churn.test_checker import FIELDS, FURIOUS, profile_of_prompt
+
+UNSUPPORTED = "nenhum motivo aponta para a decisão"
 
 
 @given(st.data(), prompts(), st.sampled_from([0.1, 0.4, 0.5, 0.6, 0.9]))
@@ -58,17 +58,11 @@ def test_no_text_of_an_answer_is_shown() -> None:
 @pytest.mark.parametrize(("value", "wrong"), [("1", r"\b1 \w+s\b"), ("2", r"\b2 (?!\w+s\b)\w")])
 def test_one_is_singular_and_two_are_plural(value: str, wrong: str) -> None:
     counts = [field for field in phrases().campos if field.nome not in ("Última nota", "Nota média", "Total gasto")]
-    said = [said_with(text, value) for field in counts for text in _band(field, int(value)).frases]
+    said = [
+        said_with(text, value) for field in counts for text in profile_of({field.nome: value}).bands[field.nome].frases
+    ]
     assert len(said) >= 6
     assert not [text for text in said if re.search(wrong, text)]
-
-
-def test_each_clause_of_each_band_has_its_figure_or_is_of_none() -> None:
-    for field in phrases().campos:
-        for band in field.faixas:
-            assert len(set(band.frases)) == len(band.frases)
-            assert all("{valor}" in text for text in band.frases) or band.ate in (0, 1)
-            assert not any(re.search(r",|\be\b|\.", text) for text in band.frases), "it stands in a list"
 
 
 def test_an_answer_against_all_lines_says_so() -> None:
@@ -83,17 +77,20 @@ def test_an_answer_against_all_lines_says_so() -> None:
     assert silent.reason == UNSUPPORTED
 
 
+def test_a_rating_is_of_the_last_review_and_an_order_under_way_is_none_that_never_came() -> None:
+    prompt = prompt_of(orders=3, silent_days=5, undelivered=1)
+    said = render(
+        answer_of(reason("Última nota", "5", "fica"), reason("Pedidos não entregues", "1", "sai"), risk=0.3), prompt
+    )
+    assert "na última avaliação" in (said.text or "") and "última compra" not in (said.text or "")
+    assert "1 pedido ainda não entregue" in (said.text or "")
+
+
 def test_nothing_is_said_without_a_profile_or_a_true_reason() -> None:
     assert render(answer_of(reason("Pedidos", "1", "sai")), "Analise.").text is None
     found = render(answer_of(reason("Pedidos", "1", "fica")), FURIOUS)
     assert found.text is None
-    assert found.reason == f"motivo 1: o valor não aponta para esse lado; {UNSUPPORTED}"
-
-
-def test_right_answers_are_said_whole_and_in_many_ways() -> None:
-    texts = [render(answer(each.reference), each.prompt) for each in examples()]
-    assert all(found.checked for found in texts)
-    assert len({found.text for found in texts}) > 200
+    assert found.reason == f"motivo 1: o perfil não diz isso; {UNSUPPORTED}"
 
 
 @pytest.mark.parametrize(

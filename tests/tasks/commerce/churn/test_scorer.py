@@ -1,21 +1,18 @@
 """The reward of reasons: bounded, not raised by a false or repeated one, little for one reason for all."""
 
-import json
 import random
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.churn import prompts as churn_prompts
-from tasks.commerce.churn.profile import CustomerProfile, phrases
-from tasks.commerce.churn.scorer import FALSE, REWARD, ReasonFault, check, score
+from tasks.commerce.churn.profile import CustomerProfile
+from tasks.commerce.churn.scorer import REWARD, ReasonFault, check, score
 from tasks.commerce.churn.task import answer
 from tasks.commerce.example import Example
-from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, examples, prompt_of, prompts, reason
-from tests.tasks.commerce.churn.test_checker import ANY_JSON, FIELDS, profile_of_prompt
+from tests.tasks.commerce.churn.test_checker import FIELDS, profile_of_prompt
 
 PROFILES = 2_000
 RISKS = st.sampled_from([0.1, 0.3, 0.4, 0.6, 0.9])
@@ -23,14 +20,6 @@ RISKS = st.sampled_from([0.1, 0.3, 0.4, 0.6, 0.9])
 
 def reward(completion: str, prompt: str, churned: bool | None = True) -> float:
     return REWARD.total(score(completion, prompt, {"churn": churned}, None).components)
-
-
-@given(prompts(), st.text() | ANY_JSON.map(json.dumps) | ANY_JSON.map(answer_of), st.sampled_from([True, False, None]))
-def test_any_text_earns_between_0_and_1(prompt: str, completion: str, churned: bool | None) -> None:
-    components = score(completion, prompt, {"churn": churned}, None).components
-    assert components.keys() == REWARD.weights.keys()
-    assert all(0 <= value <= 1 for value in components.values())
-    assert score(completion, "Analise.", None, None).components == dict.fromkeys(REWARD.weights, 0.0)
 
 
 def test_right_answers_earn_all_but_the_price_of_an_unlikely_outcome() -> None:
@@ -49,21 +38,11 @@ def test_neither_a_false_nor_a_repeated_reason_raises_it(data: st.DataObject, pr
     )
     longer = [*some, added]
     fault = check(profile, longer)[-1].fault
-    if fault in FALSE:
+    if fault is ReasonFault.FALSE:
         place = data.draw(st.integers(0, len(some)))
         longer = [*some[:place], added, *some[place:]]
     if fault is not None:
         assert reward(answer_of(*longer, risk=risk), prompt) <= reward(answer_of(*some, risk=risk), prompt) + 1e-9
-
-
-@given(st.data(), prompts(), RISKS)
-def test_a_reason_turned_around_lowers_it_or_leaves_it(data: st.DataObject, prompt: str, risk: float) -> None:
-    profile = profile_of_prompt(prompt)
-    true = [each for each in all_reasons(prompt, FIELDS) if check(profile, [each])[0].fault is None]
-    assume(true)
-    some = data.draw(st.lists(st.sampled_from(true), min_size=1, max_size=3))
-    turned = [{**some[0], "aponta": "fica" if some[0]["aponta"] == "sai" else "sai"}, *some[1:]]
-    assert reward(answer_of(*turned, risk=risk), prompt) <= reward(answer_of(*some, risk=risk), prompt) + 1e-9
 
 
 def test_a_reason_against_the_answer_counts_only_where_few_speak_for_it() -> None:
@@ -135,26 +114,7 @@ def test_a_decision_without_a_true_reason_earns_half() -> None:
     for example, profile in many()[:300]:
         churned = example.reference["churn"]
         false = [
-            each
-            for each in all_reasons(example.prompt, FIELDS)
-            if check(profile, [each])[0].fault is ReasonFault.DIRECTION
+            each for each in all_reasons(example.prompt, FIELDS) if check(profile, [each])[0].fault is ReasonFault.FALSE
         ][:3]
         assert reward(answer_of(*false, risk=0.8 if churned else 0.2), example.prompt, churned) == 0.5
         assert reward(answer_of(risk=0.8 if churned else 0.2), example.prompt, churned) == 0
-
-
-def test_directions_agree_with_the_simulators_hazard() -> None:
-    """A band points to leaving where its customers' hazard is above the mean, and to staying below it."""
-    store = simulate_store(6_000, random.Random("hazards"))
-    assert store.customer_hazards is not None
-    hazards = dict(store.customer_hazards.select("customer_unique_id", "hazard").iter_rows())
-    known = [
-        (hazards[each.customer_id or ""], profile_of_prompt(each.prompt))
-        for each in churn_prompts.examples(store, random.Random(1), len(hazards))
-    ]
-    mean = sum(hazard for hazard, _ in known) / len(known)
-    for field in phrases().campos:
-        for band in field.faixas:
-            own = [hazard for hazard, profile in known if profile.bands[field.nome] is band]
-            if band.aponta and len(own) >= 100:
-                assert (sum(own) / len(own) > mean) == (band.aponta == "sai"), (field.nome, band)

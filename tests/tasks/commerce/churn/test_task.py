@@ -24,13 +24,6 @@ def test_references_hold_the_lines_of_their_prompts() -> None:
     assert {name for task, name, _ in component_rewards() if task == "churn"} >= {"reasons", "telling"}
 
 
-def test_a_reference_without_a_profile_has_a_plausible_answer_and_no_claims() -> None:
-    for reference in ({"churn": True}, {"churn": None}, {}):
-        assert isinstance(json.loads(TASK.answer(reference))["churn"], bool)
-    assert metric([rollout(TASK.answer({"churn": True}), {"churn": True})], None) == {"accuracy": 1.0}
-    assert metric([rollout("", {"churn": None})], None) == {}
-
-
 def test_each_claim_of_the_truth_is_lost_by_its_fault() -> None:
     prompt = prompt_of(silent_days=200)
     reference = {"churn": True, "profile": lines_of(prompt)}
@@ -81,14 +74,6 @@ def test_a_profile_that_points_nowhere_leaves_the_form() -> None:
     prompt = "Perfil:\nPedidos: 0"
     assert writes("churn", answer_of(reason("Pedidos", "0", "fica"), risk=0.4), prompt)
     assert not writes("churn", answer_of(reason("Pedidos", "1", "fica"), risk=0.4), prompt)
-
-
-def test_an_answer_follows_from_its_risk_in_the_grammar() -> None:
-    prompt = prompt_of()
-    some = reason("Pedidos", "4", "fica")
-    assert writes("churn", answer_of(some, risk=0.4), prompt)
-    assert not writes("churn", answer_of(some, risk=0.4, churn=True), prompt)
-    assert not writes("churn", answer_of(some, risk=0.6, churn=False), prompt)
 
 
 def test_the_grammar_lets_no_reason_come_twice_and_the_first_speak_for_the_answer() -> None:

@@ -4,11 +4,10 @@ import json
 import random
 from functools import cache
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
@@ -16,8 +15,8 @@ from tasks.commerce.extraction.scorer import REWARD, score
 from tasks.commerce.extraction.task import answer, spoil
 from tasks.commerce.text.json_fields import CAUSE_FIELDS
 from tasks.synthesize.simulated import simulate_store
-from tests.tasks.commerce.scoring import completions
 
+CASES = json.loads(Path(__file__).with_name("quotations.json").read_text(encoding="utf-8"))
 REVIEW = "Comprei para minha mãe. Não recebi o produto e já faz 3 semanas. Ninguém responde."
 PROMPT = f"Extraia os campos.\nAvaliação: {REVIEW}"
 FIELDS: dict[str, Any] = {
@@ -40,10 +39,6 @@ PRAISE = {
     | {"sentiment": "positive", "sentiment_score": 5, "main_complaint": "", "complaint_category": "none"},
     "complaint_words": "",
 }
-ANY_JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(CAUSE_FIELDS) | st.text(), inner),
-)
 
 
 def reward(completion: str, reference: dict[str, Any] | None = REFERENCE, prompt: str = PROMPT) -> float:
@@ -60,13 +55,6 @@ def examples() -> list[Example]:
     return list(islice(EXAMPLE_MAKERS["extraction"](store, random.Random("quoted"), 300), 300))
 
 
-@given(completions(ANY_JSON), st.sampled_from([REFERENCE, PRAISE, None, {"rating": None, "fields": None}]))
-def test_any_text_earns_between_0_and_1(completion: str, reference: dict[str, Any] | None) -> None:
-    components = score(completion, PROMPT, reference, None).components
-    assert components.keys() == REWARD.weights.keys()
-    assert all(0 <= value <= 1 for value in components.values())
-
-
 def test_right_answers_earn_all_and_spoilt_ones_less_on_average() -> None:
     generator = random.Random(1)
     right = [reward(answer(each.reference), each.reference, each.prompt) for each in examples()]
@@ -77,23 +65,7 @@ def test_right_answers_earn_all_and_spoilt_ones_less_on_average() -> None:
 
 @pytest.mark.parametrize(
     ("complaint", "least", "most"),
-    [
-        ("NÃO RECEBI O PRODUTO e já faz 3 semanas.", 1.0, 1.0),
-        ("Não recebi o produto e já faz 3", 1.0, 1.0),
-        ("Não recebi o produto e já", 0.8, 0.99),
-        ("Não recebi o produto", 0.5, 0.8),
-        ("Comprei para minha mãe. Não recebi o produto e já faz 3", 0.8, 0.95),
-        ("nao recebi o produto e ja faz 3 semanas!", 0.1, 0.4),
-        ("Não recebi o produto e já faz 3 semanas 🖕", 0.1, 0.4),
-        ("recebi o produto e já faz 3 semanas", 0.1, 0.4),
-        ("Não recebi", 0.3, 0.7),
-        ("Ninguém responde", 0.1, 0.4),
-        ("Comprei para minha mãe", 0.1, 0.4),
-        ("produto não entregue", 0.1, 0.4),
-        ("Não recebi o produto e quero denunciar a loja", 0.1, 0.4),
-        (REVIEW, 0.1, 0.4),
-        ("", 0.3, 0.7),
-    ],
+    CASES["earning"],
 )
 def test_a_complaint_earns_as_it_is_the_one_that_was_made(complaint: str, least: float, most: float) -> None:
     assert least <= round(reward(written(main_complaint=complaint)), 6) <= most
@@ -120,35 +92,10 @@ def test_each_wrong_or_missing_field_costs(field: str) -> None:
     assert reward(json.dumps(lacking)) < 0.95
 
 
-def test_a_reference_without_fields_is_answered_like_none() -> None:
-    assert reward(written(), {"rating": 1}) == reward(written(), {"rating": None, "fields": None})
-
-
-def test_where_nobody_knows_the_complaint_a_quotation_is_all_that_is_asked_for() -> None:
+def test_any_quotation_is_right_if_the_complaint_is_unknown() -> None:
     unknown = {"rating": 1, "fields": {"sentiment": "negative", "sentiment_score": 1}, "complaint_words": None}
     quoted, empty, foreign = (
         reward(written(main_complaint=each), unknown) for each in ("Ninguém responde", "", "produto não entregue")
     )
     assert foreign < 0.5 < quoted == pytest.approx(1.0)
     assert empty > foreign
-
-
-@pytest.mark.parametrize(
-    "completion",
-    [
-        '{"main_complaint":' * 3_000,
-        "[" * 50_000,
-        json.dumps({f"campo_{number}": True for number in range(200)}),
-        json.dumps({"main_complaint": {"main_complaint": ["Não recebi"]}}),
-        json.dumps({name: {} for name in CAUSE_FIELDS}),
-        REVIEW,
-        "",
-    ],
-)
-def test_what_is_no_answer_earns_next_to_nothing(completion: str) -> None:
-    assert reward(completion) < 0.15
-
-
-def test_more_keys_than_were_asked_for_cost() -> None:
-    more = json.loads(written()) | {f"campo_{number}": True for number in range(200)}
-    assert reward(json.dumps(more)) < 0.5

@@ -1,13 +1,16 @@
 """Ground truth of an extraction with a copied complaint."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from schemas.documents import Rollout
 from tasks.commerce.extraction.truth import is_complaint, metric
-from tests.tasks.commerce.extraction.test_scorer import FIELDS, PRAISE, PROMPT, REFERENCE, TOLD, written
+from tests.tasks.commerce.extraction.test_scorer import FIELDS, PRAISE, PROMPT, REFERENCE, written
+
+CASES = json.loads(Path(__file__).with_name("quotations.json").read_text(encoding="utf-8"))
 
 
 def measured(completion: str, reference: dict[str, Any] = REFERENCE) -> dict[str, float]:
@@ -17,28 +20,9 @@ def measured(completion: str, reference: dict[str, Any] = REFERENCE) -> dict[str
 
 @pytest.mark.parametrize(
     ("complaint", "right"),
-    [
-        (TOLD, True),
-        ("não recebi o PRODUTO e já\nfaz", True),
-        ("mãe. Não recebi o produto e já faz 3 semanas", True),
-        ("Não recebi o produto", False),
-        ("recebi o produto e já faz 3 semanas", False),
-        ("nao recebi o produto e já faz 3 semanas", False),
-        ("Não recebi o produto e já faz 3 semanas 🖕", False),
-        ("Não recebi o produto e\u200b já faz 3 semanas", False),
-        ("Comprei para minha mãe. Não recebi o produto", False),
-        ("_", False),
-        ("produto", False),
-        ("minha mãe. Não", False),
-        ("Ninguém responde", False),
-        ("produto não entregue", False),
-        ("Comprei para minha mãe. Não recebi o produto e já faz 3 semanas. Ninguém", False),
-        ("", False),
-        (None, False),
-        (["Não recebi"], False),
-    ],
+    CASES["true"],
 )
-def test_what_is_the_complaint_that_was_made(complaint: object, right: bool) -> None:
+def test_a_complaint_is_the_one_that_was_made(complaint: object, right: bool) -> None:
     assert is_complaint(complaint, REFERENCE, PROMPT) == right
     assert not is_complaint(complaint, PRAISE, PROMPT) or complaint == ""
 
@@ -53,7 +37,7 @@ def test_one_wrong_field_is_less_and_text_beside_it_none() -> None:
     assert measured(json.dumps({"main_complaint": {}}))["exact"] == 0.0
 
 
-def test_where_its_words_are_unknown_a_quotation_is_right() -> None:
+def test_a_quotation_is_right_if_the_words_are_unknown() -> None:
     unknown = {"rating": 1, "fields": FIELDS, "complaint_words": None}
     assert is_complaint("Ninguém responde", unknown, PROMPT)
     assert not is_complaint("produto não entregue", unknown, PROMPT)

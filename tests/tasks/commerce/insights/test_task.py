@@ -6,16 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-from schemas.references import check_reference
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
-from tasks.commerce.insights.phrases import actions_on
 from tasks.commerce.insights.scorer import check
-from tasks.commerce.insights.table import read_table
+from tasks.commerce.insights.table import actions_on, read_table
 from tasks.commerce.registry import (
     TASKS,
 )
-from tasks.commerce.text.portuguese import MONTHS
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.insights.tables import FACTS, answer_of
 from tests.tasks.commerce.scoring import rollouts, writes
@@ -27,16 +24,6 @@ TASK = TASKS["insights"]
 def examples() -> Sequence[Example]:
     store = simulate_store(800, random.Random("evidence:store"))
     return list(EXAMPLE_MAKERS["insights"](store, random.Random("evidence"), 120))
-
-
-def test_tables_count_their_orders_and_months_follow_one_another() -> None:
-    for example in examples():
-        check_reference("insights", example.reference)
-        header, *rows = [line.split(" | ") for line in example.prompt.splitlines() if " | " in line]
-        assert "Pedidos" in header
-        if header[0] == "Mês":
-            places = [12 * int(row[0][-4:]) + MONTHS.index(row[0][:-5]) for row in rows]
-            assert places == list(range(places[0], places[0] + len(places)))
 
 
 def test_the_grammar_writes_right_answers_and_no_other_key_word_or_ending() -> None:

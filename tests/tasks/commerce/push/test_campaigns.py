@@ -3,18 +3,13 @@ import re
 import pytest
 
 from schemas.store.store import Store
-from tasks.commerce.push.products import things_of
 from tasks.commerce.push.prompts import campaigns_of, offers_for, segments_of
 
 
 def test_campaigns_sell_things_and_no_departments(store: Store) -> None:
     things = {thing for thing, _ in campaigns_of(store)}
-    assert {"bonecas", "rações"} <= things
+    assert "bonecas" in things
     assert not things & {"brinquedos", "pet shop", "telefonia", "vinhos"}
-
-
-def test_a_category_that_nobody_knows_is_sold_by_its_name() -> None:
-    assert list(things_of("arranjos_de_mesa")) == ["arranjos de mesa"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from tasks.commerce.push import phrases
-from tasks.commerce.push.phrases import VARIABLE, own_openers, require_own, use_own
+from tasks.commerce.push.phrases import VARIABLE, own_openers, use_own
 
 OWN: Final = '\n[[aberturas]]\ngrupo = "cozinha"\ntexto = "Cheirinho de bolo."\npor = "Ana"\n'
 PUSH: Final = "Cheirinho de bolo. {produto} com {oferta}. Toque e veja."
@@ -48,7 +48,7 @@ def _variable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv(VARIABLE, "")
     os.environ.pop(VARIABLE)
     yield
-    phrases._content.cache_clear()
+    phrases._read_text.cache_clear()
 
 
 def child(file: Path | None) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def child(file: Path | None) -> dict[str, Any]:
 def write(folder: Path, text: str) -> Path:
     file = folder / "frases.toml"
     file.write_text(text, encoding="utf-8")
-    phrases._content.cache_clear()
+    phrases._read_text.cache_clear()
     return file
 
 
@@ -100,22 +100,3 @@ def test_a_file_that_is_not_there_is_refused_and_none_is_no_phrases(tmp_path: Pa
         use_own(tmp_path / "absent.toml")
     use_own(None)
     assert own_openers(()) == ()
-
-
-def test_a_version_is_served_by_its_own_phrases_and_later_ones_alone(tmp_path: Path) -> None:
-    made_with = {f"${VARIABLE}": hashlib.sha256(OWN.encode()).hexdigest()}
-    with pytest.raises(InputError, match=r"version 3 was made with own phrases .*rewards\.phrases"):
-        require_own(made_with, "version 3")
-    require_own({}, "version 2")
-    for text, is_served in (
-        (OWN, True),
-        (OWN + OWN.replace("bolo", "festa"), True),
-        (OWN.replace("bolo", "pão"), False),
-    ):
-        use_own(write(tmp_path, text))
-        require_own({}, "version 2")
-        if is_served:
-            require_own(made_with, "version 3")
-        else:
-            with pytest.raises(InputError):
-                require_own(made_with, "version 3")

@@ -35,17 +35,6 @@ def test_an_opener_of_the_group_is_best_and_a_fault_earns_nothing() -> None:
     assert scored(f"Oi! {REST}", PushCampaign("drones", "frete grátis")).reward == 1.0
 
 
-def test_a_long_push_earns_less() -> None:
-    long = PushCampaign(
-        "coleiras de couro legítimo com placa de identificação", "20% de desconto nas últimas 50 unidades"
-    )
-    assert (
-        0.6
-        < scored("Oi! {produto}: {oferta}. Confira!", long).reward
-        < scored(f"Oi! {REST}", PushCampaign("drones", "frete grátis")).reward
-    )
-
-
 @pytest.mark.parametrize("opener", ["Pensando no pet? ", "Oi! ", ""])
 def test_one_opener_for_all_earns_little_within_a_step(opener: str) -> None:
     same = [(f"{opener}{rest}", campaign) for campaign in OF_MANY_KINDS for rest in (REST, "{produto}: {oferta}.")]

@@ -10,17 +10,10 @@ from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.push.phrases import read_phrases
 from tasks.commerce.push.scorer import (
-    LONGEST,
     OF_GENERAL_OPENER,
-    PushFault,
-    fault_of,
-    fill,
-    graphemes,
     parts_of,
-    read_campaign,
 )
 from tasks.commerce.registry import TASKS, score_rollout
-from tasks.commerce.regulated import law_against
 from tasks.commerce.shortcuts import effective_number
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.push.campaigns import OF_MANY_KINDS, prompt_of, sayable
@@ -48,19 +41,10 @@ def test_right_answers_are_varied_and_careless_ones_suit_less() -> None:
     assert sum(fit in (0.0, OF_GENERAL_OPENER) for fit in of_them) > len(of_them) / 2
 
 
-def test_a_reference_without_product_or_offer_is_answered() -> None:
-    assert parts_of(TASK.answer({"product": None, "offer": None})) is not None
-
-
 @pytest.mark.parametrize("product", ["", "{", "a" * 200, "cigarros", EVERY_CLOSER])
 @pytest.mark.parametrize("offer", ["", "}", "Tem no app", EVERY_CLOSER])
 def test_any_product_and_offer_are_answered(product: str, offer: str) -> None:
     assert parts_of(TASK.answer({"product": product, "offer": offer})) is not None
-
-
-def test_no_prompt_has_a_regulated_product() -> None:
-    assert len(examples()) == 300
-    assert not any(law_against(each.prompt.partition("Produto:")[2]) for each in examples())
 
 
 def test_v42_scores_what_a_customer_reads() -> None:
@@ -81,14 +65,3 @@ def test_the_grammar_writes_what_the_checker_passes_but_for_its_length() -> None
         assert not writes("push", text, prompt_of(OF_MANY_KINDS[0])), text
     for each in rollouts(examples())[:20]:
         assert writes("push", each.completion, each.prompt)
-
-
-def test_all_that_a_grammar_says_may_be_sent_but_for_what_is_too_long() -> None:
-    generator = random.Random(4)
-    for each in generator.sample(examples(), 40):
-        campaign = read_campaign(each.prompt)
-        assert campaign is not None
-        pushes = [parts for parts in sayable(campaign) if not parts.repeats]
-        for parts in generator.sample(pushes, 20):
-            length = graphemes(fill(parts.template, campaign))
-            assert fault_of(parts.template, campaign) == (PushFault.LONG if length > LONGEST else None)

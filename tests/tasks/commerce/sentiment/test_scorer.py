@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.store.store import Store
-from schemas.tasks import SPEC_NAMES, SpecName
 from tasks.commerce.sentiment import prompts as sentiment_prompts
 from tasks.commerce.sentiment.task import TASK
-from tests.tasks.commerce.scoring import completions, score
+from tests.tasks.commerce.scoring import score
 
 REFERENCE = {"polarity": "negative", "score": 1}
 ANSWER = '{"polarity": "negative", "score": 1}'
@@ -33,24 +32,13 @@ def test_nearer_answers_earn_more() -> None:
     assert len(set(rewards)) == 4
 
 
-def test_who_names_both_ends_earns_less_than_half_of_what_the_right_one_earns() -> None:
-    consistently_wrong = answered("positive", 5)
-    assert consistently_wrong <= 0.25
-    for half_right in (answered("positive", 1), answered("negative", 5)):
-        assert consistently_wrong < half_right < 0.45
-
-
 @pytest.mark.parametrize("stars", ["0.2", "true", '"1"', "6", "null", "1.0"])
-def test_what_is_no_star_earns_no_star(stars: str) -> None:
+def test_a_value_that_is_no_star_earns_nothing(stars: str) -> None:
     completion = f'{{"polarity": "negative", "score": {stars}}}'
     scored = score("sentiment", completion, REFERENCE)
     assert scored.components["score"] == 0.0
     assert 0 < scored.components["types"] <= 0.5
     assert score("sentiment", completion, None, spec="v4.2").reward == pytest.approx(0.3 + 0.3 + 0.2)
-
-
-def test_fields_that_nobody_asked_for_cost() -> None:
-    assert reward('{"polarity": "negative", "score": 1, "nota": 1}') < reward(ANSWER)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +60,7 @@ def test_fields_that_nobody_asked_for_cost() -> None:
         ('{"polarity": "negativo", "score": "1"}', 0.0, 0.15),
     ],
 )
-def test_what_the_form_costs(completion: str, least: float, most: float) -> None:
+def test_a_worse_form_earns_less(completion: str, least: float, most: float) -> None:
     assert least <= reward(completion) <= most
 
 
@@ -83,30 +71,6 @@ def test_one_fixed_object_stays_under_its_ceiling(store: Store) -> None:
             fixed = json.dumps({"polarity": polarity, "score": stars})
             mean = sum(score("sentiment", fixed, example.reference).reward for example in examples) / len(examples)
             assert mean < 0.75
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["positive", "neutral"]) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["polarity", "score", "x"]), inner),
-    max_leaves=9,
-)
-
-
-@pytest.mark.parametrize("spec", SPEC_NAMES)
-@settings(deadline=None)
-@given(completions(JSON))
-def test_nothing_raises(spec: SpecName, completion: str) -> None:
-    for reference in (REFERENCE, dict.fromkeys(REFERENCE), None):
-        scored = score("sentiment", completion, reference, spec=spec)
-        assert 0 <= scored.reward <= 1
-        assert all(0 <= value <= 1 for value in scored.components.values())
-
-
-def test_v42_knows_no_right_answer() -> None:
-    opposite = '{"polarity": "positive", "score": 5}'
-    assert score("sentiment", opposite, REFERENCE, spec="v4.2").reward == 1.0
-    assert score("sentiment", "{}", REFERENCE, spec="v4.2").reward == 0.3
-    assert score("sentiment", "nada", REFERENCE, spec="v4.2").reward == 0.0
 
 
 def metric(answers: list[tuple[str, str | None]]) -> dict[str, float]:
@@ -133,12 +97,3 @@ def test_the_metric_is_that_of_scikit_learn(answers: list[tuple[str, str]]) -> N
     measured = metric(list(answers))
     assert measured["macro_f1"] == pytest.approx(judge.f1_score(wanted, found, average="macro", zero_division=0))
     assert measured["accuracy"] == pytest.approx(judge.accuracy_score(wanted, found))
-
-
-@pytest.mark.parametrize(("reference", "answer"), [
-    ({"polarity": None, "score": 2}, '{"polarity":"negative","score":2}'),
-    ({"polarity": "neutral", "score": None}, '{"polarity":"neutral","score":3}'),
-])  # fmt: skip
-def test_an_answer_follows_from_what_is_known(reference: dict[str, object], answer: str) -> None:
-    assert TASK.answer(reference) == answer
-    assert score("sentiment", answer, reference).reward == pytest.approx(1.0)

@@ -20,7 +20,7 @@ def test_the_nearness_of_stars_falls_with_each_star() -> None:
 
 
 @pytest.mark.parametrize("stars", ["true", '"5"', "5.0", "6", "0", "null", "[5]"])
-def test_what_is_no_whole_star_is_as_wrong_as_can_be(stars: str) -> None:
+def test_a_value_that_is_no_whole_star_is_wrong(stars: str) -> None:
     assert answered(f'{{"polarity":"positive","score":{stars}}}', score=3 if stars == "true" else 5)["stars"] == 0.0
 
 
@@ -36,7 +36,7 @@ def test_a_polarity_among_words_or_unclosed_is_none() -> None:
         assert answered(around) == {"accuracy": 0.0, "macro_f1": 0.0, "stars": 0.0}
 
 
-def test_what_the_reference_does_not_know_is_not_measured() -> None:
+def test_unknown_references_are_not_measured() -> None:
     assert answered("{}", None, None) == {}
     assert answered('{"score":5}', None, 5) == {"stars": 1.0}
     assert answered('{"polarity":"positive"}', "positive", None) == {"accuracy": 1.0, "macro_f1": 1.0}

@@ -115,27 +115,3 @@ def test_a_name_says_what_it_names(name: str, explains: bool, copies: Databases)
     kept = reward(f"SELECT COUNT(*) AS {name} FROM orders", "SELECT COUNT(*) FROM orders", copies)
     assert (kept > 0.99) is explains
     assert explains or kept < 0.5
-
-
-def test_a_name_may_have_the_words_of_its_question() -> None:
-    sql = "SELECT COUNT(*) AS brinquedos_caros FROM items"
-    assert names_explain(sql, "Quantos brinquedos caros foram vendidos?", {"items"})
-    assert not names_explain(sql, "Quantos pedidos?", {"items"})
-
-
-@pytest.mark.parametrize(
-    "written", ["printf('%.2f', {})", "format('%.2f', {})", "printf('%,.2f', {})", "printf('%6.2f', {})"]
-)
-def test_printf_that_formats_a_number_is_the_number(written: str, copies: Databases) -> None:
-    mean = "AVG(price) * 1000"
-    formatted = f"SELECT TRIM({written.format(mean)}) FROM items"
-    assert copies.copies[0].execute(formatted).refusal is None
-    assert reward(formatted, f"SELECT ROUND({mean}, 2) FROM items", copies) == pytest.approx(1.0)
-
-
-def test_columns_in_the_wrong_order_cost_a_third(copies: Databases) -> None:
-    turned = MONTHS.replace(
-        "strftime('%m', order_purchase_timestamp), COUNT(*)", "COUNT(*), strftime('%m', order_purchase_timestamp)"
-    )
-    turned = turned.replace("GROUP BY 1", "GROUP BY 2")
-    assert 0.5 < reward(turned, MONTHS, copies) <= 0.7

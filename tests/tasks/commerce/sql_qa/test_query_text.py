@@ -1,18 +1,12 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tasks.commerce.sql_qa.query_text import (
-    FENCED,
-    SURROUNDED,
     candidates,
     comments_explain,
-    form,
     is_alone,
     is_ordered,
     parts,
 )
-from tasks.commerce.sql_qa.sandbox import MAX_SQL_CHARACTERS
 
 SQL = "SELECT COUNT(*)\nFROM orders\nWHERE order_status = 'a;b'"
 
@@ -24,24 +18,6 @@ SQL = "SELECT COUNT(*)\nFROM orders\nWHERE order_status = 'a;b'"
 ])  # fmt: skip
 def test_the_query_is_among_the_candidates(completion: str) -> None:
     assert SQL in candidates(completion)
-
-
-@given(
-    st.text() | st.lists(st.sampled_from(["SELECT ", "WITH", "\n", "\n\n", ";", "```", "sql", "x ", "'"])).map("".join)
-)
-def test_no_text_gives_a_candidate_that_is_none_of_it(completion: str) -> None:
-    for sql in candidates(completion):
-        assert sql in completion
-        assert len(sql) <= MAX_SQL_CHARACTERS + 1
-        assert 0 <= form(sql, completion) <= 1
-
-
-def test_form_tells_the_query_alone_from_the_fenced_and_the_surrounded() -> None:
-    assert form(SQL, f"\n{SQL};\n") == 1.0
-    assert form(SQL, f"```sql\n{SQL};\n```") == FENCED
-    short, long = form(SQL, f"Veja: {SQL}"), form(SQL, f"Veja: {SQL}. Ela conta os pedidos da loja.")
-    assert 0 < long < short < SURROUNDED
-    assert form("", "nada") == 0.0
 
 
 def test_a_query_is_alone_with_comments_and_a_fence() -> None:

@@ -5,8 +5,6 @@ import statistics
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from schemas.errors import InputError
 from schemas.store.store import Store
@@ -127,7 +125,7 @@ CEILINGS: dict[str, tuple[Callable[[str], str], float, float]] = {
 
 
 @pytest.mark.parametrize("kind", CEILINGS)
-def test_what_is_wrong_stays_under_its_ceiling(kind: str, examples: Sequence[Example], copies: Databases) -> None:
+def test_a_wrong_query_stays_under_its_ceiling(kind: str, examples: Sequence[Example], copies: Databases) -> None:
     change, mean, most = CEILINGS[kind]
     earned = rewards(examples, change, copies)
     assert len(earned) > 20
@@ -152,24 +150,11 @@ def test_the_answer_of_one_copy_as_a_constant_earns_next_to_nothing(
             assert reward(sql, copies, dict(example.reference)) < most
 
 
-def test_a_constant_that_is_right_on_one_copy_is_wrong_on_the_other(databases: Databases) -> None:
-    reference = {"sql": "SELECT COUNT(*) FROM orders WHERE order_status = 'delivered'"}
-    count = f"{databases.run(reference['sql'])[0].rows[0][0]!r}"
-    disguised = f"SELECT {count} FROM orders WHERE order_status = 'x' OR 1 LIMIT 1"
-    assert score("sql_qa", disguised, reference, "", databases).components["result"] < 0.5
-    assert reward(f"SELECT {count}", databases, reference) < 0.15
-
-
 def test_the_order_counts_only_where_the_reference_orders(databases: Databases) -> None:
     unordered = {"sql": SQL.partition(" ORDER BY")[0]}
     backwards = SQL.replace(" DESC", "")
     assert score("sql_qa", backwards, unordered, "", databases).components["result"] == 1.0
     assert score("sql_qa", backwards, REFERENCE, "", databases).components["result"] == 0.8
-
-
-def test_a_query_that_would_write_earns_nothing(databases: Databases) -> None:
-    assert reward("DROP TABLE orders", databases) == 0.0
-    assert reward("WITH x AS (SELECT 1) DELETE FROM orders", databases) < 0.15
 
 
 def test_without_a_reference_a_running_query_is_all_that_is_known(databases: Databases) -> None:
@@ -243,9 +228,3 @@ def test_v42_pays_each_tier_by_degrees() -> None:
     assert [tiers(text)["domain"] for text in ("x", "pedidos", "Pedidos e AVALIAÇÕES da loja")] == pytest.approx(
         [0, 1 / 3, 1]
     )
-
-
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(completion=st.text(max_size=300))
-def test_v42_never_raises(completion: str) -> None:
-    assert all(0 <= value <= 1 for value in tiers(completion).values())

@@ -1,5 +1,4 @@
 import json
-from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -8,7 +7,6 @@ from hypothesis import strategies as st
 from tasks.commerce.text.parser import (
     MAX_CHARACTERS,
     MAX_REPAIR_BRACKETS,
-    MAX_REPAIR_CHARACTERS,
     MAX_REPAIR_QUOTES,
     NOT_ALONE,
     ParsedObject,
@@ -54,39 +52,19 @@ def test_reads_the_object_and_says_what_it_took(completion: str, needed: set[Rea
 @pytest.mark.parametrize(
     "completion",
     [
-        "",
-        "Desculpe, não posso ajudar.",
-        "[1, 2]",
-        "5",
-        '"text"',
-        "texto {",
-        "{" * 9000,
-        "{" * 10000000,
-        '{"a":' * 2000,
-        "NaN",
-        OBJECT + "x" * MAX_CHARACTERS,
-        '{"a":' + "[" * 200 + "]" * 200 + "}",
-        "<think>",
-        "</think>",
-        "```json\n```",
+        *("", "Desculpe, não posso ajudar.", "[1, 2]", "5", '"text"', "texto {", "{" * 9000, "{" * 10000000, "NaN"),
+        *('{"a":' * 2000, OBJECT + "x" * MAX_CHARACTERS, '{"a":' + "[" * 200 + "]" * 200 + "}"),
+        *("<think>", "</think>", "```json\n```"),
     ],
 )
-def test_what_holds_no_object_has_none(completion: str) -> None:
+def test_text_without_an_object_has_none(completion: str) -> None:
     assert parse_object(completion) == ParsedObject(None, frozenset(), 0, 0)
     assert parse_object(completion).cleanliness == parse_object(completion).trust == 0.0
 
 
 @pytest.mark.parametrize(
     ("written", "value"),
-    [
-        ("0,85", 0.85),
-        ("-4,5", -4.5),
-        ("80%", 0.8),
-        ("12,5 %", 0.125),
-        ("R$ 1.234,56", 1234.56),
-        ("1.234,5", 1234.5),
-        ("R$ 90", 90.0),
-    ],
+    [("0,85", 0.85), ("-4,5", -4.5), ("80%", 0.8), ("12,5 %", 0.125), ("R$ 1.234,56", 1234.56), ("1.234,5", 1234.5)],
 )
 def test_bare_portuguese_numbers_are_read_without_repair(written: str, value: float) -> None:
     for completion in (f'{{"x": {written}, "y": true}}', f'{{"y": true, "x": {written}\n}}'):
@@ -119,14 +97,10 @@ def test_a_parser_that_swallows_4_5() -> None:
         "{'score': 5} {'score': 1}",
     ],
 )
-def test_who_says_two_things_has_said_nothing(completion: str) -> None:
+def test_two_values_of_one_key_are_not_trusted(completion: str) -> None:
     parsed = parse_object(completion)
     assert Reading.CONTRADICTED in parsed.needed
     assert max(parsed.cleanliness, parsed.trust) <= 0.1
-
-
-def test_a_colon_in_a_text_is_no_key() -> None:
-    assert parse_object('{"a": "nota: 5", "b": "hora: 10:30"}').needed == set()
 
 
 def test_infinite_numbers_and_lone_surrogates_are_no_json() -> None:
@@ -138,43 +112,10 @@ def test_infinite_numbers_and_lone_surrogates_are_no_json() -> None:
     assert parse_object(f"\ud800{OBJECT}").value == FIELDS
 
 
-PIECES = st.sampled_from(
-    [
-        "{",
-        "}",
-        "[",
-        "]",
-        '"',
-        "'",
-        ":",
-        ",",
-        "\\",
-        "\n",
-        " ",
-        '{"a":',
-        '"a":',
-        "true",
-        "null",
-        "1",
-        "4,5",
-        "R$ 1.234,56",
-        "80%",
-        "NaN",
-        "1e999",
-        "<think>",
-        "</think>",
-        "```json\n",
-        "```",
-        "\x00",
-        "\ud800",
-        "“",
-        "”",
-        "//",
-        "/*",
-        "é",
-        "x",
-    ]
-)
+PIECES = st.sampled_from([
+    "{", "}", "[", "]", '"', "'", ":", ",", "\\", "\n", " ", '{"a":', '"a":', "true", "null", "1", "4,5", "R$ 1.234,56",
+    "80%", "NaN", "1e999", "<think>", "</think>", "```json\n", "```", "\x00", "\ud800", "“", "”", "//", "/*", "é", "x",
+])  # fmt: skip
 HOSTILE = st.one_of(
     st.text(alphabet=st.characters(), max_size=300),
     st.binary(max_size=300).map(lambda raw: raw.decode("utf-8", errors="surrogateescape")),
@@ -195,18 +136,6 @@ def test_no_string_raises_and_values_can_be_written_again(completion: str) -> No
     json.dumps(parsed.value, allow_nan=False).encode()
 
 
-@given(
-    st.dictionaries(
-        st.text(max_size=9), st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(), max_size=9
-    )
-)
-def test_any_small_object_is_read_strictly(fields: dict[str, Any]) -> None:
-    for completion in (json.dumps(fields, ensure_ascii=False), json.dumps(fields, indent=2)):
-        parsed = parse_object(completion)
-        assert parsed.value == fields
-        assert not parsed.needed
-
-
 @pytest.mark.parametrize(
     "completion",
     [
@@ -216,16 +145,9 @@ def test_any_small_object_is_read_strictly(fields: dict[str, Any]) -> None:
         "{" + "“" * (MAX_REPAIR_QUOTES + 1),
     ],
 )
-def test_what_would_keep_json_repair_busy_is_not_repaired(completion: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brackets_and_quotes_beyond_the_caps_are_not_repaired(completion: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("json_repair.repair_json", None)
     assert parse_object(completion).value is None
-
-
-def test_json_repair_sees_a_short_text_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = list[str]()
-    monkeypatch.setattr("json_repair.repair_json", lambda text, **_: seen.append(text))
-    parse_object("{a: " + "x" * (MAX_CHARACTERS - 10))
-    assert [len(text) for text in seen] == [MAX_REPAIR_CHARACTERS]
 
 
 @pytest.mark.parametrize(
@@ -239,5 +161,5 @@ def test_json_repair_sees_a_short_text_only(monkeypatch: pytest.MonkeyPatch) -> 
         ("nada", 0.0),
     ],
 )
-def test_what_stands_beside_the_object_is_not_trusted(completion: str, trusted: float) -> None:
+def test_text_beside_the_object_costs_trust(completion: str, trusted: float) -> None:
     assert parse_object(completion).trust_alone(FIELDS) == trusted

@@ -4,13 +4,10 @@ import pytest
 
 from tasks.commerce.text.text_form import (
     chatters,
-    fluency,
     fold,
     refuses,
     words,
 )
-
-SENTENCE = "A receita do estado caiu, e é preciso rever o prazo das entregas."
 
 
 def test_words_are_folded_and_keep_the_signs_of_money_and_percent() -> None:
@@ -23,14 +20,6 @@ def test_folding_by_table_is_folding_by_unicode(text: str) -> None:
     plain = "".join(character for character in decomposed if not unicodedata.combining(character))
     assert words(text) == words(plain)
     assert fold(text).isascii()
-
-
-def test_keywords_and_other_languages_are_not_fluent() -> None:
-    assert fluency(words(SENTENCE)) == 1.0
-    assert fluency(words("cliente produto vendas desconto promoção oferta compre confira garanta loja")) == 0.0
-    assert fluency(words("desconto de verdade " * 20)) == 0.0
-    assert fluency(words("Grab these amazing deals right now because everything must go today")) == 0.0
-    assert fluency([]) == 0.0
 
 
 @pytest.mark.parametrize(

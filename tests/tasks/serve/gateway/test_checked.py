@@ -95,8 +95,8 @@ def test_no_word_of_a_hostile_answer_is_sent_and_the_reason_is(shop: Gateway, ta
 
 def test_true_parts_are_sent_and_both_it_and_the_answer_are_logged(shop: Gateway) -> None:
     said = {
-        "insights": (_findings({}, {"fato": "menor"}), "achado 2: o fato não é verdadeiro"),
-        "churn": (_reasons({}, {"campo": "Nota média", "valor": "1,0"}), "motivo 2: o valor não é o do perfil"),
+        "insights": (_findings({}, {"fato": "menor"}), "achado 2: a tabela não diz isso"),
+        "churn": (_reasons({}, {"campo": "Nota média", "valor": "1,0"}), "motivo 2: o perfil não diz isso"),
         "extraction": (json.dumps(FIELDS | {"main_complaint": "o vendedor mentiu"}), "main_complaint omitido"),
         "push": ("{produto}: {oferta}, frete grátis.", "trocada por um texto simples"),
     }
