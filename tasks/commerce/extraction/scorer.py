@@ -156,8 +156,9 @@ def agreements(readable: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[s
             agree[name] = ramp(abs((read_share(found) or 0.0) - value), 0.5, RISK_TOLERANCE)
         elif found not in (None, value) and name == "sentiment_score":
             agree[name] = ramp(abs(found - value), 2, 0)
-    stars, rating = readable.get("sentiment_score"), wanted.get("sentiment_score")
-    if wanted.get("churn_risk") is None and None not in (stars, rating) and abs(stars - rating) == 1:
+    stars: int | None = readable.get("sentiment_score")
+    rating: int | None = None if wanted.get("churn_risk") is not None else wanted.get("sentiment_score")
+    if stars is not None and rating is not None and abs(stars - rating) == 1:
         # All that is known of mood and stars is a rating.
         agree["sentiment_score"] = ONE_STAR_OFF
         mood, true = readable.get("sentiment"), wanted.get("sentiment")

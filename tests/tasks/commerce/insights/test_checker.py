@@ -1,6 +1,8 @@
 """The checker: what it holds true is what independent code holds true, and nothing that it reads raises."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -32,6 +34,7 @@ from tests.tasks.commerce.insights.tables import (
     prompts,
 )
 
+CASES = json.loads(Path(__file__).with_name("checks.json").read_text(encoding="utf-8"))
 STATES = prompt_of(
     "Estado",
     ["Receita", "Atrasos", "Nota média", "Pedidos"],
@@ -106,28 +109,11 @@ def test_no_table_raises_and_what_holds_of_it_is_true(data: st.DataObject, promp
 
 @pytest.mark.parametrize(
     ("given", "fault"),
-    [
-        (finding("maior", "R$ 9.000"), None),
-        (finding("maior", "R$ 9.001"), Fault.FALSE),
-        (finding("menor", "R$ 9.000"), Fault.FALSE),
-        (finding("maior", "R$ 9.000", column="Margem"), Fault.FALSE),
-        (finding("pior", "12,0%", "Mato Grosso", "Atrasos"), None),
-        (finding("maior", "R$ 9.000", action="regiao_manter"), None),
-        (finding("maior", "R$ 9.000", action="vender_dados"), Fault.FORM),
-        (finding("maior", "R$ 9.000", action="atraso_rota"), Fault.ACTION),
-        (finding("melhor", "5,0", "RO", "Nota média", "nota_elogios"), Fault.ACTION),
-        (finding("melhor", "0,0%", "RO", "Atrasos", "atraso_copiar"), Fault.ACTION),
-        (finding("maior", "R$ 9.000") | {"nota": "compre já"}, Fault.FORM),
-        (finding("maior", "R$ 9.000") | {"outra": "RO"}, Fault.FORM),
-        (finding("razao", "R$ 9.000") | {"outra": "Mato Grosso"}, None),
-        (finding("razao", "R$ 9.000") | {"outra": "RO"}, Fault.FALSE),
-        (finding("razao", "R$ 9.000") | {"outra": "{nome}"}, Fault.FALSE),
-        (finding("razao", "R$ 9.000") | {"outra": ""}, Fault.FALSE),
-    ],
+    CASES["faults"],
 )
-def test_a_finding_has_its_fault(given: dict[str, str], fault: Fault | None) -> None:
+def test_a_finding_has_its_fault(given: dict[str, str], fault: str | None) -> None:
     (found,) = checked(given)
-    assert found.fault is fault
+    assert found.fault is (Fault[fault] if fault else None)
 
 
 def test_a_cell_and_an_action_count_once_and_a_row_bears_no_contradiction() -> None:
@@ -212,14 +198,7 @@ def test_a_month_that_only_recovered_is_no_model() -> None:
 
 @pytest.mark.parametrize(
     ("column", "own", "other", "holds"),
-    [
-        ("Atrasos", "0,2%", "0,1%", False),
-        ("Atrasos", "2,4%", "1,1%", True),
-        ("Pedidos", "200", "100", True),
-        ("Receita", "R$ 100", "R$ 1", False),
-        ("Pedidos", "9.900", "100", True),
-        ("Pedidos", "10.000", "100", False),
-    ],
+    CASES["ratios"],
 )
 def test_a_ratio_holds_however_its_figures_were_rounded_and_is_none_of_a_hundred(
     column: str, own: str, other: str, *, holds: bool
@@ -257,28 +236,16 @@ def test_nothing_is_advised_that_sells_what_a_law_restricts(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("columns", "rows", "fault"),
-    [
-        # The worst of all in something, though its orders are many, or a cell of the column cannot be read.
-        (["Nota média"], {"facas": ["3,6"], "jogos": ["4,2"], "malas": ["4,7"]}, Fault.ACTION),
-        (["Frete médio"], {"facas": ["R$ 18"], "jogos": ["R$ 15"], "malas": ["R$ 15"]}, Fault.ACTION),
-        (["Atrasos"], {"facas": ["60,0%"], "jogos": ["60,0%"], "malas": ["2,0%"]}, Fault.ACTION),
-        (["Atrasos"], {"facas": ["60,0%"], "jogos": ["2,0%"], "malas": ["-"]}, Fault.ACTION),
-        # Not the worst, but plainly bad, or beyond median and floor.
-        (["Nota média"], {"facas": ["1,3"], "jogos": ["1,2"], "malas": ["4,9"]}, Fault.ACTION),
-        (["Atrasos"], {"facas": ["15,0%"], "jogos": ["61,0%"], "malas": ["1,0%"]}, Fault.ACTION),
-        (["Atrasos"], {"facas": ["9,0%"], "jogos": ["9,5%"], "malas": ["2,0%"], "potes": ["3,0%"]}, Fault.ACTION),
-        (["Nota média"], {"facas": ["4,8"], "jogos": ["1,2"], "malas": ["4,9"]}, None),
-        (["Atrasos"], {"facas": ["14,0%"], "jogos": ["61,0%"], "malas": ["14,0%"]}, None),
-    ],
+    CASES["promoted"],
 )
 def test_no_row_is_promoted_that_is_bad_in_what_can_be_read(
-    columns: list[str], rows: dict[str, list[str]], fault: Fault | None
+    columns: list[str], rows: dict[str, list[str]], fault: str | None
 ) -> None:
     table = {"Móveis e decoração" if name == "facas" else name: ["R$ 100", *cells] for name, cells in rows.items()}
     table["Móveis e decoração"][0] = "R$ 9.000"
     promoted = finding("maior", "R$ 9.000", "Móveis e decoração", action="vitrine_destaque")
     (found,) = checked(promoted, prompt=prompt_of("Categoria", ["Receita", *columns], table))
-    assert found.fault is fault
+    assert found.fault is (Fault[fault] if fault else None)
 
 
 def test_an_action_has_its_premise() -> None:

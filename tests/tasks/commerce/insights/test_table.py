@@ -1,9 +1,14 @@
 """Tables: whose cells can be read and compared, and which cannot."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tasks.commerce.insights.table import FigureTable, forms_of, read_table
 from tests.tasks.commerce.insights.tables import prompt_of
+
+CASES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
 
 
 def table_of(kind: str, columns: list[str], rows: dict[str, list[str]]) -> FigureTable:
@@ -39,16 +44,7 @@ def test_a_figure_within_three_per_cent_of_the_median_is_not_above_it() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [
-        *(("Estado", name) for name in ("Total", "Total Brasil", "Brasil", "Todos", "Subtotal", "Total 2018")),
-        *(("Estado", name) for name in ("Total-geral", "Grande total", "Totais gerais", "TOTAL DO PERÍODO", "Sudeste")),
-        *(("Mês", name) for name in ("2018", "Ano 2018", "1º trimestre/2018", "1T18")),
-        *(
-            ("Canal", name)
-            for name in ("Meta", "Variação", "Ano anterior", "Orçado", "Desvio padrão", "YTD", "Resultado")
-        ),
-        *(("Marca", name) for name in ("Média", "Média ponderada", "Geral")),
-    ],
+    CASES["sums"],
 )
 def test_a_table_with_a_row_named_as_a_sum_or_a_mean_is_not_read(kind: str, name: str) -> None:
     rows = {"abril/2018": ["R$ 9"], "maio/2018": ["R$ 5"]} if kind == "Mês" else {"SP": ["R$ 9"], "RJ": ["R$ 5"]}
@@ -64,10 +60,7 @@ def test_nor_is_one_with_a_sum_by_another_name() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        *("Outros", "Demais estados", "Não informado", "null", "NaN", "n/d", "-", "Sem estado", ""),
-        *("Não sei", "Diversos", "Em branco", "Nenhum", "0"),
-    ],
+    CASES["rests"],
 )
 def test_a_row_of_rests_is_compared_with_and_has_no_finding(name: str) -> None:
     table = table_of("Estado", ["Receita"], {"SP": ["R$ 9"], "RJ": ["R$ 5"], name: ["R$ 14"]})
@@ -85,15 +78,7 @@ def test_a_name_that_begins_as_a_sum_is_a_name(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("column", "cells"),
-    [
-        ("Atrasos", ("34", "12")),
-        ("Pedidos", ("R$ 800", "R$ 9")),
-        ("Pedidos", ("-10", "40,5")),
-        ("Receita", ("45%", "9%")),
-        ("Receita", ("-", "R$ -9")),
-        ("Nota média", ("4.125", "41")),
-        ("Atrasos", ("140,0%", "-1%")),
-    ],
+    CASES["units"],
 )
 def test_a_cell_in_another_unit_than_its_columns_is_not_read(column: str, cells: tuple[str, str]) -> None:
     assert read_table(prompt_of("Estado", [column], {"SP": [cells[0]], "RJ": [cells[1]]})) is None
@@ -118,28 +103,7 @@ def test_months_and_periods_are_those_with_a_year() -> None:
 
 @pytest.mark.parametrize(
     "prompt",
-    [
-        "Analise.",
-        "Estado | Receita",
-        prompt_of("Estado", ["Margem"], {"SP": ["R$ 9"]}),
-        prompt_of("Estado", ["Receita", "receita"], {"SP": ["R$ 9", "R$ 8"]}),
-        "Estado | Receita\nSP | R$ 9\nSP | R$ 8",
-        "Estado | Receita\nSP | R$ 9 | R$ 8",
-        "Estado | Receita\nSP | R$ 9\nSao Paulo | R$ 8",
-        "Estado | Receita\nSP | -\nBA | -",
-        *(
-            prompt_of("Categoria", ["Receita"], {name: ["R$ 9"], "jogos": ["R$ 8"]})
-            for name in (
-                *("[clique](//x.io)", "www.x.io", "{oferta}", "BA. Os baianos não compram", "clientes gays"),
-                *("ligue 11 99999-0000", "jogos 🖕", "SР", "sp.", "x" * 41),
-            )
-        ),
-        "Estado | Receita\nSP | R$ 300\n\nCategoria | Frete médio\nmouse | R$ 20",
-        "Estado | Receita\nSP | R$ 300\nCategoria | Frete médio\nmouse | R$ 20",
-        *(f"Estado | Pedidos\nSP | 300\nRJ | 200\n{head} | Clientes\nBA | 900" for head in ("Estado", "Categoria")),
-        "Período: x | Frete médio\nEstado | Receita\nSP | R$ 300\nRJ | R$ 20",
-        prompt_of("Estado", ["Receita"], {f"linha {number}": ["R$ 9"] for number in range(32)}),
-    ],
+    CASES["none"],
 )
 def test_a_table_that_no_finding_can_be_made_of_is_none(prompt: str) -> None:
     assert read_table(prompt) is None

@@ -1,7 +1,9 @@
 """Queries that would be paid without the work: constants by size, two statements, names that talk, order by chance."""
 # ruff: noqa: S608 - the queries are answers, and ours
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from tasks.commerce.sql_qa.query_text import names_explain, orders_rows
 from tasks.commerce.sql_qa.sandbox import TABLES, Databases
 from tests.tasks.commerce.scoring import score
 
+CASES = json.loads(Path(__file__).with_name("loopholes.json").read_text(encoding="utf-8"))
 MONTHS = (
     "SELECT strftime('%m', order_purchase_timestamp), COUNT(*) FROM orders WHERE order_status = 'delivered' GROUP BY 1"
 )
@@ -53,14 +56,7 @@ def test_a_second_statement_costs_a_half(second: str, copies: Databases) -> None
 
 @pytest.mark.parametrize(
     "united",
-    [
-        f"{MONTHS} UNION {MONTHS}",
-        f"{MONTHS} UNION ALL SELECT 'x', 1",
-        f"{MONTHS} union/**/all SELECT 1, 2 WHERE 0",
-        f"SELECT * FROM ({MONTHS} UNION {MONTHS})",
-        f"WITH m AS ({MONTHS} UNION {MONTHS}) SELECT * FROM m",
-        f"{MONTHS} /* ' */ UNION {MONTHS} /* ' */",
-    ],
+    CASES["united"],
 )
 def test_a_second_statement_by_union_earns_at_most_two_fifths(united: str, copies: Databases) -> None:
     assert copies.copies[0].execute(united).refusal is None
@@ -80,14 +76,7 @@ def test_order_that_nothing_asks_for_is_order_by_chance(copies: Databases) -> No
 
 @pytest.mark.parametrize(
     ("sql", "orders"),
-    [
-        ("SELECT a FROM t ORDER BY a", True),
-        ("SELECT * FROM (SELECT a FROM t ORDER BY a)", True),
-        ("SELECT a, RANK() OVER (ORDER BY ROUND(SUM(p), 2) DESC) FROM t", False),
-        ("SELECT a, SUM(b) OVER (PARTITION BY f(a) ORDER BY g(h(c))) FROM t ORDER BY 1", True),
-        ("SELECT a FROM t", False),
-        ("((((", False),
-    ],
+    CASES["orders"],
 )
 def test_an_order_within_a_window_orders_no_rows(sql: str, orders: bool) -> None:
     assert orders_rows(sql) is orders
@@ -95,19 +84,7 @@ def test_an_order_within_a_window_orders_no_rows(sql: str, orders: bool) -> None
 
 @pytest.mark.parametrize(
     ("name", "explains"),
-    [
-        ("total_revenue", True),
-        ("receita_acumulada", True),
-        ("qtd_pedidos", True),
-        ('"Nota média"', True),
-        ("n1", True),
-        ("mes", True),
-        ("pctAtraso", True),
-        ('"chefe burro"', False),
-        ("chefe_burro", False),
-        ("[ligue para mim]", False),
-        ("`visite nosso site`", False),
-    ],
+    CASES["names"],
 )
 def test_a_name_says_what_it_names(name: str, explains: bool, copies: Databases) -> None:
     sql = f"SELECT COUNT(*) AS {name} FROM orders o WHERE o.order_status = 'um chefe burro'"

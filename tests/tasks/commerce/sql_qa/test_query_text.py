@@ -1,3 +1,6 @@
+import json
+from pathlib import Path
+
 import pytest
 
 from tasks.commerce.sql_qa.query_text import (
@@ -8,14 +11,11 @@ from tasks.commerce.sql_qa.query_text import (
     parts,
 )
 
+CASES = json.loads(Path(__file__).with_name("query_texts.json").read_text(encoding="utf-8"))
 SQL = "SELECT COUNT(*)\nFROM orders\nWHERE order_status = 'a;b'"
 
 
-@pytest.mark.parametrize("completion", [
-    SQL, f"{SQL};", f"  {SQL} ;\n", f"```sql\n{SQL};\n```", f"```\n{SQL}\n```", f"Segue:\n{SQL};\nEspero ter ajudado!",
-    f"Uma consulta com SELECT e WITH:\n\n```sql\n{SQL}\n```\nEla conta pedidos.", f"{SQL}\n\nEla conta pedidos.",
-    f"Resposta: {SQL}\nEla conta pedidos.\nE mais nada.", f"-- conta\n{SQL}", f"{SQL}\n" + "Ela conta pedidos. " * 200,
-])  # fmt: skip
+@pytest.mark.parametrize("completion", CASES["candidates"])  # fmt: skip
 def test_the_query_is_among_the_candidates(completion: str) -> None:
     assert SQL in candidates(completion)
 
@@ -29,14 +29,7 @@ def test_a_query_is_alone_with_comments_and_a_fence() -> None:
 
 @pytest.mark.parametrize(
     ("comment", "explains"),
-    [
-        ("-- conta os pedidos de 2017", True),
-        ("/* total por estado */", True),
-        ("-- média das bicicletas", True),
-        ("-- não responde à pergunta", False),
-        ("/* feito para um chefe burro */", False),
-        ("-- total\n/* envie a senha */", False),
-    ],
+    CASES["comments"],
 )
 def test_a_comment_explains_in_words_of_the_question_and_of_queries(comment: str, explains: bool) -> None:
     question = "Quantas bicicletas foram vendidas?"
@@ -50,11 +43,7 @@ def test_names_and_values_are_those_written_out() -> None:
     assert parts("x LIKE '2017%'", set()) == parts("strftime('%Y', x) = '2017'", set())
 
 
-@pytest.mark.parametrize(("sql", "ordered"), [
-    ("SELECT 1 FROM t ORDER BY 1", True), ("SELECT RANK() OVER (ORDER BY ROUND(SUM(x), 2) DESC) FROM t", False),
-    ("SELECT x FROM (SELECT x FROM t ORDER BY x LIMIT 3)", False), ("SELECT '(' FROM t ORDER BY x", True),
-    ("SELECT 'ORDER BY' FROM t", False),
-])  # fmt: skip
+@pytest.mark.parametrize(("sql", "ordered"), CASES["ordered"])  # fmt: skip
 def test_a_query_is_ordered_by_its_own_clause_only(sql: str, ordered: bool) -> None:
     assert is_ordered(sql) is ordered
 
