@@ -14,9 +14,8 @@ import pytest
 from schemas.errors import GateRefused
 from schemas.progress import silent
 from tasks.serve.export.child import name_base, published_base, write_adapter_folder, write_folder
-from tasks.serve.export.gguf_file import PRECISIONS, Precision, write_gguf
+from tasks.serve.export.gguf_file import PRECISIONS, Precision, vocabulary_of, write_gguf
 from tasks.serve.export.proof import Original, ask_original, load_exact, prove_adapter, prove_folder, prove_gguf
-from tasks.serve.export.vocabulary import vocabulary_of
 from tasks.serve.served_model import Decoding
 from tests.tasks.policy.test_adapters import save_adapter
 from tests.tasks.serve.export.faulty import Change, with_fault
