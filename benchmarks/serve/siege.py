@@ -218,17 +218,14 @@ class Besieged:
         return len(logs.table)
 
     def traces(self) -> int:
-        """Return how often the files of gateway and engine name an exception."""
-        return sum(len(_TRACES.findall(file.read_text(errors="replace"))) for file in (self.said, *self._work_files()))
+        """Return how often what the gateway said names an exception."""
+        return len(_TRACES.findall(self.said.read_text(errors="replace")))
 
     def leaks(self) -> list[str]:
         """Return the files that hold personal data, which is none of this machine's business."""
-        files = [self.said, *self._work_files(), *(self.state / "logs").rglob("*.jsonl")]
+        files = [self.said, *(self.state / "logs").rglob("*.jsonl")]
         planted = [text.encode() for text in PLANTED]
         return [file.name for file in files if any(text in file.read_bytes() for text in planted)]
-
-    def _work_files(self) -> list[Path]:
-        return [file for file in (self.state / "work").glob("serve-*/*") if file.is_file()]
 
 
 def strange_labels(metrics: str) -> list[str]:

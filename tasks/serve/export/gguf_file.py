@@ -1,15 +1,21 @@
-"""GGUF file of a model: weights, shape and vocabulary in one, as llama.cpp and Ollama read it."""
+"""GGUF file of a model: weights, shape and vocabulary in one, as llama.cpp and Ollama read it.
 
-from collections.abc import Iterator
+GGUF has no pre-tokenizer, only the name of one that llama.cpp knows, so a tokenizer that splits texts by other rules
+cannot be written. Two families can: byte-level BPE (Qwen's, and the stand-in's), and SentencePiece's BPE with bytes for
+unknown characters (Tucano2's).
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from schemas.errors import InputError
 from tasks.policy.load import load_tokenizer
-from tasks.serve.export.vocabulary import REMEDY, vocabulary_of
 
 if TYPE_CHECKING:
     import torch
+    from transformers import PreTrainedTokenizerBase
 
 Precision = Literal["F16", "Q8_0"]
 """Type of the matrices; vectors, such as those of norms, are float32."""
@@ -20,6 +26,19 @@ BLOCK: Final = 32
 """Numbers that share a scale in Q8_0."""
 HEAD: Final = "lm_head.weight"
 """Tensor that is not written where it is tied to the embeddings."""
+WORDS: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+QWEN_WORDS: Final = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+SPLITS: Final[Mapping[str, tuple[str, ...]]] = {
+    "gpt-2": (WORDS,),
+    "smollm": (r"\p{N}", WORDS),
+    "qwen2": (QWEN_WORDS,),
+}
+"""Expressions that split a text, one after the other, by the name that llama.cpp knows a pre-tokenizer by."""
+NORMALIZERS: Final = frozenset({"NFC"})
+"""Normalizers that a byte-level tokenizer may have: llama.cpp reads the text as it is, which ours is already."""
+REMEDY: Final = "export it with --format safetensors"
 
 
 def write_gguf(model: Path, output: Path, precision: Precision, *, name: str) -> None:
@@ -100,3 +119,107 @@ def _kind(weights: "torch.Tensor", precision: Precision) -> Any:
         # As llama.cpp does: a row that is no number of whole blocks stays in half precision.
         return GGMLQuantizationType.F16
     return GGMLQuantizationType[precision]
+
+
+def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, Any]:
+    """Return a tokenizer's values for a GGUF file, by the names that `GGUFWriter.add_*` has for them.
+
+    No token is written before a prompt: training read what the chat template writes. The embeddings may have more rows
+    than there are tokens.
+
+    Raises:
+        InputError: GGUF cannot describe it, or it has more tokens than the model.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise InputError(f"the tokenizer {type(tokenizer).__name__} has no tokenizer.json, which is read; {REMEDY}")
+    rules = json.loads(backend.to_str())
+    bpe = rules["model"]
+    if bpe.get("type") != "BPE" or tokenizer.eos_token_id is None:
+        raise InputError(f"the tokenizer is {bpe.get('type')} or has no EOS token, which GGUF cannot hold; {REMEDY}")
+    if len(tokenizer) > rows:
+        raise InputError(f"the tokenizer has {len(tokenizer)} tokens, and the model {rows}; give the model's own")
+    template = str(tokenizer.chat_template)
+    if tokenizer.bos_token_id is None and "bos_token" in template:
+        raise InputError(f"the chat template writes a BOS token, and the tokenizer has none; {REMEDY}")
+    merges = [tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in bpe["merges"]]
+    pieces = bool(bpe.get("byte_fallback"))
+    tokens, types = _tokens(tokenizer, rows, pieces=pieces)
+    ends = {f"{end}_token_id": getattr(tokenizer, f"{end}_token_id") for end in ("eos", "bos", "pad", "unk")}
+    return {
+        "tokenizer_model": "llama" if pieces else "gpt2",
+        "tokenizer_pre": "default" if pieces else _pre_tokenizer(rules),
+        "token_list": tokens,
+        "token_types": types,
+        **(
+            {"token_scores": _scores(tokens, merges), "add_space_prefix": _adds_blank(rules)}
+            if pieces
+            else {"token_merges": [" ".join(merge) for merge in merges]}
+        ),
+        **{name: number for name, number in ends.items() if number is not None},
+        "add_bos_token": False,
+        "add_eos_token": False,
+        "chat_template": template,
+    }
+
+
+def _tokens(tokenizer: "PreTrainedTokenizerBase", rows: int, *, pieces: bool) -> tuple[list[str], list[int]]:
+    from gguf import TokenType
+
+    texts = {number: text for text, number in tokenizer.get_vocab().items()}
+    added = tokenizer.added_tokens_decoder
+    tokens = [texts.get(number, f"[PAD{number}]") for number in range(rows)]
+    types: list[int] = []
+    for number, text in enumerate(tokens):
+        if number not in texts:
+            types.append(TokenType.UNUSED)
+        elif pieces and number == tokenizer.unk_token_id:
+            types.append(TokenType.UNKNOWN)
+        elif number in added:
+            types.append(TokenType.CONTROL if added[number].special else TokenType.USER_DEFINED)
+        else:
+            types.append(TokenType.BYTE if pieces and len(text) == 6 and text.startswith("<0x") else TokenType.NORMAL)
+    return tokens, types
+
+
+def _scores(tokens: Sequence[str], merges: Sequence[tuple[str, ...]]) -> list[float]:
+    """Return scores that merge in the order of the merges: SentencePiece merges the pair whose token scores highest."""
+    ranks: dict[str, int] = {}
+    for rank, pair in enumerate(merges):
+        ranks.setdefault("".join(pair), rank)
+    return [-float(ranks.get(token, len(merges))) for token in tokens]
+
+
+def _steps(part: Mapping[str, Any] | None, inner: str) -> list[dict[str, Any]]:
+    return [] if part is None else list(part[inner]) if part["type"] == "Sequence" else [dict(part)]
+
+
+def _pre_tokenizer(rules: Mapping[str, Any]) -> str:
+    normalizers = {step["type"] for step in _steps(rules["normalizer"], "normalizers")}
+    steps = _steps(rules["pre_tokenizer"], "pretokenizers")
+    found: list[str] = []
+    for step in steps:
+        if step["type"] == "Digits" and step["individual_digits"]:
+            found.append(r"\p{N}")
+        elif step["type"] == "Split" and step["behavior"] == "Isolated" and not step["invert"]:
+            found.append(step["pattern"].get("Regex", ""))
+        elif step["type"] == "ByteLevel" and not step["add_prefix_space"]:
+            found += [WORDS] if step["use_regex"] else []
+        else:
+            found.append("")
+    name = next((name for name, expressions in SPLITS.items() if tuple(found) == expressions), None)
+    if name is None or not normalizers <= NORMALIZERS or not any(step["type"] == "ByteLevel" for step in steps):
+        kinds = ", ".join([*sorted(normalizers), *(step["type"] for step in steps)])
+        raise InputError(f"the tokenizer splits texts by rules that GGUF has no name for ({kinds}); {REMEDY}")
+    return name
+
+
+def _adds_blank(rules: Mapping[str, Any]) -> bool:
+    """Return whether each text between control tokens begins with a blank; "first" is where a control token begins."""
+    for step in _steps(rules["normalizer"], "normalizers"):
+        if step["type"] == "Prepend":
+            return True
+        if step["type"] != "Replace":
+            raise InputError(f"the tokenizer normalizes texts by {step['type']}, which GGUF has not; {REMEDY}")
+    schemes = [step.get("prepend_scheme") for step in _steps(rules["pre_tokenizer"], "pretokenizers")]
+    return "always" in schemes

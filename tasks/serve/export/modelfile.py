@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tasks.policy.generate import Message
 from tasks.policy.load import load_tokenizer
 from tasks.policy.published import ANSWER, QUESTION, TURN
-from tasks.serve.export.vocabulary import QWEN_WORDS
+from tasks.serve.export.gguf_file import QWEN_WORDS
 from tasks.serve.served_model import Decoding
 
 if TYPE_CHECKING:

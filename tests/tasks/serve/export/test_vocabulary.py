@@ -9,7 +9,7 @@ from gguf import TokenType
 from tokenizers import normalizers, pre_tokenizers
 
 from schemas.errors import InputError
-from tasks.serve.export.vocabulary import SPLITS, vocabulary_of
+from tasks.serve.export.gguf_file import SPLITS, vocabulary_of
 from tests.tasks.serve.export.models import small_tokenizer
 
 ROWS = 520

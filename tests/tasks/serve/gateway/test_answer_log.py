@@ -35,7 +35,7 @@ def test_a_day_ends_at_midnight_utc_wherever_the_server_stands(tmp_path: Path) -
     assert [file.name for file in tmp_path.glob("*.jsonl")] == ["2026-03-02.jsonl"]
 
 
-def test_what_a_killed_machine_left_of_a_line_is_cut_off(tmp_path: Path) -> None:
+def test_a_line_that_a_killed_machine_left_unfinished_is_cut_off(tmp_path: Path) -> None:
     file = tmp_path / "2026-03-01.jsonl"
     file.write_text('{"number":1}\n{"num')
     log = DailyFile(tmp_path, days=9)
