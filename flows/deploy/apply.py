@@ -1,16 +1,16 @@
-"""Set-up of a team's Prefect server: checked as a whole, then each thing is made, or updated in place."""
+"""A team's Prefect server set up by the repository's YAML files: checked as a whole, then made or updated in place."""
 
-import asyncio
 import importlib
 import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from uuid import UUID, uuid4
 
 import httpx
+import yaml
 from prefect import Flow
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import DeploymentScheduleCreate, WorkPoolCreate, WorkPoolUpdate
@@ -24,24 +24,93 @@ from prefect.exceptions import (
     PrefectException,
     SignatureMismatchError,
 )
-from prefect.server.schemas.schedules import CronSchedule as ServedSchedule
 from prefect.utilities.callables import parameter_schema
 from prefect.workers.process import ProcessWorker
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from flows.deploy.files import DEPLOYMENTS_FILE, POOLS_FILE, Declared, Deployment, WorkPool, read_declared
 from flows.runtime.deployed import absolute_config
 from flows.runtime.prefect_client import refusal
 from flows.runtime.run_page import profile_tag
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.faults import first_fault
-from tasks.train.sizing.estimate import estimate_training, expected_prompts
 
+DEPLOYMENTS_FILE = Path("prefect.yaml")
+POOLS_FILE = Path("infra/work_pools.yaml")
+AUTOMATIONS_FOLDER = Path("infra/automations")
 CONFIG = "config"
 """Parameter of a flow that receives the profile."""
 PAGE = 200
 """Most items in one response of Prefect's server."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Schedule(_Part):
+    """A schedule of a deployment; `slug` is its name there."""
+
+    slug: str = Field(min_length=1)
+    cron: str
+    timezone: str
+
+
+class PoolOfDeployment(_Part):
+    """The work pool of a deployment."""
+
+    name: str
+    job_variables: dict[str, Any] = {}
+
+
+class Deployment(_Part):
+    """A flow that the server can start, as in Prefect's own file; its entrypoint is importable by the workers."""
+
+    name: str = Field(min_length=1)
+    description: str
+    entrypoint: str = Field(pattern=r"^\w+(\.\w+)+$")
+    tags: tuple[str, ...] = ()
+    parameters: dict[str, Any] = {}
+    schedules: tuple[Schedule, ...] = ()
+    concurrency_limit: int = Field(ge=1)
+    work_pool: PoolOfDeployment
+
+
+class Declared(NamedTuple):
+    """Content of all files: pools and automations in Prefect's format, the latter with names in place of ids."""
+
+    pools: list[dict[str, Any]]
+    deployments: list[Deployment]
+    automations: list[tuple[Path, dict[str, Any]]]
+
+
+def read_declared(folder: Path) -> Declared:
+    """Read the files of a checkout, which has prefect.yaml and infra/.
+
+    Raises:
+        InputError: A file is missing, is not YAML, or is invalid.
+    """
+    deployments = []
+    for number, each in enumerate(_read(folder / DEPLOYMENTS_FILE, "deployments")):
+        try:
+            deployments.append(Deployment.model_validate(each))
+        except ValidationError as error:
+            raise InputError(f"{DEPLOYMENTS_FILE}: deployments.{number}.{first_fault(error)}; correct it") from None
+    files = sorted((folder / AUTOMATIONS_FOLDER).glob("*.yaml"))
+    automations = [(file, each) for file in files for each in _read(file, "automations")]
+    return Declared(_read(folder / POOLS_FILE, "work_pools"), deployments, automations)
+
+
+def _read(path: Path, key: str) -> list[dict[str, Any]]:
+    try:
+        found: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))[key]
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}; it belongs to the repository") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no YAML: {' '.join(str(error).split())}; correct it") from None
+    except (KeyError, TypeError):
+        raise InputError(f"{path} has no {key}; correct it") from None
+    return found
 
 
 @dataclass(frozen=True)
@@ -62,8 +131,9 @@ def plan(client: SyncPrefectClient, folder: Path, config: Config, profile: str) 
         InputError: A file is invalid, by itself or on this server.
     """
     declared = read_declared(folder)
-    pools = [_pool(client, pool, declared.templates.get(pool.name)) for pool in declared.pools]
-    deployments = [_deployment(client, each, declared, config, profile) for each in declared.deployments]
+    pools = [_pool(client, pool, (folder / POOLS_FILE).parent) for pool in declared.pools]
+    known = {pool.name for pool in pools}
+    deployments = [_deployment(client, each, known, config, profile) for each in declared.deployments]
     names = {each.name for each in deployments}
 
     def require(deployment: str, what: str) -> None:
@@ -76,7 +146,8 @@ def plan(client: SyncPrefectClient, folder: Path, config: Config, profile: str) 
     for name, worker in (("training", config.workers.training), ("inference", config.workers.for_inference)):
         if worker is not None:
             require(worker, f"workers.{name} is")
-    blocks, automations, warnings = _notification_blocks(client), [], _idle(config, names)
+    blocks, automations = _notification_blocks(client), []
+    warnings: list[str] = []
     for path, automation in declared.automations:
         for action in automation.get("actions", []):
             if "deployment" in action:
@@ -87,7 +158,11 @@ def plan(client: SyncPrefectClient, folder: Path, config: Config, profile: str) 
                     f"{action['block']}; make one of that name on its page Blocks, and apply again"
                 )
         automations.append(_automation(client, path, automation, blocks))
-    return [*pools, *deployments, *automations], warnings
+    things = [*pools, *deployments, *automations]
+    named = [f"{thing.kind} {thing.name}" for thing in things]
+    if doubled := next((name for name in named if named.count(name) > 1), None):
+        raise InputError(f"the files of {folder} name the {doubled} twice; rename one of them, or delete it")
+    return things, warnings
 
 
 def apply(planned: list[Planned], address: str, progress: Callable[[Planned], None]) -> None:
@@ -118,35 +193,49 @@ def _is_there(read: Callable[[str], object], name: str) -> bool:
     return True
 
 
-def _pool(client: SyncPrefectClient, pool: WorkPool, template: Mapping[str, Any] | None) -> Planned:
+def _pool(client: SyncPrefectClient, declared: Mapping[str, Any], home: Path) -> Planned:
+    given = dict(declared)
+    if template := given.get("base_job_template"):
+        given["base_job_template"] = _read_template(home / template)
+    try:
+        pool = WorkPoolCreate.model_validate(given)
+    except ValidationError as error:
+        raise InputError(f"{POOLS_FILE}: {first_fault(error)}; correct it") from None
+    own = ProcessWorker.get_default_base_job_template()
+    if not template and pool.type != ProcessWorker.type:
+        raise InputError(f"{POOLS_FILE}: the pool {pool.name} of type {pool.type!r} needs a base_job_template")
     is_there = _is_there(client.read_work_pool, pool.name)
     if is_there and (kept := client.read_work_pool(pool.name).type) != pool.type:
         raise InputError(
             f"the server's work pool {pool.name} has the type {kept!r}, and {POOLS_FILE} says {pool.type!r}; a pool "
             f"keeps its type for life: give this one another name, or run: prefect work-pool delete {pool.name}"
         )
-    given: dict[str, Any] = {"description": pool.description, "concurrency_limit": pool.concurrency_limit}
-    if template is not None:
-        given["base_job_template"] = dict(template)
 
     def write() -> None:
         if is_there:
-            client.update_work_pool(pool.name, WorkPoolUpdate.model_validate(given))
+            kept = {name: value for name, value in given.items() if name not in ("name", "type")}
+            client.update_work_pool(pool.name, WorkPoolUpdate.model_validate(kept))
         else:
-            own = ProcessWorker.get_default_base_job_template()
-            new = {"name": pool.name, "type": pool.type, "base_job_template": own, **given}
-            client.create_work_pool(WorkPoolCreate.model_validate(new))
+            client.create_work_pool(pool if template else pool.model_copy(update={"base_job_template": own}))
 
     return Planned("work pool", pool.name, is_there, write)
 
 
+def _read_template(path: Path) -> dict[str, Any]:
+    try:
+        template: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is no job template ({error}); correct it") from None
+    return template
+
+
 def _deployment(
-    client: SyncPrefectClient, declared: Deployment, files: Declared, config: Config, profile: str
+    client: SyncPrefectClient, declared: Deployment, pools: set[str], config: Config, profile: str
 ) -> Planned:
     """Return a deployment whose parameter `config` is the profile."""
     fault = f"{DEPLOYMENTS_FILE}, deployment {declared.name}:"
     pool = declared.work_pool.name
-    if pool not in {each.name for each in files.pools} and not _is_there(client.read_work_pool, pool):
+    if pool not in pools and not _is_there(client.read_work_pool, pool):
         raise InputError(f"{fault} neither {POOLS_FILE} nor the server has its work pool {pool}; correct it")
     flow = _flow(declared, fault)
     taken = inspect.signature(flow.fn).parameters
@@ -165,8 +254,6 @@ def _deployment(
         raise InputError(f"{fault} the flow {flow.name} does not take its parameters: {reason}; correct it") from None
     except ValidationError as error:
         raise InputError(f"{fault} its schedules: {first_fault(error)}; correct it") from None
-    if flow.name == "retrain":
-        _require_time_between(declared, config, fault)
 
     def write() -> None:
         # Prefect's own upsert keeps the id, the history and the paused state.
@@ -200,20 +287,6 @@ def _flow(declared: Deployment, fault: str) -> Flow[..., Any]:
     if not isinstance(flow, Flow):
         raise InputError(f"{fault} its entrypoint {declared.entrypoint} is no Prefect flow; correct it")
     return flow
-
-
-def _require_time_between(declared: Deployment, config: Config, fault: str) -> None:
-    """Refuse a schedule that asks for a retraining before the one before it can have ended."""
-    seconds = estimate_training(config, expected_prompts(config)).seconds
-    for schedule in declared.schedules:
-        first, second = asyncio.run(ServedSchedule(cron=schedule.cron, timezone=schedule.timezone).get_dates(2))
-        between = (second - first).total_seconds()
-        if seconds is not None and seconds > between:
-            raise InputError(
-                f"{fault} a retraining with this profile takes up to {seconds / 3600:.0f} h, and its schedule "
-                f"{schedule.slug} asks for one every {between / 3600:.0f} h; lower train.max_steps or train.seeds, or "
-                "schedule it less often"
-            )
 
 
 def _notification_blocks(client: SyncPrefectClient) -> dict[str, UUID]:
@@ -267,19 +340,3 @@ def _with_ids(declared: Mapping[str, Any], blocks: Mapping[str, UUID], id_of: Ca
             given = {"type": "do-nothing"} if given.pop("block") not in blocks else given
         actions.append(given)
     return AutomationCore.model_validate({**declared, "actions": actions})
-
-
-def _idle(config: Config, names: set[str]) -> list[str]:
-    """Warn of deployments that would run in vain, or never, with this profile."""
-    warnings = []
-    if "monitor/monitor" in names and config.monitor.logs is None:
-        warnings.append(
-            "deployment monitor/monitor fails each day until `tucano serve` has written logs into its state folder; "
-            "name others with --set monitor.logs=FOLDER, or pause it on its page"
-        )
-    if "training/train" in names and config.workers.training is None:
-        warnings.append(
-            "deployment training/train gets no work, for runs train on their own machine; give training over with "
-            "--set workers.training=training/train and --set state.artifacts=gs://BUCKET/artifacts"
-        )
-    return warnings

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from flows.deploy.files import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE
+from flows.deploy.apply import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE
 from schemas.source import REPOSITORY
 
 

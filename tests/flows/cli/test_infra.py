@@ -20,7 +20,7 @@ from prefect.events.schemas.automations import AutomationCore
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.cli import infra as cli_infra
-from flows.deploy.files import DEPLOYMENTS_FILE, POOLS_FILE
+from flows.deploy.apply import DEPLOYMENTS_FILE, POOLS_FILE
 from tests.flows.command import Ended, in_this_process
 from tests.flows.infra_folder import copied, replace
 

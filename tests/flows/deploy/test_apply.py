@@ -1,16 +1,18 @@
 """What the server, the flow or the profile would not take is refused before anything is written."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import yaml
+from prefect.cli.deploy._models import PrefectYamlModel
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.exceptions import ObjectNotFound
 
-from flows.deploy.apply import Planned, plan
-from flows.deploy.files import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE
+from flows.deploy.apply import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE, Planned, plan, read_declared
 from flows.runtime.deployed import absolute_config
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -78,22 +80,32 @@ DRIFT, CRASHED = AUTOMATIONS_FOLDER / "drift.yaml", AUTOMATIONS_FOLDER / "resche
     [
         (
             DEPLOYMENTS_FILE,
-            "flows.prune.prune",
-            "flows.prone.prune",
-            "deployment prune: flows.prone.prune cannot be imp",
+            "    concurrency_limit: 1",
+            "  concurrency_limit: 1",
+            r"prefect\.yaml is no YAML: .*line \d+",
         ),
-        (DEPLOYMENTS_FILE, "flows.prune.prune", "flows.prune.prone", "deployment prune: .* has no attribute"),
-        (DEPLOYMENTS_FILE, "flows.prune.prune", "flows.prune.flow", "flows.prune.flow is no Prefect flow"),
+        (DEPLOYMENTS_FILE, "deployments:", "deployment:", r"prefect\.yaml has no deployments"),
         (
             DEPLOYMENTS_FILE,
-            "until: audit",
-            "until: audits",
-            "audit: the flow retrain does not take its parameters: .*un",
+            "concurrency_limit: 1",
+            "concurency_limit: 1",
+            r"deployments\.0\.concurrency_limit is missing",
         ),
+        (DEPLOYMENTS_FILE, "    tags: [retrain]", "    tag: [retrain]", r"deployments\.0\.tag: Extra inputs"),
+        (DEPLOYMENTS_FILE, "name: audit\n", "name: evaluate\n", "name the deployment retrain/evaluate twice"),
+        (DEPLOYMENTS_FILE, "flows.prune.prune", "flows.prone.prune", "prune: flows.prone.prune cannot be imported"),
+        (DEPLOYMENTS_FILE, "flows.prune.prune", "flows.prune.flow", "flows.prune.flow is no Prefect flow"),
         (DEPLOYMENTS_FILE, "until: audit", "untill: audit", "does not take its parameters: .*untill"),
         (DEPLOYMENTS_FILE, '"0 2 * * 6"', '"0 2 * * 9"', "deployment retrain: its schedules: "),
-        (DEPLOYMENTS_FILE, "America/Sao_Paulo", "Sao_Paulo", "its schedules: "),
         (DEPLOYMENTS_FILE, "name: l4-spot\n", "name: l4\n", "nor the server has its work pool l4"),
+        (POOLS_FILE, "concurrency_limit: 3", "concurrency: 3", "concurrency: Extra inputs"),
+        (POOLS_FILE, "type: process", "type: vertex-ai", "type 'vertex-ai' needs a base_job_template"),
+        (
+            POOLS_FILE,
+            "type: process",
+            "type: process\n    base_job_template: gone.json",
+            r"gone\.json is no job template",
+        ),
         (DRIFT, "retrain/retrain", "retrain/retry", "automation model-drifted: it starts 'retrain/retry', and neither"),
         (CRASHED, "posture: Reactive", "posture: Reactiv", r"rescheduling.yaml, automation retrain-crashed: .*posture"),
     ],
@@ -108,16 +120,6 @@ def test_a_slip_is_one_sentence_before_anything_is_written(
     assert "\n" not in str(caught.value)
 
 
-def test_a_retraining_that_outlasts_its_schedule_is_refused(tmp_path: Path) -> None:
-    long = load_config("l4", ["train.max_steps=20000"])
-    with pytest.raises(InputError, match=r"takes up to \d+ h, and its schedule weekly asks for one every 168 h"):
-        planned(REPOSITORY, long)
-    folder = copied(tmp_path / "checkout")
-    replace(folder / DEPLOYMENTS_FILE, '      - {slug: weekly, cron: "0 2 * * 6", timezone: America/Sao_Paulo}\n', "")
-    replace(folder / DEPLOYMENTS_FILE, "tags: [retrain]\n    schedules:\n", "tags: [retrain]\n")
-    planned(folder, long)
-
-
 def test_a_worker_that_is_no_deployment_and_a_pool_of_another_type_are_refused(tmp_path: Path) -> None:
     remote = ["workers.training=training/trian", f"state.artifacts={tmp_path}"]
     with pytest.raises(InputError, match=r"workers.training is 'training/trian', and neither prefect.yaml nor"):
@@ -126,3 +128,26 @@ def test_a_worker_that_is_no_deployment_and_a_pool_of_another_type_are_refused(t
     server.read_work_pool = lambda _: SimpleNamespace(type="docker")  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=r"work pool cpu has the type 'docker', and infra/work_pools.yaml says 'proce"):
         planned(REPOSITORY, load_config("local"), server)
+
+
+def test_prefects_own_command_reads_the_deployments_in_the_same_sense() -> None:
+    theirs = PrefectYamlModel.model_validate(yaml.safe_load((REPOSITORY / DEPLOYMENTS_FILE).read_text()))
+    for their, our in zip(theirs.deployments, read_declared(REPOSITORY).deployments, strict=True):
+        assert their.work_pool is not None
+        assert (their.entrypoint, their.concurrency_limit) == (our.entrypoint, our.concurrency_limit)
+        assert (their.work_pool.name, their.work_pool.job_variables) == tuple(dict(our.work_pool).values())
+
+
+def test_a_pool_of_another_type_is_made_with_its_template(tmp_path: Path) -> None:
+    folder, made, server = copied(tmp_path / "checkout"), [], EmptyServer()
+    changed = "type: vertex-ai\n    base_job_template: vertex.json\n    description: One"
+    replace(folder / POOLS_FILE, "type: process\n    description: One", changed)
+    template = {"job_configuration": {"image": "a"}, "variables": {"properties": {}}}
+    (folder / "infra" / "vertex.json").write_text(json.dumps(template), encoding="utf-8")
+    server.create_work_pool = made.append  # type: ignore[attr-defined]
+    things, _ = planned(folder, load_config("local"), server)
+    for thing in things[:2]:
+        thing.write()
+    own, vertex = made
+    assert (own.type, vertex.type, vertex.base_job_template) == ("process", "vertex-ai", template)
+    assert own.base_job_template["job_configuration"]["command"]

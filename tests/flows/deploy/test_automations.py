@@ -7,7 +7,7 @@ import pytest
 from prefect.server.events.schemas.automations import EventTrigger
 from prefect.server.events.schemas.events import ReceivedEvent
 
-from flows.deploy.files import read_declared
+from flows.deploy.apply import read_declared
 from schemas.source import REPOSITORY
 
 SHIPPED = {str(each["name"]): (path, each) for path, each in read_declared(REPOSITORY).automations}

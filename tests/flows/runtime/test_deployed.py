@@ -23,7 +23,7 @@ from prefect.flow_engine import run_flow
 from prefect.runtime import flow_run
 from prefect.states import AwaitingRetry, Cancelling
 
-from flows.deploy.files import read_declared
+from flows.deploy.apply import read_declared
 from flows.runtime import deployed
 from flows.runtime.deployed import INTERRUPTIONS_ALIKE, absolute_config, reschedule_on_interrupt
 from schemas.config.profiles import load_config
