@@ -19,12 +19,16 @@ class AnsweringServer:
 
 @contextmanager
 def answering(
-    answers: Mapping[str, tuple[int, str]], *, seconds_ahead: float = 0, kind: str = "application/json"
+    answers: Mapping[str, tuple[int, str]],
+    *,
+    seconds_ahead: float = 0,
+    kind: str = "application/json",
+    otherwise: tuple[int, str] = (404, ""),
 ) -> Iterator[AnsweringServer]:
     """Serve until the block ends.
 
     Args:
-        answers: Status and body, by path; of any other path, 404.
+        answers: Status and body, by path; of any other path, `otherwise`.
         seconds_ahead: How far the server's clock is ahead of this machine's.
         kind: Type of every answer.
     """
@@ -39,7 +43,7 @@ def answering(
         def _answer(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             server.asked[self.path] = {name.lower(): value for name, value in self.headers.items()}
-            status, body = answers.get(self.path, (404, ""))
+            status, body = answers.get(self.path, otherwise)
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body.encode())))

@@ -40,6 +40,7 @@ app = group("audit")
 DISAGREEMENTS_SHOWN: Final = 5
 REASONS_SHOWN: Final = 20
 LONGEST_SHOWN: Final = 280
+FINDS_SHOWN: Final = 3
 ORDERS: Final = 4_000
 """Orders of the simulated store that prompts are about, where an attack is given no store."""
 MINUTES: Final = 10.0
@@ -191,7 +192,6 @@ def attack(
     spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
     seed: Annotated[int, typer.Option(min=0, help="Decides prompts, and what is left to chance.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder of the finds.")] = Path(".tucano/attack"),
-    top: Annotated[int, typer.Option(min=0, help="Finds of each task that are printed with their text.")] = 3,
     as_json: Json = False,
 ) -> None:
     """Search for completions that the rewards pay for and should not, one task after the other."""
@@ -217,15 +217,15 @@ def attack(
             results.append(found)
         progress(len(targets), len(targets), "tasks attacked")
     document = {each.task: each.model_dump(mode="json") for each in results}
-    show(document, _attacked(results, top), as_json=as_json)
+    show(document, _attacked(results), as_json=as_json)
 
 
-def _attacked(results: Sequence[SearchResult], top: int) -> Iterator[str | Table]:
+def _attacked(results: Sequence[SearchResult]) -> Iterator[str | Table]:
     """Yield a summary, and the worst finds of each task with their text."""
     rows = [{**vars(each), "number": len(each.finds)} for each in results]
     header = "task scored=evaluations seconds finds=number most_that_a_bad_answer_earns=best_bad"
     yield Table("Attack on the rewards", rows, header)
-    for each in (find for result in results for find in result.finds[:top]):
+    for each in (find for result in results for find in result.finds[:FINDS_SHOWN]):
         yield (
             f"{each.task} {each.identity}: {each.hits} of {each.prompts} prompts, reward {each.reward:.2f} of "
             f"{each.good:.2f}, truth {each.truth:.2f}, by {', '.join(each.mechanism)}"

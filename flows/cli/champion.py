@@ -27,7 +27,6 @@ from tasks.serve.questions import fields_of, question_of, read_questions
 if TYPE_CHECKING:
     from flows.stages.monitor import Monitored
     from schemas.config.config import Config
-    from schemas.tables.prompts import PromptRow
     from tasks.serve.answerer import TaskAnswer
 
 MOST_SHOWN: Final = 3
@@ -41,9 +40,6 @@ def ask(
         typer.Argument(metavar="[NAME=VALUE]...", help="The task's inputs, or its only one as a text or from a pipe."),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="JSON Lines of inputs, or of prompts.")] = None,
-    prompt: Annotated[
-        str | None, typer.Option(metavar="ID", help="A prompt of the version's own dataset, by its id's beginning.")
-    ] = None,
     version: Annotated[
         str | None, typer.Option(metavar="N", help="A version by its number; the champion if not given.")
     ] = None,
@@ -56,28 +52,18 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Ask the champion, on this machine: one prompt, a file of them, or what a pipe gives."""
-    given = [name for name, is_given in (("NAME=VALUE", values), ("--file", file), ("--prompt", prompt)) if is_given]
-    if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} are given, and one says what is asked; leave the others out")
+    if values and file is not None:
+        raise InputError("NAME=VALUE and --file are given, and one says what is asked; leave the other out")
     config = configured(profile, overrides, state)
     with interruptible(LOOKED):
-        rows: Sequence[PromptRow] | None = None
-        if file is not None:
-            rows = read_questions(file, task)
-        elif prompt is None:
-            rows = [question_of(task, _values(task, values or []))]
+        rows = [question_of(task, _values(task, values or []))] if file is None else read_questions(file, task)
         # Torch, transformers and MLflow take seconds to import, and a mistake above none.
         from tasks.policy.fork_server import load_less  # noqa: PLC0415
 
         load_less()
-        from flows.stages.served_model import find_prompt, find_served_model  # noqa: PLC0415
+        from flows.stages.served_model import find_served_model  # noqa: PLC0415
 
-        served, dataset = find_served_model(config, version, base=base, answer_all=answer_all)
-        if rows is None:
-            row = find_prompt(dataset, prompt or "")
-            if row.task != task:
-                raise InputError(f"the prompt {row.prompt_id[:12]} is one of {row.task}; ask `tucano ask {row.task}`")
-            rows = [row]
+        served, _ = find_served_model(config, version, base=base, answer_all=answer_all)
         with stage_progress("ask") as progress:
             progress(0, len(rows), "loading the model")
             from tasks.serve.answerer import Answerer  # noqa: PLC0415

@@ -1,7 +1,6 @@
 """Command `tucano compare`: compare two files of scores by an evaluation's settings, and size the next comparison."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from flows.cli.result import Table, plural, show
+from flows.cli.result import Table, new_folder, plural, show
 from flows.cli.tucano import UNDONE, Json, ReportLanguage
 from flows.runtime.console import say, warn
 from flows.runtime.signals import interruptible
@@ -18,7 +17,6 @@ from schemas.config.evaluate import BASELINES, TRUTH_LOSS
 from schemas.config.report import language_of
 from schemas.digests import file_sha256
 from schemas.errors import InputError
-from schemas.scratch import scratch_folder
 from schemas.shown_text import as_shown
 from tasks.evaluate.compare import BASE, REPORT_FILE, REPORT_TEXT, TUNED, Comparison, scores_file, write_report
 from tasks.evaluate.compare import compare as compare_scores
@@ -110,29 +108,13 @@ def _compare(
         )
     if report is None:
         return _decide(evaluation, base, tuned, settings)
-    is_new = False
-    try:
-        is_new = not report.exists()
-        report.mkdir(parents=True, exist_ok=True)
-        with scratch_folder(report) as draft:
-            comparison, examined = _decide(evaluation, base, tuned, settings)
-            # A pipe can be read only once.
-            files = {"base scores": base, "tuned scores": tuned}
-            background = Background(
-                identities={name: file_sha256(path) for name, path in files.items() if path.is_file()}
-            )
-            write_report(comparison.report(), draft)
-            write_report_files(comparison, background, draft, draw(comparison))
-            # Other files there stay, such as the scores that are compared.
-            for file in (REPORT_PAGE, REPORT_TEXT, REPORT_FILE):
-                (draft / file).replace(report / file)
-    except OSError as error:
-        raise InputError(f"{report} cannot be written ({error.strerror}); give another --report") from None
-    finally:
-        # One that a failure left empty.
-        if is_new:
-            with suppress(OSError):
-                report.rmdir()
+    with new_folder(report, {REPORT_PAGE, REPORT_TEXT, REPORT_FILE}) as draft:
+        comparison, examined = _decide(evaluation, base, tuned, settings)
+        # A pipe can be read only once.
+        files = {"base scores": base, "tuned scores": tuned}
+        background = Background(identities={name: file_sha256(path) for name, path in files.items() if path.is_file()})
+        write_report(comparison.report(), draft)
+        write_report_files(comparison, background, draft, draw(comparison))
     return comparison, examined
 
 

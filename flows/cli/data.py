@@ -99,10 +99,9 @@ def _by_options(count: int | None, mix: str, section: Mapping[str, Any], overrid
         said = "no --count is given" if count is None else f"--count {count}"
         raise InputError(f"{said}: give a count of 1 or more, or --profile NAME for what a profile makes")
     source = section["source"]
-    if (source == "olist") != (section["olist_dir"] is not None):
-        raise InputError("--source olist and --olist-dir FOLDER go together; give both or neither")
-    if (source == "files") != (section["files"] is not None):
-        raise InputError("--source files and --files MAP go together; give both or neither")
+    for name, option, given in (("olist", "--olist-dir FOLDER", "olist_dir"), ("files", "--files MAP", "files")):
+        if (source == name) != (section[given] is not None):
+            raise InputError(f"--source {name} and {option} go together; give both or neither")
     if source == "olist" and section["orders"] is not None:
         raise InputError("--orders is for a simulated store; Olist's is as large as it is")
     return synthesize_config({**section, "counts": split_count(count, read_mix(mix))}, overrides)

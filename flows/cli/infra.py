@@ -10,7 +10,7 @@ import typer
 
 from flows.cli.result import Table, plural, show
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured, group
-from flows.doctor.finding import Finding
+from flows.doctor.machine import Finding
 from flows.doctor.run import examine
 from flows.runtime.console import say, warn
 from flows.runtime.prefect_server import reachable, shown

@@ -89,7 +89,7 @@ def lineage(
             document, parts = _verify(config, reference)
         elif forget:
             found = find_known(config.state.root, reference, partial(reached, open_inventory(config)))
-            document, parts = found.document(), list(_reached_parts(found, long=long))
+            document, parts = found.document(), list(_reached_parts(found))
         else:
             document, parts = _walk(config, reference, html, language or config.language, long=long)
     show(document, parts, as_json=as_json)
@@ -135,8 +135,8 @@ def _verify(config: Config, text: str) -> Result:
     return document, [Table(f"{text}: {len(artifacts)} artifacts hashed", findings, "artifact=kind sha256 file what")]
 
 
-def _reached_parts(found: Reached, *, long: bool) -> Iterator[str | Table]:
-    """Yield what holds a person's data, what learned from it and the commands that forget; all places, where asked."""
+def _reached_parts(found: Reached) -> Iterator[str]:
+    """Yield what holds a person's data, what learned from it and the command that forgets."""
     holding = {place.sha256 for place in found.places if place.file is not None}
     yield (
         f"{' and '.join(found.kinds)} {found.identifier}: {plural(len(found.prompts), 'prompt')}, "
@@ -147,17 +147,10 @@ def _reached_parts(found: Reached, *, long: bool) -> Iterator[str | Table]:
     yield f"  learned from a row or from such weights: {learned or 'none'}"
     yield f"  models: {_listed(found.models) or 'none'}"
     if found.doubts:
-        yield f"  {plural(len(found.doubts), 'artifact')} cannot be searched, which --long names"
+        yield f"  {plural(len(found.doubts), 'artifact')} cannot be searched, which --json names"
     # An e-mail address or a number as its shop writes it may have signs of the shell.
     yield f"what forgetting would do (--apply does it): tucano forget {shlex.quote(found.identifier)}"
-    if not long:
-        yield "each table with its rows, and copies that no artifact tells of: --long"
-        return
-    yield "forgetting does all this, or names what it does not reach; by hand it is:"
-    yield Table(
-        "Where it is", [vars(place) for place in found.places], "artifact=kind sha256 file rows what_to_do=action"
-    )
-    yield from found.notes
+    yield "each table with its rows, and copies that no artifact tells of: --json"
 
 
 def _answer(walked: Lineage) -> Iterator[str]:

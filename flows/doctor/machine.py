@@ -5,20 +5,19 @@ import shutil
 import subprocess
 import tempfile
 import tomllib
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import distributions
-from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from filelock import FileLock, Timeout
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from flows.doctor.finding import Finding, refused
 from flows.runtime.session import BYTES_NEEDED, LOCK_FILE
 from schemas.config.config import Config
+from schemas.errors import TucanoError
 from schemas.source import REPOSITORY
 from tasks.checkpoints.permissions import nearest_folder
 from tasks.train.sizing.shape import BFLOAT16_BYTES, read_shape
@@ -37,11 +36,41 @@ _LIST = (
 )
 
 
+Verdict = Literal["ok", "warning", "fault"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the doctor's output: what was checked, what was found, and the remedy."""
+
+    check: str
+    verdict: Verdict
+    """A `warning` lets a run start; a `fault` ends it, sooner or later."""
+    found: str
+    remedy: str = ""
+    """Empty where there is nothing to fix."""
+    unused: bool = False
+    """Whether the profile has no use for what was to be checked, so that there is nothing to tell."""
+
+
+Check = Callable[[Config], list[Finding]]
+
+
+def refused(check: str, error: TucanoError | str) -> Finding:
+    """Return a fault from one of the project's messages, which name the remedy after the last semicolon."""
+    found, _, remedy = str(error).rpartition("; ")
+    return Finding(check, "fault", found or remedy, remedy if found else "")
+
+
 def check_libraries(config: Config) -> list[Finding]:
-    """Compare this environment with the project's requirements and with constraints/laptop.txt."""
-    remedy = f"run `make setup`, or install tucano2-commerce again, by pip with --constraint {LAPTOP}"
-    compared = _compare("libraries", _versions(), _project()["project"]["dependencies"], LAPTOP, remedy)
-    return [compared, *check_gpu_packages(config)]
+    """Compare this environment with constraints/laptop.txt."""
+    check, lines = "libraries", (line.partition("#")[0].strip() for line in LAPTOP.read_text("utf-8").splitlines())
+    pinned = [line for line in lines if line and not line.startswith("-")]
+    found = Finding(check, "ok", f"all as {LAPTOP.name} pins them")
+    if differing := _unmet(pinned, _versions(), may_miss=True):
+        remedy = f"run `make setup`, or install tucano2-commerce again, by pip with --constraint {LAPTOP}"
+        found = Finding(check, "warning", f"{differing} in {LAPTOP.name}", remedy)
+    return [found, *check_gpu_packages(config)]
 
 
 def check_gpu_packages(config: Config) -> list[Finding]:
@@ -52,7 +81,7 @@ def check_gpu_packages(config: Config) -> list[Finding]:
 
 
 def check_trainer(config: Config) -> list[Finding]:
-    """Compare the trainer's own environment, where it has one, with constraints/trainer-linux-cuda.txt."""
+    """Look in the trainer's own environment, where it has one, for what a training needs."""
     interpreter, name = config.train.interpreter, "trainer"
     if config.workers.training is not None or interpreter is None:
         return [Finding(name, "ok", "no environment of its own on this machine", unused=True)]
@@ -65,8 +94,10 @@ def check_trainer(config: Config) -> list[Finding]:
         reason = getattr(error, "strerror", None) or type(error).__name__
         found = f"train.interpreter {interpreter} does not run as a Python ({reason})"
         return [Finding(name, "fault", found, remedy)]
-    needed = _project()["dependency-groups"]["trainer"]
-    return [_compare(name, installed, needed, TRAINER, remedy), *gpu_packages(config, installed)]
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    unmet = _unmet(project["dependency-groups"]["trainer"], installed, may_miss=False)
+    found = Finding(name, "fault", unmet, remedy) if unmet else Finding(name, "ok", f"{interpreter} has what it needs")
+    return [found, *gpu_packages(config, installed)]
 
 
 def needs_gpu(config: Config) -> bool:
@@ -86,33 +117,21 @@ def gpu_packages(config: Config, installed: Mapping[str, str]) -> list[Finding]:
     return [Finding("GPU libraries", "fault", ", ".join(lacking), remedy)] if lacking else []
 
 
-def _compare(check: str, installed: Mapping[str, str], needed: Iterable[str], pins: Path, remedy: str) -> Finding:
-    required = [Requirement(each) for each in needed]
-    unmet = [
-        f"{each.name} is {installed.get(canonicalize_name(each.name), 'not installed')}, needed {each.specifier}"
-        for each in required
-        if (each.marker is None or each.marker.evaluate()) and not _fits(each, installed, missing=False)
-    ]
-    lines = (line.partition("#")[0].strip() for line in pins.read_text(encoding="utf-8").splitlines())
-    pinned = [Requirement(line) for line in lines if line and not line.startswith("-")]
-    differing = [
-        f"{each.name} {installed[canonicalize_name(each.name)]}, pinned {each.specifier}"
-        for each in pinned
-        if not _fits(each, installed, missing=True)
-    ]
-    if unmet:
-        return Finding(check, "fault", _some(unmet), remedy)
-    if differing:
-        return Finding(check, "warning", f"{_some(differing)} in {pins.name}", remedy)
-    return Finding(check, "ok", f"all as {pins.name} pins them")
-
-
-def _fits(requirement: Requirement, installed: Mapping[str, str], *, missing: bool) -> bool:
-    version = installed.get(canonicalize_name(requirement.name))
-    try:
-        return missing if version is None else requirement.specifier.contains(Version(version), prereleases=True)
-    except InvalidVersion:
-        return False
+def _unmet(requirements: Iterable[str], installed: Mapping[str, str], *, may_miss: bool) -> str:
+    """Return the first requirements that an environment does not meet; empty if it meets all."""
+    unmet = []
+    for each in map(Requirement, requirements):
+        if each.marker is not None and not each.marker.evaluate():
+            continue
+        version = installed.get(canonicalize_name(each.name))
+        try:
+            fits = may_miss if version is None else each.specifier.contains(Version(version), prereleases=True)
+        except InvalidVersion:
+            fits = False
+        if not fits:
+            unmet.append(f"{each.name} is {version or 'not installed'}, needed {each.specifier}")
+    more = f", and {len(unmet) - MOST_NAMED} more" if len(unmet) > MOST_NAMED else ""
+    return "; ".join(unmet[:MOST_NAMED]) + more
 
 
 def _versions(packages: Iterable[tuple[str, str]] | None = None) -> dict[str, str]:
@@ -123,16 +142,6 @@ def _versions(packages: Iterable[tuple[str, str]] | None = None) -> dict[str, st
         if name:
             versions.setdefault(canonicalize_name(name), version)
     return versions
-
-
-def _some(texts: list[str]) -> str:
-    more = f", and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
-    return "; ".join(texts[:MOST_NAMED]) + more
-
-
-@cache
-def _project() -> dict[str, Any]:
-    return tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def check_gpu(config: Config) -> list[Finding]:

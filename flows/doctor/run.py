@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from typing import Final
 
 from flows.doctor import machine, services
-from flows.doctor.finding import Check, Finding, refused
+from flows.doctor.machine import Check, Finding, refused
 from flows.runtime.session import artifacts_folder
 from flows.runtime.stores import open_store
 from schemas.config.config import Config

@@ -11,7 +11,7 @@ from huggingface_hub import constants, get_token, try_to_load_from_cache
 from huggingface_hub.errors import HFValidationError
 from packaging.version import Version
 
-from flows.doctor.finding import Finding, Verdict, refused
+from flows.doctor.machine import Finding, Verdict, refused
 from flows.runtime.prefect_server import prove_prefect_usable, reachable, shown
 from flows.runtime.session import mirror_address, mlflow_store, prefect_folder, running_server
 from schemas.config.config import Config

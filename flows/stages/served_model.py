@@ -8,7 +8,6 @@ from flows.stages.registered_version import verified_record
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
-from schemas.tables.prompts import SPLITS, PromptRow, read_prompts
 from schemas.tasks import SpecName
 from tasks.evaluate.claims import unlearned_tasks
 from tasks.evaluate.compare import read_report
@@ -82,17 +81,6 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         spec=known["rewards"]["spec"],
         evaluation=evaluation,
     )
-
-
-def find_prompt(dataset: Path, beginning: str) -> PromptRow:
-    """Return the prompt of a dataset whose `prompt_id` begins so."""
-    rows = [row for split in SPLITS for row in read_prompts(dataset / f"data/{split}.parquet")]
-    found = [row for row in rows if row.prompt_id.startswith(beginning)]
-    if not found:
-        raise InputError(f"no prompt of the dataset has an id like {beginning!r}; `tucano show STEP` lists some")
-    if len(found) > 1:
-        raise InputError(f"{len(found)} prompts of the dataset begin with the id {beginning!r}; give more of it")
-    return found[0]
 
 
 def _version(config: Config, number: str | None, instead: str) -> PolicyVersion:

@@ -51,6 +51,7 @@ def test_a_task_that_the_evaluation_did_not_find_learned_is_refused(shop: Promot
     assert refused.returncode == 2
     assert "sentiment is not learned by version 1" in refused.text
     assert "--any" in refused.text
+    assert "has no version 9; it has 2, 1" in _ask(shop, "sentiment", REVIEW, "--version", "9").text
     learned = ("product=fone", "offer=20% de desconto", "segment=novos")
     for arguments in (("push", *learned), ("sentiment", REVIEW, "--base")):
         assert in_this_process("ask", *arguments, *asked).returncode == 0
@@ -67,36 +68,6 @@ def test_a_file_is_answered_in_its_order_and_scored_where_a_reference_is(shop: P
     assert written[0]["reward"] is None
     assert written[1]["components"].keys() >= {"polarity", "score"}
     assert "2 answers" in ended.text
-
-
-def test_a_prompt_of_the_dataset_is_asked_by_its_id(shop: Promotable) -> None:
-    from schemas.tables.prompts import VALIDATION_FILE, read_prompts
-    from tests.flows.promotable import store_of
-
-    row = read_prompts(store_of(shop.root).path(shop.dataset.sha256) / VALIDATION_FILE)[0]
-    (answer,) = _answers(_ask(shop, "push", "--prompt", row.prompt_id, "--version", "1", "--json"))
-    assert (answer["prompt_id"], answer["prompt"]) == (row.prompt_id, row.prompt)
-    assert answer["reward"] is not None
-    assert "is one of push" in _ask(shop, "churn", "--prompt", row.prompt_id, "--version", "1").text
-    assert "no prompt of the dataset" in _ask(shop, "push", "--prompt", "zz", "--version", "1").text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("sentiment", REVIEW, "--version", "9"), "has no version 9; it has 2, 1"),
-        (("push", "fone"), "'fone' is none of the inputs of push: product, offer, segment; write NAME=VALUE"),
-        (("push", "product=fone"), "the inputs of push are product, offer, segment"),
-        (("sentiment", " "), "it is empty"),
-        (("sentiment", REVIEW, "--prompt", "a"), "NAME=VALUE and --prompt are given"),
-        (("sentiment", "--file", "nowhere.jsonl"), "nowhere.jsonl cannot be read"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(shop: Promotable, arguments: tuple[str, ...], said: str) -> None:
-    ended = _ask(shop, *arguments)
-    assert ended.returncode == 2
-    assert said in ended.text
-    assert len(ended.text.strip().splitlines()) == 1
 
 
 def test_a_review_is_read_from_a_pipe(shop: Promotable, monkeypatch: pytest.MonkeyPatch) -> None:

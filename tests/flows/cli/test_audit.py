@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tasks.audit.sheet import read_rows, write_rows
+from tasks.audit.sheet import read_rows
 from tasks.audit.stage import FILES, shipped_files
 from tests.flows.command import Ended, in_a_process, in_this_process
+from tests.tasks.audit.alterations.bugs import HOLE
 
 pytestmark = pytest.mark.slow
 
@@ -43,32 +44,6 @@ def test_a_refusal_shows_reasons_and_disagreements_and_ends_with_3(tmp_path: Pat
     assert json.loads((tmp_path / "report" / "audit.json").read_text(encoding="utf-8"))["verdict"] == "refused"
 
 
-def test_a_hostile_completion_reaches_the_terminal_as_text(tmp_path: Path) -> None:
-    attack = "\x1b]0;invadido\x07\x1b[2J[red]{}[/red] =CMD()"
-    rollouts = []
-    with SHIPPED.rollouts.open(encoding="utf-8") as file:
-        for line in file:
-            rollout = json.loads(line)
-            if rollout["task"] == "sentiment":
-                rollouts.append(rollout | {"completion": attack + rollout["completion"]})
-    (tmp_path / "rollouts.jsonl").write_text("".join(json.dumps(each) + "\n" for each in rollouts), encoding="utf-8")
-    assert tucano("sheet", tmp_path / "rollouts.jsonl", "--out", tmp_path / "sheet.csv").returncode == 0
-    scored = {"human_score": "5", "rater": "ana", "rater_kind": "human"}
-    rows = [
-        {**row, **scored, "human_score": str(1 + number % 5)}
-        for number, row in enumerate(read_rows(tmp_path / "sheet.csv"))
-    ]
-    write_rows(tmp_path / "sheet.csv", rows)
-    report = tmp_path / "report"
-    ended = in_a_process(
-        "audit", "check", tmp_path / "sheet.csv", "--rollouts", tmp_path / "rollouts.jsonl", "--report", report
-    )
-    assert ended.returncode == 3, ended.text
-    assert "invadido" in ended.text
-    assert "\x1b" not in ended.text
-    assert "[red]" in ended.text
-
-
 def test_a_sheet_is_drawn_and_never_replaced(tmp_path: Path) -> None:
     ended = tucano("sheet", SHIPPED.rollouts, "--out", tmp_path / "sheet.csv", "--per-task", "12")
     assert ended.returncode == 0, ended.text
@@ -80,13 +55,20 @@ def test_a_sheet_is_drawn_and_never_replaced(tmp_path: Path) -> None:
     assert "72 of 72 rows have no score" in ended.text
 
 
-def test_references_are_asked_of_a_dataset_alone(tmp_path: Path) -> None:
-    asked = ("references", "--rater", "ana-1", "--state", tmp_path, "--out", tmp_path / "references.jsonl")
-    ended = tucano(*asked)
-    assert ended.returncode == 2
-    assert "no dataset is in" in ended.text
-    assert "run `tucano curate`" in ended.text
-    ended = tucano(*asked, str(tmp_path))
-    assert ended.returncode == 2
-    assert "is no dataset, for it has no data/test.parquet" in ended.text
-    assert not (tmp_path / "references.jsonl").exists()
+def test_finds_are_printed_written_and_the_same_again(tmp_path: Path) -> None:
+    arguments = ("--task", "sentiment", "--evaluations", "2000", "--json", "--out", tmp_path)
+    with HOLE.planted():
+        ended, again = (tucano("attack", *arguments) for _ in range(2))
+
+    assert ended.returncode == again.returncode == 0, ended.text
+    document = json.loads(ended.stdout)["sentiment"]
+    assert document["evaluations"] >= 2_000
+    assert {"task", "reward_version", "evaluations", "seconds", "finds"} <= document.keys()
+    assert document["finds"] == json.loads(again.stdout)["sentiment"]["finds"] != []
+    lines = (tmp_path / "finds-sentiment.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == document["finds"]
+    said = " ".join(ended.text.split())
+    for find in document["finds"][:3]:
+        assert f"sentiment {find['identity']}: {find['hits']} of {find['prompts']} prompts, reward " in said
+        assert f"{find['reward']:.2f} of {find['good']:.2f}, truth {find['truth']:.2f}, by " in said
+        assert "".join(find["example"][2][:60].split()) in "".join(said.split())

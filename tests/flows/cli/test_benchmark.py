@@ -28,17 +28,3 @@ def test_a_model_gets_from_the_questions_to_its_scores(base: Path, tmp_path: Pat
     scored = tucano("score", folder, answers, "--json")
     assert scored.returncode == 0, scored.stderr
     assert json.loads(scored.stdout)["tasks"].keys() == set(TASK_NAMES)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    (
-        (("run", "x", "--out", "y"), "--url and --model"),
-        (("run", "x", "--out", "y", "--model", "m", "--temperature", "0"), "above 0"),
-        (("score", "nowhere", "y"), "nowhere"),
-    ),
-)
-def test_a_mistake_is_one_sentence(arguments: tuple[str, ...], message: str) -> None:
-    ended = tucano(*arguments)
-    assert ended.returncode == 2
-    assert message in ended.text.strip().splitlines()[-1]

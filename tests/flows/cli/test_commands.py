@@ -45,6 +45,32 @@ REFUSED: Final = (
     (("forget", "CUSTOMER", "--dry-run", "--state", "absent"), "nobody is known there"),
     (("audit", "attack", "--task", "pushes"), "there is no task 'pushes'"),
     (("ui", "--state", "absent"), "run `tucano retrain` first"),
+    (("monitor",), "no logs are given"),
+    (("monitor", "absent.jsonl"), "the logs absent.jsonl do not exist"),
+    (("benchmark", "run", "x", "--out", "y"), "--url and --model"),
+    (("benchmark", "run", "x", "--out", "y", "--model", "m", "--temperature", "0"), "above 0"),
+    (("benchmark", "score", "nowhere", "y"), "nowhere"),
+    (
+        ("synthesize", "--out", "absent", "--count", "9", "--source", "kaggle"),
+        "must be 'simulated', 'olist' or 'files'",
+    ),
+    (("synthesize", "--out", "absent", "--count", "99999999999"), "10,000,000 is the most"),
+    (("synthesize", "--out", "absent", "--profile", "local", "--count", "9"), "leave out --count, or use --set"),
+    (("audit", "references", "--rater", "ana-1"), "no dataset is in"),
+    (("audit", "references", ".", "--rater", "ana-1"), "is no dataset, for it has no data/test.parquet"),
+    (("audit", "label", "absent.csv", "--rater", "ana"), "absent.csv"),
+    (("compare", "a.jsonl"), "give BASE.jsonl and TUNED.jsonl"),
+    (("forget",), "give the ID of whom to forget, or --verify"),
+    (("forget", "CUSTOMER", "--apply", "--dry-run"), "--apply and --dry-run ask for different things"),
+    (("lineage", "1", "--verify", "--forget"), "--verify and --forget ask for different things"),
+    (("show", "abc"), "'abc' is no step, and too short for a prompt's id; give 4 characters"),
+    (("show", "abcdef", "--task", "push"), "--task goes with a step; a prompt is of one task"),
+    (("ask", "sentiment", "Bom", "--file", "a"), "NAME=VALUE and --file are given"),
+    (("ask", "push", "product=fone"), "the inputs of push are product, offer, segment"),
+    (("ask", "sentiment", " "), "it is empty"),
+    (("export", "1", "--format", "onnx", "--out", "out"), "onnx"),
+    (("promote", "1", "--rollback"), "--rollback goes to the version before and takes no VERSION 1"),
+    (("promote", "2", "--force", "  "), "the reason of --force is empty"),
 )
 """What people mistype or do not have yet."""
 
@@ -129,8 +155,7 @@ def test_quiet_before_or_after_the_name_leaves_out_progress_alone(tmp_path: Path
     assert before == after
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_score_leaves_nothing_and_says_so(tmp_path: Path, ending: signal.Signals) -> None:
+def test_an_interrupted_score_leaves_nothing_and_says_so(tmp_path: Path) -> None:
     rollouts, scored = tmp_path / "rollouts.jsonl", tmp_path / "scored.jsonl"
     rollouts.write_text(ROLLOUT * 400_000, encoding="utf-8")
     command = [sys.executable, "-m", "flows", "score", str(rollouts), "--out", str(scored)]
@@ -138,7 +163,7 @@ def test_an_interrupted_score_leaves_nothing_and_says_so(tmp_path: Path, ending:
         while not list(tmp_path.glob(".*")):
             assert process.poll() is None
             time.sleep(0.05)
-        process.send_signal(ending)
+        process.send_signal(signal.SIGINT)
         said = process.communicate()[1]
     assert process.returncode == 4, said
     assert "interrupted, and nothing was written" in said

@@ -64,8 +64,3 @@ def test_yes_and_a_scheduled_run_are_asked_nothing(tmp_path: Path, monkeypatch: 
     confirm_costs(l4(tmp_path), yes=True)
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     confirm_costs(l4(tmp_path), yes=False)
-
-
-def test_a_profile_without_a_price_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    confirm_costs(load_config("local", [f"state.root={tmp_path}"]), yes=False)
-    assert capsys.readouterr().err == ""

@@ -24,14 +24,7 @@ STRICT = EvaluateConfig(
     resamples=1000, margin=0.1, floors={"sentiment": {"macro_f1": 0.2}}, min_variety=0.1, general="require"
 )
 SCENARIOS: Mapping[str, dict[str, Any]] = {
-    "promoted": {"tuned": {1: 12}, "chosen": 1, "champion": 9},
-    "held for the champion": {"tuned": {1: 7}, "chosen": 1, "champion": 12},
     "held for a constant": {"tuned": {1: 12}, "chosen": 1, "training": TRAINING},
-    "not learned": {
-        "tuned": {1: 7},
-        "chosen": 1,
-        "config": EvaluateConfig(resamples=1000, floors={"sentiment": {"macro_f1": 0.9}}, min_variety=0),
-    },
     "all that is examined": {
         "tuned": {42: 9, 123: 12},
         "chosen": 123,
@@ -73,8 +66,7 @@ def compared(folder: Path, *more: str, files: tuple[str, str] = ("base", "tuned"
     return ended, json.loads(ended.stdout)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.parametrize("language", ["en", "pt"])
+@pytest.mark.parametrize(("scenario", "language"), zip(SCENARIOS, ("en", "pt"), strict=True))
 def test_an_evaluations_files_get_its_figures_verdicts_and_reasons(
     scenario: str, language: Language, tmp_path: Path
 ) -> None:
@@ -87,7 +79,7 @@ def test_an_evaluations_files_get_its_figures_verdicts_and_reasons(
 
 
 def test_what_is_not_examined_is_said_of_copies_and_of_other_files_of_an_evaluation(tmp_path: Path) -> None:
-    folder = evaluated(tmp_path, **SCENARIOS["held for the champion"])
+    folder = evaluated(tmp_path, **SCENARIOS["all that is examined"])
     other, _ = compared(folder, files=("base", "champion"))
     assert "not examined, for the evaluation has them for base.scores.jsonl and tuned.scores.jsonl alone" in other.text
     copies, found = compared(Path(shutil.copytree(folder, tmp_path / "copies")))

@@ -44,6 +44,9 @@ def test_a_dry_run_reports_the_plan_and_changes_nothing(world: World) -> None:
     assert "nothing was changed" in ended.text
     assert sorted(world.root.rglob("*")) == before
     assert not (world.root.parent / "forget.key").exists()
+    refuses(tucano(world.root.parent, ANA, "--apply"), 2, f"{MODEL}/1 learned from these rows")
+    refuses(tucano(world.root.parent, "Ana Maria"), 2, "a name finds nobody, since two people may share one")
+    assert sorted(world.root.rglob("*")) == before
 
 
 def begun(world: World, identifier: str, *done: str, asked: AskedKind | None = None) -> Journal:
@@ -73,42 +76,6 @@ def test_one_that_was_interrupted_is_shown_with_what_is_done_and_left(world: Wor
     assert "another configuration" not in ended.text
     assert "another configuration" in reset.text
     assert "another person's forgetting was interrupted" in other.text
-
-
-@pytest.mark.parametrize(
-    ("identifier", "remedy"),
-    [("Ana Maria", "a name finds nobody, since two people may share one"), ("nobody", "check it, and that the state")],
-)
-def test_an_unknown_id_is_reported(world: World, identifier: str, remedy: str) -> None:
-    ended = tucano(world.root.parent, identifier)
-    refuses(ended, 2, f"has '{identifier}' as customer_unique_id")
-    refuses(ended, 2, remedy)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ((), "give the ID of whom to forget, or --verify"),
-        ((ANA, "--verify", "report.json"), "give the ID of whom to forget, or --verify"),
-        ((ANA, "--apply", "--dry-run"), "--apply and --dry-run ask for different things"),
-        (("--verify", "report.json", "--apply"), "--apply and --verify ask for different things"),
-    ],
-)
-def test_conflicting_options_are_refused(world: World, arguments: tuple[str, ...], sentence: str) -> None:
-    refuses(tucano(world.root.parent, *arguments), 2, sentence)
-
-
-def test_versions_are_not_removed_with_nothing_in_their_place_unless_asked(world: World) -> None:
-    before = sorted(world.root.rglob("*"))
-    refuses(tucano(world.root.parent, ANA, "--apply"), 2, f"{MODEL}/1 learned from these rows")
-    assert sorted(world.root.rglob("*")) == before
-    assert not (world.root.parent / "forgetting").exists()
-
-
-def test_a_forgotten_id_is_unknown_and_the_reports_are_named(world: World) -> None:
-    root = world.root.parent
-    reported(root)
-    refuses(tucano(root, "nobody", "--apply"), 2, f"{root / 'forgotten'} has the reports")
 
 
 def test_a_report_is_verified_and_an_altered_one_refused(world: World, tmp_path: Path) -> None:

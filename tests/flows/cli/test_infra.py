@@ -1,11 +1,8 @@
 """`tucano infra apply` on a real server: applied twice nothing is lost, and a refusal of the server is one sentence."""
 
 import json
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
@@ -16,11 +13,11 @@ from prefect.blocks.notifications import CustomWebhookNotificationBlock
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
-from prefect.events.schemas.automations import AutomationCore
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.cli import infra as cli_infra
 from flows.deploy.apply import DEPLOYMENTS_FILE, POOLS_FILE
+from tests.answering_server import answering
 from tests.flows.command import Ended, in_this_process
 from tests.flows.infra_folder import copied, replace
 
@@ -134,47 +131,6 @@ def test_a_refusal_of_the_server_names_what_was_written_before(team: Team) -> No
     assert last(ended).endswith("written before it: work pool cpu; run again, the same command writes the rest")
 
 
-def test_two_automations_of_one_name_are_refused(team: Team) -> None:
-    team.applied()
-    first = next(each for each in team.client.read_automations() if each.name == "retrain-lost")
-    team.client.create_automation(AutomationCore.model_validate(first.model_dump(exclude={"id"})))
-    ended = team.apply()
-    assert (ended.returncode, "the server has 2 automations retrain-lost" in last(ended)) == (2, True)
-
-
-@contextmanager
-def answering(code: int) -> Iterator[str]:
-    """Serve an API that is up, and answers all else with one code."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.answer(200 if self.path.endswith("/health") else code)
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.answer(code)
-
-        def answer(self, status: int) -> None:
-            body = b'{"exception_message": "Unauthorized"}'
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/api"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 @pytest.mark.parametrize(
     ("code", "keys", "reported"),
     [
@@ -190,7 +146,8 @@ def test_a_server_that_does_not_let_us_in_is_one_sentence_without_the_key(
 ) -> None:
     for name, value in keys.items():
         monkeypatch.setenv(name, value)
-    with answering(code) as address:
+    with answering({"/api/health": (200, "true")}, otherwise=(code, '{"exception_message": "Unauthorized"}')) as server:
+        address = f"{server.url}/api"
         monkeypatch.setenv("PREFECT_API_URL", address)
         ended = in_this_process("infra", "apply", "--set", f"state.root={tmp_path}")
     assert (ended.returncode, ended.stdout) == (2, "")

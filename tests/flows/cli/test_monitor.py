@@ -42,29 +42,3 @@ def test_drift_ends_with_3_and_leaves_a_report_without_the_answers(
     assert "push" in ended.text
     assert "Ratings from 1 to 5, on average: push 2.00 of 200 answers." in ended.text
     assert f"report: {report / 'report.html'}" in ended.text
-
-
-def test_without_arguments_the_gateways_logs_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".tucano" / "logs" / "feedback").mkdir(parents=True)
-    ended = in_this_process("monitor")
-    assert ended.returncode == 2
-    assert "the folder of logs .tucano/logs holds no .jsonl" in ended.text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((), "no logs are given"),
-        (("absent.jsonl",), "the logs absent.jsonl do not exist"),
-        (("--set", "monitor.time_zone=Lua"), "'Lua' is no time zone"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence_before_anything_is_begun(
-    arguments: tuple[str, ...], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    ended = in_this_process("monitor", *arguments)
-    assert ended.returncode == 2
-    assert words in ended.text
-    assert not list(tmp_path.iterdir())

@@ -134,18 +134,3 @@ def test_references_are_asked_field_by_field_and_may_be_written(tmp_path: Path) 
         opened.send("write", "chegou tarde")
     values = {name: value for line in read_given(out) for name, value in line.values.items()}
     assert (values["polarity"], values["sentiment"], values["main_complaint"]) == ("negative", None, "chegou tarde")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("label", "SHEET", "--rater", "Ana Maria"), "--rater takes a pseudonym, no name or e-mail"),
-        (("label", "absent.csv", "--rater", "ana"), "absent.csv"),
-        (("label", "SHEET", "--rater", "ana", "--task", "churn"), "has no completion of churn; it has push"),
-        (("references", "absent", "--rater", "ana"), "no dataset absent is in"),
-    ],
-)
-def test_a_mistake_is_one_sentence(sheet: Path, arguments: tuple[str, ...], sentence: str) -> None:
-    ended = in_this_process("audit", *(sheet if word == "SHEET" else word for word in arguments))
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert sentence in ended.stderr

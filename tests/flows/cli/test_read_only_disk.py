@@ -35,10 +35,7 @@ def test_what_only_reads_works(state: Path, command: tuple[str, ...]) -> None:
     "command",
     [
         ("retrain", "--profile", PROFILE),
-        ("train", "--profile", PROFILE),
-        ("evaluate", "--profile", PROFILE),
         ("promote", "1"),
-        ("promote", "--rollback"),
         ("forget", ANA, "--apply"),
         ("ui",),
     ],

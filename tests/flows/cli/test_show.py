@@ -89,7 +89,6 @@ def test_a_steps_rollouts_are_shown_by_task_and_from_worst_to_best(state: Path) 
     assert "push 3 1 3 2 0.283 0.000 0.750" in words(ended)
     places = [ended.stderr.index(text) for text in ("All, worst first", "Passo 2: Tênis 0", "Passo 2: Tênis 3", "AAAA")]
     assert places == sorted(places)
-    assert max(map(len, show(state, "2").stdout.splitlines())) <= 100
     rollouts = json.loads(ended.stdout)["rollouts"]
     assert [each["reward"] for each in rollouts] == [0.0, 0.75, 0.1, 1.0]
     assert rollouts[0]["components"] == {"style": 0.0}
@@ -123,13 +122,10 @@ def test_a_tested_prompt_is_shown_with_each_models_answer_and_equal_ones_once(st
     [
         (("9",), "the newest training has no rollouts of step 9; steps 1 to 2 have some\n"),
         (("1", "--task", "churn"), "has no rollouts of churn of step 1; steps 2 to 2 have some of churn\n"),
-        (("abc",), "'abc' is no step, and too short for a prompt's id; give 4 characters\n"),
         (("zzzz",), "no prompt of the newest training's dataset begins with 'zzzz'; give an id, or the beginning"),
-        ((TESTED.prompt_id, "--task", "push"), "--task goes with a step; a prompt is of one task\n"),
     ],
 )
-def test_what_is_not_there_is_one_sentence(state: Path, arguments: tuple[str, ...], sentence: str) -> None:
+def test_an_absent_step_or_prompt_is_refused(state: Path, arguments: tuple[str, ...], sentence: str) -> None:
     ended = show(state, *arguments)
-    assert ended.returncode == 2
+    assert (ended.returncode, ended.stdout) == (2, "")
     assert sentence in ended.text
-    assert ended.stdout == ""

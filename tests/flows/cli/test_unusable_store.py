@@ -15,13 +15,9 @@ from tests.flows.command import in_this_process
 
 COMMANDS = [
     ("ask", "sentiment", "Chegou quebrado"),
-    ("export", "champion", "--format", "peft", "--out", "exported"),
     ("forget", "b" * 32, "--apply"),
-    ("lineage", "champion"),
-    ("promote", "1"),
     ("retrain", "--yes"),
     ("serve",),
-    ("train", "--yes"),
 ]
 
 
