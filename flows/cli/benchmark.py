@@ -51,8 +51,6 @@ def run(
     adapter: Annotated[Path | None, typer.Option(help="Folder of an adapter of that model, without --url.")] = None,
     guided: Annotated[Guided, typer.Option(help="Tasks guided by grammars, without --url.")] = "none",
     key_variable: Annotated[str | None, typer.Option(help="NAME of the variable that holds the key.")] = None,
-    concurrency: Annotated[int, typer.Option(help="Concurrent requests.")] = 4,
-    timeout: Annotated[float, typer.Option(help="Seconds for one request.")] = 60.0,
     temperature: Annotated[float, typer.Option(min=0, max=2, help="Sampling temperature.")] = 0.7,
     max_tokens: Annotated[int, typer.Option(min=1, help="Longest answer, in tokens.")] = 512,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the answers, for those that accept one.")] = 0,
@@ -67,9 +65,7 @@ def run(
     items = list(Benchmark(folder).items.values())
     with interruptible(KEPT), stage_progress("benchmark") as progress:
         if url is not None:
-            section = _endpoint(
-                url=url, model=model, key_variable=key_variable, concurrency=concurrency, timeout_seconds=timeout
-            )
+            section = _endpoint(url=url, model=model, key_variable=key_variable, timeout_seconds=60.0)
             run_endpoint(
                 items, section, out, temperature=temperature, max_tokens=max_tokens, seed=seed, progress=progress
             )

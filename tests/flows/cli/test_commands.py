@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,11 +13,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from filelock import FileLock
 
-from flows.cli import tucano
+from flows.cli import servers, tucano
 from flows.cli.tucano import COMMANDS, load
-from schemas.errors import Interrupted
+from flows.runtime.session import UI_LOCK
+from schemas.errors import InputError, Interrupted
 from tests.flows.command import Ended, in_a_process, in_this_process
+from tests.house import free_port
 
 ANSWER: Final = {"prompt_id": "a", "task": "churn", "prompt": "Pedidos: 3", "completion": '{"churn":true}'}
 ROLLOUT: Final = json.dumps(ANSWER | {"reference": {"churn": True}}) + "\n"
@@ -177,3 +181,25 @@ def test_ctrl_c_while_a_commands_module_is_imported_is_an_interruption(monkeypat
     monkeypatch.setattr(tucano, "import_module", interrupt)
     with pytest.raises(Interrupted, match="nothing was changed; run the same command again"):
         load("compare")
+
+
+def test_a_second_one_of_the_same_folder_is_refused_with_the_address_of_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        servers, "running_server", lambda root: "http://127.0.0.1:4299/api" if root == tmp_path else None
+    )
+    with (
+        FileLock(tmp_path / UI_LOCK),
+        pytest.raises(InputError, match=r"another `tucano ui` serves .* at http://127\.0\.0\.1:4299; use that"),
+    ):
+        servers.ui(tmp_path, free_port(), free_port())
+
+
+def test_a_port_that_is_taken_is_named_with_its_option_and_the_folder_is_free_again(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"port {port} of 127.0.0.1 cannot be used .*--mlflow-port PORT"):
+            servers.ui(tmp_path, free_port(), port)
+    FileLock(tmp_path / UI_LOCK).acquire(timeout=0)

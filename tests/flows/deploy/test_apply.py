@@ -58,6 +58,8 @@ def test_each_deployment_is_filled_with_the_profile(profile: str) -> None:
     for given in server.deployments.values():
         assert Config.model_validate(given["parameters"]["config"]) == absolute_config(config)
         assert "profile:l4" in given["tags"]
+        assert given["job_variables"]["command"] == "prefect flow-run execute"
+        assert given["concurrency_options"].collision_strategy == "ENQUEUE"
     assert server.deployments["retrain/audit"]["parameters"]["until"] == "audit"
     assert sum("notifies nobody: the server has no notification block tucano" in each for each in warnings) == 4
 
