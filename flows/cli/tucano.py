@@ -60,6 +60,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "champion": ("ask", "export", "promote", "monitor"),
     "data": ("init", "synthesize", "curate"),
     "infra": ("doctor",),
+    "lineage": ("show",),
     "servers": ("serve", "ui"),
     "training": ("retrain", "train", "evaluate"),
 }

@@ -96,8 +96,8 @@ def check_trainer(config: Config) -> list[Finding]:
         return [Finding(name, "fault", found, remedy)]
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     unmet = _unmet(project["dependency-groups"]["trainer"], installed, may_miss=False)
-    found = Finding(name, "fault", unmet, remedy) if unmet else Finding(name, "ok", f"{interpreter} has what it needs")
-    return [found, *gpu_packages(config, installed)]
+    has = Finding(name, "fault", unmet, remedy) if unmet else Finding(name, "ok", f"{interpreter} has what it needs")
+    return [has, *gpu_packages(config, installed)]
 
 
 def needs_gpu(config: Config) -> bool:

@@ -141,7 +141,8 @@ def test_prefects_own_command_reads_the_deployments_in_the_same_sense() -> None:
 
 
 def test_a_pool_of_another_type_is_made_with_its_template(tmp_path: Path) -> None:
-    folder, made, server = copied(tmp_path / "checkout"), [], EmptyServer()
+    folder, server = copied(tmp_path / "checkout"), EmptyServer()
+    made: list[Any] = []
     changed = "type: vertex-ai\n    base_job_template: vertex.json\n    description: One"
     replace(folder / POOLS_FILE, "type: process\n    description: One", changed)
     template = {"job_configuration": {"image": "a"}, "variables": {"properties": {}}}
