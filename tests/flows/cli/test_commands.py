@@ -19,6 +19,7 @@ from flows.cli import servers, tucano
 from flows.cli.tucano import COMMANDS, load
 from flows.runtime.session import UI_LOCK
 from schemas.errors import InputError, Interrupted
+from schemas.source import REPOSITORY
 from tests.flows.command import Ended, in_a_process, in_this_process
 from tests.house import free_port
 
@@ -132,6 +133,39 @@ def test_the_help_imports_no_command_and_scoring_nothing_heavy() -> None:
         "flows", "flows.cli", "flows.cli.tucano", "flows.runtime",
         "flows.runtime.signals", "schemas", "schemas.errors", "schemas.garbage", "schemas.safe_path",
     }  # fmt: skip
+
+
+SCORES: Final = [{"prompt_id": f"{n}", "task": "push", "seed": 0, "sample": 0, "score": n / 9} for n in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("command", "heavy", "code"),
+    [
+        ("train --dry-run --state state", {"torch", "prefect", "mlflow", "transformers", "datasets", "trl"}, 0),
+        ("doctor --state state", {"torch", "prefect", "mlflow", "transformers", "polars"}, 0),
+        ("compare a.jsonl b.jsonl", {"torch", "prefect", "mlflow", "pandera", "polars", "httpx"}, 3),
+    ],
+)
+def test_a_quick_command_loads_nothing_heavy_and_makes_no_state(
+    command: str, heavy: set[str], code: int, tmp_path: Path
+) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in SCORES), encoding="utf-8")
+    child = f"""
+import sys
+from flows.cli.tucano import main
+sys.argv = ["tucano", *{command.split()!r}]
+try:
+    main()
+except SystemExit as ended:
+    print({heavy!r} & set(sys.modules), ended.code)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    ended = subprocess.run(
+        [sys.executable, "-c", child], capture_output=True, text=True, check=True, cwd=tmp_path, env=environment
+    )
+    assert ended.stdout.endswith(f"\nset() {code}\n"), ended.stdout
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.jsonl", "b.jsonl"]
 
 
 def refuses(ended: Ended, sentence: str) -> None:

@@ -4,8 +4,6 @@ import json
 import os
 import random
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -65,18 +63,6 @@ def test_a_better_model_is_promoted_and_the_report_written(tmp_path: Path) -> No
     assert document["gate"]["verdict"] == "promote"
     assert "<html" in (tmp_path / "new" / "report" / "report.html").read_text(encoding="utf-8")
     assert "extraction" in (tmp_path / "new" / "report" / "report.md").read_text(encoding="utf-8")
-
-
-def test_no_library_is_loaded_that_a_comparison_does_not_need(tmp_path: Path) -> None:
-    files = write(tmp_path / "base.jsonl", rows()), write(tmp_path / "tuned.jsonl", rows(0.1))
-    script = (
-        "import sys; from flows.cli.tucano import app; app(standalone_mode=False); "
-        "print(sorted({name.partition('.')[0] for name in sys.modules} & "
-        "{'torch', 'prefect', 'mlflow', 'pandera', 'polars', 'httpx'}))"
-    )
-    command = [sys.executable, "-c", script, "compare", *map(str, files), "--report", str(tmp_path / "report")]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert ended.stdout.endswith("\n[]\n")
 
 
 def test_an_earlier_report_is_replaced_and_stays_where_files_are_refused(tmp_path: Path) -> None:
