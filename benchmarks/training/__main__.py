@@ -1,6 +1,6 @@
-"""Training compared: TRL's GRPO as it comes, V4.2 and ours, and every switch by itself, on the laptop's model.
+"""Training compared: TRL's GRPO as it comes, V4.2's recipe and ours, on the laptop's model.
 
-One model, one dataset; five seeds an arm, two a switch; each training on one thread, two at a time. The amount of
+One model, one dataset; five seeds an arm; each training on one thread, two at a time. The amount of
 sampling is the same for all: steps, prompts and completions a step, longest completion. All are validated alike, and
 all answer the test split with the adapter that validated best. Stock is TRL's trainer with its own defaults and the
 total reward, once as it comes (learning rate 1e-6, which moves nothing here) and once with V4.2's learning rate, the
@@ -8,8 +8,7 @@ fair rival.
 
 Limits, against both stocks: the mean curve of ours reaches stock's final validation reward in at most half the steps,
 and ours ends higher on the test reward and on the mean ground truth, by 95 % intervals that exclude zero (a bootstrap
-over seeds and prompts, paired by both). Without a limit: one row a switch, added to V4.2, whose weights are not
-quantized here, nor are any other's.
+over seeds and prompts, paired by both). No arm's weights are quantized here. Without a limit: V4.2.
 
 Ground truth, by one answer: extraction's F1 over (field, value), the accuracy of sentiment and churn, and the share of
 its constraints that a push keeps; no reward is any of them.
@@ -21,7 +20,7 @@ stopped resumes where it was.
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Final
@@ -35,7 +34,6 @@ from benchmarks.training.arms import (
     STATE,
     STOCK,
     STOCK_AT_OUR_RATE,
-    SWITCHES,
     V4_2,
     Job,
     Outcome,
@@ -64,7 +62,6 @@ from tasks.train.sft.warm_start import WarmStartRequest
 
 PROFILE: Final = "benchmarks/training/training.toml"
 SEEDS: Final = (1, 2, 3, 4, 5)
-SWITCH_SEEDS: Final = SEEDS[:2]
 SETUP: Final = ("tasks.synthesize.stage", "tasks.curate.stage", "tasks.train.sft.warm_start")
 TRAINING: Final = ("benchmarks.training.arms",)
 ONE_THREAD: Final = {
@@ -89,7 +86,7 @@ def measure(report: Report, options: Namespace) -> None:
     os.environ.update(ONE_THREAD)
     config = load_config(PROFILE, options.set)
     setup = _set_up(config)
-    wanted = [(arm, seed) for seed in SEEDS for arm in ARMS if arm not in SWITCHES or seed in SWITCH_SEEDS]
+    wanted = [(arm, seed) for seed in SEEDS for arm in ARMS]
     code = source_digest(*TRAINING)
     jobs = [
         (
@@ -107,9 +104,8 @@ def measure(report: Report, options: Namespace) -> None:
     ]
     # Importing torch and TRL takes a tenth of a training: each worker does it once.
     found = dict(zip(wanted, map_in_processes(outcome_of, jobs, "trainings"), strict=True))
-    outcomes = {arm: [found[arm, seed] for seed in SEEDS if (arm, seed) in found] for arm in ARMS}
+    outcomes = {arm: [found[arm, seed] for seed in SEEDS] for arm in ARMS}
     _report_arms(report, outcomes, config.train.max_steps)
-    _report_switches(report, outcomes)
     _check(report, outcomes, config.train.max_steps)
 
 
@@ -162,24 +158,6 @@ def _report_arms(report: Report, outcomes: Outcomes, steps: int) -> None:
     report.table("Step at which the mean validation reward is that of a stock after its last step", columns, rows)
 
 
-def _report_switches(report: Report, outcomes: Outcomes) -> None:
-    beside = _beside_the_report(outcomes)
-    report.table(
-        "Each switch added to V4.2, and how much better than V4.2 it is; 95 % intervals",
-        ("switch", "valid.", "test", "better by", "truth", "better by", "s"),
-        [_row(outcomes, arm, beside(arm)) for arm in SWITCHES],
-    )
-    for what, wanted in (("helped", _is_above), ("did harm", _is_below)):
-        found = [arm for arm in SWITCHES if wanted(difference(*beside(arm), "reward"))]
-        names = ", ".join(found) or "none"
-        report.line(f"Switches that {what} on the test reward, by an interval without zero: {names}.")
-
-
-def _beside_the_report(outcomes: Outcomes) -> Callable[[str], tuple[Sequence[Outcome], Sequence[Outcome]]]:
-    """Return the function that gives a switch's outcomes, and V4.2's with the same seeds."""
-    return lambda arm: (outcomes[arm], outcomes[V4_2][: len(outcomes[arm])])
-
-
 def _row(outcomes: Outcomes, arm: str, compared: tuple[Sequence[Outcome], Sequence[Outcome]] | None) -> list[str]:
     cells = [arm, f"{final_validation(outcomes[arm]):.3f}"]
     for figure in FIGURES:
@@ -204,10 +182,6 @@ def _check(report: Report, outcomes: Outcomes, steps: int) -> None:
 
 def _is_above(found: Difference) -> bool:
     return found.low > 0
-
-
-def _is_below(found: Difference) -> bool:
-    return found.high < 0
 
 
 def _shown(found: Difference) -> str:

@@ -40,7 +40,7 @@ GUIDED: Final[Mapping[str, Any]] = {"share": 1.0, "threshold": 1.0}
 probability."""
 TRUTH: Final[Mapping[str, tuple[str, ...]]] = {
     "extraction": ("field_f1",),
-    "push": ("suits_the_campaign", "condition_last", "no_repetition", "within_length"),
+    "push": ("suits_the_campaign", "offer_as_it_is", "no_repetition", "within_length"),
     "sentiment": ("accuracy",),
     "churn": ("accuracy",),
 }
@@ -53,36 +53,15 @@ class Arm:
 
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Changes of the profile's recipe."""
-    trainer: Literal["trl", "trl_at_rate", "policy", "preferences"] = "policy"
-    """TRL's GRPO as it comes, the same with the profile's learning rate, ours, or DPO."""
+    trainer: Literal["trl", "trl_at_rate", "policy"] = "policy"
+    """TRL's GRPO as it comes, the same with the profile's learning rate, or ours."""
 
 
-def _switch(**changes: Any) -> Arm:
-    return Arm({**REPORTED, **changes})
-
-
-SWITCHES: Final[Mapping[str, Arm]] = {
-    # With one step for each batch of completions the probability ratio is 1, and no clip acts.
-    "2 steps a batch": _switch(iterations=2),
-    "clip-higher + 2 steps": _switch(iterations=2, epsilon_high=0.28),
-    "entropy bonus": _switch(entropy={"coefficient": 0.001}),
-    "adaptive entropy": _switch(entropy={"adaptive": True}),
-    "dynamic sampling": _switch(dynamic_sampling={"extra_groups": 4}),
-    "truncated masked": _switch(mask_truncated=True),
-    "no task weights": _switch(task_weights={"applies_to": "nothing"}),
-    "sampler": _switch(task_weights={"applies_to": "sampler"}),
-    "no GDPO": _switch(aggregation="sum_then_normalize"),
-    "guided correction": _switch(guided_correction={"share": 0.25}),
-    "DAPO's loss": _switch(loss="dapo"),
-    # As many completions as forty steps sample.
-    "DPO": Arm({**REPORTED, "preferences": {"prompts": 160}}, trainer="preferences"),
-}
 ARMS: Final[Mapping[str, Arm]] = {
     STOCK: Arm(trainer="trl"),
     STOCK_AT_OUR_RATE: Arm(trainer="trl_at_rate"),
-    V4_2: _switch(),
-    OURS: _switch(guided_correction=GUIDED),
-    **SWITCHES,
+    V4_2: Arm(REPORTED),
+    OURS: Arm({**REPORTED, "guided_correction": GUIDED}),
 }
 
 
@@ -258,8 +237,6 @@ def _trainer(job: Job, rows: Sequence[PromptRow], databases: Databases, tokenize
     kind = ARMS[job.arm].trainer
     if kind == "policy":
         return policy_trainer(job.recipe, rows, databases, job.seed, work, named)
-    if kind == "preferences":
-        return _preference_trainer(job, rows, databases, work, named)
     rate = {} if kind == "trl" else {"learning_rate": job.recipe.learning_rate}
     return stock_trainer(job.recipe, rows, databases, job.seed, work, named, **rate)
 
@@ -335,22 +312,4 @@ def stock_trainer(
     questions = [{"prompt": as_messages(row.system, row.prompt), "place": place} for place, row in enumerate(rows)]
     return CpuGRPOTrainer(
         reward_funcs=total, train_dataset=Dataset.from_list(questions), args=GRPOConfig(**arguments), **named
-    )
-
-
-def _preference_trainer(
-    job: Job, rows: Sequence[PromptRow], databases: Databases, work: Path, named: Mapping[str, Any]
-) -> Any:
-    from trl import DPOConfig
-
-    from tasks.train.children.dpo import as_training_set, preferred
-    from tasks.train.dpo.pairs import dpo_arguments
-    from tasks.train.dpo.trainer import PreferenceTrainer
-    from tasks.train.grpo.rewards import ComponentRewards
-
-    recipe, rewards = job.recipe, ComponentRewards(databases, "grounded")
-    chosen = preferred(recipe, rows, rewards, named["model"], named["processing_class"], job.seed)
-    arguments = dpo_arguments(recipe, prompts=len(rows), seed=job.seed, work=work, on_gpu=False)
-    return PreferenceTrainer(
-        train_dataset=as_training_set(chosen), args=DPOConfig(**{**arguments, "save_strategy": "no"}), **named
     )

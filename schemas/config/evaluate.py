@@ -172,8 +172,9 @@ class EvaluateConfig(Section):
         cls, floors: Mapping[TaskName, Mapping[str, float]]
     ) -> Mapping[TaskName, Mapping[str, float]]:
         for task, metrics in floors.items():
-            if unknown := sorted(metrics.keys() - FLOORS[task].keys()):
-                raise ValueError(f"{task} has no floor of {', '.join(unknown)}; it has {', '.join(FLOORS[task])}")
+            known = FLOORS.get(task, {})
+            if unknown := sorted(metrics.keys() - known.keys()):
+                raise ValueError(f"{task} has no floor of {', '.join(unknown)}; it has {', '.join(known) or 'none'}")
         return {**FLOORS, **floors}
 
     @field_validator("rivals")

@@ -104,7 +104,7 @@ def _of_mix(variance: Numbers, degrees: Numbers, mix: Numbers) -> tuple[Numbers,
 
 
 @dataclass(frozen=True)
-class Evidence:
+class DriftEvidence:
     """Log fortunes by first day and day."""
 
     log_fortunes: Numbers
@@ -120,7 +120,7 @@ class Evidence:
         return int(np.argmax(self.log_fortunes[:, day]))
 
 
-def evidence_against(promise: Promise, rewards: RewardCounts, tolerance: float, log_enough: float) -> Evidence:
+def evidence_against(promise: Promise, rewards: RewardCounts, tolerance: float, log_enough: float) -> DriftEvidence:
     """Compute the evidence against the baseline of some tasks together; far above `log_enough` it is cut off."""
     days = len(rewards.days)
     reference = reference_of(promise, rewards)
@@ -138,7 +138,7 @@ def evidence_against(promise: Promise, rewards: RewardCounts, tolerance: float, 
     highest = by_stake.max(axis=0)
     fortunes = highest + np.log(np.exp(by_stake - highest).mean(axis=0))
     log_calibrated = np.log(_CALIBRATION) - (1 - _CALIBRATION) * np.concatenate([[0.0], log_p[:-1]])
-    return Evidence(np.where(before, -np.inf, (fortunes + log_calibrated).min(axis=2)))
+    return DriftEvidence(np.where(before, -np.inf, (fortunes + log_calibrated).min(axis=2)))
 
 
 def _distances(p: Numbers, freedom: Numbers) -> Numbers:

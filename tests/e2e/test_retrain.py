@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from flows.runtime.prefect_server import session_server
-from flows.runtime.session import mlflow_store, prefect_folder
+from flows.runtime.session import EXPERIMENT, mlflow_store, prefect_folder
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.progress import silent
@@ -229,7 +229,8 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
 
     config = load_config(str(PROFILE), [f"state.root={pipeline.root}"])
     client = MlflowClient(mlflow_store(config.state)[0])
-    (experiment,) = client.search_experiments()
+    experiment = client.get_experiment_by_name(EXPERIMENT)
+    assert experiment is not None
     runs = client.search_runs([experiment.experiment_id])
     stages = {run.data.tags["stage"]: run for run in runs if run.info.status == "FINISHED" and "stage" in run.data.tags}
     assert set(stages) == set(STAGES)

@@ -126,7 +126,7 @@ def test_commands_find_what_they_read(installed: Installed) -> None:
         ("doctor",): {0},
         ("score", "one_each.jsonl", "--store", "store", "--metrics"): {0},
         ("init", "store", "--out", "shop"): {0},
-        ("audit", "record", "--task", "sentiment"): {0},
+        ("audit", "attack", "--task", "sentiment", "--evaluations", "5", "--store", "store"): {0, 3},
         ("benchmark", "write", "--out", "benchmark", "--per-task", "1", "--orders", "200"): {0},
     }
     for command, codes in ends.items():

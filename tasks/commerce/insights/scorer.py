@@ -1,8 +1,8 @@
 """Insights that carry their evidence: two to four claims on the table's cells, each with an action or none.
 
 An answer is `{"achados":[{"coluna","fato","valor","linha","acao"}, ...]}`; `razao` has `outra` before `acao`: the row
-that it is compared with. The one checker below says what is true and what fits, for the reward, `valid`, the probes and
-the rendering. Nothing else is read, and no word of an answer is ever shown. Components in [0, 1]:
+that it is compared with. The one checker below says what is true and what fits, for the reward, the log's `valid`, the
+probes and the rendering. Nothing else is read, and no word of an answer is ever shown. Components in [0, 1]:
 
 - `claims`: how much the claims tell, beside as many of the best that the table offers, three at least. The share is
   cubed, since highest and lowest cells, whichever they are, tell much of a table. A claim counts once a cell, by the

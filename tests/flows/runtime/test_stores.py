@@ -42,7 +42,7 @@ def test_lineage_finds_a_person_whom_no_artifact_names(tmp_path: Path, identity:
     state, config = tmp_path / "state", config_of(tmp_path / "shop", identity)
     store = ArtifactStore(state / "artifacts")
     with store.draft() as draft:
-        stage.run(config, 1, draft, silent, state, own=own_files(config, state))
+        stage.run(config, 1, draft, silent, own=own_files(config, state))
         written = [path.read_bytes() for path in draft.rglob("*") if path.is_file()]
         store.commit(draft, kind="prompts", stage="synthesize", code_version="c", config_digest="d", inputs={})
     assert not any(b"example.com" in content or identity.encode() in content for content in written)
@@ -56,7 +56,7 @@ def test_plain_ids_need_no_key(tmp_path: Path) -> None:
     config = config_of(tmp_path / "shop")
     (tmp_path / "shop" / "notas.csv").write_text(ROWS.format("17").replace("ana@example.com", "16"), encoding="utf-8")
     (tmp_path / "out").mkdir()
-    stage.run(config, 1, tmp_path / "out", silent, tmp_path / "state", own=own_files(config, tmp_path / "state"))
+    stage.run(config, 1, tmp_path / "out", silent, own=own_files(config, tmp_path / "state"))
     assert not (tmp_path / "state" / KEY_FILE).exists()
 
 
