@@ -243,7 +243,6 @@ def test_mlflow_shows_a_run_a_stage_under_one_parent_with_datasets_in_and_a_mode
         "audit",
     }
     assert client.get_metric_history(stages["train"].info.run_id, "reward")
-    assert all(run.data.tags["mlflow.note.content"] for run in stages.values())
     shown = {file.path for file in client.list_artifacts(stages["evaluate"].info.run_id)}
     assert shown >= {"report.html", "report.json", "report.md", "forest.svg"}
     assert "overall.mean_difference" in stages["evaluate"].data.metrics
