@@ -119,12 +119,7 @@ def unsloth_adapter_arguments(config: TrainConfig, *, seed: int) -> dict[str, An
 
 
 def _load_by_unsloth(base: Path, config: TrainConfig, *, seed: int, max_prompt_tokens: int, work: Path) -> Trainable:
-    import torch
-
-    if not torch.cuda.is_available():
-        raise InputError(
-            f"train.backend='unsloth' needs a GPU, and there is none; train on a machine with one, {INSTEAD}"
-        )
+    _refuse_without_gpu()
     fast_language_model = _import_unsloth(work).FastLanguageModel
 
     from tasks.policy.load import load_tokenizer, reset_generation_config
@@ -142,6 +137,16 @@ def _load_by_unsloth(base: Path, config: TrainConfig, *, seed: int, max_prompt_t
     reset_generation_config(model)
     adapted = fast_language_model.get_peft_model(model, **unsloth_adapter_arguments(config, seed=seed))
     return Trainable(adapted, tokenizer, lora=None)
+
+
+def _refuse_without_gpu() -> None:
+    """Refuse a machine without a card; a function of its own, which the contract with Unsloth goes without."""
+    import torch
+
+    if not torch.cuda.is_available():
+        raise InputError(
+            f"train.backend='unsloth' needs a GPU, and there is none; train on a machine with one, {INSTEAD}"
+        )
 
 
 def _import_unsloth(work: Path) -> Any:
