@@ -144,9 +144,7 @@ def _refuse_without_gpu() -> None:
     import torch
 
     if not torch.cuda.is_available():
-        raise InputError(
-            f"train.backend='unsloth' needs a GPU, and there is none; train on a machine with one, {INSTEAD}"
-        )
+        raise InputError(f"train.backend='unsloth' needs a GPU, and there is none; use a machine with one, {INSTEAD}")
 
 
 def _import_unsloth(work: Path) -> Any:
