@@ -16,7 +16,7 @@ from schemas.references import ExtractionFields, check_reference
 from schemas.tasks import TaskName
 
 AskedTask = Literal["extraction", "sentiment"]
-ASKED_FIELDS: Final[Mapping[AskedTask, tuple[str, ...]]] = {
+ASKED_FIELDS: Final[Mapping[TaskName, tuple[str, ...]]] = {
     "extraction": tuple(ExtractionFields.model_fields),
     "sentiment": ("polarity", "score"),
 }
@@ -70,8 +70,7 @@ def read_given(path: Path) -> tuple[GivenReference, ...]:
 def values_of(task: TaskName, reference: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of a reference that people may be asked for, by name; other tasks have none."""
     known = (reference.get("fields") or {}) if task == "extraction" else reference
-    names = next((fields for asked, fields in ASKED_FIELDS.items() if asked == task), ())
-    return {name: known[name] for name in names if name in known}
+    return {name: known[name] for name in ASKED_FIELDS.get(task, ()) if name in known}
 
 
 def with_values(task: TaskName, reference: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Portuguese as data is written in it: months, states and categories by name, and numbers in Brazilian notation."""
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
@@ -49,24 +48,6 @@ def readable_category(name: str) -> str:
 def _categories() -> dict[str, str]:
     pairs = (line.partition("=") for line in read_lexicon("categories"))
     return {name.strip(): readable.strip() for name, _, readable in pairs}
-
-
-_NUMBER: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?(?!\d)|\d+(?:[.,]\d+)?", re.ASCII)
-_THOUSANDS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?", re.ASCII)
-MAX_DIGITS: Final = 15
-"""Longer runs of digits are no amounts, and a float would not hold them."""
-
-
-def numbers_in(text: str) -> list[float]:
-    """Return the numbers of a text in order; 12.345 is twelve thousand, 4,5 and 4.5 are four and a half."""
-    return [value_of(written) for written in _NUMBER.findall(text) if len(written) <= MAX_DIGITS]
-
-
-def value_of(written: str) -> float:
-    """Return the value of one written number, such as `1.234,5`."""
-    if _THOUSANDS.fullmatch(written):
-        written = written.replace(".", "")
-    return float(written.replace(",", "."))
 
 
 def decimal(value: float, places: int = 1) -> str:

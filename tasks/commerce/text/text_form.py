@@ -12,7 +12,6 @@ from typing import Final
 from tasks.commerce.text.lexicons import read_lexicon
 
 DATA_FILES: Final = (
-    "data/lexicons/chatter.txt",
     "data/lexicons/closed_class_words.txt",
     "data/lexicons/function_words.txt",
     "data/lexicons/refusals.txt",
@@ -77,7 +76,6 @@ class Phrases:
             pattern = re.compile(rf"{where}{re.escape(phrase)}{end}")
             self._by_first_word[first] = (*self._by_first_word.get(first, ()), (phrase, pattern))
         self._first_words = frozenset(self._by_first_word)
-        self.phrases = tuple(map(fold, read_lexicon(lexicon)))
 
     def are_in(self, folded: str, words_there: Collection[str]) -> bool:
         """Return whether any phrase occurs in a folded text of these words."""
@@ -91,10 +89,8 @@ class Phrases:
         )
 
 
-_SENTENCE_START: Final = r"(?:^|[\n.!?:])[\s*\"'#>]*"
 APOLOGIES: Final = Phrases("refusals", r"^\W*(?:[a-z]+[,!.] )?")
 """Beginnings of a refusal, which texts with content may share."""
-CHATTER: Final = Phrases("chatter", _SENTENCE_START)
 REFUSAL_REACH: Final = 200
 """Characters at a text's beginning that are searched for a refusal."""
 _DECLINES: Final = re.compile(
@@ -121,14 +117,6 @@ def refuses(text: str) -> bool:
     if not any(word[0].isdigit() for word in there) and APOLOGIES.are_in(beginning, there):
         return True
     return _DECLINES.search(beginning) is not None
-
-
-def chatters(text: str) -> bool:
-    """Return whether a text addresses the requester instead of being the answer."""
-    folded = fold(text[:MAX_CHARACTERS])
-    if not any(map(folded.__contains__, CHATTER.phrases)):
-        return False
-    return CHATTER.are_in(folded, set(folded_words(folded)))
 
 
 def ramp(value: float, worst: float, best: float) -> float:

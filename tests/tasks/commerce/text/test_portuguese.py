@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.commerce.text.portuguese import StateCode, decimal, numbers_in, percent, readable_category, reais
+from tasks.commerce.text.portuguese import StateCode, decimal, percent, readable_category, reais
 
 
 @pytest.mark.parametrize(
@@ -25,24 +25,6 @@ def test_categories_read_as_portuguese() -> None:
     assert readable_category("beleza_saude") == "beleza e saúde"
     assert readable_category("livros_importados") == "livros importados"
     assert readable_category("perfumaria") == "perfumaria"
-
-
-@pytest.mark.parametrize(
-    ("text", "numbers"),
-    [
-        ("R$ 12.345", [12_345.0]),
-        ("R$ 1.234.567,89", [1_234_567.89]),
-        ("8,2% de atrasos", [8.2]),
-        ("nota 4.5 ou 4,5", [4.5, 4.5]),
-        ("leve 3 e pague 2", [3.0, 2.0]),
-        ("de 10 a 20.", [10.0, 20.0]),
-        ("1.2345", [1.2345]),
-        ("nada", []),
-        ("9" * 400, []),
-    ],
-)
-def test_numbers_are_read_as_brazilians_write_them(text: str, numbers: list[float]) -> None:
-    assert numbers_in(text) == numbers
 
 
 def test_numbers_are_written_as_brazilians_read_them() -> None:

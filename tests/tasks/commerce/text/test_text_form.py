@@ -3,7 +3,6 @@ import unicodedata
 import pytest
 
 from tasks.commerce.text.text_form import (
-    chatters,
     fold,
     refuses,
     words,
@@ -32,8 +31,3 @@ def test_refusals_are_recognised(text: str) -> None:
 @pytest.mark.parametrize("text", ["Parcelamento sem juros e cancelamento grátis!", "Aproveite o frete grátis."])
 def test_offers_are_no_refusals(text: str) -> None:
     assert not refuses(text)
-
-
-def test_chatter_is_recognised() -> None:
-    assert chatters("Claro! Aqui está o push")
-    assert not chatters("O sol está claro no seu celular novo")
