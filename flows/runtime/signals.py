@@ -88,8 +88,7 @@ class Departure:
                 _end_process(self.sentence)
 
 
-_departures: Final[list[Departure]] = []
-"""Departures of the blocks that are under way, the innermost last."""
+_departures: Final[list[Departure]] = []  # of the blocks that are under way, the innermost last
 _hints: Final[list[str]] = []
 
 
@@ -133,7 +132,8 @@ def interruptible(sentence: str) -> Iterator[None]:
 def _dropped_interrupts_unprinted() -> Iterator[None]:
     """Print no traceback of an interrupt that the interpreter drops, as in a callback: the thread has kept it."""
     hook = sys.unraisablehook
-    sys.unraisablehook = lambda lost: None if lost.exc_type is KeyboardInterrupt else hook(lost)
+    # Neither Ctrl-C's exception nor Prefect's of a SIGTERM is an `Exception`.
+    sys.unraisablehook = lambda lost: hook(lost) if issubclass(lost.exc_type, Exception) else None
     try:
         yield
     finally:

@@ -91,24 +91,26 @@ def work():
         except BaseException:
             pass
 """
-
-
 CALLBACK = """
+from prefect.utilities.engine import capture_sigterm
+
 class Deleted:
     def __del__(self):
         ready()
         time.sleep(60)
 
 def work():
-    Deleted()
+    with capture_sigterm():
+        Deleted()
     time.sleep(60)
 """
 
 
-def test_an_interrupt_that_the_interpreter_drops_prints_no_traceback() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_that_the_interpreter_drops_prints_no_traceback(number: signal.Signals) -> None:
     """An audit that was interrupted in a callback printed "Exception ignored in" above its sentence."""
     started = _start(CALLBACK)
-    os.kill(started.pid, signal.SIGTERM)
+    os.kill(started.pid, number)
     assert _ended(started) == (4, f"tucano: {SENTENCE}")
 
 
@@ -148,13 +150,10 @@ def test_a_block_that_loses_the_signals_exception_and_comes_to_its_end_is_interr
 
 def test_a_failure_after_a_signal_is_the_interruption() -> None:
     """A request to a server that has ended meanwhile, say."""
-    started = _start(
-        "def work():\n    ready()\n    try:\n        time.sleep(60)\n"
-        "    finally:\n        raise ConnectionError('gone')"
-    )
+    work = "def work():\n    ready()\n    try:\n        time.sleep(60)\n    finally:\n        raise ConnectionError('gone')"
+    started = _start(work)
     os.kill(started.pid, signal.SIGTERM)
-    code, said = _ended(started)
-    assert (code, said) == (4, f"tucano: {SENTENCE}")
+    assert _ended(started) == (4, f"tucano: {SENTENCE}")
 
 
 def test_the_loss_of_a_helper_ends_the_command_though_it_waits() -> None:
