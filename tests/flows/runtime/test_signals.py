@@ -150,7 +150,7 @@ def test_a_block_that_loses_the_signals_exception_and_comes_to_its_end_is_interr
 
 def test_a_failure_after_a_signal_is_the_interruption() -> None:
     """A request to a server that has ended meanwhile, say."""
-    work = "def work():\n    ready()\n    try:\n        time.sleep(60)\n    finally:\n        raise ConnectionError('gone')"
+    work = "def work():\n    ready()\n    try:\n        time.sleep(60)\n    finally:\n        raise OSError('gone')"
     started = _start(work)
     os.kill(started.pid, signal.SIGTERM)
     assert _ended(started) == (4, f"tucano: {SENTENCE}")
