@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -104,14 +102,3 @@ def test_a_reference_that_names_nothing_is_one_sentence(
     world: World, arguments: tuple[str, ...], sentence: str
 ) -> None:
     refuses(tucano(world, *arguments), sentence)
-
-
-def test_a_query_loads_nothing_that_is_heavy(world: World) -> None:
-    heavy = "{'google', 'torch', 'prefect', 'mlflow', 'pandera', 'scipy', 'matplotlib'}"
-    code = (
-        "import sys; from schemas.config.profiles import load_config; from flows.cli.lineage import open_walker; "
-        f"walker = open_walker(load_config('local', ['state.root={world.root.parent}'])); "
-        f"[walker.walk(walker.find(each)) for each in ('1', '{TRAINED.prompt_id}')]; print({heavy} & set(sys.modules))"
-    )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ended.stdout.strip() == "set()"

@@ -12,30 +12,21 @@ import pytest
 from filelock import FileLock
 
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
-from flows.runtime.stores import open_recorder
 from flows.stages import forget
-from flows.stages.curate import curate
 from flows.stages.forget import (
     FoundPerson,
     _drew,
     _trainings_where,
     clean_logs,
-    look,
-    made_anew,
     mark_removed,
-    plan,
     remove,
-    replace_prompts,
     require_logs,
 )
-from flows.stages.runner import Session, StageResult
-from flows.stages.synthesize import synthesize
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.store.files import read_store, write_store
 from schemas.tables.person import Person
-from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from tasks.audit.sheet import COLUMNS, read_rows, write_rows
 from tasks.audit.stage import files_of
 from tasks.checkpoints.address import open_mirror
@@ -49,7 +40,6 @@ from tasks.lineage.store.inventory import read_inventory
 from tasks.synthesize.simulated import simulate_store
 from tasks.train.dpo.pairs import PreferencePair, Preferences
 from tasks.train.resume.state_files import PREFERENCES
-from tests.flows.prefect_state import prefect_state
 from tests.tasks.checkpoints.checkpoint_folders import sealed_folder
 from tests.tasks.lineage.small_world import ANA, MODEL, World, make_world
 
@@ -258,37 +248,3 @@ def test_a_mirror_and_shared_artifacts_that_are_not_there_are_not_taken_for_empt
     assert any("elsewhere/mirror" in sentence for sentence in state.unreached)
     assert any("elsewhere/artifacts" in sentence for sentence in remove(away, state).missed["remove"])
     assert not (tmp_path / "elsewhere").exists()
-
-
-@pytest.mark.integration
-def test_the_chain_resumes_from_prompts_without_the_person(tmp_path: Path, prefect_server: str) -> None:
-    """A later run of the same configuration finds the new prompts, and curates them as any others."""
-    profile = Path(__file__).parents[2] / "e2e" / "small.toml"
-    config = load_config(str(profile), [f"state.root={tmp_path}"])
-
-    def chain() -> tuple[StageResult, StageResult]:
-        with open_recorder(config).pipeline("chain", {}) as run:
-            session = Session(config, run)
-            prompts = synthesize(session)
-            return prompts, curate(session, prompts)
-
-    with prefect_state(prefect_server, tmp_path):
-        before = chain()
-        person = read_prompt_table(before[1].path / TRAIN_FILE)["customer_id"].drop_nulls().sort()[0]
-        found = look(config, person, None)
-        state = plan(config, found, person, None)
-        assert state.data == {"prompts": before[0].record.sha256, "dataset": before[1].record.sha256}
-        assert state.splits["train"] > 0
-        replace_prompts(config, state, found.person)
-        prompts, dataset = chain()
-    assert prompts.reused
-    assert not dataset.reused
-    state = made_anew(config, state, {"synthesize": prompts, "curate": dataset})
-    assert state.replaced == {
-        old.record.sha256: new.record.sha256 for old, new in zip(before, (prompts, dataset), strict=True)
-    }
-    done = remove(config, mark_removed(config, state))
-    assert (done.left, done.missed) == ((), {"remove": ()})
-    assert {*done.removed} == {each.record.sha256 for each in before}
-    with pytest.raises(InputError, match="no table of the 2 artifacts"):
-        look(config, person, None)

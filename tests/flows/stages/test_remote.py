@@ -141,23 +141,6 @@ def test_every_attempt_is_one_run_however_the_one_before_it_ended(
     assert request_run(name) != crashed
 
 
-@pytest.mark.parametrize("deleted", [0, 1])
-def test_a_deleted_run_brings_no_ended_one_back(deleted: int, request_run: Request) -> None:
-    """Some of those that had ended, or the one under way."""
-    name, ended = uuid4().hex, list[UUID]()
-    for _ in range(2):
-        ended.append(request_run(name))
-        end(ended[-1], Failed())
-    with get_client(sync_client=True) as client:
-        client.delete_flow_run(ended[deleted])
-        under_way = request_run(name)
-        assert under_way not in ended
-        client.delete_flow_run(ended[1 - deleted])
-        assert request_run(name) == under_way
-        client.delete_flow_run(under_way)
-    assert request_run(name) not in {*ended, under_way}
-
-
 def test_a_server_that_is_away_is_waited_for_and_then_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     run = uuid4()
     looks: list[None] = []
