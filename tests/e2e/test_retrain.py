@@ -244,10 +244,10 @@ def test_prefect_shows_a_flow_a_stage_and_the_killed_run_as_crashed(
     (resumed,) = finished
     verdict = pipeline.resumed.document["decision"]["verdict"]
     assert set(resumed.tags) == {"profile:small", "seed:7", f"verdict:{verdict}"}
-    # Whoever opens the run sees what came of it, and one bar.
+    # Whoever opens the run sees what came of it.
     assert resumed.start_time is not None
     shown = {each.key for each in artifacts if each.created is not None and each.created >= resumed.start_time}
-    assert shown == {"progress", "audit-gate", "evaluation", "promotion", "retraining"}
+    assert shown == {"audit-gate", "evaluation", "promotion", "retraining"}
     assert {name for name, _ in runs} == {"retrain", *FLOWS}
     assert {name for name, state in runs if state == "Crashed"} >= {"retrain", "train"}
     assert not [name for name, state in runs if state == "Running"]

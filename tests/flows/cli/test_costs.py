@@ -3,13 +3,15 @@
 import io
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from flows.cli.costs import SPREAD, confirm_costs, cost_lines, expected_costs
+from flows.cli.costs import SPREAD, confirm_costs, cost_lines, costs_of
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError, Interrupted
+from tasks.train.sizing.estimate import estimate_training, expected_prompts
 
 
 class TypedInput(io.StringIO):
@@ -17,6 +19,10 @@ class TypedInput(io.StringIO):
 
     def isatty(self) -> bool:
         return True
+
+
+def expected_costs(config: Config) -> dict[str, Any]:
+    return costs_of(config, estimate_training(config, expected_prompts(config)))
 
 
 def l4(state: Path, *overrides: str) -> Config:

@@ -37,7 +37,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "synthesize", "--count", "240", "--orders", "300", "--seed", "3", "--mix", MIX, "--out", prompts
     )
     assert ended.returncode == 0, ended.text
-    ended = in_a_process("curate", prompts, "--out", folder / "out", *SMALL, "--json")
+    ended = in_this_process("curate", prompts, "--out", folder / "out", *SMALL, "--json")
     assert ended.returncode == 0, ended.text
     (folder / "summary.json").write_text(ended.stdout, encoding="utf-8")
     return folder
@@ -92,7 +92,7 @@ ONE, TWO = independent_rows(push=2)
 
 
 def test_an_interruption_leaves_neither_files_nor_workers(tmp_path: Path) -> None:
-    path = write_prompts(independent_rows(push=20_000), tmp_path / "prompts.parquet")
+    path = write_prompts(independent_rows(push=8_000), tmp_path / "prompts.parquet")
     settings = ["curate.shard_rows=1000", "curate.workers=2"]
     arguments = [part for setting in settings for part in ("--set", setting)]
     command = [sys.executable, "-m", "flows", "curate", str(path), "--out", str(tmp_path / "made" / "out"), *arguments]

@@ -33,17 +33,10 @@ def refuses(ended: Ended, sentence: str) -> None:
     assert ended.stdout == ""
 
 
-def words(ended: Ended) -> str:
-    """Return what was printed without the frames and line breaks of tables."""
-    return " ".join(word for word in ended.text.split() if word not in {"│", "┃"})
-
-
 def test_a_version_is_reported_as_a_list_within_100_columns_and_as_a_document(world: World) -> None:
     ended = tucano(world, "1", "--long", "--json")
     assert ended.returncode == 0, ended.stderr
-    assert f"{MODEL}/1" in ended.stderr
-    assert "train 3 simulated validation 1 simulated test 1 simulated" in words(ended)
-    assert "scored by ana-1 (human)" in words(ended)
+    assert "scored by ana-1 (human)" in " ".join(word for word in ended.text.split() if word not in {"│", "┃"})
     assert "It led to" not in ended.stderr
     assert tucano(world, "1").text.splitlines()[0] == f"{MODEL}/1"
     assert f": train; model {MODEL}/1" in tucano(world, TRAINED.prompt_id).text.splitlines()[0]
@@ -91,10 +84,7 @@ def test_what_holds_a_customer_is_answered_first_and_the_commands_that_forget(wo
     [
         (("7",), f"the versions known here: {MODEL}/1"),
         (("deadbeef",), "'deadbeef' names nothing"),
-        (("0" * 32,), "names nothing"),
-        (("friday",), "'friday' names nothing"),
         (("",), "REF is empty"),
-        (("1", "--verify", "--forget"), "--verify and --forget ask for different things"),
         (("1", "--forget", "--html", "page.html"), "--forget and --html ask for different things"),
     ],
 )

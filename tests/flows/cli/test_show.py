@@ -75,46 +75,30 @@ def make_evaluation(store: ArtifactStore, policy: ArtifactRecord, dataset: Artif
 
 
 def show(state: Path, *arguments: str) -> Ended:
-    return in_this_process("show", *arguments, "--set", f"state.root={state}")
+    return in_this_process("show", *arguments, "--json", "--set", f"state.root={state}")
 
 
-def words(ended: Ended) -> str:
-    """Return what was printed without the frames and line breaks of tables."""
-    return " ".join(word for word in ended.text.split() if word not in {"│", "┃"})
-
-
-def test_a_steps_rollouts_are_shown_by_task_and_from_worst_to_best(state: Path) -> None:
-    ended = show(state, "2", "--json")
+def test_a_steps_rollouts_are_shown_from_worst_to_best_scrubbed_and_cannot_write_on_the_terminal(state: Path) -> None:
+    ended = show(state, "2")
     assert ended.returncode == 0, ended.stderr
-    assert "push 3 1 3 2 0.283 0.000 0.750" in words(ended)
-    places = [ended.stderr.index(text) for text in ("All, worst first", "Passo 2: Tênis 0", "Passo 2: Tênis 3", "AAAA")]
-    assert places == sorted(places)
     rollouts = json.loads(ended.stdout)["rollouts"]
     assert [each["reward"] for each in rollouts] == [0.0, 0.75, 0.1, 1.0]
     assert rollouts[0]["components"] == {"style": 0.0}
-
-
-def test_a_text_is_scrubbed_and_cannot_write_on_the_terminal(state: Path) -> None:
-    ended = show(state, "2", "--json")
+    places = [ended.stderr.index(text) for text in ("Passo 2: Tênis 0", "Passo 2: Tênis 3", "AAAA")]
+    assert places == sorted(places)
     assert "91234" not in ended.text
     assert "\x1b" not in ended.text
-    assert "[TELEFONE] ␛[2J \\u202e [bold]já[/bold] (cut off at the token limit)" in words(ended)
+    assert "[TELEFONE] ␛[2J \\u202e [bold]já[/bold]" in ended.text
 
 
-def test_a_trained_prompt_is_shown_over_time(state: Path) -> None:
-    ended = show(state, TRAINED.prompt_id[:8], "--json")
-    assert f"push prompt {TRAINED.prompt_id}, of the train split" in ended.stderr
-    assert "  Tênis com 10% de desconto\n" in ended.stderr
-    assert "1 7 2 2 2 0.375 0.000 0.750 style 0.375" in words(ended)
-    assert [each["step"] for each in json.loads(ended.stdout)["rollouts"]] == [1, 1, 2, 2, 2]
-
-
-def test_a_tested_prompt_is_shown_with_each_models_answer_and_equal_ones_once(state: Path) -> None:
-    ended = show(state, TESTED.prompt_id, "--json")
-    assert "base 0.250 1 ruim" in words(ended)
-    assert "tuned, sft 0.750 1 bom" in words(ended)
-    answers = json.loads(ended.stdout)["answers"]
-    assert [(each["model"], each["reward"]) for each in answers] == [("base", 0.25), ("tuned", 0.75), ("sft", None)]
+def test_a_trained_prompt_is_shown_over_time_and_a_tested_one_with_each_models_answer(state: Path) -> None:
+    trained, tested = (json.loads(show(state, given).stdout) for given in (TRAINED.prompt_id[:8], TESTED.prompt_id))
+    assert (trained["prompt"], trained["split"]) == (TRAINED.prompt, "train")
+    assert [each["step"] for each in trained["rollouts"]] == [1, 1, 2, 2, 2]
+    answers = [(each["model"], each["reward"]) for each in tested["answers"]]
+    assert answers == [("base", 0.25), ("tuned", 0.75), ("sft", None)]
+    # Equal ones once.
+    assert show(state, TESTED.prompt_id).stderr.count("bom") == 1
 
 
 @pytest.mark.parametrize(
