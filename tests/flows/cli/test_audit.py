@@ -8,7 +8,7 @@ import pytest
 
 from tasks.audit.sheet import read_rows
 from tasks.audit.stage import FILES, shipped_files
-from tests.flows.command import Ended, in_a_process, in_this_process
+from tests.flows.command import Ended, in_this_process
 from tests.tasks.audit.alterations.bugs import HOLE
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ def check(sheet: Path, report: Path, *more: str | Path) -> Ended:
 
 def test_the_shipped_sheet_passes_and_its_report_is_written(tmp_path: Path) -> None:
     report = ("--report", tmp_path / "report")
-    ended = in_a_process("audit", "check", SHIPPED.sheet, "--rollouts", SHIPPED.rollouts, *report, "--json")
+    ended = in_this_process("audit", "check", SHIPPED.sheet, "--rollouts", SHIPPED.rollouts, *report, "--json")
     assert ended.returncode == 0, ended.text
     assert "passed: training may start" in ended.text
     document = json.loads(ended.stdout)

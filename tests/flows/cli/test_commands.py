@@ -187,7 +187,8 @@ def test_quiet_before_or_after_the_name_leaves_out_progress_alone(tmp_path: Path
     assert in_this_process("--version").stdout.startswith("tucano ")
     (tmp_path / "rollouts.jsonl").write_text(ROLLOUT, encoding="utf-8")
     score = ("score", tmp_path / "rollouts.jsonl")
-    said, before, after = (in_a_process(*words) for words in (score, ("--quiet", *score), (*score, "--quiet")))
+    said = in_this_process(*score)
+    before, after = (in_a_process(*words) for words in (("--quiet", *score), (*score, "--quiet")))
     assert "1 rollouts" in said.stdout
     assert (said.stdout, "") == (before.stdout, before.stderr) == (after.stdout, after.stderr)
 

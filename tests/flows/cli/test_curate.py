@@ -11,7 +11,7 @@ import polars as pl
 import psutil
 import pytest
 
-from tests.flows.command import Ended, in_a_process, in_this_process
+from tests.flows.command import Ended, in_this_process
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import independent_rows
 
@@ -64,7 +64,7 @@ def test_lines_of_a_shops_own_become_a_dataset_without_personal_data(tmp_path: P
         {**LINE, "system": f"Fale com {CPF}.", "reference": {"churn": CPF}},
     ]
     (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, own)), encoding="utf-8")
-    ended = in_a_process("curate", tmp_path / "own.jsonl", "--out", tmp_path / "out", *SMALL, "--json")
+    ended = in_this_process("curate", tmp_path / "own.jsonl", "--out", tmp_path / "out", *SMALL, "--json")
     assert ended.returncode == 0, ended.text
     summary = json.loads(ended.stdout)
     assert (

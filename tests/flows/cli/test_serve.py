@@ -13,7 +13,7 @@ import httpx
 import psutil
 import pytest
 
-from tests.flows.command import in_a_process
+from tests.flows.command import in_a_process, in_this_process
 from tests.flows.promotable import Promotable, make_promotable
 from tests.gateway import wait_for
 from tests.house import free_port
@@ -59,7 +59,7 @@ def test_without_a_champion_or_a_free_port_it_does_not_start(shop: Promotable) -
     assert "no version of tucano2-commerce is `champion` yet" in ended.text
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        ended = in_a_process(*_arguments(shop, taken.getsockname()[1]))
+        ended = in_this_process(*_arguments(shop, taken.getsockname()[1]))
     assert ended.returncode == 2
     assert "choose another with --port PORT" in ended.text
 

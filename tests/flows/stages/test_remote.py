@@ -1,6 +1,5 @@
 """Remote work: it comes to what it would have come to here, is done once, and a request attaches to a run under way."""
 
-import io
 import signal
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -38,18 +37,15 @@ from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.source import source_digest
-from tasks.evaluate.answers.answer import main
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.mlflow.recorder import artifacts_of_run
-from tasks.policy.child import Channel
 from tests.answering_server import answering
+from tests.flows.children import DEVICE, run_here
 from tests.flows.prefect_state import prefect_state
 from tests.flows.stages.test_answers import World, _make_world, ask
 from tests.small_pipeline import PROFILE
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
-
-DEVICE = "NVIDIA L4"
 
 
 def request_of(name: str) -> RemoteRequest:
@@ -200,11 +196,7 @@ class Team:
     def run_child(self, module: str, request: BaseModel, folder: Path, **_: Any) -> str:
         assert module == "tasks.evaluate.answers.answer"
         self.ran += 1
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / "answer.request.json"
-        file.write_text(request.model_dump_json(), encoding="utf-8")
-        main(file, Channel(io.StringIO()))
-        return DEVICE
+        return run_here(module, request, folder)
 
     def run_deployment(self, config: Config, deployment: str, request: RemoteRequest) -> None:
         """Run the deployment's flow with what it is given, as JSON, as a worker would."""
