@@ -208,19 +208,6 @@ def test_an_interrupted_score_leaves_nothing_and_says_so(tmp_path: Path) -> None
     assert [file.name for file in tmp_path.iterdir()] == ["rollouts.jsonl"]
 
 
-def test_a_second_one_of_the_same_folder_is_refused_with_the_address_of_the_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        servers, "running_server", lambda root: "http://127.0.0.1:4299/api" if root == tmp_path else None
-    )
-    with (
-        FileLock(tmp_path / UI_LOCK),
-        pytest.raises(InputError, match=r"another `tucano ui` serves .* at http://127\.0\.0\.1:4299; use that"),
-    ):
-        servers.ui(tmp_path, free_port(), free_port())
-
-
 def test_a_port_that_is_taken_is_named_with_its_option_and_the_folder_is_free_again(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
