@@ -182,7 +182,8 @@ def test_a_champion_is_served_with_its_own_answers_and_monitored_by_its_log(pipe
         promoted = in_this_process("promote", decision["version"], "--force", "to be served", *state)
         assert promoted.returncode == 0, promoted.stderr
     dataset = pipeline.resumed.document["stages"]["curate"]["sha256"]
-    rows = read_prompts(root / "artifacts" / "dataset" / dataset / "content" / TEST_FILE)
+    split = read_prompts(root / "artifacts" / "dataset" / dataset / "content" / TEST_FILE)
+    rows = {row.task: row for row in split}.values()
     port = free_port()
     settings = ("--set", f"serve.port={port}", "--set", "serve.answer_all=true")
     with serving(root, port, ["serve", *map(str, state), *settings]) as served:
