@@ -13,15 +13,7 @@ from filelock import FileLock
 
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
 from flows.stages import forget
-from flows.stages.forget import (
-    FoundPerson,
-    _drew,
-    _trainings_where,
-    clean_logs,
-    mark_removed,
-    remove,
-    require_logs,
-)
+from flows.stages.forget import FoundPerson
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
@@ -69,7 +61,7 @@ def test_the_pairs_and_rollouts_of_trainings_that_never_ended_are_found(tmp_path
     for training, files in made.items():
         open_mirror(str(tmp_path / "mirror"), training).publish(sealed_folder(1, files, training=training))
     config = load_config("local", [f"state.root={tmp_path}"])
-    assert _trainings_where(config, partial(_drew, PERSON)) == (("dpo-theirs", "grpo-theirs"), ())
+    assert forget._trainings_where(config, partial(forget._drew, PERSON)) == (("dpo-theirs", "grpo-theirs"), ())
 
 
 TRACES = Traces(frozenset({"o que é meu"}), (), ())
@@ -107,7 +99,7 @@ def clean(config: Config, person: Person = PERSON) -> Forgetting:
         prompts=0,
         doubts=(),
     )
-    return clean_logs(config, state, found)
+    return forget.clean_logs(config, state, found)
 
 
 def test_lines_leave_the_log(logged: Config) -> None:
@@ -168,7 +160,7 @@ def test_an_unreadable_log_sheet_or_file_of_references_keeps_the_lines_of_the_lo
     else:
         logged = load_config("local", [f"state.root={logged.state.root}", f"curate.references={file}"])
     with pytest.raises(InputError, match=rf"{file.name}.*nothing was removed yet"):
-        require_logs(logged)
+        forget.require_logs(logged)
     assert clean(logged).log_lines == {}
     assert "meu" in (logged.state.root / "logs" / "a.jsonl").read_text(encoding="utf-8")
 
@@ -204,7 +196,7 @@ def config(world: World) -> Config:
 
 def marked(config: Config) -> Forgetting:
     inventory = read_inventory(artifacts_folder(config))
-    return mark_removed(config, planned(inventory, reached(inventory, ANA), config.digest(), ANA))
+    return forget.mark_removed(config, planned(inventory, reached(inventory, ANA), config.digest(), ANA))
 
 
 def registered(config: Config) -> set[str]:
@@ -223,14 +215,14 @@ def test_a_removal_that_mlflow_refuses_is_done_by_the_next_run(config: Config, m
     state = marked(config)
     with monkeypatch.context() as patch:
         patch.setattr(MlflowClient, "delete_model_version", refuse)
-        done = remove(config, state)
+        done = forget.remove(config, state)
     assert done.versions_removed == ()
     first, second = done.missed["remove"]
     assert "did not do as asked" in first
     assert "somebody" not in first
     assert f"{MODEL}/1 may still be registered" in second
     # Versions of another name are found, too.
-    again = remove(config, done)
+    again = forget.remove(config, done)
     assert again.missed == {"remove": ()}
     assert again.versions_removed == (f"{OTHER_NAME}/1", f"{MODEL}/1")
     assert registered(config) == set()
@@ -246,5 +238,5 @@ def test_a_mirror_and_shared_artifacts_that_are_not_there_are_not_taken_for_empt
     away = config.model_copy(update={"state": config.state.model_copy(update=places)})
     state = marked(away)
     assert any("elsewhere/mirror" in sentence for sentence in state.unreached)
-    assert any("elsewhere/artifacts" in sentence for sentence in remove(away, state).missed["remove"])
+    assert any("elsewhere/artifacts" in sentence for sentence in forget.remove(away, state).missed["remove"])
     assert not (tmp_path / "elsewhere").exists()
