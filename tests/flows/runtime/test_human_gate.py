@@ -1,5 +1,6 @@
 """A run waits for scores without a process, asks again while some are missing, and resumes once they are there."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from prefect.client.schemas.responses import SetStateStatus
 from prefect.client.schemas.sorting import ArtifactSort
+from prefect.exceptions import Pause
 from prefect.flow_engine import run_flow
 
 from flows.runtime.human_gate import SHEET_ARTIFACT, wait_for_scores
@@ -86,7 +88,8 @@ def test_a_run_is_suspended_until_every_completion_is_scored(sheet: Path, tmp_pa
 
         def work() -> str | None:
             """Work on the run as a worker does, and return the state that it is left in."""
-            run_flow(gated, flow_run=client.read_flow_run(run), return_type="state")
+            with suppress(Pause):
+                run_flow(gated, flow_run=client.read_flow_run(run))
             return client.read_flow_run(run).state_name
 
         assert work() == "Suspended"
