@@ -115,7 +115,7 @@ def _write_pool(client: SyncPrefectClient, given: Mapping[str, Any], home: Path)
 
 
 def _write_deployment(client: SyncPrefectClient, given: Mapping[str, Any], config: Config, profile: str) -> Thing:
-    """Write a deployment with the profile as its parameter `config`."""
+    """Write a deployment with the profile as its parameter `config`, where its flow has one."""
     fault, values = f"{DEPLOYMENTS_FILE}, deployment {given.get('name')}", dict(given)
     try:
         pool, tags = values.pop("work_pool"), values.pop("tags", ())
@@ -124,7 +124,9 @@ def _write_deployment(client: SyncPrefectClient, given: Mapping[str, Any], confi
             DeploymentScheduleCreate(slug=each.pop("slug"), schedule=_valid(CronSchedule, each, fault), active=True)
             for each in map(dict, values.pop("schedules", ()))
         ]
-        parameters = {"config": absolute_config(config).model_dump(mode="json"), **values.pop("parameters", {})}
+        schema = json.loads(parameter_schema(flow).model_dump_json())
+        filled = {"config": absolute_config(config).model_dump(mode="json")} if "config" in schema["properties"] else {}
+        parameters = {**filled, **values.pop("parameters", {})}
         flow.validate_parameters(parameters)
         name = f"{flow.name}/{values['name']}"
         is_there = _is_there(client, name)
@@ -132,7 +134,7 @@ def _write_deployment(client: SyncPrefectClient, given: Mapping[str, Any], confi
         client.create_deployment(
             client.create_flow_from_name(flow.name),
             parameters=parameters,
-            parameter_openapi_schema=json.loads(parameter_schema(flow).model_dump_json()),
+            parameter_openapi_schema=schema,
             enforce_parameter_schema=True,
             tags=[*tags, profile_tag(profile)],
             schedules=schedules,
