@@ -18,13 +18,12 @@ from flows.runtime.stores import open_recorder, open_store
 from flows.stages.answers import Made, rung_makers, try_rivals
 from flows.stages.audit import audit, known_scores, people_scores
 from flows.stages.base import base
-from flows.stages.child_pool import do_all, pool_of
+from flows.stages.child_pool import do_all, expect_stage_children, pool_of
 from flows.stages.curate import curate
 from flows.stages.evaluate import evaluate
 from flows.stages.promote import promote, read_decision
 from flows.stages.retraining import Retraining, Until, conclude
 from flows.stages.runner import Session, StageResult, WorkDue, only_reuse
-from flows.stages.stage_child import expect_stage_children
 from flows.stages.synthesize import synthesize
 from flows.stages.train import best_seed, stage_name, train
 from schemas.config.config import Config

@@ -17,9 +17,9 @@ from flows.runtime.console import say
 from flows.runtime.human_gate import wait_for_scores
 from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
 from flows.runtime.stores import open_store, past_audits
+from flows.stages.child_pool import run_stage_child
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
-from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.audit_record import AuditRecord, read_audit_record
 from schemas.config.config import Config

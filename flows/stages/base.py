@@ -8,9 +8,9 @@ from typing import Any
 
 from flows.runtime.console import warn
 from flows.runtime.run_page import stage_flow
+from flows.stages.child_pool import run_stage_child
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, config_digest
-from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.progress import Progress

@@ -1,5 +1,6 @@
-"""Concurrent children of a run: a thread for each work, limited in number, and ended together."""
+"""Children of a run: one of a stage that needs weights, or several at once, limited in number and ended together."""
 
+import platform
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -7,15 +8,30 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from prefect.runtime import flow_run
 from pydantic import BaseModel
 
 from flows.runtime.run_page import is_recorded
 from flows.runtime.signals import refuse_if_interrupted
+from schemas.artifact import Origin, Worker
 from schemas.config.config import Config
 from schemas.errors import Interrupted
-from tasks.policy.child import SECONDS_TO_END, THREADS, ChildProcess, ask_to_end, end_group, run_child
+from schemas.progress import Progress
+from tasks.policy.child import (
+    SECONDS_TO_END,
+    THREADS,
+    ChildProcess,
+    Metrics,
+    ask_to_end,
+    end_group,
+    expect_children,
+    run_child,
+)
+
+if TYPE_CHECKING:
+    from flows.stages.runner import Session, Stage
 
 Result = TypeVar("Result")
 
@@ -118,3 +134,29 @@ def _results(futures: Mapping[str, "Future[Result]"]) -> dict[str, Result]:
     if failures:
         raise min(failures, key=lambda error: not isinstance(error, Interrupted))
     return {name: future.result() for name, future in futures.items()}
+
+
+def expect_stage_children(config: Config) -> None:
+    """Let the libraries of this run's children load while it does other work, where they run here."""
+    if config.workers.for_inference is None and config.train.interpreter is None:
+        expect_children()
+
+
+def run_stage_child(
+    session: "Session",
+    stage: "Stage",
+    request: BaseModel,
+    folder: Path,
+    progress: Progress,
+    metrics: Metrics | None = None,
+) -> Origin:
+    """Run the child process of a stage's first entry module, one of the session's pool, and return its worker."""
+    run = run_child if session.pool is None else session.pool.run_child
+    interpreter = session.config.train.interpreter
+    device = run(stage.sources[0], request, folder, interpreter=interpreter, progress=progress, metrics=metrics)
+    return Origin(worker=this_worker(device))
+
+
+def this_worker(device: str | None) -> Worker:
+    """Return this machine as the worker of what was made on a device."""
+    return Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id())

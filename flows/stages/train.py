@@ -13,10 +13,9 @@ from typing import Any, Final
 
 from flows.runtime.console import say, warn
 from flows.runtime.run_page import log, run_log, stage_flow
-from flows.stages.child_pool import ChildPool
+from flows.stages.child_pool import ChildPool, this_worker
 from flows.stages.remote import make_elsewhere
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
-from flows.stages.stage_child import this_worker
 from schemas.artifact import ArtifactRecord, Origin, TrainingSegment
 from schemas.config.config import Config
 from schemas.progress import Progress

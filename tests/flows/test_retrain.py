@@ -10,7 +10,7 @@ import pytest
 from prefect.utilities.callables import parameter_schema
 
 from flows import retrain as chain
-from flows.stages import stage_child
+from flows.stages import child_pool
 from flows.stages.runner import Session, StageResult
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -25,7 +25,7 @@ class _CurateBegan(Exception):
 def expected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return what has begun to load libraries, in place of it."""
     began: list[str] = []
-    monkeypatch.setattr(stage_child, "expect_children", lambda: began.append("libraries"))
+    monkeypatch.setattr(child_pool, "expect_children", lambda: began.append("libraries"))
     return began
 
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from flows.remote import inference, training
 from flows.runtime.session import EXPERIMENT, mlflow_store
 from flows.runtime.stores import open_recorder, open_store
-from flows.stages import remote, stage_child
+from flows.stages import child_pool, remote
 from flows.stages.answers import Answering
 from flows.stages.remote import (
     REMOTE_FOLDER,
@@ -212,7 +212,7 @@ class Team:
 @pytest.fixture
 def team(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Team:
     team = Team(world, tmp_path / "place")
-    monkeypatch.setattr(stage_child, "run_child", team.run_child)
+    monkeypatch.setattr(child_pool, "run_child", team.run_child)
     monkeypatch.setattr(remote, "run_deployment_of", team.run_deployment)
     return team
 
