@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from flows.runtime.console import warn
 from flows.stages.base import tuned_on_references
-from flows.stages.child_pool import do_all, run_stage_child
+from flows.stages.child_pool import do_all
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
@@ -113,7 +113,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
             output=output,
             general=who.general,
         )
-        return run_stage_child(session, stage, request, folder, progress)
+        return session.run_child(stage, request, folder, progress)
 
     stage = Stage(
         name=f"{STAGE}-{who.name}",

@@ -8,30 +8,25 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from prefect.runtime import flow_run
 from pydantic import BaseModel
 
 from flows.runtime.run_page import is_recorded
 from flows.runtime.signals import refuse_if_interrupted
-from schemas.artifact import Origin, Worker
+from schemas.artifact import Worker
 from schemas.config.config import Config
 from schemas.errors import Interrupted
-from schemas.progress import Progress
 from tasks.policy.child import (
     SECONDS_TO_END,
     THREADS,
     ChildProcess,
-    Metrics,
     ask_to_end,
     end_group,
     expect_children,
     run_child,
 )
-
-if TYPE_CHECKING:
-    from flows.stages.runner import Session, Stage
 
 Result = TypeVar("Result")
 
@@ -142,19 +137,9 @@ def expect_stage_children(config: Config) -> None:
         expect_children()
 
 
-def run_stage_child(
-    session: "Session",
-    stage: "Stage",
-    request: BaseModel,
-    folder: Path,
-    progress: Progress,
-    metrics: Metrics | None = None,
-) -> Origin:
-    """Run the child process of a stage's first entry module, one of the session's pool, and return its worker."""
-    run = run_child if session.pool is None else session.pool.run_child
-    interpreter = session.config.train.interpreter
-    device = run(stage.sources[0], request, folder, interpreter=interpreter, progress=progress, metrics=metrics)
-    return Origin(worker=this_worker(device))
+def run_one(pool: ChildPool | None, module: str, request: BaseModel, folder: Path, **named: Any) -> str | None:
+    """Run a child, one of a pool or alone, and return its device."""
+    return (run_child if pool is None else pool.run_child)(module, request, folder, **named)
 
 
 def this_worker(device: str | None) -> Worker:

@@ -17,13 +17,14 @@ from prefect.results import ResultStore
 from prefect.runtime import flow_run
 from prefect.serializers import JSONSerializer
 from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
+from pydantic import BaseModel
 
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.run_page import is_recorded, log
 from flows.runtime.session import BYTES_FOR_A_STAGE, mirror_address, prove_space, work_folder
 from flows.runtime.signals import refuse_if_interrupted
 from flows.runtime.stores import open_recorder, open_registry, open_store
-from flows.stages.child_pool import ChildPool
+from flows.stages.child_pool import ChildPool, run_one, this_worker
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -33,6 +34,7 @@ from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.recorder import Recorder, StageRun
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.policy.child import Metrics
 
 Work = Callable[[Path, Progress, StageRun], Origin | None]
 Summary = Callable[[Path], Mapping[str, Any]]
@@ -82,6 +84,13 @@ class Session:
     def folder(self, name: str) -> Path:
         """Return the folder in which a stage's child works."""
         return work_folder(self.config, name)
+
+    def run_child(
+        self, stage: "Stage", request: BaseModel, folder: Path, progress: Progress, metrics: Metrics | None = None
+    ) -> Origin:
+        """Run the child process of a stage's first entry module, and return its worker."""
+        how = {"interpreter": self.config.train.interpreter, "progress": progress, "metrics": metrics}
+        return Origin(worker=this_worker(run_one(self.pool, stage.sources[0], request, folder, **how)))
 
     def result(self, record: ArtifactRecord) -> "StageResult":
         """Return the result of a stage that made an artifact before."""
