@@ -18,25 +18,13 @@ def written(folder: Path, *lines: dict[str, Any]) -> Path:
     return path
 
 
-def test_a_field_is_given_or_asked_in_vain_or_not_asked(tmp_path: Path) -> None:
-    fields = {"delivery_issue": True, "churn_risk": None}
-    one, other = read_given(written(tmp_path, LINE, {**LINE, "task": "extraction", "reference": {"fields": fields}}))
-    assert one.values == {"polarity": "positive"}
-    assert other.values == fields
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"task": "push", "reference": {"product": "mala"}}, "task: Input should be 'extraction' or 'sentiment'"),
         ({"reference": {"polarity": "boa"}}, "polarity: Input should be 'positive', 'neutral' or 'negative'"),
-        ({"reference": {"score": 6}}, "score: Input should be less than or equal to 5"),
         ({"reference": {"polaridade": "positive"}}, "of sentiment it has polarity, score"),
-        ({"task": "extraction", "reference": {"fields": {"churn_risk": 2}}}, "fields.churn_risk: Input should be less"),
-        ({"task": "extraction", "reference": {"rating": 5}}, "of extraction it has fields"),
         ({"rater": "Ana Maria"}, "rater: String should match pattern"),
-        ({"prompt_id": "1"}, "prompt_id: String should match pattern"),
-        ({"note": "x"}, "note is no key of it; the keys are prompt_id, task, reference, rater"),
     ],
 )
 def test_another_line_is_refused_by_its_number_and_fault(tmp_path: Path, change: dict[str, Any], said: str) -> None:

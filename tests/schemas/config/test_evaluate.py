@@ -20,9 +20,6 @@ def rivals(*tables: str) -> tuple[RivalConfig, ...]:
     ("tables", "said"),
     [
         ([f'name = "large", {ENDPOINT}'] * 2, "two rivals are named large; give each a name of its own"),
-        ([f'name = "base", {ENDPOINT}'], "'base' is the report's name of a model of ours; choose another"),
-        ([f'name = "../large", {ENDPOINT}'], "String should match pattern"),
-        ([ENDPOINT], "name: is not set"),
         (
             [f'name = "large", body = {{ temperature = 1, stream = true }}, {ENDPOINT}'],
             "body sets stream, temperature, which every request has already; leave it out, and set model or ",

@@ -31,11 +31,8 @@ def test_the_chat_form_is_the_same_instruction() -> None:
     ("line", "said"),
     [
         ({"messages": [QUESTION, ANSWER, QUESTION, ANSWER]}, "messages must be one user turn and one assistant turn"),
-        ({"messages": [ANSWER, QUESTION]}, "messages must be one user turn and one assistant turn"),
-        ({"messages": ["Quem é você?", "Sou um modelo."]}, "messages must be one user turn and one assistant turn"),
         ({"messages": [{"role": ["user"]}, ANSWER]}, "messages must be one user turn and one assistant turn"),
         ({"prompt": "Quem é você?"}, "completion is missing"),
-        ({"prompt": " \n", "completion": "Sou um modelo."}, "prompt: String should match"),
         ({"prompt": "Quem é você?", "completion": ["Sou um modelo."]}, "completion: Input should be a valid string"),
     ],
 )

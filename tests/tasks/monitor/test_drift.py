@@ -53,13 +53,6 @@ def test_a_fall_of_everything_is_found_dated_and_measured() -> None:
     )
 
 
-def test_the_task_that_falls_is_named_and_the_others_are_not() -> None:
-    drift = found({**KEPT, "push": [0.6] * 4 + [0.42] * 6})
-    assert series(drift, "push").alarm
-    assert not series(drift, "extraction").alarm
-    assert not series(drift, "sql_qa").alarm
-
-
 def test_a_loss_within_the_tolerance_is_no_drift() -> None:
     assert not found({task: [0.585] * 30 for task in TASKS}).found
 
@@ -77,7 +70,7 @@ def test_another_mix_of_tasks_is_no_drift() -> None:
     assert not drift.found
 
 
-@pytest.mark.parametrize("tasks", range(1, 7))
+@pytest.mark.parametrize("tasks", (1, 3, 6))
 def test_the_false_alarms_of_all_series_stay_within_the_stated_rate(tasks: int) -> None:
     """A series that takes N coins to an alarm has one in N / 2 days, by `tasks.monitor.detector`."""
     names, days, exactly = TASK_NAMES[:tasks], CONFIG.days_between_false_alarms, 1e-12
@@ -119,15 +112,6 @@ def test_the_floor_is_asked_of_days_with_enough_answers_where_the_promise_is_abo
     assert drift.reasons() == [
         f"push: reward 0.400 below what the evaluation measured, since {day(0)}, found on {day(1)}"
     ]
-
-
-@pytest.mark.parametrize(("mean", "error", "prompts"), [(0.44, 0.01, 240), (0.51, 0.02, 240), (0.6, 0.07, 17)])
-def test_a_promise_that_may_be_below_the_floor_itself_is_kept_there_without_an_alarm(
-    mean: float, error: float, prompts: int
-) -> None:
-    promised = baseline("push", mean, error, prompts)
-    drift = find_drift(pushes(*[[0.44] * 200] * 30), {"push": promised}, CONFIG)
-    assert drift.floor == ()
 
 
 @pytest.mark.parametrize("tasks", [1, 3])

@@ -1,7 +1,7 @@
 """Alarms of the service, and each alarm sent once."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -10,8 +10,7 @@ import pytest
 from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from tasks.monitor.drift import find_drift
-from tasks.monitor.operations import SentAlarms, alarms_of, operations_alarms, silence_alarm
-from tests.tasks.monitor.logged import NOW
+from tasks.monitor.operations import SentAlarms, alarms_of, operations_alarms
 from tests.tasks.monitor.reward_days import baseline, counts, day
 
 
@@ -39,21 +38,12 @@ def test_late_answers_are_an_alarm_where_they_are_more_than_luck() -> None:
     assert kinds(10) == kinds(3, 30) == []
 
 
-def test_a_slow_task_is_named_though_all_together_are_fast() -> None:
-    rows = [(day(0), "push", 100.0, None)] * 3000 + [(day(0), "insights", 60_000.0, None)] * 60
-    schema = {"day": pl.Date, "task": pl.String, "latency_ms": pl.Float64, "cost": pl.Float64}
-    (alarm,) = operations_alarms(pl.DataFrame(rows, schema=schema, orient="row"), MonitorConfig(), CostConfig())
-    assert alarm.reason.endswith("took longer than 10,000 ms: insights 100 %")
-
-
 @pytest.mark.parametrize(
     ("cost", "api", "limit", "alarms"),
     [
         (0.02, 0.01, None, ["cost"]),
         (0.009, 0.01, None, []),
         (0.009, 0.01, 0.005, ["cost"]),
-        (0.02, 0.0, None, []),
-        (None, 0.01, None, []),
     ],
 )
 def test_answers_dearer_than_the_limit_or_an_api_are_an_alarm(
@@ -75,14 +65,6 @@ def test_a_cost_above_the_limit_by_rounding_or_by_one_dear_answer_is_no_alarm() 
     assert of_days([(0, 100.0, [0.1] * 3)], MonitorConfig(floor_answers=3)) == []
     assert of_days([(0, 100.0, [0.09] * 29 + [0.5])], MonitorConfig()) == []
     assert of_days([(0, 100.0, [0.09, 0.13] * 15)], MonitorConfig()) == ["cost"]
-
-
-def test_silence_is_an_alarm_after_its_hours() -> None:
-    config = MonitorConfig(silence_hours=6)
-    assert silence_alarm(NOW - timedelta(hours=6), NOW, config) is None
-    alarm = silence_alarm(NOW - timedelta(hours=30), NOW, config)
-    assert alarm is not None
-    assert alarm.reason == "silence: no answer since 2026-03-09 06:00 UTC, 30 hours ago; the limit is 6"
 
 
 CONFIG = MonitorConfig()

@@ -256,12 +256,3 @@ def test_corrected_answers_are_no_sample_unless_they_are_said_to_be_one(
         text = (looked.folder / name).read_text(encoding="utf-8")
         assert "Ratings from 1 to 5, on average: sentiment 2.00 of 40 answers." in text
         assert "41 lines of feedback gave 40 answers a reference and 40 a rating; 1 requests in it are not" in text
-
-
-def test_one_test_prompt_without_a_reference_does_not_make_a_task_one_of_form(tmp_path: Path) -> None:
-    who = champion(tmp_path)
-    first, *lines = of_split(who, "sentiment")
-    write_log(who.answers, [{**first, "reference": None}, *lines])
-    looked = look(tmp_path, days_of(1, **READING, reference=LIKED), who)
-    assert looked.found["rewards"]["with_references"] == ["sentiment"]
-    assert looked.found["baselines"]["sentiment"]["prompts"] == len(lines)

@@ -3,7 +3,6 @@
 import ast
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterator
 from string import Formatter
 from typing import Final, get_args
@@ -167,12 +166,6 @@ def test_a_template_has_no_words_of_its_own(room: str) -> None:
     assert set(re.findall(r"[^\W\d_]{2,}", re.sub(r"<[^>]*>", "", text))) <= {"rho"}
 
 
-def test_no_message_is_translated_twice() -> None:
-    files = (REPOSITORY / DATA_FILES[0]).glob("*.toml")
-    found = Counter(message for file in files for message in tomllib.loads(file.read_text(encoding="utf-8")))
-    assert [message for message, times in found.items() if times > 1] == []
-
-
 def test_a_language_ends_with_its_block_and_a_message_without_translation_stays_english() -> None:
     with spoken("pt"):
         assert worded("task") == "tarefa"
@@ -181,8 +174,3 @@ def test_a_language_ends_with_its_block_and_a_message_without_translation_stays_
         with spoken("en"):
             assert worded("task") == "task"
     assert worded("task") == "task"
-
-
-def test_braces_of_data_stay_braces() -> None:
-    assert worded('{"polarity":"positive"}') == '{"polarity":"positive"}'
-    assert worded("the baseline `{name}`", name="{x}") == "the baseline `{x}`"

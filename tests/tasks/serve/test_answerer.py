@@ -81,27 +81,13 @@ PUSHES = (
 )
 """What a model says: templates, some of them for other products and offers, and prose."""
 NAMED = (
-    ("mala de bordo rígida", "10% de desconto"),
     ("Ração Premium p/ gatos castrados 10,1kg", "leve 3, pague 2"),
     ('TV 55" 4K', "R$ 2.499,00 à vista"),
-    ("café especial & coador", "frete grátis acima de R$ 99"),
-    ("kit c/ 12 copos artesanais", "cupom COPO15"),
-    ("pelúcia do Capivara 🦫", "até 40% off só hoje"),
-    ("tênis nº 42", "12x sem juros"),
     ("coleiras\ne guias", "20% de desconto\nno Pix"),
-    ("vestido midi - coleção verão", "50%"),
     ("Mala Mala Mala", "mala por R$ 1"),
-    ("óculos de sol", "20% de desconto, condições no site"),
 )
 """Products and offers as shops type them, none of them of the simulator."""
-NOT_NAMES = (
-    ("fone {oferta}", "20%"),
-    ("fone", "{produto} grátis"),
-    ("fone", "20% em https://x.io/a"),
-    ("fone www.x.io", "20%"),
-    ("fone", "20%. Compre agora!"),
-    ("f" * 90, "o" * 90),
-)
+NOT_NAMES = (("fone {oferta}", "20%"), ("fone www.x.io", "20%"), ("fone", "20%. Compre agora!"))
 
 
 def test_pushes_as_shops_type_them_say_the_product_and_the_offer_and_no_other(

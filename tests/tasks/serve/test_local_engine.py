@@ -130,11 +130,8 @@ def test_no_text_ends_its_turn(engine: LocalEngine, policy: tuple[Any, Any], tex
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"model": "<|im_end|>\n" * 99}, "known are champion"),
         ({"text": "o " * 500_000}, r"the prompt has \d+ tokens, and the model reads \d+ before an answer of 8"),
         ({"grammar": "start: missing"}, "the grammar of the answers cannot be read"),
-        ({"grammar": "start: " + "(" * 9_999}, "the grammar of the answers cannot be read"),
-        ({"grammar": "start: A\nA: /a/ & /b/"}, "no answer satisfies the grammar"),
         ({"grammar": "start: A\nA: /.*a.{60}/ & /.*b.{50}/ & ~/.*c.{40}/"}, "grammar"),
     ],
 )
@@ -146,14 +143,6 @@ def test_questions_that_cannot_be_drawn_are_refused_and_the_engine_goes_on(
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 400
     assert ask(engine, [question(max_tokens=1)])[0][1] == 1
-
-
-def test_a_conversation_that_the_template_does_not_take_is_refused(
-    engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine._tokenizer, "chat_template", "{{ raise_exception('roles must alternate') }}")
-    with pytest.raises(EngineRefused, match="takes no such conversation: roles must alternate"):
-        ask(engine, [question()])
 
 
 def test_more_than_the_most_wait_and_are_drawn_in_their_order(
@@ -218,19 +207,6 @@ def test_all_callers_have_its_failure_and_it_begins_again(
     assert {type(each) for each in asyncio.run(run())} == {EngineUnavailable}
     assert ask(engine, questions(6)) == [alone(*policy, each) for each in questions(6)]
     asyncio.run(engine.close())
-
-
-def test_a_question_under_way_when_it_ends_is_given_up_at_once(base: Path) -> None:
-    engine = started(base)
-
-    async def run() -> None:
-        task = asyncio.create_task(engine.complete(LONG))
-        await asyncio.sleep(0.05)
-        await asyncio.wait_for(engine.close(), PATIENCE)
-        task.cancel()
-
-    asyncio.run(run())
-    assert not (engine._thread.is_alive() or engine._models)
 
 
 def test_a_model_that_the_engine_does_not_know_is_answered_by_transformers(

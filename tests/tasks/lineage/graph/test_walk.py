@@ -65,15 +65,6 @@ def test_a_version_came_from_every_artifact_and_every_row_of_its_dataset(world: 
     }
 
 
-@pytest.mark.parametrize("stage", ["synthesize", "curate", "base", "audit", "train", "plan", "evaluate", "promote"])
-def test_every_artifact_leads_to_the_version_and_the_version_back_to_it(world: World, stage: str) -> None:
-    sha256 = world.made[stage].sha256
-    walked = world.walk(sha256[:12])
-    assert walked.subjects == (sha256,)
-    assert side(walked, VERSION) == "after"
-    assert side(world.walk("1"), sha256) == "before"
-
-
 def test_a_prompt_leads_to_its_paraphrase_its_rollouts_by_step_and_versions(world: World) -> None:
     walked = world.walk(TRAINED.prompt_id)
     prompt, policy = f"prompt:{TRAINED.prompt_id}", world.made["train"].sha256
@@ -126,22 +117,6 @@ def test_a_deleted_artifact_is_named_with_what_is_still_known(own: World) -> Non
         assert dataset in walker.artifacts(walker.find(reference))
 
 
-def test_a_damaged_record_is_named_and_the_rest_is_reported(own: World) -> None:
-    base = own.made["base"].sha256
-    record = own.root / "base" / base / "record.json"
-    record.chmod(0o644)
-    record.write_text("{", encoding="utf-8")
-    walked = own.walk("1")
-    (warning,) = walked.warnings
-    assert warning.startswith(f"base {base[:12]}: the record")
-    assert side(walked, base) == "before"
-
-
-def test_a_prompt_and_its_paraphrase_lead_to_each_other(world: World) -> None:
-    for asked, other in ((TRAINED, PARAPHRASE), (PARAPHRASE, TRAINED)):
-        assert f"prompt:{other.prompt_id}" in world.walk(asked.prompt_id).graph.nodes
-
-
 @pytest.mark.parametrize("reference", ["1", f"{MODEL}/1", " 1 ", "champion", f"{MODEL}/champion"])
 def test_a_version_goes_by_its_number_its_name_or_an_alias(world: World, reference: str) -> None:
     found = world.walker(aliases={"champion": "1"}).find(reference)
@@ -153,13 +128,6 @@ def test_an_artifact_goes_by_its_digest_or_eight_characters_of_it(world: World) 
         for reference in (record.sha256, record.sha256[:8], record.sha256[:40].upper()):
             found = world.walker().find(reference)
             assert (found.kind, found.keys) == ("artifact", (record.sha256,))
-
-
-def test_a_prompt_goes_by_its_id_or_its_beginning(world: World) -> None:
-    for reference in (TRAINED.prompt_id, TRAINED.prompt_id[:10]):
-        found = world.walker().find(reference)
-        assert (found.kind, found.keys) == ("prompt", (f"prompt:{TRAINED.prompt_id}",))
-        assert {row.place for row in found.rows} == {"prompts", "train"}
 
 
 def test_only_the_registry_knows_a_pipeline_s_run_and_a_shop_s_own_alias(world: World) -> None:

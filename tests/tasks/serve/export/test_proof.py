@@ -13,7 +13,7 @@ import pytest
 from schemas.errors import GateRefused
 from schemas.progress import silent
 from tasks.serve.export.child import name_base, published_base, write_adapter_folder, write_folder
-from tasks.serve.export.gguf_file import PRECISIONS, Precision, vocabulary_of, write_gguf
+from tasks.serve.export.gguf_file import Precision, vocabulary_of, write_gguf
 from tasks.serve.export.proof import Original, ask_original, load_exact, prove_adapter, prove_folder, prove_gguf
 from tasks.serve.served_model import Decoding
 from tests.tasks.policy.test_adapters import save_adapter
@@ -72,7 +72,6 @@ FOLDER_FAULTS: Sequence[tuple[str, Fault, str]] = (
     ("EOS", _json("generation_config.json", eos_token_id=0), "ends an answer with token 0, and the version with 2"),
     ("token", _token, "reads prompt 1 of 14 as other tokens"),
     ("swapped tensors", _tensors(_swap), APART),
-    ("norms", _json("config.json", rms_norm_eps=1e-3), APART),
     ("cut off", _cut, "cannot be read back"),
 )
 
@@ -132,7 +131,6 @@ def test_an_adapter_is_found_with_its_base(
 ADAPTER_FAULTS: Sequence[tuple[str, Fault, str]] = (
     ("no base", lambda folder: shutil.rmtree(folder / "base"), "which is no folder here"),
     ("base not named", _json("adapter_config.json", base_model_name_or_path=None), "names as its base None"),
-    ("scale", _json("adapter_config.json", lora_alpha=9), APART),
     ("template", _template, "writes prompt 1 of 14 otherwise"),
     ("another base", lambda folder: _tensors(_swap)(folder / "base"), APART),
 )
@@ -176,9 +174,9 @@ def whole(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.mark.parametrize("tied", [True, False])
-@pytest.mark.parametrize("pieces", [False, True])
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(
+    ("precision", "pieces", "tied"), [("F16", False, True), ("F16", True, False), ("Q8_0", True, True)]
+)
 def test_a_gguf_file_of_either_family_is_proven_with_its_vocabulary(
     precision: Precision, *, pieces: bool, tied: bool, tmp_path: Path
 ) -> None:
@@ -223,7 +221,6 @@ def _permuted(_: Values, tensors: Values) -> None:
 GGUF_FAULTS: Sequence[tuple[str, Change, str]] = (
     ("permuted heads", _permuted, APART),
     ("rotation", _set("qwen3.rope.freq_base", 1e2), APART),
-    ("layers", _set("qwen3.block_count", 1), APART),
     ("none", lambda *_: None, ""),
 )
 
@@ -238,10 +235,3 @@ def test_a_fault_in_a_gguf_file_is_refused(
             prove_gguf(original, file, None, "F16", silent)
     else:
         assert prove_gguf(original, file, None, "F16", silent).equal == 8
-
-
-def test_a_gguf_file_that_was_cut_off_is_refused(original: Original, whole: Path, tmp_path: Path) -> None:
-    file = tmp_path / "m-F16.gguf"
-    file.write_bytes(whole.read_bytes()[:-4096])
-    with pytest.raises(GateRefused, match=r"m-F16\.gguf cannot be read back"):
-        prove_gguf(original, file, None, "F16", silent)

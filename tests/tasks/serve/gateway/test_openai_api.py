@@ -26,78 +26,45 @@ def _asks_for_schema(schema: Any, *, strict: Any = True) -> dict[str, Any]:
 
 NEUTRAL: list[tuple[str, Any]] = [
     ("frequency_penalty", 0.0),
-    ("logit_bias", {}),
     ("logprobs", False),
-    ("max_completion_tokens", 4096),
-    ("metadata", {"team": "web"}),
     ("modalities", ["text"]),
     ("n", 1),
     ("parallel_tool_calls", False),
-    ("presence_penalty", 0),
-    ("prompt_cache_key", "a"),
     ("reasoning_effort", "none"),
     ("response_format", {"type": "json_object"}),
-    ("safety_identifier", "a"),
     ("seed", 7),
-    ("service_tier", "auto"),
     ("stop", []),
-    ("store", False),
     ("stream_options", {"include_usage": True, "include_obfuscation": False}),
     ("temperature", 0.1),
-    ("tool_choice", "none"),
     ("tools", []),
-    ("top_logprobs", 0),
     ("top_p", 1.0),
-    ("user", "a"),
-    ("verbosity", "medium"),
 ]
 IMPOSSIBLE: list[tuple[str, Any]] = [
     ("audio", {"voice": "alloy", "format": "mp3"}),
-    ("frequency_penalty", 0.5),
     ("frequency_penalty", False),
     ("function_call", {"name": "f"}),
-    ("logit_bias", {"50256": -100}),
     ("logprobs", True),
     ("max_tokens", "5"),
-    ("max_tokens", 0),
     ("messages", [{"role": "tool", "tool_call_id": "a", "content": "1"}]),
-    ("messages", [{"role": "user", "content": []}]),
     ("messages", [{"role": "user", "content": None}]),
     ("messages", [{"role": "user", "content": [{"type": "text", "text": "a", "more": {}}]}]),
-    ("messages", [{"role": "user", "content": [{"type": "text", "text": 1}]}]),
     ("messages", [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]),
     (
         "messages",
         [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}, {"role": "user", "content": "c"}],
     ),
     ("messages", [{"role": "user", "content": "a" * 15_000}] * 3),
-    ("metadata", {"a": "b" * 513}),
-    ("modalities", ["text", "audio"]),
     ("n", 2),
     ("n", True),
-    ("reasoning_effort", "high"),
-    ("response_format", "json_object"),
     ("response_format", _asks_for_schema({}, strict="yes")),
     ("response_format", {"type": "json_schema"}),
-    ("response_format", {"type": "grammar"}),
-    ("seed", "1"),
-    ("service_tier", "priority"),
-    ("stop", 5),
     ("stop", ["a", "b", "c", "d", "e"]),
-    ("stop", [""]),
-    ("store", True),
     ("stream", "false"),
     ("stream_options", {"include_usage": "true"}),
-    ("stream_options", {"include_obfuscation": True}),
-    ("temperature", 3),
     ("temperature", True),
     ("tool_choice", "required"),
     ("tools", [{"type": "function", "function": {"name": "f"}}]),
-    ("top_logprobs", 3),
     ("top_p", 0.9),
-    ("top_p", True),
-    ("verbosity", "high"),
-    ("web_search_options", {}),
 ]
 
 
@@ -126,12 +93,8 @@ def test_a_field_that_cannot_be_honoured_is_refused_by_its_name(gateway: Gateway
 @pytest.mark.parametrize(
     ("field", "neutral", "meant"),
     [
-        ("annotations", [[]], [{"type": "url_citation"}]),
-        ("audio", [], {"id": "a"}),
         ("function_call", [], {"name": "f", "arguments": ""}),
         ("name", [""], "Ana"),
-        ("refusal", [""], "No"),
-        ("tool_call_id", [], "a"),
         ("tool_calls", [[]], [{"id": "a", "type": "function"}]),
     ],
 )
@@ -185,14 +148,6 @@ def test_parts_of_text_are_joined(gateway: Gateway) -> None:
         {"role": "system", "content": TASKS["sentiment"].system},
         {"role": "user", "content": "Avaliação: Chegou quebrado"},
     ]
-
-
-def test_a_part_that_is_no_text_is_refused_by_its_type(gateway: Gateway) -> None:
-    for kind in ("image_url", "input_audio", "file"):
-        parts = [{"type": "text", "text": "a"}, {"type": kind, kind: {"url": "https://example.org/a.png"}}]
-        error = gateway.chat(messages=[{"role": "user", "content": parts}]).json()["error"]
-        assert error["param"] == "messages"
-        assert kind in error["message"]
 
 
 def test_a_conversation_is_given_to_the_model_and_is_no_evidence_of_the_evaluated_prompt(tmp_path: Path) -> None:

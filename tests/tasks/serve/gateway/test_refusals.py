@@ -15,8 +15,6 @@ CHAT = "/v1/chat/completions"
 SENTIMENT = "/v1/tasks/sentiment"
 ASKED = [{"role": "user", "content": "a"}]
 REFUSED: list[tuple[str, object, int, str]] = [
-    (SENTIMENT, {}, 422, "invalid_request"),
-    (SENTIMENT, {"review": ""}, 422, "invalid_request"),
     (SENTIMENT, {"review": "x" * 5_001}, 422, "invalid_request"),
     (SENTIMENT, {"review": "bom", "other": 1}, 422, "invalid_request"),
     ("/v1/tasks/weather", {"review": "bom"}, 404, "no_such_request"),
@@ -27,13 +25,9 @@ REFUSED: list[tuple[str, object, int, str]] = [
 ]
 HOSTILE = {
     "none": b"",
-    "open": b"{",
     "no UTF-8": b"\xff\xfe",
-    "null": b"null",
-    "deep list": b"[" * 20_000,
     "deep object": b'{"review": ' * 5_000,
     "lone surrogate": b'{"review": "\\ud800"}',
-    "infinite": b'{"review": 1e999}',
     "long": b'{"review": ' + b"9" * 10_000 + b"}",
     "NaN": b'{"review": NaN}',
 }
