@@ -108,20 +108,6 @@ def test_a_thread_of_a_library_that_parses_meanwhile_ends_no_stage(
             source_files("tasks.curate.stage")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "words"),
-    [
-        ("tasks/curate/words.py", "import tasks.curate.absent\n", r"module tasks\.curate\.absent is not below"),
-        ("tasks/curate/words.py", 'DATA_FILES = "data/one.txt"\n', r"DATA_FILES of module tasks\.curate\.words is no"),
-        ("tasks/curate/words.py", 'FOUND_MODULES = ("tasks.*.no",)\n', r"names 'tasks\.\*\.no', which is no module"),
-    ],
-)
-def test_unreadable_modules_are_named(repository: Path, name: str, text: str, words: str) -> None:
-    write(repository, name, text)
-    with pytest.raises(ValueError, match=words):
-        source_digest("tasks.curate.stage")
-
-
 def test_a_file_that_the_environment_names_is_in_the_key_by_its_content_and_only_while_it_is_named(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

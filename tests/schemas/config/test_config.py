@@ -26,21 +26,6 @@ def test_a_wrong_override_is_refused_in_one_sentence_that_names_it(override: str
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ([], "state.artifacts does not say where"),
-        (["state.artifacts=gs://bucket/artifacts"], "checkpoints would be lost"),
-        (["state.artifacts=gs://bucket/artifacts", "state.mirror=gs://bucket/mirror"], "state.mlflow is no server"),
-    ],
-)
-def test_training_elsewhere_is_refused_where_the_other_machine_would_lose_or_miss_something(
-    settings: list[str], said: str
-) -> None:
-    with pytest.raises(InputError, match=said):
-        load_config("local", ["workers.training=training/train", *settings])
-
-
 @pytest.mark.parametrize("address", ["http://ana:segredo@host:5000", "ftp://host", "segredo"])
 def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str) -> None:
     with pytest.raises(InputError) as caught:
@@ -115,16 +100,6 @@ def test_the_name_of_a_model_beside_the_stand_in_is_refused() -> None:
 OLIST = ("synthesize.source=olist", "synthesize.olist_dir=somewhere")
 
 
-@pytest.mark.parametrize(
-    ("overrides", "language"),
-    [
-        ((), "en"),
-        (OLIST, "pt"),
-        (("report.language=pt",), "pt"),
-        ((*OLIST, "report.language=en"), "en"),
-    ],
-)
-def test_reports_of_a_shops_own_data_are_in_portuguese_unless_told_otherwise(
-    overrides: tuple[str, ...], language: str
-) -> None:
-    assert load_config("local", overrides).language == language
+def test_reports_of_a_shops_own_data_are_in_portuguese_unless_told_otherwise() -> None:
+    for overrides, language in (((), "en"), (OLIST, "pt"), ((*OLIST, "report.language=en"), "en")):
+        assert load_config("local", overrides).language == language

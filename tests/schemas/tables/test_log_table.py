@@ -86,21 +86,6 @@ def test_a_parquet_file_holds_the_same_as_json_lines(tmp_path: Path) -> None:
     assert read.equals(table.with_columns(pl.lit(None, pl.String).alias("prompt_id")))
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (pl.col("time").dt.replace_time_zone(None), "write times with their zone"),
-        (pl.lit("x").alias("latency_ms"), "row 1: latency_ms: Input should be a valid number"),
-        (pl.lit("[" * 100_000).alias("reference"), "row 1: reference is no JSON"),
-        (pl.col("time").dt.offset_by("-1000y"), "column time holds years before 1970 or after 9999"),
-        (pl.lit(None, pl.String).alias("completion"), "row 1: completion: Input should be"),
-    ],
-)
-def test_a_faulty_parquet_file_is_reported_as_lines_are(tmp_path: Path, change: pl.Expr, words: str) -> None:
-    table = read_production_logs(write(tmp_path / "log.jsonl", line(1), line(2)))
-    assert words in message(parquet(tmp_path / "log.parquet", table.with_columns(change)))
-
-
 def test_the_first_bytes_of_a_log_are_read_as_far_as_they_go(tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", line(1), line(2), line(3))
     size = len(path.read_bytes().splitlines(keepends=True)[0])

@@ -132,21 +132,6 @@ def test_all_bytes_are_kept_while_a_manifest_that_is_kept_cannot_be_read(caplog:
     assert blobs_of(memory) == {b"30"}
 
 
-def test_pruning_and_clearing_never_touch_another_training() -> None:
-    other = "train-11"
-    memory, clock = aging_store()
-    for step in (10, 20, 30):
-        publish(Mirror(memory, "", other), step, content_of(step))
-    before = memory.list("")
-    mirror = Mirror(memory, "", "train-1")
-    for step in (10, 20):
-        publish(mirror, step, content_of(step))
-    clock.now += LATER
-    mirror.prune(1)
-    mirror.clear()
-    assert memory.list("") == before
-
-
 def many_checkpoints() -> tuple[MemoryStore, Clock]:
     """Return a mirror of old checkpoints, and of bytes that no checkpoint is made of."""
     memory, clock = aging_store()

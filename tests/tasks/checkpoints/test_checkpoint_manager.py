@@ -138,19 +138,6 @@ def test_a_mirror_that_fails_is_reported_and_the_next_is_tried_again(kept: Kept)
     assert len(kept.troubles) == 1
 
 
-def test_a_checkpoint_that_cannot_be_written_ends_it_with_the_next(kept: Kept) -> None:
-    def fill(_: Path) -> None:
-        Path("/dev/full").write_bytes(b"weights")
-
-    kept.keeper.keep(Checkpoint(1, {}, fill), "newest")
-    with pytest.raises(InputError, match=r"step 1 cannot be written to .* \(No space left on device\)"):
-        kept.keeper.flush(LONG)
-    with pytest.raises(InputError, match="No space left on device"):
-        kept.keep(2)
-    assert (kept.on_disk(), kept.mirrored()) == ([], [])
-    assert kept.troubles == []
-
-
 def _take_over(kept: Kept) -> None:
     """Let another machine have the lease, as after a pause in which this one was given up."""
     content = kept.store.read(f"{kept.mirror.root}lease/00000001/00000000.json").replace(

@@ -7,18 +7,7 @@ from typing import Any
 import pytest
 
 from schemas.errors import InputError
-from tasks.checkpoints.folder_store import ABANDONED_AFTER, FolderStore
-
-
-def test_remains_of_a_killed_writer_are_removed_after_a_day(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
-    store.put_new("a", b"x")
-    now = (tmp_path / "a").stat().st_mtime_ns
-    for name, age in (("left", ABANDONED_AFTER + 10**9), ("under way", ABANDONED_AFTER - 10**11)):
-        (tmp_path / ".incoming" / name).write_bytes(b"half")
-        os.utime(tmp_path / ".incoming" / name, ns=(now - age, now - age))
-    store.put_new("b", b"x")
-    assert [path.name for path in (tmp_path / ".incoming").iterdir()] == ["under way"]
+from tasks.checkpoints.folder_store import FolderStore
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])

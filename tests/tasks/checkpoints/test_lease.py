@@ -119,18 +119,6 @@ def test_a_store_that_stays_away_for_longer_than_the_lease_lives_loses_nothing_t
     lease.release()
 
 
-def test_remains_of_many_leases_and_beats_stay_small(store: ObjectStore) -> None:
-    for fencing in range(1, 6):
-        lease = acquire(store)
-        assert lease.fencing == fencing
-        for _ in range(10):
-            lease._beat()
-            assert len(under(store, fencing)) <= 3
-        lease.release()
-        assert len(store.list(LEASES)) <= 8
-    assert len(store.list(ROOT)) == len(store.list(LEASES))
-
-
 @pytest.mark.parametrize("content", [b"", b'{"seconds": 60}'], ids=["empty", "half"])
 def test_a_damaged_lease_stops_with_one_sentence_and_is_not_deleted(store: ObjectStore, content: bytes) -> None:
     store.put_new(f"{LEASES}00000007/00000000.json", content)

@@ -55,12 +55,6 @@ def test_a_checkpoint_that_a_later_segment_did_without_is_passed_over(local: Loc
     assert newest_folder(local, {1: 0, 2: 140}) == kept
 
 
-def test_a_finished_checkpoint_is_left_as_it_is(local: LocalCheckpoints) -> None:
-    folder = local.write(1, 1, {}, filling(FILES))
-    assert local.write(1, 1, {}, filling({"other": b"x"})) == folder
-    assert files_of(folder) == FILES
-
-
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_a_torn_or_altered_folder_is_never_taken(data: st.DataObject) -> None:
@@ -169,12 +163,3 @@ def test_the_newest_and_the_excepted_are_kept_and_nothing_else(steps: set[int], 
         local.keep(last, but=[folders[step] for step in excepted])
         kept = {*sorted(steps)[-last:], *excepted}
         assert sorted(path.name for path in Path(root).iterdir()) == sorted(folders[step].name for step in kept)
-
-
-def test_a_discarded_segments_checkpoints_go_before_those_of_the_present_one(
-    local: LocalCheckpoints, tmp_path: Path
-) -> None:
-    local.write(150, 1, {}, filling(FILES))
-    present = local.write(145, 2, {}, filling(FILES))
-    local.keep(1)
-    assert list((tmp_path / "checkpoints").iterdir()) == [present]

@@ -1,4 +1,3 @@
-import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -7,8 +6,6 @@ import pytest
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from tasks.checkpoints.local import verify_sealed
-from tasks.checkpoints.manifest import MANIFEST_FILE
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import ObjectStore
 from tests.tasks.checkpoints.checkpoint_folders import (  # noqa: F401
@@ -104,26 +101,6 @@ def test_a_file_that_was_changed_after_sealing_is_not_published(store: ObjectSto
     assert mirror.manifests() == []
     publish(mirror, 10, OLD)
     assert restored(mirror, mirror.newest()) == OLD
-
-
-def test_a_checkpoint_that_is_not_mirrored_is_not_pinned(mirror: Mirror) -> None:
-    first, second = (publish(mirror, step, {"state": str(step).encode()}) for step in (10, 20))
-    mirror.pin("best", second)
-    mirror.prune(1)
-    with pytest.raises(InputError, match=r"no checkpoint 00000010-00000001 .* to pin as best"):
-        mirror.pin("best", first)
-    assert mirror.pins() == {"best": second.name}
-
-
-def test_a_restored_folder_is_sealed_and_synced(
-    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    manifest = publish(mirror, 10, OLD)
-    synced = []
-    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(Path(f"/proc/self/fd/{descriptor}").readlink()))
-    mirror.restore(manifest, tmp_path / "new" / "checkpoint")
-    assert verify_sealed(tmp_path / "new" / "checkpoint") == manifest
-    assert {path.name for path in synced} >= {"weights.bin", "tokenizer.json", MANIFEST_FILE, "new"}
 
 
 def test_only_bytes_that_changed_are_sent(memory: MemoryStore) -> None:

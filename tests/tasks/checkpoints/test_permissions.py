@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tasks.checkpoints.object_store import ObjectStore, StoredObject
-from tasks.checkpoints.permissions import probe, probe_address
+from tasks.checkpoints.permissions import probe
 from tests.tasks.checkpoints.conftest import MemoryStore
 
 
@@ -30,8 +30,3 @@ def test_a_place_without_preconditions_is_reported() -> None:
     assert list(probed.refusals) == ["precondition"]
     assert "two machines could train at once; use a bucket" in probed.refusals["precondition"]
     assert store.objects == {}
-
-
-def test_a_folder_that_does_not_exist_is_tried_and_not_made(tmp_path: Path) -> None:
-    assert probe_address(str(tmp_path / "mirror" / "deeper")).refusals == {}
-    assert list(tmp_path.iterdir()) == []

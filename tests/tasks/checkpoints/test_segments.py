@@ -9,7 +9,7 @@ from schemas.errors import InputError
 from tasks.checkpoints import segments
 from tasks.checkpoints.machine import machine_name
 from tasks.checkpoints.object_store import ObjectStore
-from tasks.checkpoints.segments import Ended, begin, begun, describe, end, read_segments
+from tasks.checkpoints.segments import Ended, begin, begun, end, read_segments
 from tests.tasks.checkpoints.conftest import MemoryStore
 
 ROOT = "mirror/training/"
@@ -51,15 +51,3 @@ def test_beginning_again_changes_nothing_and_at_another_step_is_refused(
     with pytest.raises(InputError, match=r"00000003-begin\.json is there already"):
         begin(store, ROOT, 3, 10)
     assert begun(store, ROOT) == {3: 10}
-
-
-def test_a_lost_or_damaged_beginning_is_left_out_and_nothing_is_deleted(store: ObjectStore) -> None:
-    begin(store, ROOT, 1, 0)
-    end(store, ROOT, 2, 20, "failed")
-    store.put_new(f"{ROOT}stretches/00000003-begin.json", b'{"machine": "A"')
-    store.put_new(f"{ROOT}stretches/notes.txt", b"")
-    begin(store, ROOT, 4, 20)
-    before = store.list("")
-    assert describe(read_segments(store, ROOT)) == f"0-20 on {machine_name()}, vanished; 21- on {machine_name()}"
-    assert begun(store, ROOT) == {1: 0, 4: 20}
-    assert store.list("") == before

@@ -62,10 +62,3 @@ def test_days_that_keep_the_promise_make_it_surer() -> None:
     assert (np.diff(found.error[:, -1]) < 0).all()
     assert found.error[7, 7] < 0.01
     assert found.freedom[7, 7] > 100
-
-
-def test_a_day_is_compared_with_its_own_mix_of_tasks() -> None:
-    promise = Promise(np.array([0.8, 0.4]), np.array([0.03, 0.04]), np.array([16.0, 16.0]))
-    found = reference_of(promise, counts({"push": [0.5, None, 0.5], "churn": [None, 0.5, 0.5]}))
-    assert found.mean[0] == pytest.approx([0.8, 0.4, 0.6])
-    assert found.error[0] == pytest.approx([0.03, 0.04, 0.025])

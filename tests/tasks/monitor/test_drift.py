@@ -12,7 +12,7 @@ from schemas.tasks import TASK_NAMES
 from tasks.monitor.detector import Promise, evidence_against
 from tasks.monitor.drift import FALLEN, Compared, Drift, DriftSeries, below_floor, find_drift
 from tasks.monitor.series import ALL, Baseline, RewardCounts, count_rewards
-from tests.tasks.monitor.reward_days import baseline, counts, day, scored
+from tests.tasks.monitor.reward_days import baseline, counts, day
 
 CONFIG = MonitorConfig()
 BESIDE = [measure for measure in FALLEN if measure not in ("reward", "form")]
@@ -55,19 +55,6 @@ def test_a_fall_of_everything_is_found_dated_and_measured() -> None:
 
 def test_a_loss_within_the_tolerance_is_no_drift() -> None:
     assert not found({task: [0.585] * 30 for task in TASKS}).found
-
-
-def test_another_mix_of_tasks_is_no_drift() -> None:
-    baselines = {"extraction": baseline("extraction", 0.7), "push": baseline("push", 0.45)}
-    easy = scored({"extraction": [0.7] * 5, "push": [0.45] * 5}, answers=120)
-    hard = scored({"push": [None] * 5 + [0.45] * 5}, answers=600)
-    drift = find_drift(
-        count_rewards(pl.concat([easy, hard]), ("extraction", "push")),
-        baselines,
-        CONFIG.model_copy(update={"floor": 0.0}),
-    )
-    assert series(drift, ALL).mean[-1] == pytest.approx(0.45, abs=0.001)
-    assert not drift.found
 
 
 @pytest.mark.parametrize("tasks", (1, 3, 6))
@@ -129,11 +116,3 @@ def test_days_below_the_floor_by_luck_are_as_rare_as_stated(tasks: int) -> None:
     alarms = below_floor(rewards, {}, config)
     by_luck = sum(chances[round(alarm.mean * answers)] for alarm in alarms)
     assert by_luck == pytest.approx(1 / 50, rel=0.2)
-
-
-def test_a_task_that_the_evaluation_says_nothing_of_has_the_floor_alone() -> None:
-    drift = find_drift(counts({"push": [0.6], "churn": [0.42]}, 2000), {"push": baseline("push")}, CONFIG)
-    assert drift.without_baseline == ("churn",)
-    assert [each.name for each in drift.series] == ["push"]
-    assert [each.task for each in drift.floor] == ["churn"]
-    assert drift.reasons() == [f"churn: mean reward 0.420 of 2,000 answers on {day(0)} is below the floor 0.5"]

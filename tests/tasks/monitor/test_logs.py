@@ -64,14 +64,6 @@ def test_a_request_delivered_twice_counts_once(tmp_path: Path) -> None:
     assert logs.left_out == {TWICE: 2}
 
 
-def test_two_requests_of_one_name_are_refused_with_both_rows(tmp_path: Path) -> None:
-    one = write_log(tmp_path / "1.jsonl", [answer(), answer(request_id="a")])
-    other = write_log(tmp_path / "2.jsonl", [answer(request_id="a", completion="Oferta!")])
-    said = message(one, other)
-    assert f"{other}: row 1" in said
-    assert f"row 2 of {one}" in said
-
-
 def test_files_that_somebody_still_writes_stop_nothing(tmp_path: Path) -> None:
     live = write_log(tmp_path / "live.jsonl", [answer(), answer(days_ago=1)])
     whole = live.read_bytes()
@@ -136,39 +128,6 @@ def cleaned(document: object) -> object:
 def test_escaped_personal_data_is_found_in_values_and_keys(written: str, kind: str) -> None:
     found = cleaned({"note": [f"de {written}"], f"chave {written}": {"a": None}})
     assert found == {"note": [f"de [{kind}]"], f"chave [{kind}]": {"a": None}}
-
-
-ONE, OTHER, THIRD = (f"push-{digit * 32}" for digit in "123")
-
-
-def said(request: str, minutes: int = 1, **values: Any) -> dict[str, Any]:
-    return {"request_id": request, "time": f"2026-03-10T11:{minutes:02}:00Z", **values}
-
-
-def of(product: str) -> dict[str, Any]:
-    return {"product": product, "offer": "20% de desconto"}
-
-
-def joined(folder: Path, answers: Sequence[dict[str, Any]], *files: Sequence[dict[str, Any]], **config: Any) -> Logs:
-    write_log(folder / "2026-03-10.jsonl", answers)
-    (folder / "feedback").mkdir(exist_ok=True)
-    for number, lines in enumerate(files):
-        write_log(folder / "feedback" / f"{number}.jsonl", lines)
-    found = log_files(folder)
-    return read_logs(found, found.digests(), MonitorConfig(**config), CHAMPION, None, NOW)
-
-
-def known(logs: Logs) -> list[tuple[Any, Any]]:
-    """Return the reference's product and the rating of each answer, by time."""
-    rows = logs.table.select("reference", "rating").iter_rows()
-    return [(json.loads(reference)["product"] if reference else None, rating) for reference, rating in rows]
-
-
-def test_the_newest_line_counts_of_references_and_of_ratings_each(tmp_path: Path) -> None:
-    # Later in time, whichever file it is in; of one time, whichever line comes last.
-    first = [said(ONE, 30, reference=of("new")), said(ONE, 30, rating=4), said(ONE, 30, rating=3)]
-    logs = joined(tmp_path, [answer(request_id=ONE)], first, [said(ONE, 20, reference=of("old"), rating=1)])
-    assert known(logs) == [("new", 3)]
 
 
 def test_a_number_that_is_a_persons_becomes_a_text() -> None:

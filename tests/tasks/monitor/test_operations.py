@@ -1,6 +1,5 @@
 """Alarms of the service, and each alarm sent once."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -50,21 +49,6 @@ def test_answers_dearer_than_the_limit_or_an_api_are_an_alarm(
     cost: float | None, api: float, limit: float | None, alarms: list[str]
 ) -> None:
     assert kinds(0, cost=cost, api=api, limit=limit) == alarms
-
-
-def of_days(days: Sequence[tuple[int, float, Sequence[float]]], config: MonitorConfig) -> list[str]:
-    """Return the alarms of days: each a number, the latency, and the costs of its answers."""
-    rows = [(day(number), "push", latency, cost) for number, latency, costs in days for cost in costs]
-    schema = {"day": pl.Date, "task": pl.String, "latency_ms": pl.Float64, "cost": pl.Float64}
-    answers = pl.DataFrame(rows, schema=schema, orient="row")
-    return [alarm.kind for alarm in operations_alarms(answers, config, CostConfig(api_price_per_analysis=0.1))]
-
-
-def test_a_cost_above_the_limit_by_rounding_or_by_one_dear_answer_is_no_alarm() -> None:
-    assert sum([0.1] * 3) / 3 > 0.1
-    assert of_days([(0, 100.0, [0.1] * 3)], MonitorConfig(floor_answers=3)) == []
-    assert of_days([(0, 100.0, [0.09] * 29 + [0.5])], MonitorConfig()) == []
-    assert of_days([(0, 100.0, [0.09, 0.13] * 15)], MonitorConfig()) == ["cost"]
 
 
 CONFIG = MonitorConfig()

@@ -13,7 +13,6 @@ from schemas.store.files import read_store
 from schemas.tasks import TASK_NAMES
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.text.text_form import refuses
 from tasks.monitor.scoring import (
     KEY,
     KnownParts,
@@ -149,22 +148,6 @@ def test_a_repeated_prompt_is_none_and_a_part_of_it_that_a_push_quotes_is_one() 
     assert is_answer("push", PROMPT, "20% de desconto")
 
 
-@pytest.mark.parametrize(
-    ("fields", "answered"),
-    [
-        ({"polarity": "não informado", "score": 3}, False),
-        ({"polarity": "neutral", "score": 3}, True),
-        ({"churn": False, "reasoning": "Não há informações suficientes para 1 avaliação."}, False),
-        ({"churn": False, "reasoning": "Não compra há 90 dias."}, True),
-        ({"main_complaint": "não informado", "sentiment": "negative"}, True),
-    ],
-)
-def test_values_decide_whether_json_is_an_answer(fields: dict[str, object], answered: bool) -> None:
-    assert is_answer("extraction", "", json.dumps(fields)) is answered
-    # Unlike the rewards, which see no refusal in an object.
-    assert not refuses(json.dumps(fields, ensure_ascii=False)) or not answered
-
-
 def test_a_hostile_text_raises_nothing() -> None:
     # The last character is 18 in its normal form.
     for text in ("{" * 50_000, '{"a": ' * 9_000, "não " * 50_000, "\u200b" * 90_000, "\ufdfa" * 90_000):
@@ -179,24 +162,6 @@ def table(*rows: tuple[str, Any]) -> pl.DataFrame:
             "reference": pl.Series([reference and json.dumps(reference) for _, reference in rows], dtype=pl.String),
         }
     )
-
-
-@pytest.mark.parametrize(
-    ("task", "reference", "known"),
-    [
-        ("sentiment", {"polarity": "positive", "score": None, "more": 1}, {"polarity"}),
-        ("churn", {"churn": None}, set()),
-        ("insights", {"facts": []}, set()),
-        (
-            "extraction",
-            {"rating": None, "fields": {"sentiment": "positive", "churn_risk": None, "main_complaint": ""}},
-            {"fields.sentiment", "fields.main_complaint"},
-        ),
-        ("push", None, set()),
-    ],
-)
-def test_null_empty_and_unasked_parts_are_not_known(task: Any, reference: Any, known: set[str]) -> None:
-    assert known_parts(table((task, reference))) == {task: KnownParts(frozenset(known), frozenset(known))}
 
 
 def test_a_part_is_known_by_each_reference_or_by_some() -> None:

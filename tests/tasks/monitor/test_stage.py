@@ -181,21 +181,6 @@ def test_written_answers_are_scrubbed_and_name_no_request(tmp_path: Path) -> Non
     assert looked.found["rewards"]["with_references"] == ["push"]
 
 
-def test_a_query_that_does_not_run_refuses_nothing_and_is_reported_nowhere(tmp_path: Path) -> None:
-    store = Path(__file__).parents[3] / "data" / "audit" / "store"
-    who = replace(champion(tmp_path), store=store)
-    query = {"sql": "SELECT 1 FROM clientes WHERE nome = 'Fulana de Tal'"}
-    asked: dict[str, Any] = {"task": "sql_qa", "prompt": "Quantos?", "completion": "SELECT COUNT(*) FROM orders"}
-    lines = [answer(**asked, reference=query), answer(**asked, reference={"sql": "SELECT COUNT(*) FROM orders"})]
-    looked = look(tmp_path, lines, who)
-    assert looked.found["logs"]["answers"] == 2
-    assert any("queries of 1 answers to sql_qa do not run" in note for note in looked.found["notes"])
-    assert looked.found["rewards"]["with_references"] == []
-    for file in looked.folder.rglob("*"):
-        assert not file.is_file() or b"Fulana" not in file.read_bytes()
-    assert "Fulana" not in repr(looked.answers.to_dicts())
-
-
 def measures(looked: Looked) -> set[str]:
     """Return what has an alarm."""
     return {each["measure"] for each in looked.found["drift"]["series"] if each["alarm"]}

@@ -117,13 +117,3 @@ def test_a_page_in_place_of_the_engine_is_not_healthy() -> None:
         assert healthy(url)
     with replying(reply(b"<html>", "200 OK", "Content-Type: text/html")) as url:
         assert not healthy(url)
-
-
-def test_a_connection_that_the_engine_has_closed_is_not_used_again() -> None:
-    async def twice(client: EngineClient) -> EngineAnswer:
-        await client.complete(QUESTION)
-        await asyncio.sleep(0.1)
-        return await client.complete(QUESTION)
-
-    with replying(reply(ANSWER), reply(ANSWER)) as url:
-        assert asked(url, twice).text == "olá"

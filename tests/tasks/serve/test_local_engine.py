@@ -10,7 +10,6 @@ from typing import Any
 
 import psutil
 import pytest
-import torch
 
 from schemas.errors import InputError, TucanoError
 from tasks.policy import batch
@@ -145,24 +144,6 @@ def test_questions_that_cannot_be_drawn_are_refused_and_the_engine_goes_on(
     assert ask(engine, [question(max_tokens=1)])[0][1] == 1
 
 
-def test_more_than_the_most_wait_and_are_drawn_in_their_order(
-    engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawing: Any = engine._models["champion"].engine
-    joined: list[tuple[int, int]] = []
-    join = drawing.join
-
-    def recorded(row: Any) -> None:
-        joined.append((len(row.prompt), len(drawing.rows)))
-        join(row)
-
-    monkeypatch.setattr(drawing, "join", recorded)
-    asked = [question(f"o pedido{' e' * number}") for number in range(4 * ROWS)]
-    ask(engine, asked)
-    assert [prompt for prompt, _ in joined] == [len(engine._prompt(each)) for each in asked]
-    assert max(before for _, before in joined) == ROWS - 1
-
-
 def test_a_short_answer_does_not_wait_for_a_long_one_and_cancelled_ones_give_their_places_away(
     engine: LocalEngine,
 ) -> None:
@@ -206,26 +187,6 @@ def test_all_callers_have_its_failure_and_it_begins_again(
 
     assert {type(each) for each in asyncio.run(run())} == {EngineUnavailable}
     assert ask(engine, questions(6)) == [alone(*policy, each) for each in questions(6)]
-    asyncio.run(engine.close())
-
-
-def test_a_model_that_the_engine_does_not_know_is_answered_by_transformers(
-    policy: tuple[Any, Any], tmp_path: Path
-) -> None:
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    tokenizer = policy[1]
-    shape = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    with torch.random.fork_rng():
-        torch.manual_seed(3)
-        config = LlamaConfig(
-            vocab_size=len(tokenizer), eos_token_id=tokenizer.eos_token_id, max_position_embeddings=512, **shape
-        )
-        LlamaForCausalLM(config).save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    model = load_policy(tmp_path, None, four_bit=False)
-    engine = started(tmp_path, max_tokens=200)
-    assert ask(engine, questions(6)) == [alone(model, tokenizer, each) for each in questions(6)]
     asyncio.run(engine.close())
 
 

@@ -25,15 +25,6 @@ def test_all_that_a_node_led_to_came_from_it(edges: list[Edge], one: str, other:
     assert (other in graph.led_to(one)) == (one in graph.came_from(other))
 
 
-@given(edges=edges, one=keys)
-def test_the_part_around_a_node_has_the_same_before_and_after_it(edges: list[Edge], one: str) -> None:
-    graph = graph_of(edges)
-    part = graph.around(one)
-    assert part.nodes.keys() == {one} | graph.came_from(one) | graph.led_to(one)
-    assert (part.came_from(one), part.led_to(one)) == (graph.came_from(one), graph.led_to(one))
-    assert {edge.source for edge in part.edges} | {edge.target for edge in part.edges} <= part.nodes.keys()
-
-
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return make_world(tmp_path_factory.mktemp("world") / "artifacts")

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import InputError
 from tasks.lineage.graph.walk import Lineage
 from tests.tasks.lineage.small_world import (
     ANA,
-    DECISION,
     HELD_OUT,
     MODEL,
     NOBODYS,
@@ -21,8 +19,6 @@ from tests.tasks.lineage.small_world import (
     VALIDATED,
     WITH_PHONE,
     World,
-    commit,
-    documents,
     make_world,
 )
 
@@ -123,13 +119,6 @@ def test_a_version_goes_by_its_number_its_name_or_an_alias(world: World, referen
     assert (found.kind, found.keys) == ("version", (VERSION,))
 
 
-def test_an_artifact_goes_by_its_digest_or_eight_characters_of_it(world: World) -> None:
-    for record in world.made.values():
-        for reference in (record.sha256, record.sha256[:8], record.sha256[:40].upper()):
-            found = world.walker().find(reference)
-            assert (found.kind, found.keys) == ("artifact", (record.sha256,))
-
-
 def test_only_the_registry_knows_a_pipeline_s_run_and_a_shop_s_own_alias(world: World) -> None:
     asked: list[str] = []
 
@@ -145,31 +134,3 @@ def test_only_the_registry_knows_a_pipeline_s_run_and_a_shop_s_own_alias(world: 
     assert walker.find("1").keys == walker.find("friday").keys == (VERSION,)
     assert walker.find(PREFECT_RUN).keys == (world.made["curate"].sha256,)
     assert asked == ["friday", PREFECT_RUN]
-
-
-def test_a_beginning_of_several_digests_is_reported_with_them(tmp_path: Path) -> None:
-    world = make_world(tmp_path / "artifacts")
-    sha256 = world.made["base"].sha256
-    twin = sha256[:12] + "0" * 52
-    # Two digests with a common beginning cannot be made; a damaged artifact has any name.
-    (world.root / "base" / twin).mkdir()
-    with pytest.raises(InputError, match=r"may be 2 things: .*write more of it") as ambiguous:
-        world.walker().find(sha256[:12])
-    assert sha256 in str(ambiguous.value)
-    assert twin in str(ambiguous.value)
-    assert world.walker().find(sha256[:14]).keys == (sha256,)
-
-
-def test_a_number_that_a_lost_registry_gave_before_is_the_new_policy_s(tmp_path: Path) -> None:
-    world = make_world(tmp_path / "artifacts")
-    other = commit(world.root, "policy", documents({"note": "another"}), "train", {})
-    commit(
-        world.root,
-        "promotion",
-        documents({"decision.json": {**DECISION, "forced": "why"}}),
-        "p",
-        {"policy": other.sha256},
-    )
-    walker = world.walker()
-    newest = walker.walk(walker.find("1"))
-    assert other.sha256 in newest.graph.came_from(*newest.subjects)

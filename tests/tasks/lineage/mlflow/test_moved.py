@@ -105,13 +105,6 @@ def test_a_copy_is_written_and_its_original_is_not(
     assert said.count("\n") == 1
 
 
-def test_addresses_of_buckets_and_of_others_stay(made: Path, tmp_path: Path) -> None:
-    shutil.copytree(made, tmp_path / "s")
-    client = open_client(store(tmp_path / "s")[0])
-    assert client.get_experiment_by_name("bucket").artifact_location == "gs://bucket/mlflow/artifacts"
-    assert client.get_experiment_by_name("theirs").artifact_location == "file:///home/ana/mlruns/1"
-
-
 @pytest.mark.parametrize("relative", [False, True])
 def test_mlflow_itself_writes_nothing_elsewhere(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relative: bool
@@ -127,11 +120,3 @@ def test_mlflow_itself_writes_nothing_elsewhere(
             database.execute("UPDATE runs SET artifact_uri = ? WHERE run_uuid = ?", [address, parent])
         open_client(store(root)[0]).log_text(parent, "text", "a.txt")
     assert not elsewhere.exists()
-
-
-def test_an_experiment_with_its_files_elsewhere_is_refused_before_any_run(tmp_path: Path) -> None:
-    root, elsewhere = tmp_path / "s", tmp_path / "elsewhere"
-    client = open_client(store(root)[0])
-    client.create_experiment(EXPERIMENT, artifact_location=elsewhere.as_uri())
-    with pytest.raises(InputError, match=str(elsewhere)):
-        recorder(root)

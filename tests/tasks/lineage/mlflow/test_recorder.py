@@ -1,7 +1,5 @@
 import json
 import sqlite3
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -54,20 +52,6 @@ def test_a_stage_is_a_run_below_the_pipelines(recorder: Recorder, client: Any) -
     assert inputs["base"].dataset.digest == "2" * 36
     assert json.loads(inputs["base"].dataset.source) == {"uri": f"artifact://base/{'2' * 64}"}
     assert "2" * 64 in [tag.value for tag in inputs["base"].tags]
-
-
-def test_stages_at_once_may_read_the_same_artifact(recorder: Recorder) -> None:
-    """MLflow looks for a dataset and then inserts it, which the store refuses to the second thread."""
-    together = threading.Barrier(4)
-
-    def read(number: int) -> None:
-        together.wait()
-        for letter in "abcdef":
-            with recorder.stage(parent, f"{number}", {"dataset": artifact("dataset", letter)}, {}):
-                pass
-
-    with recorder.pipeline("retrain", {}) as parent, ThreadPoolExecutor(together.parties) as threads:
-        list(threads.map(read, range(together.parties)))
 
 
 def suspension() -> BaseException:

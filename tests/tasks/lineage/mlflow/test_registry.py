@@ -100,30 +100,6 @@ def test_a_registered_policy_tells_what_it_is_and_who_judged_it(
     assert [file.path for file in client.list_logged_model_artifacts(model.model_id)] == ["record.json"]
 
 
-def test_a_newer_version_of_the_champions_policy_leaves_previous_alone(
-    registry: Registry, register: Register, client: Any
-) -> None:
-    other, champion = several(register, "again", 2)
-    newer = register("again", artifact("evaluation", "c"), policy=artifact("policy", "b"))
-    move(registry, "again", other)
-    move(registry, "again", champion)
-    assert move(registry, "again", newer) == champion
-    assert aliases(client, "again") == {CHAMPION: newer, PREVIOUS: other}
-    assert registry.roll_back("again", CHAMPION, PREVIOUS).back.version == other
-
-
-def test_a_promotion_by_a_person_takes_the_rollback_off_all_versions_of_the_policy(
-    registry: Registry, register: Register
-) -> None:
-    first, second = several(register, "off", 2)
-    move(registry, "off", first)
-    move(registry, "off", second)
-    registry.roll_back("off", CHAMPION, PREVIOUS)
-    newer = register("off", artifact("evaluation", "c"), policy=artifact("policy", "b"))
-    move(registry, "off", newer)
-    assert [version.rolled_back_at for version in registry.versions("off")] == [None, None, None]
-
-
 def test_a_rollback_gives_the_alias_back_and_marks_what_it_left(
     registry: Registry, register: Register, client: Any
 ) -> None:

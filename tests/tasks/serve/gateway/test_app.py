@@ -16,7 +16,6 @@ from schemas.tables.log_file import log_files
 from schemas.tasks import TASK_NAMES
 from tasks.commerce.registry import TASKS
 from tasks.monitor.logs import read_logs
-from tasks.serve.served_model import CUT_OFF
 from tests.chat_server import Reply, says
 from tests.gateway import RIGHT, Gateway, running, says_right
 
@@ -115,12 +114,6 @@ def test_an_identity_of_a_prompt_cannot_be_searched_for_personal_data(tmp_path: 
     assert identities[0] != identities[1]
 
 
-def test_an_answer_that_was_cut_off_is_not_shown(tmp_path: Path) -> None:
-    with running(tmp_path, lambda message, number: says(RIGHT, "length", (5, 64))) as gateway:
-        answer = gateway.ask().json()
-    assert (answer["text"], answer["checked"], answer["reason"]) == (None, False, CUT_OFF)
-
-
 def test_a_refused_task_is_answered_422_and_its_models_are_not_listed(tmp_path: Path) -> None:
     def listed(gateway: Gateway) -> list[str]:
         return [model["id"] for model in gateway.http.get("/v1/models").json()["data"]]
@@ -150,14 +143,6 @@ def test_a_full_queue_is_answered_429_and_the_others_wait(tmp_path: Path) -> Non
         refused = next(response for response in responses if response.status_code == 429)
         assert int(refused.headers["Retry-After"]) >= 1
         assert len(gateway.logged()) == 3
-
-
-def test_a_request_beyond_its_deadline_is_answered_504(tmp_path: Path) -> None:
-    slow = says(RIGHT)
-    slow.seconds = 5
-    with running(tmp_path, lambda message, number: slow, deadline_seconds=0.3) as gateway:
-        assert gateway.ask().status_code == 504
-        assert gateway.answering.requests_inside == 0
 
 
 def test_a_request_whose_engine_failed_is_asked_again_and_its_refusal_is_the_clients(tmp_path: Path) -> None:

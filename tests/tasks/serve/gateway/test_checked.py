@@ -102,16 +102,3 @@ def test_true_parts_are_sent_and_both_it_and_the_answer_are_logged(shop: Gateway
         assert shown[task] in found["text"]
         line = shop.logged()[-1]
         assert (line["completion"], line["shown"], line["reason"]) == (answer, found["text"], found["reason"])
-
-
-def test_a_task_that_was_not_learned_is_refused_with_what_the_evaluation_found(shop: Gateway) -> None:
-    asked = {"question": "Quantos pedidos?"}
-    for path, sent in (
-        ("/v1/tasks/sql_qa", asked),
-        ("/v1/chat/completions", {"model": "shop/sql_qa", "messages": [{"role": "user", "content": "Quantos?"}]}),
-    ):
-        error = shop.http.post(path, json=sent).json()["error"]
-        assert error["code"] == "task_not_learned"
-        assert "execution accuracy 0.10, floor 0.30" in error["message"]
-        assert "serve.answer_all" in error["message"]
-    assert not [each for each in shop.http.get("/v1/models").json()["data"] if each["id"].endswith("sql_qa")]

@@ -59,16 +59,3 @@ def test_requests_and_websockets_of_foreign_pages_are_refused(client: TestClient
         with pytest.raises(WebSocketDenialResponse) as refused, client.websocket_connect("/", headers=headers):
             pass
         assert refused.value.status_code == 403, headers
-
-
-@pytest.mark.parametrize("headers", [[], [("host", OWN), ("host", "evil.example")]], ids=["none", "two"])
-def test_a_request_without_one_host_is_refused(client: TestClient, headers: list[tuple[str, str]]) -> None:
-    request = client.build_request("POST", "/", headers=headers)
-    if not headers:
-        del request.headers["host"]
-    assert client.send(request).status_code == 403
-
-
-def test_the_last_of_two_origins_counts_too(client: TestClient) -> None:
-    headers = [("host", OWN), ("origin", f"http://{OWN}"), ("origin", "https://evil.example")]
-    assert client.post("/", headers=headers).status_code == 403

@@ -130,14 +130,6 @@ def test_an_answer_with_its_own_decoding_is_not_logged_as_the_evaluated_version(
         assert gateway.engine.requests[-1][field] == (value or pytest.approx(0.0001))
 
 
-def test_a_seed_is_refused_where_the_engine_would_end_at_it(tmp_path: Path) -> None:
-    with running(tmp_path, says_right, takes_seed=False) as gateway:
-        assert gateway.chat().is_success
-        assert "seed" not in gateway.engine.requests[0]
-        refused = gateway.chat(seed=1)
-    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "no_seed")
-
-
 def test_parts_of_text_are_joined(gateway: Gateway) -> None:
     parts = [{"type": "text", "text": "Avaliação: "}, {"type": "text", "text": "Chegou quebrado"}]
     system = [{"type": "text", "text": TASKS["sentiment"].system}]
@@ -189,15 +181,6 @@ def test_a_form_that_answers_may_not_have_is_refused_with_their_fields(gateway: 
         assert model.removeprefix("champion/") in error["message"]
 
 
-@pytest.mark.parametrize("form", ({"type": "json_object"}, _asks_for_schema(SCHEMA)))
-def test_a_stop_sequence_that_would_break_a_form_is_refused_by_its_name(gateway: Gateway, form: Any) -> None:
-    for stop in ("score", [",", "\n"]):
-        response = gateway.chat(response_format=form, stop=stop)
-        assert (response.status_code, response.json()["error"]["param"]) == (400, "stop")
-        assert gateway.chat(response_format={"type": "text"}, stop=stop).is_success
-    assert gateway.chat(response_format=form, stop="").json()["choices"][0]["message"]["content"] == RIGHT
-
-
 @pytest.mark.parametrize("stop", ("\n", ["#", " Bora"]))
 def test_an_answer_ends_before_a_stop_sequence_whole_or_streamed(tmp_path: Path, stop: Any) -> None:
     template = "Dica: {produto} com {oferta}." + (" Bora ver?" if stop == "\n" else "")
@@ -241,32 +224,3 @@ def test_a_stream_is_the_checked_answer_and_each_event_has_the_identity_that_fee
 
 def _events(text: str) -> list[dict[str, Any]]:
     return [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: {")]
-
-
-def test_each_listed_model_is_found_by_its_name(tmp_path: Path) -> None:
-    with running(tmp_path, says_right, refuse=["push"]) as gateway:
-        listed = gateway.http.get("/v1/models").json()["data"]
-        for model in listed:
-            assert gateway.http.get(f"/v1/models/{model['id']}").json() == model
-            assert gateway.http.get(f"/v1/models/{model['id'].replace('/', '%2F')}").json() == model
-        assert gateway.http.get("/v1/models/shop").json()["id"] == "shop"
-        for unknown in ("gpt-4", "shop/push", "shop/weather"):
-            response = gateway.http.get(f"/v1/models/{unknown}")
-            error = response.json()["error"]
-            assert (response.status_code, error["code"], error["param"]) == (404, "unknown_model", "model")
-
-
-def test_head_is_answered_wherever_get_is_and_with_a_slash_at_the_end(gateway: Gateway) -> None:
-    for path in (
-        "/", "/health", "/healthz", "/readyz", "/metrics", "/docs", "/openapi.json", "/swagger/swagger-ui.css",
-        "/v1/models", "/v1/models/champion/sentiment",
-    ):  # fmt: skip
-        got, head = gateway.http.get(path), gateway.http.head(path)
-        assert got.status_code == head.status_code == gateway.http.get(f"{path.rstrip('/')}/").status_code == 200, path
-        assert head.content == b""
-        assert head.headers["Content-Type"] == got.headers["Content-Type"]
-        # The connection is still in step.
-        assert gateway.chat().is_success
-    assert gateway.http.head("/v1/chat/completions").status_code == 405
-    assert gateway.http.head("/nowhere").status_code == 404
-    assert gateway.http.get("/swagger").status_code == 404
