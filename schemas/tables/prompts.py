@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.references import check_reference, knows_anything
 from schemas.tables.parquet import ROWS_PER_GROUP, ParquetTable, open_parquet
+from schemas.tables.table_check import FILLED, Column, TableSchema, matching, one_of
 from schemas.tasks import TASK_NAMES, TaskName
 
 COLUMNS: Final = {
@@ -212,3 +213,32 @@ def _is_flat(value: Any, levels: int) -> bool:
         return True
     parts = value.values() if isinstance(value, dict) else value
     return levels > 0 and all(_is_flat(part, levels - 1) for part in parts)
+
+
+_TEXT: Final = pl.String()
+_DIGEST: Final = matching("^[0-9a-f]{64}$")
+PROMPTS: Final = TableSchema(
+    {
+        "prompt_id": Column(_TEXT, _DIGEST),
+        "task": Column(_TEXT, one_of(TASK_NAMES)),
+        "system": Column(_TEXT, FILLED),
+        "prompt": Column(_TEXT, FILLED),
+        "reference": Column(_TEXT),
+        "source": Column(_TEXT, matching("^[a-z0-9_-]{1,40}$")),
+        "customer_id": Column(_TEXT, nullable=True),
+        "order_id": Column(_TEXT, nullable=True),
+        "review_id": Column(_TEXT, nullable=True),
+        "parent_id": Column(_TEXT, _DIGEST, nullable=True),
+    },
+    rules={
+        "reference fits its task": references_that_fit,
+        # An edited prompt never keeps its old id.
+        "prompt id is its content": ids_that_fit,
+        "parent is another prompt": lambda table: table["parent_id"].ne_missing(table["prompt_id"]),
+    },
+)
+"""`prompts.parquet`."""
+DATASET: Final = replace(
+    PROMPTS, columns={**PROMPTS.columns, "prompt_id": replace(PROMPTS.columns["prompt_id"], unique=True)}
+)
+"""`train`, `validation` and `test.parquet` of a dataset."""

@@ -107,7 +107,7 @@ def test_a_reference_that_names_nothing_is_one_sentence(
 
 
 def test_a_query_loads_nothing_that_is_heavy(world: World) -> None:
-    heavy = "{'google', 'torch', 'prefect', 'mlflow', 'pandera', 'scipy', 'matplotlib'}"
+    heavy = "{'google', 'torch', 'prefect', 'mlflow', 'scipy', 'matplotlib'}"
     code = (
         "import sys; from schemas.config.profiles import load_config; from flows.cli.lineage import open_walker; "
         f"walker = open_walker(load_config('local', ['state.root={world.root.parent}'])); "

@@ -76,7 +76,7 @@ def test_a_profile_extends_another_by_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("train.max_step=5", "train.max_step: unknown key, did you mean 'max_steps'?"),
+        ("train.max_step=5", "train.max_step: unknown key, did you mean 'train.max_steps'?"),
         ("max_steps=5", "max_steps: unknown key, did you mean 'train.max_steps'?"),
         ("evaluate.language=pt", "evaluate.language: language is that of all reports now; set report.language instead"),
         ("evaluate.rungs=['base-prompt']", "evaluate.rungs.0: this rung was removed; leave it out"),

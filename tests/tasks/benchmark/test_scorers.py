@@ -16,7 +16,7 @@ from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.ground_truth import truth_of
 from tests.contracts.adapters.rollouts import AUDIT, draw_rollouts, write_rollouts
 
-HEAVY = ("torch", "prefect", "mlflow", "pandera", "polars", "pandas", "numpy", "scipy", "transformers", "trl", "httpx")
+HEAVY = ("torch", "prefect", "mlflow", "polars", "pandas", "numpy", "scipy", "transformers", "trl", "httpx")
 HOSTILE = (
     "",
     "\ud800",
