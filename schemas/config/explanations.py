@@ -35,6 +35,7 @@ REMOVED: Final = {
     "vllm_arguments": "the gateway starts no vLLM any more; leave it out, start vLLM and set serve.engine_url",
     "larger": "another model for refused tasks was removed; leave it out, and ask it where the gateway answers 422",
     "challenger": "trials of a version were removed; leave it out: the evaluation compares it with the champion",
+    "cost_per_analysis": "alarms of cost were removed; leave it out: the report of monitoring has each day's cost",
     "form_share": "scores of forms were removed; leave it out: the metric tucano_checked_answers has what holds",
     "language": "language is that of all reports now; set report.language instead",
     "rival": "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields",

@@ -19,7 +19,6 @@ from schemas.tables.log_table import read_production_logs
 from tasks.monitor.logs import (
     HALF_WRITTEN,
     OF_OTHERS,
-    OWN_SHADOW,
     TWICE,
     Logs,
     read_logs,
@@ -139,25 +138,21 @@ def test_a_number_that_is_a_persons_becomes_a_text() -> None:
 
 
 def test_only_answers_that_the_champion_gave_count_each_once(tmp_path: Path) -> None:
-    # A version that was promoted while it was on trial answers in its own shadow until the gateway is told.
     own: dict[str, Any] = {"model_version": "tucano2-commerce/3"}
     lines = [
-        answer(request_id="a", role="champion", **own),
-        answer(request_id="s", role="shadow", shadow_of="a", **own),
-        answer(request_id="f", role="challenger", **own),
-        answer(request_id="c", role="challenger", model_version="tucano2-commerce/4"),
+        answer(request_id="a", **own),
+        answer(request_id="f", **own),
+        answer(request_id="c", model_version="tucano2-commerce/4"),
         answer(request_id="n"),
     ]
     logs = read(write_log(tmp_path / "log.jsonl", lines))
-    assert (logs.table.height, logs.left_out) == (2, {OWN_SHADOW: 1, OF_OTHERS: 2})
-    assert not {"role", "shadow_of", "request_id"} & set(logs.table.columns)
+    assert (logs.table.height, logs.left_out) == (2, {OF_OTHERS: 2})
+    assert "request_id" not in logs.table.columns
 
 
 def test_the_gateways_own_lines_are_read(tmp_path: Path) -> None:
-    made: dict[str, Any] = answer(request_id="a", model_version="tucano2-commerce/3", role="champion")
-    line = ServedAnswer(
-        **made, shadow_of=None, valid=True, checked=True, reason=None, shown="x", guided=False, tokens=9
-    )
+    made: dict[str, Any] = answer(request_id="a", model_version="tucano2-commerce/3")
+    line = ServedAnswer(**made, valid=True, checked=True, reason=None, shown="x", guided=False, tokens=9)
     log = DailyFile(tmp_path, days=9)
     log.append(line, NOW)
     log.close()

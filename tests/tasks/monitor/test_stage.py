@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 from flows.stages.monitor import scrubbed_texts
-from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.tables.log_file import LogFiles, log_files
 from schemas.tasks import TaskName
@@ -99,7 +98,6 @@ def look_at(folder: Path, files: LogFiles, who: ServingChampion | None = None, *
         files,
         files.digests(),
         MonitorConfig(**config),
-        CostConfig(),
         who or champion(folder),
         scrub=scrubbed_texts,
         map_chunks=here,

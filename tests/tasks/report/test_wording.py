@@ -12,7 +12,7 @@ from schemas.config.evaluate import BASELINES, RUNGS
 from schemas.source import REPOSITORY
 from tasks.evaluate.report.sentences import PHRASES
 from tasks.monitor.drift import FALLEN
-from tasks.monitor.logs import EARLIER, HALF_WRITTEN, OF_OTHERS, OWN_SHADOW, TOO_OLD, TWICE
+from tasks.monitor.logs import EARLIER, HALF_WRITTEN, OF_OTHERS, TOO_OLD, TWICE
 from tasks.monitor.scoring import STORE_IS_GONE
 from tasks.report.language import spoken
 from tasks.report.wording import catalogue, counted, worded
@@ -22,7 +22,7 @@ TEMPLATES: Final = {file.name: file.read_text(encoding="utf-8") for room in ROOM
 DATA: Final = {
     *(text for each in (BASELINES, RUNGS) for text in each.values()),
     *(saying for saying, _ in PHRASES.values()),
-    *(*FALLEN.values(), TWICE, TOO_OLD, EARLIER, OF_OTHERS, OWN_SHADOW, HALF_WRITTEN, STORE_IS_GONE),
+    *(*FALLEN.values(), TWICE, TOO_OLD, EARLIER, OF_OTHERS, HALF_WRITTEN, STORE_IS_GONE),
 }
 
 
