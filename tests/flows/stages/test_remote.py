@@ -18,7 +18,7 @@ from prefect.states import Cancelled, Cancelling, Completed, Crashed, Failed, Ru
 from pydantic import BaseModel
 
 from flows.remote import inference, training
-from flows.runtime.session import EXPERIMENT, mlflow_store
+from flows.runtime.session import mlflow_store
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages import remote, stage_child
 from flows.stages.answers import Answering
@@ -40,7 +40,7 @@ from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.source import source_digest
 from tasks.evaluate.answers.answer import main
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
-from tasks.lineage.mlflow.recorder import artifacts_of_run
+from tasks.lineage.mlflow.client import open_client
 from tasks.policy.child import Channel
 from tests.answering_server import answering
 from tests.flows.prefect_state import prefect_state
@@ -340,7 +340,8 @@ def test_policies_that_were_trained_for_a_run_are_fetched_and_not_trained_again(
     assert {seed: (result.record, result.reused) for seed, result in fetched.items()} == {
         config.seed: (policy.record, True)
     }
-    assert artifacts_of_run(mlflow_store(config.state)[0], EXPERIMENT, run) == (policy.record.sha256,)
+    tags = open_client(mlflow_store(config.state)[0]).get_run(run).data.tags
+    assert tags["reused.train"] == policy.record.sha256
     # A run that makes all again does not take them.
     with pytest.raises(InputError, match=r"no deployment training/nowhere.*tucano infra apply"):
         train(Session(config, fresh="a run"), given)

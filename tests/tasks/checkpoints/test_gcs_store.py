@@ -1,11 +1,9 @@
 """A bucket when the service fails, refuses, or keeps another time than this machine."""
 
 import os
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -94,57 +92,6 @@ def test_a_refusal_is_one_sentence(service: StorageServer, tmp_path: Path, refus
             call()
     assert not (tmp_path / "back").exists()
     assert service.keys() == []
-
-
-PAGE = b"<!doctype html><title>Sign in to this network</title>"
-
-
-@pytest.fixture
-def portal() -> Iterator[str]:
-    """Serve a page in place of every answer, as a network that asks to sign in, or a proxy."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            self.send_response(HTTPStatus.OK)
-            if "untyped" not in self.path:
-                self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(PAGE)))
-            self.end_headers()
-            self.wfile.write(PAGE)
-
-        def do_POST(self) -> None:
-            self.do_GET()
-
-        def do_PUT(self) -> None:
-            self.do_GET()
-
-        def do_DELETE(self) -> None:
-            self.do_GET()
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-@pytest.mark.parametrize(("bucket", "signs_in"), [("checkpoints", True), ("untyped", False)])
-def test_a_page_is_no_answer_of_the_service_and_no_object(
-    portal: str, tmp_path: Path, bucket: str, signs_in: bool
-) -> None:
-    from google.auth.credentials import AnonymousCredentials
-    from google.cloud.storage import Client
-    from google.oauth2.credentials import Credentials
-
-    token = Credentials(None, refresh_token="r", token_uri=f"{portal}/token", client_id="c", client_secret="s")
-    client = Client("test", token if signs_in else AnonymousCredentials(), client_options={"api_endpoint": portal})
-    for call in _calls(GcsStore(bucket, client, seconds_to_retry=0.1), tmp_path):
-        with pytest.raises(InputError, match=rf"bucket {bucket} could not be reached .*page of HTML .*127\.0\.0\.1"):
-            call()
-    assert not (tmp_path / "back").exists()
 
 
 def test_an_altered_upload_is_no_object(service: StorageServer, store: GcsStore, tmp_path: Path) -> None:

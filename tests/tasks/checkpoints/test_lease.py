@@ -1,21 +1,15 @@
-import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from schemas.errors import InputError
-from tasks.checkpoints.folder_store import FolderStore
-from tasks.checkpoints.lease import Lease, LeaseLost
+from tasks.checkpoints.lease import LeaseLost
 from tasks.checkpoints.machine import machine_name
 from tasks.checkpoints.object_store import ObjectStore
-from tests.tasks.checkpoints.steered_store import LEASES, ROOT, Busy, SteeredStore, acquire, under
+from tests.tasks.checkpoints.steered_store import LEASES, Busy, SteeredStore, acquire, under
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -129,48 +123,3 @@ def test_a_damaged_lease_stops_with_one_sentence_and_is_not_deleted(store: Objec
     assert store.list(LEASES) == before
     store.put_new(f"{LEASES}00000007/released.json", b"")  # as the sentence says
     assert acquire(store).fencing == 8
-
-
-CHILD = """
-import sys
-from pathlib import Path
-from tasks.checkpoints.folder_store import FolderStore
-from tasks.checkpoints.lease import Lease, LeaseLost
-lease = Lease.acquire(FolderStore(Path(sys.argv[1])), "mirror/training/", seconds=float(sys.argv[2]))
-lease.start()
-print(lease.fencing, flush=True)
-lease.lost.wait()
-try:
-    lease.require_held()
-except LeaseLost as error:
-    print(error, flush=True)
-lease.release()
-"""
-
-
-@contextmanager
-def child(folder: Path, seconds: float) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", CHILD, str(folder), str(seconds)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout
-            assert process.stdout.readline() == "1\n"
-            yield process
-        finally:
-            process.kill()
-
-
-def test_a_paused_process_is_taken_over_after_its_time_and_stops_when_it_wakes(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
-    with child(tmp_path, 0.6) as process:
-        until(lambda: "00000001/00000001.json" in under(store, 1))
-        process.send_signal(signal.SIGSTOP)
-        successor = Lease.acquire(store, ROOT, seconds=3600)
-        assert successor.fencing == 2
-        before = store.list(f"{LEASES}00000002/")
-        process.send_signal(signal.SIGCONT)
-        assert process.stdout
-        assert f"taken over by {machine_name()}" in process.stdout.readline()
-        assert process.wait() == 0
-        assert store.list(f"{LEASES}00000002/") == before
-        successor.require_held()

@@ -1,10 +1,5 @@
-import logging
 import os
-import signal
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -76,46 +71,6 @@ def test_a_torn_or_altered_folder_is_never_taken(data: st.DataObject) -> None:
         assert newest_folder(local) == before
 
 
-KILLED_WRITER = """
-import sys
-from pathlib import Path
-from tasks.checkpoints.local import LocalCheckpoints
-
-def fill(folder):
-    for part in range(20):
-        (folder / f"part-{part}").write_bytes(bytes([step % 256]) * 50_000)
-        print(step, flush=True)
-
-local = LocalCheckpoints(Path(sys.argv[1]), "train-1", "b" * 64)
-step = 0
-while True:
-    local.write(step, 1, {}, fill)
-    local.keep(2)
-    step += 1
-"""
-
-
-@pytest.mark.parametrize("lines", [1, 47])
-def test_a_writer_that_is_killed_at_any_moment_leaves_whole_checkpoints_only(
-    local: LocalCheckpoints, tmp_path: Path, lines: int
-) -> None:
-    root = tmp_path / "checkpoints"
-    with subprocess.Popen([sys.executable, "-c", KILLED_WRITER, root], stdout=subprocess.PIPE) as writer:
-        assert writer.stdout is not None
-        for _ in range(lines):
-            writing = int(writer.stdout.readline())
-        time.sleep(0.001 * lines)
-        writer.send_signal(signal.SIGKILL)
-    for folder in root.glob("checkpoint-*"):
-        verify_sealed(folder)
-    newest = local.newest()
-    assert newest is not None or writing == 0
-    assert newest is None or newest.manifest.step >= writing - 1
-    local.write(10**6, 2, {}, filling(FILES))
-    local.keep(1)
-    assert [path.name for path in root.iterdir()] == ["checkpoint-01000000-00000002"]
-
-
 def test_everything_is_synced_before_the_checkpoint_has_its_name_and_its_name_after(
     local: LocalCheckpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,23 +88,6 @@ def test_everything_is_synced_before_the_checkpoint_has_its_name_and_its_name_af
     assert before >= {"weights.bin", "adapter", "state.json", MANIFEST_FILE}
     assert any(name.startswith(".draft-") for name in before)
     assert [name for name, named in synced if named] == ["checkpoints"]
-
-
-def test_checkpoints_of_another_training_or_base_model_are_passed_over_and_kept(
-    local: LocalCheckpoints, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    root = tmp_path / "checkpoints"
-    mine = local.write(1, 1, {}, filling(FILES))
-    other = LocalCheckpoints(root, "train-2", BASE).write(2, 1, {}, filling(FILES))
-    other_base = LocalCheckpoints(root, "train-1", "c" * 64).write(3, 1, {}, filling(FILES))
-    with caplog.at_level(logging.WARNING):
-        assert newest_folder(local) == mine
-    of_base, of_training = (record.getMessage() for record in caplog.records)
-    assert "cccccccccccc" in of_base
-    assert "train-2" in of_training
-    local.keep(1)
-    assert other.exists()
-    assert other_base.exists()
 
 
 @settings(max_examples=30, deadline=None)

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,6 @@ from tests.tasks.lineage.small_world import (
 )
 
 VERSION = f"version:{MODEL}/1"
-PREFECT_RUN = "12345678-1234-4234-8234-123456789abc"
 
 
 @pytest.fixture(scope="module")
@@ -117,20 +115,3 @@ def test_a_deleted_artifact_is_named_with_what_is_still_known(own: World) -> Non
 def test_a_version_goes_by_its_number_its_name_or_an_alias(world: World, reference: str) -> None:
     found = world.walker(aliases={"champion": "1"}).find(reference)
     assert (found.kind, found.keys) == ("version", (VERSION,))
-
-
-def test_only_the_registry_knows_a_pipeline_s_run_and_a_shop_s_own_alias(world: World) -> None:
-    asked: list[str] = []
-
-    def ask_run(run: str) -> Sequence[str]:
-        asked.append(run)
-        return (world.made["curate"].sha256,) if run == PREFECT_RUN else ()
-
-    def ask_alias(alias: str) -> str | None:
-        asked.append(alias)
-        return "1" if alias == "friday" else None
-
-    walker = world.walker(ask_run=ask_run, ask_alias=ask_alias)
-    assert walker.find("1").keys == walker.find("friday").keys == (VERSION,)
-    assert walker.find(PREFECT_RUN).keys == (world.made["curate"].sha256,)
-    assert asked == ["friday", PREFECT_RUN]
