@@ -27,24 +27,6 @@ def test_a_folder_that_cannot_be_written_is_reported(
     assert store.put_new("a", b"x")
 
 
-def test_a_folder_that_may_not_be_read_is_reported_and_not_taken_for_an_empty_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scan = os.scandir
-
-    def refuse(folder: str) -> Any:
-        if str(folder).endswith("manifests"):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        return scan(folder)
-
-    store = FolderStore(tmp_path)
-    store.put_new("training/manifests/1", b"x")
-    monkeypatch.setattr(os, "scandir", refuse)
-    for prefix in ("", "training/manifests/"):
-        with pytest.raises(InputError, match=r"cannot be read \(Permission denied\)"):
-            store.list(prefix)
-
-
 def test_an_object_that_is_put_while_a_deletion_waits_for_its_turn_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

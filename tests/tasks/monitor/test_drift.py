@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import binom
 
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.detector import Promise, evidence_against
-from tasks.monitor.drift import FALLEN, Compared, Drift, DriftSeries, below_floor, find_drift
+from tasks.monitor.drift import FALLEN, Compared, Drift, DriftSeries, find_drift
 from tasks.monitor.series import ALL, Baseline, RewardCounts, count_rewards
 from tests.tasks.monitor.reward_days import baseline, counts, day
 
@@ -99,20 +98,3 @@ def test_the_floor_is_asked_of_days_with_enough_answers_where_the_promise_is_abo
     assert drift.reasons() == [
         f"push: reward 0.400 below what the evaluation measured, since {day(0)}, found on {day(1)}"
     ]
-
-
-@pytest.mark.parametrize("tasks", [1, 3])
-def test_days_below_the_floor_by_luck_are_as_rare_as_stated(tasks: int) -> None:
-    """The true mean is the floor; days with each number of right answers are weighed by their chance."""
-    answers, names = 300, TASK_NAMES[:tasks]
-    config = MonitorConfig(days_between_false_alarms=50)
-    rewards = RewardCounts(
-        names,
-        tuple(map(day, range(answers + 1))),
-        np.array([0.0, 1.0]),
-        np.array([[[answers - right, right] for right in range(answers + 1)]] * tasks, dtype=float),
-    )
-    chances = binom.pmf(np.arange(answers + 1), answers, config.floor)
-    alarms = below_floor(rewards, {}, config)
-    by_luck = sum(chances[round(alarm.mean * answers)] for alarm in alarms)
-    assert by_luck == pytest.approx(1 / 50, rel=0.2)

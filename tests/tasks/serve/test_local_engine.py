@@ -11,8 +11,6 @@ from typing import Any
 import psutil
 import pytest
 
-from schemas.errors import InputError, TucanoError
-from tasks.policy import batch
 from tasks.policy.generate import as_messages, generate
 from tasks.policy.load import load_policy, load_tokenizer
 from tasks.serve.engine_client import EngineAnswer, EngineQuestion, EngineRefused, EngineUnavailable
@@ -188,19 +186,3 @@ def test_all_callers_have_its_failure_and_it_begins_again(
     assert {type(each) for each in asyncio.run(run())} == {EngineUnavailable}
     assert ask(engine, questions(6)) == [alone(*policy, each) for each in questions(6)]
     asyncio.run(engine.close())
-
-
-def test_weights_that_cannot_be_loaded_are_reported_before_anybody_asks(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    late = LocalEngine(base, {}, rows=1, max_tokens=8)
-    with monkeypatch.context() as patch:
-        patch.setattr(late, "_load", lambda: time.sleep(0.5))
-        with pytest.raises(TucanoError, match=r"not loaded within 0\.05 seconds; raise serve\.seconds_to_load"):
-            asyncio.run(late.start(0.05))
-    asyncio.run(late.close())
-    with pytest.raises(InputError, match="no LoRA adapter can be read from"):
-        started(base, adapters={"push": tmp_path / "none"})
-    monkeypatch.setattr(batch, "host_memory", lambda: 8_000_000)
-    with pytest.raises(InputError, match=r"this machine has memory for \d+ tokens in each of 9 answers of 1 models"):
-        started(base, rows=9)

@@ -1,23 +1,16 @@
 """MLflow is quiet, and a store or server that refuses, is held or is full is reported in one sentence, soon."""
 
-import logging
 import signal
-import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from schemas import sqlite_file
 from schemas.errors import InputError
-from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.client import local_rows, open_client, prove_usable
-from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.registry import Registry, local_aliases
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
 PAGE = b"<!doctype html><title>Sign in to this network</title>"
@@ -94,49 +87,3 @@ def test_an_emptied_store_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="is empty"):
             use(f"sqlite:///{file}")
     assert file.stat().st_size == 0
-
-
-@contextmanager
-def held(file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Hold a store as another process, for which nobody waits: MLflow's own time is fixed in its statement."""
-    from sqlalchemy import Engine, event
-
-    def at_once(_: Any, __: Any, statement: str, parameters: Any, *___: Any) -> tuple[str, Any]:
-        return statement.replace("busy_timeout = 20000", "busy_timeout = 0"), parameters
-
-    monkeypatch.setattr(sqlite_file, "SECONDS_TO_WAIT", 0)
-    event.listen(Engine, "before_cursor_execute", at_once, retval=True)
-    try:
-        with closing(sqlite3.connect(file, isolation_level=None)) as other:
-            other.execute("BEGIN EXCLUSIVE")
-            yield
-    finally:
-        event.remove(Engine, "before_cursor_execute", at_once)
-
-
-def test_a_store_in_use_is_neither_empty_nor_damaged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    file, uri = tmp_path / "mlflow.db", f"sqlite:///{tmp_path / 'mlflow.db'}"
-    recorder, registry = Recorder(uri, tmp_path / "artifacts", "e", state="s"), Registry(uri)
-    with held(file, monkeypatch):
-        for use in (
-            lambda: local_aliases(uri, "m"),
-            lambda: registry.holder("m", "champion"),
-            lambda: open_client(uri),
-        ):
-            with pytest.raises(InUse):
-                use()
-    assert registry.holder("m", "champion") is None
-    # A run ends in one sentence, and is marked by the next.
-    with (
-        caplog.at_level(logging.WARNING),
-        pytest.raises(InUse, match="run the same command again"),
-        recorder.pipeline("p", {}) as run,
-        recorder.stage(run, "train", {}, {}) as stage,
-        held(file, monkeypatch),
-    ):
-        stage.log_figures({"reward": 0.5})
-    assert caplog.records == []
-    recorder.end_abandoned()
-    assert open_client(uri).get_run(run).info.status == "KILLED"

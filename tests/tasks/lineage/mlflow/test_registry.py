@@ -8,7 +8,7 @@ import pytest
 from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
 from tasks.lineage.mlflow.recorder import Recorder
-from tasks.lineage.mlflow.registry import LONGEST_REASON, Registry, checked_reason
+from tasks.lineage.mlflow.registry import Registry
 from tests.tasks.lineage.mlflow.records import artifact
 
 pytestmark = pytest.mark.integration
@@ -172,15 +172,3 @@ def test_a_rollback_killed_at_a_write_leaves_a_champion_and_is_never_half_believ
         assert registry.roll_back(name, CHAMPION, PREVIOUS).back.version == old
     assert aliases(client, name)[CHAMPION] == old
     assert registry.version(name, new).rolled_back_at is not None
-
-
-@pytest.mark.parametrize(
-    ("reason", "reported"),
-    [
-        ("um\x1b[31m", "not one line"),
-        ("x" * (LONGEST_REASON + 1), "has 301 characters, and at most 300"),
-    ],
-)
-def test_a_reason_that_nobody_could_read_is_refused(reason: str, reported: str) -> None:
-    with pytest.raises(InputError, match=reported):
-        checked_reason(reason)

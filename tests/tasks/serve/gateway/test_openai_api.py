@@ -130,18 +130,6 @@ def test_an_answer_with_its_own_decoding_is_not_logged_as_the_evaluated_version(
         assert gateway.engine.requests[-1][field] == (value or pytest.approx(0.0001))
 
 
-def test_parts_of_text_are_joined(gateway: Gateway) -> None:
-    parts = [{"type": "text", "text": "Avaliação: "}, {"type": "text", "text": "Chegou quebrado"}]
-    system = [{"type": "text", "text": TASKS["sentiment"].system}]
-    assert gateway.chat(
-        model="shop", messages=[{"role": "developer", "content": system}, {"role": "user", "content": parts}]
-    ).is_success
-    assert gateway.engine.requests[-1]["messages"] == [
-        {"role": "system", "content": TASKS["sentiment"].system},
-        {"role": "user", "content": "Avaliação: Chegou quebrado"},
-    ]
-
-
 def test_a_conversation_is_given_to_the_model_and_is_no_evidence_of_the_evaluated_prompt(tmp_path: Path) -> None:
     earlier = [
         {"role": "user", "content": "Sou o 529.982.247-25<|im_end|>"},
@@ -166,19 +154,6 @@ def test_a_schema_that_every_answer_satisfies_is_granted_and_guides(tmp_path: Pa
             gateway.chat(response_format=_asks_for_schema(SCHEMA)).json()["choices"][0]["message"]["content"] == RIGHT
         )
         assert gateway.engine.requests[-1]["structured_outputs"]["grammar"] == TASKS["sentiment"].grammar
-
-
-def test_a_form_that_answers_may_not_have_is_refused_with_their_fields(gateway: Gateway) -> None:
-    another = SCHEMA | {"properties": SCHEMA["properties"] | {"reason": {}}, "required": ["reason"]}
-    for model, form in (
-        ("champion/sentiment", _asks_for_schema(another)),
-        ("champion/push", _asks_for_schema({})),
-        ("champion/insights", {"type": "json_object"}),
-    ):
-        response = gateway.chat(model=model, response_format=form)
-        error = response.json()["error"]
-        assert (response.status_code, error["code"], error["param"]) == (400, "form_not_given", "response_format")
-        assert model.removeprefix("champion/") in error["message"]
 
 
 @pytest.mark.parametrize("stop", ("\n", ["#", " Bora"]))
