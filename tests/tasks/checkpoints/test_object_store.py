@@ -14,8 +14,6 @@ from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObj
 from tests.storage_server import StorageServer
 from tests.tasks.checkpoints.conftest import keys
 
-EVERY_BYTE = bytes(range(256)) * 40
-
 
 def _put(store: ObjectStore, key: str, content: Path | bytes) -> StoredObject:
     stored = store.put_new(key, content)

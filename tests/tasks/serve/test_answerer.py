@@ -1,6 +1,5 @@
 """A real, tiny model answers questions, and each answer is read, checked and, with a reference, scored."""
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -9,7 +8,6 @@ from transformers import AutoConfig
 from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.tables.prompts import PromptRow
-from tasks.policy.generate import Completion, StopReason
 from tasks.serve.answerer import Answerer
 from tasks.serve.questions import question_of
 from tasks.serve.served_model import Decoding, ServedModel
@@ -70,39 +68,3 @@ def test_a_prompt_that_the_model_cannot_read_whole_is_refused_before_any_is_answ
     assert answered == []
 
 
-PUSHES = (
-    "{produto}: {oferta}.",
-    "Oi! {produto}: {oferta}.",
-    "Hora da leitura. {produto}: {oferta}.",
-    "{produto}: {oferta}. Fique de olho no prazo.",
-    "{produto} com 90% OFF! Só hoje, frete grátis em www.x.io",
-    "{{produto}}: {oferta{produto}}",
-    "",
-)
-"""What a model says: templates, some of them for other products and offers, and prose."""
-NAMED = (
-    ("Ração Premium p/ gatos castrados 10,1kg", "leve 3, pague 2"),
-    ('TV 55" 4K', "R$ 2.499,00 à vista"),
-    ("coleiras\ne guias", "20% de desconto\nno Pix"),
-    ("Mala Mala Mala", "mala por R$ 1"),
-)
-"""Products and offers as shops type them, none of them of the simulator."""
-NOT_NAMES = (("fone {oferta}", "20%"), ("fone www.x.io", "20%"), ("fone", "20%. Compre agora!"))
-
-
-def test_pushes_as_shops_type_them_say_the_product_and_the_offer_and_no_other(
-    served: ServedModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said = [Completion(text, 9, StopReason.END_OF_TURN) for text in PUSHES]
-    monkeypatch.setattr("tasks.serve.answerer.generate", lambda *_, **__: said)
-    answerer = Answerer(replace(served, batch_size=len(PUSHES)), "push")
-    for product, offer in (*NAMED, *NOT_NAMES):
-        row = question_of("push", {"product": product, "offer": offer, "segment": "todos"})
-        for answer in answerer.answer([row] * len(PUSHES), silent):
-            assert (answer.text is None) == ((product, offer) in NOT_NAMES), answer
-            if answer.text is not None:
-                shown = answer.text.casefold()
-                for name in (" ".join(product.split()), " ".join(offer.split())):
-                    assert name.casefold() in shown, answer
-                    shown = shown.replace(name.casefold(), "", 1)
-                assert not re.search(r"[\d%{}<>]|r\$|x\.io|grátis", shown), answer

@@ -110,10 +110,3 @@ def test_nobody_there_is_unavailable_and_not_healthy() -> None:
     with pytest.raises(EngineUnavailable):
         asked(url)
     assert not healthy(url)
-
-
-def test_a_page_in_place_of_the_engine_is_not_healthy() -> None:
-    with replying(reply(b"")) as url:
-        assert healthy(url)
-    with replying(reply(b"<html>", "200 OK", "Content-Type: text/html")) as url:
-        assert not healthy(url)

@@ -3,8 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ import pytest
 
 from schemas.errors import GateRefused
 from schemas.progress import silent
-from tasks.serve.export.child import name_base, published_base, write_adapter_folder, write_folder
+from tasks.serve.export.child import name_base, write_adapter_folder, write_folder
 from tasks.serve.export.gguf_file import Precision, vocabulary_of, write_gguf
 from tasks.serve.export.proof import Original, ask_original, load_exact, prove_adapter, prove_folder, prove_gguf
 from tasks.serve.served_model import Decoding
@@ -93,12 +91,6 @@ def test_a_fault_in_a_folder_is_refused(
         prove_folder(original, tmp_path / "out", silent)
 
 
-def test_log_probabilities_that_are_no_numbers_are_refused(model: Path, original: Original) -> None:
-    broken = replace(original, log_probabilities=[[nan, *each[1:]] for each in original.log_probabilities])
-    with pytest.raises(GateRefused, match=APART):
-        prove_folder(broken, model, silent)
-
-
 @pytest.fixture(scope="module")
 def adapter(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_adapter(model, tmp_path_factory.mktemp("policy") / "adapter", 5)
@@ -143,27 +135,6 @@ def test_a_fault_in_an_adapter_is_refused(
     plant(folder)
     with pytest.raises(GateRefused, match=said):
         prove_adapter(adapted, folder, ".", silent)
-
-
-@pytest.mark.parametrize(
-    ("commit", "files", "named"),
-    [
-        ("c0", [], ("a/b", "c0")),
-        ("c0", ["warm_start.json"], None),
-        ("c0", ["warm_start.json", "adapter/x"], ("a/b", "c0")),
-        (None, [], None),
-    ],
-)
-def test_a_base_is_the_hubs_only_where_its_weights_are(
-    commit: str | None, files: Sequence[str], named: tuple[str, str] | None, tmp_path: Path
-) -> None:
-    assert published_base(tmp_path) is None
-    for file in files:
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).touch()
-    published = {"name": "a/b", "revision": None, "commit": commit}
-    (tmp_path / "published.json").write_text(json.dumps(published), encoding="utf-8")
-    assert published_base(tmp_path) == named
 
 
 @pytest.fixture(scope="module")
