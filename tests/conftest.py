@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from schemas.garbage import collect_rarely
+from schemas.python_process import collect_rarely
 from tests.browser import browser
 from tests.mlflow_database import mlflow_tables
 from tests.prefect_server import prefect_home, prefect_server

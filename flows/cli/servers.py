@@ -34,7 +34,7 @@ from flows.runtime.session import (
 )
 from flows.runtime.signals import continue_stopped, sigterm_as_ctrl_c
 from schemas.errors import InputError, Interrupted, TucanoError
-from schemas.safe_path import safe_environment
+from schemas.python_process import safe_environment
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, prove_usable
 from tasks.lineage.mlflow.pages import DATABASE
 from tasks.lineage.mlflow.recorder import RETRAININGS

@@ -17,7 +17,7 @@ from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress
-from schemas.tables.log_file import LogFiles, require_rows
+from schemas.tables.production_logs import LogFiles, require_rows
 from schemas.tasks import SPEC_NAMES
 from tasks.curate.processes import in_processes
 from tasks.evaluate.answers.files import ROLLOUTS_FILE

@@ -15,9 +15,7 @@ import polars as pl
 
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from schemas.tables.feedback import FeedbackCounts, read_feedback, with_feedback
-from schemas.tables.log_file import LogFiles
-from schemas.tables.log_table import read_production_logs
+from schemas.tables.production_logs import FeedbackCounts, LogFiles, read_feedback, read_production_logs, with_feedback
 from tasks.personal_data.scrub import LEAST_PERSONAL
 
 CLOCK_SKEW: Final = timedelta(minutes=5)

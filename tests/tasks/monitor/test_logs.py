@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from flows.stages.monitor import scrubbed_texts as scrub
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from schemas.tables.log_file import LogFile, LogFiles, log_files
-from schemas.tables.log_table import read_production_logs
+from schemas.tables.production_logs import LogFile, LogFiles, log_files, read_production_logs
 from tasks.monitor.logs import (
     HALF_WRITTEN,
     OF_OTHERS,

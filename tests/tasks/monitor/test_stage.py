@@ -12,7 +12,7 @@ import pytest
 
 from flows.stages.monitor import scrubbed_texts
 from schemas.config.monitor import MonitorConfig
-from schemas.tables.log_file import LogFiles, log_files
+from schemas.tables.production_logs import LogFiles, log_files
 from schemas.tasks import TaskName
 from tasks.monitor.drift import Drift
 from tasks.monitor.logs import EARLIER

@@ -66,5 +66,3 @@ def test_a_prompt_that_the_model_cannot_read_whole_is_refused_before_any_is_answ
     with pytest.raises(InputError, match=r"prompt 2 of 2 has \d+ tokens, and the model reads 400 before an answer"):
         answerer.answer(_asked("o pedido", "pedido " * 700), lambda done, _total, _text: answered.append(done))
     assert answered == []
-
-

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from schemas.config.monitor import MonitorConfig
-from schemas.tables.log_file import log_files
+from schemas.tables.production_logs import log_files
 from tasks.commerce.registry import TASKS
 from tasks.monitor.logs import read_logs
 from tests.chat_server import Reply, says

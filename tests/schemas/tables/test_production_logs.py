@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from schemas.tables.log_table import read_production_logs
+from schemas.tables.production_logs import read_production_logs
 
 
 def line(number: int = 1, **values: Any) -> dict[str, Any]:
