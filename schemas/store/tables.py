@@ -5,7 +5,7 @@ from typing import Final
 
 import polars as pl
 
-from schemas.store.mapped_tables import ORDER_STATUSES
+from schemas.store.column_map import ORDER_STATUSES
 from schemas.tables.table_check import Column, TableSchema, at_least, between, one_of
 
 TOLERATED_WITHOUT_DATE: Final = 0.002

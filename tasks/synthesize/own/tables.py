@@ -6,8 +6,7 @@ from typing import Any, Final
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.store.column_map import MappedTableFile
-from schemas.store.mapped_tables import (
+from schemas.store.column_map import (
     CANCELED,
     CANCELED_DATE,
     ORDER_STATUSES,
@@ -15,6 +14,7 @@ from schemas.store.mapped_tables import (
     QUANTITY,
     REFUNDED,
     TABLE_NAMES,
+    MappedTableFile,
 )
 from schemas.store.store import HIDDEN_TABLES, Store
 from schemas.store.tables import LINKS, TABLES
