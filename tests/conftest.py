@@ -29,6 +29,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 collect_rarely()
 
+# No file of a test outlives it, and to wait for a disk takes longer than many a test.
+pytest.MonkeyPatch().setattr(os, "fsync", lambda descriptor: None)
+
 # A property is no less true on a busy machine.
 settings.register_profile("unhurried", settings.get_profile(settings.get_current_profile_name()), deadline=None)
 settings.load_profile("unhurried")

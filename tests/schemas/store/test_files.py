@@ -124,8 +124,6 @@ def test_the_real_sample_is_a_store(tmp_path: Path) -> None:
 def test_a_store_whose_replacement_is_killed_at_any_call_is_the_one_or_the_other(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Its many stores need not survive a crash of the machine.
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     other, notes = simulate_store(40, random.Random("another")), {"notes.txt": b"ours"}
     write_store(store, tmp_path / "old")
     write_store(other, tmp_path / "new")

@@ -13,7 +13,7 @@ from tasks.checkpoints import segments
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import ObjectStore
-from tests.tasks.checkpoints.checkpoint_folders import publish, restored, sealed_folder, unsynced  # noqa: F401
+from tests.tasks.checkpoints.checkpoint_folders import publish, restored, sealed_folder
 from tests.tasks.checkpoints.conftest import MemoryStore
 from tests.tasks.checkpoints.dying_store import DyingError, DyingStore, calls_of
 

@@ -11,17 +11,15 @@ from schemas.errors import InputError
 from tasks.checkpoints import segments
 from tasks.checkpoints.manifest import Manifest, ManifestTooNew
 from tasks.checkpoints.mirror import Mirror
-from tests.tasks.checkpoints.checkpoint_folders import (  # noqa: F401
+from tests.tasks.checkpoints.checkpoint_folders import (
     BASE,
     NEW,
     OLD,
     blob_key,
     files_of,
-    newest_step,
     publish,
     restored,
     sealed_folder,
-    unsynced,
 )
 from tests.tasks.checkpoints.conftest import MemoryStore
 from tests.tasks.checkpoints.test_manifest import sealed
