@@ -22,8 +22,7 @@ from pathlib import Path
 
 from flows.runtime.signals import ended_by
 from schemas.errors import TucanoError
-from schemas.garbage import collect_rarely
-from schemas.safe_path import safe_environment
+from schemas.python_process import collect_rarely, safe_environment
 from schemas.sqlite_file import Schema, SqliteFile
 from tasks.policy.child import die_with_parent, end_group
 

@@ -125,13 +125,13 @@ def test_the_help_imports_no_command_and_scoring_nothing_heavy() -> None:
         "import sys; from flows.cli.tucano import app; app(['--help'], standalone_mode=False); "
         "print({name for name in sys.modules if name.startswith(('flows', 'schemas'))}, file=sys.stderr); "
         "import tasks.commerce.score_file; "
-        "assert not {'torch', 'prefect', 'mlflow', 'transformers', 'datasets', 'pandera', 'polars'} & set(sys.modules)"
+        "assert not {'torch', 'prefect', 'mlflow', 'transformers', 'datasets', 'polars'} & set(sys.modules)"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "retrain" in ended.stdout
     assert set(eval(ended.stderr)) == {  # noqa: S307 - our own print
         "flows", "flows.cli", "flows.cli.tucano", "flows.runtime",
-        "flows.runtime.signals", "schemas", "schemas.errors", "schemas.garbage", "schemas.safe_path",
+        "flows.runtime.signals", "schemas", "schemas.errors", "schemas.python_process",
     }  # fmt: skip
 
 
@@ -143,7 +143,7 @@ SCORES: Final = [{"prompt_id": f"{n}", "task": "push", "seed": 0, "sample": 0, "
     [
         ("train --dry-run --state state", {"torch", "prefect", "mlflow", "transformers", "datasets", "trl"}, 0),
         ("doctor --state state", {"torch", "prefect", "mlflow", "transformers", "polars"}, 0),
-        ("compare a.jsonl b.jsonl", {"torch", "prefect", "mlflow", "pandera", "polars", "httpx"}, 3),
+        ("compare a.jsonl b.jsonl", {"torch", "prefect", "mlflow", "polars", "httpx"}, 3),
     ],
 )
 def test_a_quick_command_loads_nothing_heavy_and_makes_no_state(
