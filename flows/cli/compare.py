@@ -182,7 +182,7 @@ def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
             for task, claim in claims.items()
         }
         columns = f"name tuned {' '.join(BASELINES)} variety,_base=base_variety variety,_tuned=variety"
-        title = "Scores of answers that take no model, and the answers' variety beside the references'"
+        title = "Scores of baselines, and the answers' variety beside the references'"
         yield Table(title, rows, columns)
     if report["ground_truth"]:
         yield _scores("Ground truth of the same answers, which is no reward", report["ground_truth"])

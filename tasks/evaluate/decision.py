@@ -6,16 +6,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from schemas.config.evaluate import BASELINES, RUNGS, EvaluateConfig, OverRungs, Rung
+from schemas.config.evaluate import BAG_OF_WORDS, BASELINES, RUNGS, EvaluateConfig, OverRungs, Rung
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.shortcuts import variety_of
-from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged, judged_overall, not_learned
+from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, gain_of_form, judged, judged_overall, not_learned
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED, Comparison, read_report, scores_file
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_worse
 from tasks.evaluate.retention import GeneralOutcome, read_general
 from tasks.evaluate.stats.pairing import read_scores
+from tasks.evaluate.stats.statistics import PairedStats
 from tasks.report.number_format import interval, signed
 from tasks.report.wording import worded
 
@@ -32,6 +33,8 @@ class Evaluated(NamedTuple):
     rollouts: Sequence[ScoredRollout]
     pairs: Sequence[PairedScore]
     metrics: Metrics
+    repaired: Sequence[PairedScore] = ()
+    """The pairs, with the ground truth of answers whose broken JSON is repaired."""
 
 
 class Match:
@@ -73,7 +76,7 @@ class Evidence:
     chosen_seed: int
     """Seed of the training whose policy may be promoted."""
     baselines: Mapping[str, Mapping[TaskName, str]] = field(default_factory=dict)
-    """By name of answers that take no model and by task, their text, or the lines that they read."""
+    """By name of a baseline and by task, its text, or what it reads."""
     rungs: Sequence[Rung] = ()
     over_rungs: OverRungs = "report"
     """Whether a gain that a rung has too holds the model."""
@@ -112,6 +115,8 @@ class Evidence:
         if self.general is not None:
             gate = self.general.decide(gate)
         gate = hold_where_untested(gate, self.missing_references)
+        if form := gain_of_form(claims, match.found.ground_truth):
+            gate = gate.with_reasons(form)
         tasks = judged(match.found.tasks, claims)
         overall = judged_overall(match.found.overall, tasks)
         return Decision(
@@ -124,9 +129,11 @@ class Evidence:
         """Compare the tuned model's scores with each baseline's; a gain over it needs no ground truth."""
         against: dict[TaskName, dict[str, AgainstBaseline]] = {task: {} for task in self.claims}
         for name, says in self.baselines.items():
-            found = compare(_without("truth", scores[name]), _without("truth", _of_tasks(says, scores[TUNED])))
+            pairs = scores[name], _of_tasks(says, scores[TUNED])
+            found = compare(*(pairs if name == BAG_OF_WORDS else [_without("truth", each) for each in pairs]))
+            truth = found.ground_truth.tasks if found.ground_truth else {}
             for task, block in found.tasks.items():
-                against[task][name] = AgainstBaseline(says[task], block)
+                against[task][name] = AgainstBaseline(says[task], block, truth.get(task))
         return {task: replace(claim, baselines=against[task]) for task, claim in self.claims.items()}
 
     def _over_rungs(
@@ -277,6 +284,7 @@ def read_evidence(folder: Path, over_rungs: OverRungs) -> tuple[Evidence, Scores
                     variety=claim["variety"],
                     base_variety=claim["base_variety"],
                     min_variety=claim["min_variety"],
+                    repaired=PairedStats(**claim["repaired"]) if claim.get("repaired") else None,
                 )
                 for task, claim in known
             },

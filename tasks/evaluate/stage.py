@@ -13,6 +13,7 @@ from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName, TaskName
+from tasks.bag_of_words.bag import write_bags
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.baselines import baselines
@@ -29,12 +30,13 @@ from tasks.evaluate.decision import (
     with_reference,
     without_decoding,
 )
-from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
+from tasks.evaluate.ground_truth import metrics_apart, metrics_of, metrics_repaired, repaired, truth_of
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_report_files
 from tasks.evaluate.report.side_by_side import side_by_side
 from tasks.evaluate.retention import GeneralOutcome, measure_general
+from tasks.evaluate.stats.statistics import PairedStats
 from tasks.report.canvas import write_figures
 from tasks.report.wording import worded
 
@@ -104,9 +106,18 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
 
     def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
         found = registry.score_beside([score(rollout) for rollout in rollouts], spec)
-        apart = metrics_apart(found, evaluation.training, databases)
-        metrics = {task: values | apart.get(task, {}) for task, values in metrics_of(found, databases).items()}
-        return Evaluated(found, [_as_pair(each, as_seed, databases) for each in found], metrics)
+        lenient = repaired(found)
+        apart = metrics_apart(found, evaluation.training, databases), metrics_repaired(found, lenient, databases)
+        metrics = {
+            task: values | {name: value for each in apart for name, value in each.get(task, {}).items()}
+            for task, values in metrics_of(found, databases).items()
+        }
+        pairs = [_as_pair(each, as_seed, databases) for each in found]
+        right = [
+            pair if new is old else pair.model_copy(update={"truth": truth_of(new, databases)})
+            for pair, old, new in zip(pairs, found, lenient, strict=True)
+        ]
+        return Evaluated(found, pairs, metrics, right)
 
     def read(folder: Path, as_seed: int) -> Evaluated:
         nonlocal done
@@ -121,11 +132,15 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
     shown = {name: chosen if name == TUNED else read(folder, seed) for name, folder in folders.items()}
     base = shown[BASE]
     constants = baselines(evaluation.training, base.rollouts, lambda each: score(each).reward, seed, progress)
+    write_bags({task: bag for each in constants for task, bag in each.bags.items()}, evaluation.output)
     without_model = {each.name: evaluated(each.rollouts, seed) for each in constants}
     of_rungs = {name: read(folder, seed) for name, folder in evaluation.rungs.items()}
     everything = shown | without_model | of_rungs
+    right = _repaired(evaluation, base, [*by_seed.values()])
     evidence = Evidence(
-        claims=claims_of(config, base, chosen),
+        claims={
+            task: replace(claim, repaired=right.get(task)) for task, claim in claims_of(config, base, chosen).items()
+        },
         chosen_seed=chosen_seed,
         baselines={each.name: each.says for each in constants},
         rungs=list(of_rungs),
@@ -169,6 +184,22 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
     document = as_document(evaluation.trainings, evaluation.training, answers, evaluation.scrub)
     write_completions(document, evaluation.output)
     return comparison
+
+
+def _repaired(evaluation: Evaluation, base: Evaluated, tuned: Sequence[Evaluated]) -> Mapping[TaskName, PairedStats]:
+    """Compare the right answers with broken JSON repaired, of the tasks in which that makes some right."""
+    strict, lenient = ([pair for each in tuned for pair in getattr(each, name)] for name in ("pairs", "repaired"))
+    both = zip([*base.pairs, *strict], [*base.repaired, *lenient], strict=True)
+    tasks = {new.task for old, new in both if new.truth != old.truth}
+    first, second = (
+        [
+            pair.model_copy(update={"score": pair.truth, "truth": None})
+            for pair in pairs
+            if pair.task in tasks and pair.truth is not None
+        ]
+        for pairs in (base.repaired, lenient)
+    )
+    return evaluation.compare(first, second).tasks if tasks else {}
 
 
 def _general(evaluation: Evaluation) -> GeneralOutcome | None:

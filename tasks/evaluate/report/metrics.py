@@ -12,9 +12,9 @@ def metrics_of_report(report: Mapping[str, Any]) -> dict[str, float]:
     An interval unknown for lack of prompts is left out; so is the ground truth's difference,
     `ground_truth.mean_difference`, without ground truth. Another model's numbers are under its name, such as
     `against.large.mean_difference`, where it takes the place of the base, and so are a rung's, such as
-    `over.base-guided.mean_difference`. Of each task the highest score of answers
-    that take no model is `push.best_baseline`, and the variety of its answers `push.variety`. The shares of general
-    instructions that were followed are `general.mean_base` and `general.mean_tuned`.
+    `over.base-guided.mean_difference`. Of each task the highest score of a baseline is `push.best_baseline`, and the
+    variety of its answers `push.variety`. The shares of general instructions that were followed are
+    `general.mean_base` and `general.mean_tuned`.
     """
     blocks = {"overall": report["overall"], **report["tasks"]}
     # A version promoted again by hand may have an older report without other models.

@@ -15,6 +15,7 @@ from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.markdown import markdown_template
 from tasks.evaluate.report.sentences import (
+    classifier_lines,
     headline,
     known_to_base,
     shop_lines,
@@ -86,7 +87,7 @@ def _values(comparison: Comparison, background: Background) -> dict[str, Any]:
         "known_to_base": known_to_base(background.known_to_base),
         "warnings": warnings_of(looks, margin) if looks else [],
         "margin": shortest(margin),
-        "shop_lines": shop_lines(background),
+        "shop_lines": [*classifier_lines(comparison), *shop_lines(background)],
         "models": sorted(measured, key=lambda model: FIRST.index(model) if model in FIRST else len(FIRST)),
         "baselines": BASELINES,
         "ladder": _ladder_steps(comparison, background),

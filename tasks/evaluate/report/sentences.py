@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from schemas.config.evaluate import BAG_OF_WORDS
 from schemas.tasks import TaskName
+from tasks.evaluate.claims import gain_of_form
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.report.background import Background, Looks
 from tasks.evaluate.report.side_by_side import SideBySide
@@ -36,20 +38,38 @@ def headline(comparison: Comparison) -> str:
         "better": worded("The tuned model is better than the base and may be promoted")
         if comparison.gate.verdict == "promote"
         else worded("The tuned model is better than the base overall, but not ready for promotion"),
-        "no better": worded(
-            "The tuned model scores higher than the base, but no better than an answer that takes no model"
-        ),
+        "no better": worded("The tuned model scores higher than the base, but no better than a baseline"),
         "not learned": worded("The tuned model scores higher than the base, but has learned no task"),
         "worse": worded("The tuned model is worse than the base"),
         "non-inferior": worded("The tuned model is no worse than the base, but not shown to be better"),
         "inconclusive": worded("The tuned model cannot be distinguished from the base by this test"),
     }
-    return worded(
+    form = gain_of_form(comparison.claims, comparison.ground_truth)
+    scores = worded(
         "{found}: it scores {tuned} where the base scores {base}.",
         found=found[overall.verdict],
         tuned=decimal(overall.mean_tuned),
         base=decimal(overall.mean_base),
     )
+    return f"{scores} {form[0].upper()}{form[1:]}." if form else scores
+
+
+def classifier_lines(comparison: Comparison) -> list[str]:
+    """Return a sentence for each task of which a bag of words is shown to have more right answers than the model."""
+    found = []
+    for task, claim in comparison.claims.items():
+        bag = claim.baselines.get(BAG_OF_WORDS)
+        if bag is not None and bag.truth is not None and bag.truth.ci_high is not None and bag.truth.ci_high < 0:
+            sentence = worded(
+                "In {task} a classifier trained in seconds on the same rows is right in {its} of {n}, and the tuned "
+                "model in {tuned}",
+                task=task,
+                n=decimal(bag.truth.n_prompts, 0),
+                its=decimal(bag.truth.mean_base * bag.truth.n_prompts, 0),
+                tuned=decimal(bag.truth.mean_tuned * bag.truth.n_prompts, 0),
+            )
+            found.append(sentence)
+    return found
 
 
 def known_to_base(known: Mapping[str, int]) -> str:
@@ -140,6 +160,11 @@ def shop_lines(background: Background) -> list[str]:
                 {metric: decimal(round(rates[metric][model] * answers), 0) for metric in metrics}
                 for model in ("tuned", "base")
             )
-            text = worded(phrase, n=decimal(answers, 0), **tuned)
-            found.append(f"{text} {worded('(base: {counts})', counts=', '.join(base.values()))}")
+            text, counts = worded(phrase, n=decimal(answers, 0), **tuned), ", ".join(base.values())
+            right = [rates.get(f"{metric}_repaired", {}).get("base") for metric in metrics]
+            if known := [decimal(round(rate * answers), 0) for rate in right if rate is not None]:
+                beside = worded("(base: {counts}; with its JSON repaired: {n})", counts=counts, n=", ".join(known))
+            else:
+                beside = worded("(base: {counts})", counts=counts)
+            found.append(f"{text} {beside}")
     return found
