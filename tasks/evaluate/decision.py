@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from schemas.config.evaluate import BAG_OF_WORDS, BASELINES, RUNGS, EvaluateConfig, OverRungs, Rung
 from schemas.documents import PairedScore, Rollout, ScoredRollout
@@ -96,8 +96,8 @@ class Evidence:
         match = Match(scores[BASE], tuned, compare)
         alone = Match(scores[BASE], chosen, compare) if len(chosen) < len(tuned) else None
         champion = Match(scores[CHAMPION], chosen, compare) if CHAMPION in scores else None
-        drawn = without_decoding(tuned)
-        ladder = {name: Match(without_decoding(scores[name]), drawn, compare) for name in self.rungs}
+        drawn = without("decoding", tuned)
+        ladder = {name: Match(without("decoding", scores[name]), drawn, compare) for name in self.rungs}
         claims = self._beside_baselines(scores, compare)
         learned = [task for task, claim in claims.items() if claim.learned]
         if learned:
@@ -130,7 +130,7 @@ class Evidence:
         against: dict[TaskName, dict[str, AgainstBaseline]] = {task: {} for task in self.claims}
         for name, says in self.baselines.items():
             pairs = scores[name], _of_tasks(says, scores[TUNED])
-            found = compare(*(pairs if name == BAG_OF_WORDS else [_without("truth", each) for each in pairs]))
+            found = compare(*(pairs if name == BAG_OF_WORDS else [without("truth", each) for each in pairs]))
             truth = found.ground_truth.tasks if found.ground_truth else {}
             for task, block in found.tasks.items():
                 against[task][name] = AgainstBaseline(says[task], block, truth.get(task))
@@ -206,12 +206,8 @@ def _variety(rollouts: Sequence[ScoredRollout], task: TaskName) -> float | None:
     return None if found is None else found.share
 
 
-def without_decoding(pairs: Sequence[PairedScore]) -> list[PairedScore]:
-    """Return scores without how their answers were drawn, which may differ."""
-    return _without("decoding", pairs)
-
-
-def _without(name: str, pairs: Sequence[PairedScore]) -> list[PairedScore]:
+def without(name: Literal["decoding", "truth"], pairs: Sequence[PairedScore]) -> list[PairedScore]:
+    """Return scores without how their answers were drawn, which may differ, or without their ground truth."""
     return [pair.model_copy(update={name: None}) for pair in pairs]
 
 

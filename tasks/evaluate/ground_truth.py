@@ -1,10 +1,9 @@
 """Ground truth beside the rewards: correctness of one answer, and each task's metrics over many.
 
-Never mixed with the rewards: a reward can be gamed, and the gate requires that the truth did not get worse. It reads
-JSON strictly. Answers are counted a second time with broken JSON repaired, so that a gain of form is known as such.
+Never mixed with the rewards: a reward can be gamed, and the gate requires that the truth did not get worse. JSON is
+read strictly; what repaired JSON makes right is counted beside it (`tasks.bag_of_words.repair`).
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -13,8 +12,6 @@ from schemas.documents import Rollout
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.text.parser import Reading, parse_object
-from tasks.commerce.truth_text import read_object
 
 if TYPE_CHECKING:
     # The published benchmark scores without the libraries that read tables.
@@ -36,34 +33,6 @@ def metrics_of(rollouts: Sequence[Rollout], databases: Databases) -> dict[TaskNa
     ordered = sorted(rollouts, key=lambda rollout: TASK_NAMES.index(rollout.task))
     by_task = groupby(ordered, key=lambda rollout: rollout.task)
     return {task: registry.TASKS[task].metric(list(answers), databases) for task, answers in by_task}
-
-
-def repaired(rollouts: Sequence[Rollout]) -> list[Rollout]:
-    """Return all rollouts, those of broken JSON with the object that a tolerant parser reads there without a doubt."""
-    found = list(rollouts)
-    for place, rollout in enumerate(rollouts):
-        if registry.TASKS[rollout.task].answers_in_json and read_object(rollout.completion) is None:
-            read = parse_object(rollout.completion)
-            if read.value and Reading.CONTRADICTED not in read.needed:
-                completion = json.dumps(read.value, ensure_ascii=False)
-                found[place] = rollout.model_copy(update={"completion": completion})
-    return found
-
-
-def metrics_repaired(
-    strict: Sequence[Rollout], lenient: Sequence[Rollout], databases: Databases
-) -> dict[TaskName, dict[str, float]]:
-    """Return accuracy and strictest metric of tasks in which answers were repaired, such as `accuracy_repaired`."""
-    tasks = {new.task for old, new in zip(strict, lenient, strict=True) if new is not old}
-    metrics = metrics_of([each for each in lenient if each.task in tasks], databases)
-    return {
-        task: {
-            f"{name}_repaired": value
-            for name, value in values.items()
-            if name in ("accuracy", registry.TASKS[task].answer_metrics[-1])
-        }
-        for task, values in metrics.items()
-    }
 
 
 def metrics_apart(

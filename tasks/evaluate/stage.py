@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 from schemas.config.evaluate import EvaluateConfig, OverRungs, RivalConfig, Rung
@@ -14,6 +15,7 @@ from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName, TaskName
 from tasks.bag_of_words.bag import write_bags
+from tasks.bag_of_words.repair import repaired
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.baselines import baselines
@@ -28,9 +30,9 @@ from tasks.evaluate.decision import (
     claims_of,
     missing_references,
     with_reference,
-    without_decoding,
+    without,
 )
-from tasks.evaluate.ground_truth import metrics_apart, metrics_of, metrics_repaired, repaired, truth_of
+from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
 from tasks.evaluate.report.background import Background, OtherModel, reward_identity
 from tasks.evaluate.report.figures import draw
 from tasks.evaluate.report.page import write_report_files
@@ -106,18 +108,17 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
 
     def evaluated(rollouts: Sequence[Rollout], as_seed: int) -> Evaluated:
         found = registry.score_beside([score(rollout) for rollout in rollouts], spec)
-        lenient = repaired(found)
-        apart = metrics_apart(found, evaluation.training, databases), metrics_repaired(found, lenient, databases)
-        metrics = {
-            task: values | {name: value for each in apart for name, value in each.get(task, {}).items()}
-            for task, values in metrics_of(found, databases).items()
-        }
+        apart = metrics_apart(found, evaluation.training, databases)
+        metrics = {task: values | apart.get(task, {}) for task, values in metrics_of(found, databases).items()}
         pairs = [_as_pair(each, as_seed, databases) for each in found]
-        right = [
+        lenient = [
             pair if new is old else pair.model_copy(update={"truth": truth_of(new, databases)})
-            for pair, old, new in zip(pairs, found, lenient, strict=True)
+            for pair, old, new in zip(pairs, found, repaired(found), strict=True)
         ]
-        return Evaluated(found, pairs, metrics, right)
+        for task in _repaired_tasks(pairs, lenient):
+            known = [pair.truth for pair in lenient if pair.task == task and pair.truth is not None]
+            metrics[task][f"{registry.TASKS[task].answer_metrics[-1]}_repaired"] = fmean(known)
+        return Evaluated(found, pairs, metrics, lenient)
 
     def read(folder: Path, as_seed: int) -> Evaluated:
         nonlocal done
@@ -188,18 +189,21 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
 
 def _repaired(evaluation: Evaluation, base: Evaluated, tuned: Sequence[Evaluated]) -> Mapping[TaskName, PairedStats]:
     """Compare the right answers with broken JSON repaired, of the tasks in which that makes some right."""
-    strict, lenient = ([pair for each in tuned for pair in getattr(each, name)] for name in ("pairs", "repaired"))
-    both = zip([*base.pairs, *strict], [*base.repaired, *lenient], strict=True)
-    tasks = {new.task for old, new in both if new.truth != old.truth}
+    tasks = {task for each in (base, *tuned) for task in _repaired_tasks(each.pairs, each.repaired)}
     first, second = (
         [
             pair.model_copy(update={"score": pair.truth, "truth": None})
-            for pair in pairs
+            for each in models
+            for pair in each.repaired
             if pair.task in tasks and pair.truth is not None
         ]
-        for pairs in (base.repaired, lenient)
+        for models in ([base], tuned)
     )
     return evaluation.compare(first, second).tasks if tasks else {}
+
+
+def _repaired_tasks(strict: Sequence[PairedScore], lenient: Sequence[PairedScore]) -> set[TaskName]:
+    return {new.task for old, new in zip(strict, lenient, strict=True) if new.truth != old.truth}
 
 
 def _general(evaluation: Evaluation) -> GeneralOutcome | None:
@@ -233,7 +237,7 @@ def _as_other(evaluation: Evaluation, other: ShownModel, scored: Evaluated, chos
         body = json.dumps(other.rival.body, ensure_ascii=False, sort_keys=True)
         sentence = "{model} at an endpoint ({decoding}, with {body} in each request)"
         description = worded(sentence, model=model, decoding=decoding, body=body)
-    return OtherModel(other.name, description, evaluation.compare(without_decoding(scored.pairs), chosen.pairs))
+    return OtherModel(other.name, description, evaluation.compare(without("decoding", scored.pairs), chosen.pairs))
 
 
 def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:

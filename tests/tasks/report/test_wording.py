@@ -58,6 +58,7 @@ def data() -> set[str]:
         if task.parts
         for group in ("seen", *(f"unseen_{key}" for key in task.parts))
     }
+    metrics |= {f"{name}_repaired" for name in ("accuracy", "exact", "all_kept")}
     metrics |= {name for floors in FLOORS.values() for name in floors} | {*OTHER_METRICS}
     return {
         *(name.replace("_", " ") for name in metrics),
