@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.bag_of_words.sentences import form_sentence
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, Verdict
 from tasks.report.number_format import decimal, interval, shortest, signed
 from tasks.report.wording import worded
@@ -28,6 +29,11 @@ class AgainstBaseline:
     scores: PairedStats
     truth: PairedStats | None = None
     """The same of right answers, of a bag of words; None where unknown."""
+
+    @property
+    def is_right_more_often(self) -> bool:
+        """Return whether an interval shows that it has more right answers."""
+        return self.truth is not None and self.truth.ci_high is not None and self.truth.ci_high < 0
 
     @property
     def beaten(self) -> bool:
@@ -187,12 +193,7 @@ def gain_of_form(claims: Mapping[TaskName, TaskClaim], truth: Blocks | None) -> 
     if not form:
         return ""
     gain, left = (sum(of[task].mean_difference * of[task].n_prompts for task in form) for of in (strict, repaired))
-    return worded(
-        "of the gain of {gain} right answers ({tasks}) {form} are form: the base has them if its JSON is repaired",
-        gain=decimal(gain, 0),
-        tasks=", ".join(form),
-        form=decimal(min(gain, gain - left), 0),
-    )
+    return form_sentence(form, gain, left)
 
 
 def unlearned_tasks(report: Mapping[str, Any]) -> dict[TaskName, str]:

@@ -201,8 +201,7 @@ def claims_of(config: EvaluateConfig, base: Evaluated, chosen: Evaluated) -> dic
 
 
 def _variety(rollouts: Sequence[ScoredRollout], task: TaskName) -> float | None:
-    own = [rollout for rollout in rollouts if rollout.task == task]
-    found = variety_of(own) if own else None
+    found = variety_of([rollout for rollout in rollouts if rollout.task == task])
     return None if found is None else found.share
 
 

@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from schemas.tasks import TaskName
 from tasks.evaluate.claims import TaskClaim, judged, not_learned
-from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, holm
+from tasks.evaluate.stats.variance import ALPHA
 from tasks.report.number_format import decimal, interval, p_value, shortest, signed
 from tasks.report.wording import counted, worded
 

@@ -24,19 +24,10 @@ from tasks.evaluate.answers.files import GENERAL_FOLDER, read_answers
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED, Comparison, compare, scores_file, write_report
 from tasks.evaluate.completions.page import write_page as write_completions
 from tasks.evaluate.completions.rows import LoggedTraining, Scrub, ShownAnswers, as_document
-from tasks.evaluate.decision import (
-    Evaluated,
-    Evidence,
-    claims_of,
-    missing_references,
-    with_reference,
-    without,
-)
+from tasks.evaluate.decision import Evaluated, Evidence, claims_of, missing_references, with_reference, without
 from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
-from tasks.evaluate.report.background import Background, OtherModel, reward_identity
-from tasks.evaluate.report.figures import draw
-from tasks.evaluate.report.page import write_report_files
-from tasks.evaluate.report.side_by_side import side_by_side
+from tasks.evaluate.report.background import Background, OtherModel, reward_identity, side_by_side
+from tasks.evaluate.report.page import draw, write_report_files
 from tasks.evaluate.retention import GeneralOutcome, measure_general
 from tasks.evaluate.stats.statistics import PairedStats
 from tasks.report.canvas import write_figures

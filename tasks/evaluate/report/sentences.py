@@ -6,11 +6,11 @@ from typing import Final
 
 from schemas.config.evaluate import BAG_OF_WORDS
 from schemas.tasks import TaskName
+from tasks.bag_of_words.sentences import classifier_sentence
 from tasks.evaluate.claims import gain_of_form
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.report.background import Background, Looks
-from tasks.evaluate.report.side_by_side import SideBySide
-from tasks.evaluate.stats.sample_size import ALPHA
+from tasks.evaluate.report.background import Background, Looks, SideBySide
+from tasks.evaluate.stats.variance import ALPHA
 from tasks.report.number_format import decimal, moment, percent, shortest
 from tasks.report.wording import worded
 
@@ -56,20 +56,9 @@ def headline(comparison: Comparison) -> str:
 
 def classifier_lines(comparison: Comparison) -> list[str]:
     """Return a sentence for each task of which a bag of words is shown to have more right answers than the model."""
-    found = []
-    for task, claim in comparison.claims.items():
-        bag = claim.baselines.get(BAG_OF_WORDS)
-        if bag is not None and bag.truth is not None and bag.truth.ci_high is not None and bag.truth.ci_high < 0:
-            sentence = worded(
-                "In {task} a classifier trained in seconds on the same rows is right in {its} of {n}, and the tuned "
-                "model in {tuned}",
-                task=task,
-                n=decimal(bag.truth.n_prompts, 0),
-                its=decimal(bag.truth.mean_base * bag.truth.n_prompts, 0),
-                tuned=decimal(bag.truth.mean_tuned * bag.truth.n_prompts, 0),
-            )
-            found.append(sentence)
-    return found
+    bags = {task: claim.baselines.get(BAG_OF_WORDS) for task, claim in comparison.claims.items()}
+    shown = {task: bag.truth for task, bag in bags.items() if bag is not None and bag.truth and bag.is_right_more_often}
+    return [classifier_sentence(task, of.n_prompts, of.mean_base, of.mean_tuned) for task, of in shown.items()]
 
 
 def known_to_base(known: Mapping[str, int]) -> str:
@@ -85,19 +74,16 @@ def known_to_base(known: Mapping[str, int]) -> str:
 
 def when_margin_was_set(looks: Looks, margin: float) -> str:
     """State the number of this look, and when the margin was recorded."""
-    early = (
+    sentence = (
         "Look number {number} of this challenger at this test split. The margin of {margin} was recorded on "
-        "{recorded}, before its answers to this split were first drawn on {drawn}."
-    )
-    late = (
-        "Look number {number} of this challenger at this test split. The margin of {margin} was recorded on "
-        "{recorded}, after its answers to this split were first drawn on {drawn}."
+        "{recorded}, {order} its answers to this split were first drawn on {drawn}."
     )
     return worded(
-        late if _was_set_too_late(looks) else early,
+        sentence,
         number=looks.number,
         margin=shortest(margin),
         recorded=moment(looks.margin_recorded_at),
+        order=worded("after") if _was_set_too_late(looks) else worded("before"),
         drawn=moment(looks.first_read_at),
     )
 

@@ -11,8 +11,7 @@ from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged
 from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.decision import RungStanding
 from tasks.evaluate.gate import decide
-from tasks.evaluate.report.background import Background, Looks, OtherModel
-from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
+from tasks.evaluate.report.background import Background, Looks, OtherModel, SideBySide, side_by_side
 
 PROMPTS = 12
 HOSTILE = (

@@ -15,11 +15,10 @@ from schemas.tables.prompts import PromptRow
 from tasks.bag_of_words.bag import read_bags
 from tasks.evaluate import stage
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
-from tasks.evaluate.compare import Comparison, compare, scores_file
+from tasks.evaluate.compare import Comparison, compare, metrics_of_report, scores_file
 from tasks.evaluate.decision import read_evidence
 from tasks.evaluate.general.instructions import as_rows, instructions
 from tasks.evaluate.report.background import Background, Looks
-from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.personal_data.scrub import scrub_column
 from tasks.policy.generate import StopReason
 from tests.source_records import executed_modules, outside_key

@@ -32,7 +32,9 @@ from tasks.monitor.series import ALL
 from tasks.report.language import spoken
 from tasks.report.wording import DATA_FILES, catalogue, counted, worded
 
-ROOMS: Final = [REPOSITORY / "tasks" / name for name in ("evaluate", "audit", "monitor", "lineage/graph", "report")]
+ROOMS: Final = [
+    REPOSITORY / "tasks" / name for name in ("evaluate", "bag_of_words", "audit", "monitor", "lineage/graph", "report")
+]
 TEMPLATES: Final = {
     file.relative_to(REPOSITORY).as_posix(): file.read_text(encoding="utf-8")
     for room in ROOMS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.evaluate.general.checks import CHECKS
+from tasks.evaluate.general.instructions import CHECKS
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.evaluate.report.metrics import compared_figures, metrics_of_report
+from tasks.evaluate.compare import compared_figures, metrics_of_report
 from tests.tasks.evaluate.small_comparison import comparison
 
 FIGURES = {"mean_base", "mean_tuned", "mean_difference", "ci_low", "ci_high", "p_signflip", "p_holm", "p_harm"}

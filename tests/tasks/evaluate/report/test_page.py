@@ -7,8 +7,7 @@ import pytest
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background
-from tasks.evaluate.report.figures import draw
-from tasks.evaluate.report.page import markdown, render
+from tasks.evaluate.report.page import draw, markdown, render
 from tests.tasks.evaluate.small_comparison import (
     HOSTILE,
     background,

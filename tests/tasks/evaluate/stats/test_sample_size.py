@@ -5,8 +5,7 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.evaluate.compare import write_report
-from tasks.evaluate.stats.sample_size import Need, plan, read_comparison
-from tasks.evaluate.stats.variance import Components
+from tasks.evaluate.stats.variance import Components, Need, plan, read_comparison
 from tests.tasks.evaluate.small_comparison import comparison
 
 THIRTY = Components(prompt=0.09, seed=0.0, interaction=0.0, sample=0.0, base_sample=0.0)
