@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from schemas.config.evaluate import BAG_OF_WORDS, BASELINES, RUNGS, EvaluateConfig, OverRungs, Rung
+from schemas.config.evaluate import BASELINES, RUNGS, EvaluateConfig, OverRungs, Rung
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.bag_of_words.bag import BAG_OF_WORDS
 from tasks.commerce.shortcuts import variety_of
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, gain_of_form, judged, judged_overall, not_learned
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED, Comparison, read_report, scores_file

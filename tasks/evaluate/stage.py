@@ -142,7 +142,8 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
     )
     scores = {name: each.pairs for name, each in everything.items()} | {TUNED: all_tuned}
     for name, pairs in scores.items():
-        _write_scores(evaluation.output / scores_file(name), pairs)
+        lines = "".join(pair.model_dump_json() + "\n" for pair in pairs)
+        (evaluation.output / scores_file(name)).write_text(lines, encoding="utf-8")
     decision = evidence.decide(scores, config.margin, evaluation.compare)
     comparison = decision.comparison
     rivals = {other.name: other.rival for other in evaluation.others if other.rival is not None}
@@ -229,10 +230,6 @@ def _as_other(evaluation: Evaluation, other: ShownModel, scored: Evaluated, chos
         sentence = "{model} at an endpoint ({decoding}, with {body} in each request)"
         description = worded(sentence, model=model, decoding=decoding, body=body)
     return OtherModel(other.name, description, evaluation.compare(without("decoding", scored.pairs), chosen.pairs))
-
-
-def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
-    file.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
 
 
 def _by_metric(

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, Final
 
-from schemas.config.evaluate import BAG_OF_WORDS, BASELINES
+from schemas.config.evaluate import BASELINES
 from schemas.documents import Rollout
 from schemas.progress import Progress, silent
 from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.bag_of_words.bag import BagOfWords, learn
+from tasks.bag_of_words.bag import BAG_OF_WORDS, BagOfWords, learn
 from tasks.commerce.registry import TASKS
 from tasks.commerce.shortcuts import choose_rule
 from tasks.report.number_format import decimal

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from schemas.config.evaluate import BAG_OF_WORDS
 from schemas.tasks import TaskName
+from tasks.bag_of_words.bag import BAG_OF_WORDS
 from tasks.bag_of_words.sentences import classifier_sentence
 from tasks.evaluate.claims import gain_of_form
 from tasks.evaluate.compare import Comparison
@@ -128,11 +128,8 @@ def why_chosen(each: SideBySide) -> str:
     if each.reason == "gain":
         return worded("largest gain of the task") if each.scores.difference > 0 else worded("no gain: best of the task")
     if each.reason == "loss":
-        return (
-            worded("among the largest losses")
-            if each.scores.difference < 0
-            else worded("no loss: among the smallest gains")
-        )
+        lost = each.scores.difference < 0
+        return worded("among the largest losses") if lost else worded("no loss: among the smallest gains")
     return worded("nearest to the median difference")
 
 
