@@ -28,8 +28,6 @@ from tasks.commerce.served import written
 from tasks.commerce.shortcuts import lines_of
 from tasks.commerce.text.json_fields import read_number
 
-BAG_OF_WORDS: Final = "bag-of-words"
-"""Its name among the baselines."""
 FILE: Final = "bag_of_words.json"
 """File of an evaluation's artifact with the bags of its tasks."""
 FIELDS: Final[Mapping[TaskName, tuple[str, ...]]] = {

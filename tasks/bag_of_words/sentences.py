@@ -1,9 +1,13 @@
 """Sentences of the report on a classifier that beats the tuned model, and on a gain that is form."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from tasks.report.number_format import decimal
 from tasks.report.wording import worded
+
+BAG_OF_WORDS: Final = "bag-of-words"
+"""Its name among the baselines."""
 
 
 def classifier_sentence(task: str, prompts: int, its: float, tuned: float) -> str:

@@ -10,7 +10,7 @@ from schemas.config.evaluate import BASELINES, RUNGS, EvaluateConfig, OverRungs,
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.bag_of_words.bag import BAG_OF_WORDS
+from tasks.bag_of_words.sentences import BAG_OF_WORDS
 from tasks.commerce.shortcuts import variety_of
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, gain_of_form, judged, judged_overall, not_learned
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED, Comparison, read_report, scores_file

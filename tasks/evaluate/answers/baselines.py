@@ -18,7 +18,8 @@ from schemas.progress import Progress, silent
 from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.bag_of_words.bag import BAG_OF_WORDS, BagOfWords, learn
+from tasks.bag_of_words.bag import BagOfWords, learn
+from tasks.bag_of_words.sentences import BAG_OF_WORDS
 from tasks.commerce.registry import TASKS
 from tasks.commerce.shortcuts import choose_rule
 from tasks.report.number_format import decimal

@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from schemas.tasks import TaskName
-from tasks.bag_of_words.bag import BAG_OF_WORDS
-from tasks.bag_of_words.sentences import classifier_sentence
+from tasks.bag_of_words.sentences import BAG_OF_WORDS, classifier_sentence
 from tasks.evaluate.claims import gain_of_form
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.report.background import Background, Looks, SideBySide
