@@ -3,6 +3,7 @@
 Without Prefect, until there is something to run.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from flows.runtime.stores import open_recorder, open_registry, open_store
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
+from schemas.tasks import TaskName
 from tasks.evaluate.compare import read_report
 from tasks.lineage.mlflow.registry import PolicyVersion, Rollback
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
@@ -62,6 +64,41 @@ def promote_registered(config: Config, number: str | None, reason: str | None) -
         say(f"the gate promotes version {version.version}, so --force is not needed and its reason is not kept")
         reason = None
     return {**document, "promoted": True, "forced": reason, "path": _run(config, version, records, reason)}
+
+
+def promote_baseline(config: Config, number: str | None, task: TaskName, reason: str | None) -> dict[str, Any]:
+    """Let a version's bag of words answer a task for the champion, or report what speaks against it."""
+    from tasks.bag_of_words.bag import objections, read_bags  # noqa: PLC0415 - the tasks take a second to import
+    from tasks.evaluate.stage import METRICS_FILE  # noqa: PLC0415
+
+    names, store = config.promote, open_store(config)
+    with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
+        recorder, registry = open_recorder(config), open_registry(config)
+        recorder.end_abandoned()
+        version = registry.version(names.model_name, number)
+        verified_record(store, version.evaluation, f"the evaluation of version {version.version}")
+        folder = store.path(version.evaluation)
+        if task not in (known := read_bags(folder)):
+            there = ", ".join(known) or "none; evaluate again with `tucano evaluate`"
+            raise InputError(f"version {version.version} has no bag of words for {task}; it has {there}")
+        metrics = json.loads((folder / METRICS_FILE).read_text(encoding="utf-8"))
+        reasons = objections(task, read_report(folder)["claims"][task], metrics[task])
+        document = {
+            "version": version.version,
+            "baseline": task,
+            "promoted": not reasons or reason is not None,
+            "verdict": "hold" if reasons else "promote",
+            "reasons": reasons,
+            "forced": reason if reasons else None,
+        }
+        if document["promoted"]:
+            tags = {"model": names.model_name, "baseline": task, "forced": document["forced"] or "no"}
+            with recorder.pipeline(f"promote-baseline-{task}", tags):
+                of = registry.promote_baseline(names.model_name, names.alias, version.version, task, version.evaluation)
+            say(
+                f"the bag of words answers {task} for `{names.alias}`, version {of.version}; start `tucano serve` again"
+            )
+    return document
 
 
 def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactRecord], reason: str | None) -> str:

@@ -1,5 +1,6 @@
 """Weights of a registered version, found in the artifact store for questions and for serving."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +9,8 @@ from flows.stages.registered_version import verified_record
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
-from schemas.tasks import SpecName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from tasks.bag_of_words.bag import read_bags
 from tasks.evaluate.claims import unlearned_tasks
 from tasks.evaluate.compare import read_report
 from tasks.lineage.mlflow.registry import PolicyVersion
@@ -23,6 +25,12 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
     merged = None if base else parts.merged
     weights = merged or parts.base
     verified_record(store, weights, parts.what)
+    unlearned: Mapping[TaskName, str] = {}
+    if not (base or answer_all):
+        is_held = number is None and parts.is_held
+        held = dict.fromkeys(TASK_NAMES, "the gate holds its policy")
+        unlearned = held if is_held else unlearned_tasks(read_report(store.path(parts.evaluation.sha256)))
+    evaluations = {task: verified_record(store, of, parts.what) for task, of in parts.baselines.items() if not base}
     served = ServedModel(
         name=f"the base of version {parts.number}" if base else f"version {parts.number}",
         number=parts.number,
@@ -34,7 +42,8 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
         seed=config.seed,
         store=parts.store,
         spec=parts.spec,
-        unlearned={} if base or answer_all else unlearned_tasks(read_report(store.path(parts.evaluation.sha256))),
+        unlearned=unlearned,
+        bags={task: read_bags(store.path(record.sha256))[task] for task, record in evaluations.items()},
     )
     return served, parts.dataset
 
@@ -60,6 +69,10 @@ class VersionParts:
     """How its answers were drawn when it was evaluated."""
     spec: SpecName
     evaluation: ArtifactRecord
+    is_held: bool
+    """Whether neither the gate nor a person promoted its policy."""
+    baselines: Mapping[TaskName, str]
+    """By task that a bag of words answers, the sha256 of its evaluation."""
 
 
 def version_parts(config: Config, store: ArtifactStore, number: str | None, *, instead: str) -> VersionParts:
@@ -80,6 +93,8 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         decoding=evaluated_decoding(known),
         spec=known["rewards"]["spec"],
         evaluation=evaluation,
+        is_held=version.verdict != "promote" and version.forced is None,
+        baselines={task: version.baselines[task] for task in TASK_NAMES if task in version.baselines},
     )
 
 

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.bag_of_words.classifier import Classifier, Features, fit
+from tasks.bag_of_words.sentences import BAG_OF_WORDS
 from tasks.commerce.churn.profile import read_profile
 from tasks.commerce.extraction.quotation import COMPLAINT, review_of
 from tasks.commerce.registry import TASKS
@@ -106,6 +107,29 @@ def _features(task: TaskName, prompt: str) -> Features:
 
 
 _BAGS: Final = TypeAdapter(dict[TaskName, BagOfWords])
+
+
+def objections(task: TaskName, claim: Mapping[str, Any], metrics: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return what speaks against a bag of words in the place of the tuned model, by what an evaluation wrote.
+
+    Args:
+        task: The task that it would answer.
+        claim: The task's part of `claims` in `report.json`.
+        metrics: Its part of `ground_truth.json`: by metric the values of each model.
+    """
+    scores = claim["baselines"][BAG_OF_WORDS]["scores"]
+    found = []
+    if scores["ci_low"] is not None and scores["ci_low"] > 0:
+        found.append(
+            f"the tuned model is better in {task}: it scores {scores['mean_tuned']:.3f} and the bag of words "
+            f"{scores['mean_base']:.3f}, 95 % interval {scores['ci_low']:+.3f} to {scores['ci_high']:+.3f}"
+        )
+    for floor in claim["floors"]:
+        reached = metrics[floor["metric"]].get(BAG_OF_WORDS, 0.0)
+        if reached < floor["least"]:
+            metric = floor["metric"].replace("_", " ")
+            found.append(f"its {metric} in {task} is {reached:.3f}, below the floor of {floor['least']:g}")
+    return found
 
 
 def write_bags(bags: Mapping[TaskName, BagOfWords], folder: Path) -> None:
