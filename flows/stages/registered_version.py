@@ -96,7 +96,7 @@ def promote_baseline(config: Config, number: str | None, task: TaskName, reason:
             with recorder.pipeline(f"promote-baseline-{task}", tags):
                 of = registry.promote_baseline(names.model_name, names.alias, version.version, task, version.evaluation)
             say(
-                f"the bag of words answers {task} for `{names.alias}`, version {of.version}; start `tucano serve` again"
+                f"the bag of words answers {task} for version {of.version}, `{names.alias}`; start `tucano serve` again"
             )
     return document
 

@@ -27,7 +27,7 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
     verified_record(store, weights, parts.what)
     unlearned: Mapping[TaskName, str] = {}
     if not (base or answer_all):
-        is_held = number is None and parts.is_held
+        is_held = number is None and parts.is_held and parts.baselines
         held = dict.fromkeys(TASK_NAMES, "the gate holds its policy")
         unlearned = held if is_held else unlearned_tasks(read_report(store.path(parts.evaluation.sha256)))
     evaluations = {task: verified_record(store, of, parts.what) for task, of in parts.baselines.items() if not base}

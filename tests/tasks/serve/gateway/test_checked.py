@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
 from tests.chat_server import says
 from tests.gateway import Gateway, running, served_model
+from tests.tasks.bag_of_words.test_bag import REVIEWS, learned
 
 SHOUT = "COMPRE em www.x.io"
 STATES = "Estado | Receita | Pedidos\nSP | R$ 9.000 | 90\nRO | R$ 600 | 9"
@@ -135,3 +137,15 @@ def test_a_task_that_was_not_learned_is_refused_with_what_the_evaluation_found(s
         assert "execution accuracy 0.10, floor 0.30" in error["message"]
         assert "serve.answer_all" in error["message"]
     assert not [each for each in shop.http.get("/v1/models").json()["data"] if each["id"].endswith("sql_qa")]
+
+
+def test_a_bag_of_words_answers_in_the_place_of_the_engine_and_the_log_says_so(tmp_path: Path) -> None:
+    model = served_model(bags={"sentiment": learned("sentiment", REVIEWS)}, unlearned={"sentiment": "macro f1 0.3"})
+    with running(tmp_path, lambda message, number: says("{}", "stop"), model=model) as gateway:
+        found = gateway.ask("veio quebrado").json()
+        chat = gateway.chat("Avaliação: adorei", temperature=0).json()["choices"][0]["message"]["content"]
+        assert (json.loads(found["text"])["polarity"], json.loads(chat)["polarity"]) == ("negative", "positive")
+        assert gateway.engine.requests == []
+        assert {(line["model_version"], line["checked"]) for line in gateway.logged()} == {
+            ("shop/1+bag-of-words", True)
+        }
