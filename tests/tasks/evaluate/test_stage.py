@@ -168,8 +168,6 @@ def test_a_model_that_says_what_a_constant_says_is_held_and_the_constant_named(t
     claim = report(tmp_path)["claims"]["sentiment"]
     assert claim["baselines"]["constant"]["scores"]["mean_base"] == pytest.approx(1.0)
     assert (tmp_path / "evaluation" / "constant.scores.jsonl").exists()
-    text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
-    assert "## Beside baselines" in text
 
 
 @pytest.mark.parametrize(("right", "is_said"), [(6, True), (11, False)])
@@ -216,9 +214,6 @@ def test_rivals_are_shown_with_a_budget_of_their_own_and_decide_nothing(tmp_path
     assert {each["decoding"] for each in scores(tmp_path, "rival-8b")} == {"temperature 0.1, at most 4096 tokens"}
     assert [each["model"] for each in report(tmp_path)["serving"]] == ["base", "tuned", "rival-70b", "rival-8b"]
     assert not any("rival" in reason for reason in gate.reasons)
-    text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
-    assert "## Against rival-70b (decides nothing)" in text
-    assert "## Against rival-8b (decides nothing)" in text
 
 
 def test_rungs_stand_on_a_ladder_with_their_cost(tmp_path: Path) -> None:
@@ -251,10 +246,6 @@ def test_a_model_that_lost_general_instructions_is_held_and_every_report_says_so
     assert (general["stats"]["mean_base"], general["stats"]["mean_tuned"]) == (1 / 2, pytest.approx(1 / every))
     assert general["finding"] in gate.reasons
     assert metrics_of_report(report(tmp_path))["general.mean_tuned"] == pytest.approx(1 / every)
-    for name in ("report.md", "report.html"):
-        text = (tmp_path / "evaluation" / name).read_text(encoding="utf-8")
-        assert "Did it forget Portuguese?" in text
-        assert f"tuned follows {180 // every} of 180 where base follows 90" in text
 
 
 def test_prompts_without_a_reference_are_in_no_score_and_the_gate_names_them(
