@@ -76,28 +76,24 @@ def promote_baseline(config: Config, number: str | None, task: TaskName, reason:
         recorder, registry = open_recorder(config), open_registry(config)
         recorder.end_abandoned()
         version = registry.version(names.model_name, number)
-        verified_record(store, version.evaluation, f"the evaluation of version {version.version}")
-        folder = store.path(version.evaluation)
+        what = f"version {version.version}"
+        folder = store.path(verified_record(store, version.evaluation, f"the evaluation of {what}").sha256)
         if task not in (known := read_bags(folder)):
             there = ", ".join(known) or "none; evaluate again with `tucano evaluate`"
-            raise InputError(f"version {version.version} has no bag of words for {task}; it has {there}")
+            raise InputError(f"{what} has no bag of words for {task}; it has {there}")
         metrics = json.loads((folder / METRICS_FILE).read_text(encoding="utf-8"))
-        reasons = objections(task, read_report(folder)["claims"][task], metrics[task])
-        document = {
-            "version": version.version,
-            "baseline": task,
-            "promoted": not reasons or reason is not None,
+        reasons = objections(task, read_report(folder), metrics)
+        document = {"version": version.version, "baseline": task, "promoted": not reasons or reason is not None}
+        document |= {
             "verdict": "hold" if reasons else "promote",
             "reasons": reasons,
             "forced": reason if reasons else None,
         }
         if document["promoted"]:
-            tags = {"model": names.model_name, "baseline": task, "forced": document["forced"] or "no"}
+            tags = {"model": names.model_name, "baseline": task, "forced": reason or ""}
             with recorder.pipeline(f"promote-baseline-{task}", tags):
                 of = registry.promote_baseline(names.model_name, names.alias, version.version, task, version.evaluation)
-            say(
-                f"the bag of words answers {task} for version {of.version}, `{names.alias}`; start `tucano serve` again"
-            )
+            say(f"its bag of words answers {task} for version {of.version}, `{names.alias}`; restart `tucano serve`")
     return document
 
 

@@ -42,7 +42,7 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
         seed=config.seed,
         store=parts.store,
         spec=parts.spec,
-        unlearned=unlearned,
+        unlearned={task: why for task, why in unlearned.items() if task not in evaluations},
         bags={task: read_bags(store.path(record.sha256))[task] for task, record in evaluations.items()},
     )
     return served, parts.dataset

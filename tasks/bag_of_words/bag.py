@@ -109,14 +109,15 @@ def _features(task: TaskName, prompt: str) -> Features:
 _BAGS: Final = TypeAdapter(dict[TaskName, BagOfWords])
 
 
-def objections(task: TaskName, claim: Mapping[str, Any], metrics: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return what speaks against a bag of words in the place of the tuned model, by what an evaluation wrote.
+def objections(task: TaskName, report: Mapping[str, Any], metrics: Mapping[str, Any]) -> list[str]:
+    """Return what speaks against a bag of words in the place of the tuned model.
 
     Args:
         task: The task that it would answer.
-        claim: The task's part of `claims` in `report.json`.
-        metrics: Its part of `ground_truth.json`: by metric the values of each model.
+        report: An evaluation's `report.json`.
+        metrics: Its `ground_truth.json`: by task and metric the values of each model.
     """
+    claim = report["claims"][task]
     scores = claim["baselines"][BAG_OF_WORDS]["scores"]
     found = []
     if scores["ci_low"] is not None and scores["ci_low"] > 0:
@@ -125,7 +126,7 @@ def objections(task: TaskName, claim: Mapping[str, Any], metrics: Mapping[str, M
             f"{scores['mean_base']:.3f}, 95 % interval {scores['ci_low']:+.3f} to {scores['ci_high']:+.3f}"
         )
     for floor in claim["floors"]:
-        reached = metrics[floor["metric"]].get(BAG_OF_WORDS, 0.0)
+        reached = metrics[task][floor["metric"]].get(BAG_OF_WORDS, 0.0)
         if reached < floor["least"]:
             metric = floor["metric"].replace("_", " ")
             found.append(f"its {metric} in {task} is {reached:.3f}, below the floor of {floor['least']:g}")

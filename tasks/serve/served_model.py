@@ -69,8 +69,6 @@ class ServedModel:
 
     def refusal(self, task: TaskName) -> str | None:
         """Return why it does not answer a task; None where it does."""
-        if task in self.bags:
-            return None
         if self.policy is not None and self.name_of(task) not in self.adapters:
             return f"{self.name} has no weights for {task}, on which it was not trained; ask another version"
         if task not in self.unlearned:
