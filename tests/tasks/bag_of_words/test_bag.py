@@ -123,7 +123,7 @@ def test_equal_rows_and_seeds_are_equal_bytes_and_a_file_gives_the_same_answers(
     ],
 )
 def test_broken_json_is_repaired_unless_it_says_two_things(task: TaskName, completion: str, right: float) -> None:
-    reference = {"polarity": "positive", "score": 5}
+    reference = {"polarity": "positive", "score": 5, "product": None, "offer": None}
     strict = Rollout(prompt_id="a", task=task, prompt="?", completion=completion, reference=reference)
     (lenient,) = repaired([strict])
     assert (lenient is strict) == (right == 0.0)
