@@ -175,11 +175,13 @@ def test_the_report_begins_with_a_classifier_that_is_right_more_often_by_an_inte
     right: int, is_said: bool, tmp_path: Path
 ) -> None:
     training = [prompt_row("sentiment", f"Avaliação antiga {number}") for number in range(20)]
+    blame = {"polarity": "negative", "score": 1}
+    training += [prompt_row("sentiment", f"péssimo {number}", blame) for number in range(30)]
     comparison = run(tmp_path, {1: right}, chosen=1, training=training)
     text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
-    sentence = f"is right in 12 of 12, and the tuned model in {right}."
+    sentence = f"is right in 12 of 12, and the tuned model in {right}"
     assert (sentence in "\n".join(text.splitlines()[:6])) == is_said
-    assert any("`bag-of-words` (from 20 rows)" in reason for reason in comparison.gate.reasons)
+    assert any("`bag-of-words` (from 50 rows)" in reason for reason in comparison.gate.reasons)
     assert len(scores(tmp_path, "bag-of-words")) == 12
     assert read_bags(tmp_path / "evaluation")["sentiment"].answer("Avaliação nova") == RIGHT.replace(" ", "")
 
@@ -193,7 +195,7 @@ def test_a_gain_that_repaired_json_has_too_is_form_in_headline_and_reasons(
     text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
     sentence = "f the gain of 9 right answers (sentiment) 9 are form"
     assert (sentence in text.splitlines()[2]) == any(sentence in each for each in comparison.gate.reasons) == form
-    assert ("is right in 11 (base: 2; with its JSON repaired: 12)." in text) == form
+    assert ("is right in 11 (base: 2; with its JSON repaired: 12)" in text) == form
     metrics = json.loads((tmp_path / "evaluation" / stage.METRICS_FILE).read_text(encoding="utf-8"))
     assert (metrics["sentiment"].get("accuracy_repaired", {}).get("base") == 1.0) == form
     evidence, read = read_evidence(tmp_path / "evaluation", "report")
