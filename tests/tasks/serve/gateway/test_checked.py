@@ -140,7 +140,7 @@ def test_a_task_that_was_not_learned_is_refused_with_what_the_evaluation_found(s
 
 
 def test_a_bag_of_words_answers_in_the_place_of_the_engine_and_the_log_says_so(tmp_path: Path) -> None:
-    model = served_model(bags={"sentiment": learned("sentiment", REVIEWS)}, unlearned={"sentiment": "macro f1 0.3"})
+    model = served_model(bags={"sentiment": learned("sentiment", REVIEWS)})
     with running(tmp_path, lambda message, number: says("{}", "stop"), model=model) as gateway:
         found = gateway.ask("veio quebrado").json()
         chat = gateway.chat("Avaliação: adorei", temperature=0).json()["choices"][0]["message"]["content"]
