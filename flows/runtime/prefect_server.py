@@ -152,7 +152,7 @@ def _main(port: int, mlflow_port: int | None) -> None:
     from starlette.responses import RedirectResponse  # noqa: PLC0415
     from starlette.routing import Route  # noqa: PLC0415
 
-    from tasks.serve.gateway.foreign_pages import OwnPagesOnly  # noqa: PLC0415
+    from tasks.serve.gateway.limits import OwnPagesOnly  # noqa: PLC0415
 
     app = create_app(ephemeral=mlflow_port is None, final=True)
     if mlflow_port is not None:

@@ -14,8 +14,7 @@ from flows.stages.runner import Session, Stage, StageResult, begin_work, config_
 from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
 from schemas.tables.summaries import DatasetSummary
-from tasks.evaluate.compare import REPORT_TEXT, read_report
-from tasks.evaluate.report.metrics import metrics_of_report
+from tasks.evaluate.compare import REPORT_TEXT, metrics_of_report, read_report
 from tasks.evaluate.report.model_card import CardFacts, model_card
 from tasks.lineage.graph.graph import DECISION_FILE
 from tasks.lineage.mlflow.recorder import StageRun

@@ -11,6 +11,7 @@ from tasks.serve.engine_client import EngineClient
 from tasks.serve.questions import question_of
 from tests.chat_server import Reply, says, serve
 from tests.gateway import served_model
+from tests.tasks.bag_of_words.test_bag import REVIEWS, learned
 
 
 def _golden(count: int) -> list[GoldenPrompt]:
@@ -58,3 +59,11 @@ def test_one_constant_answer_does_not_pass_and_the_sentence_says_how_far_it_is()
 def test_an_engine_that_fails_at_a_prompt_does_not_serve() -> None:
     with pytest.raises(GateRefused, match="does not answer its golden prompts"):
         _check(_golden(20), lambda message, number: Reply(b"", status=500))
+
+
+def test_a_task_of_a_bag_of_words_asks_the_engine_nothing() -> None:
+    model, (row, rollout) = served_model(bags={"sentiment": learned("sentiment", REVIEWS)}), _golden(1)[0]
+    deployment = DeployedVersion(model, EngineClient("http://127.0.0.1:9/v1", connections=1))
+    answer = asyncio.run(deployment.complete(row, deployment.question(row)))
+    assert json.loads(answer.text)["polarity"] == "positive"
+    assert asyncio.run(check_golden(deployment, [(row, rollout)], tolerance=0.1)) is None
