@@ -16,15 +16,17 @@ from flows.runtime.stores import own_files, refusal_of
 from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config, synthesize_config
 from schemas.errors import InputError
+from schemas.progress import Progress
 from schemas.shown_text import as_shown
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts_summary import PromptsSummary
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes
 from tasks.synthesize import stage as synthesize_stage
 from tasks.synthesize.columns.choices import ColumnChoice
 from tasks.synthesize.columns.document import column_map_text, plan, profile_text
-from tasks.synthesize.columns.look import find_files, look_at
+from tasks.synthesize.columns.look import LookedFile, find_files, look_at
 from tasks.synthesize.columns.recognize import Recognized, recognize, undecided
 from tasks.synthesize.mix import read_mix, split_count
 from tasks.synthesize.served_prompts import write_served_prompts
@@ -171,9 +173,14 @@ PROFILE: Final = "shop.toml"
 def init(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Files of CSV, JSON Lines or Parquet, or folders of them.", metavar="FILE_OR_FOLDER..."),
+        typer.Argument(
+            help="Files of CSV, Excel, JSON Lines or Parquet, or folders of them.", metavar="FILE_OR_FOLDER..."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The folder to write the column map and the profile into.")] = Path(),
+    task: Annotated[
+        list[TaskName], typer.Option(help="A task to train; may be given several times, and is any if not given.")
+    ] = [],  # noqa: B006 - Typer reads the default and never changes it
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier column map and profile.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -185,24 +192,23 @@ def init(
             f"{' and '.join(map(str, there))} exists, and may have been corrected by hand; move it away, give another "
             "folder by --out, or replace it by --force"
         )
+    wanted = task or TASK_NAMES
     with interruptible(UNDONE), stage_progress("init") as progress:
-        found = find_files(files)
-        looked = []
-        for done, file in enumerate(found):
-            progress(done, len(found), f"looking at {file.name}")
-            looked.append(look_at(file))
-        recognized = recognize(looked)
+        looked, unread = _looked_at(find_files(files), progress)
+        recognized = recognize(looked, wanted)
         local = load_config("local")
-        planned, confirmed = plan(recognized, local), plan(recognized.confirmed, local)
+        planned = plan(recognized, local, wanted)
         write_file(column_map, column_map_text(recognized, out))
-        write_file(profile, profile_text(planned, confirmed, column_map))
-        progress(len(found), len(found), "reading all rows as a run will")
+        write_file(profile, profile_text(plan(recognized.confirmed, local, wanted), column_map, local))
+        progress(len(looked), len(looked), "reading all rows as a run will")
         refusal = _refusal(recognized, out)
     tasks = {each.task: {"rows": each.rows, "count": each.count, "missing": each.missing} for each in planned.tasks}
+    found = {name: each for name, each in tasks.items() if each["count"] or each["rows"] or name in task}
     waiting, retrain = " and ".join(_waiting(recognized)), f"tucano retrain --profile {profile}"
     parts: list[str | Table] = [
         *_recognized_lines(recognized),
-        Table("Tasks that these files can train", tasks, "task=name rows prompts=count missing"),
+        *(f"left out: {sentence}" for sentence in unread),
+        Table("Tasks that these files can train", found or tasks, "task=name rows prompts=count missing"),
         f"column map: {column_map}; read it, and remove the `#` of what you confirm",
         f"profile: {profile}",
         *([f"a run refuses the files until you confirm {waiting} in {column_map}"] if waiting else []),
@@ -216,8 +222,27 @@ def init(
     if planned.trained:
         parts.append(f"{f'once {waiting} are confirmed' if waiting else 'then'}: {retrain}")
     else:
-        parts.append("no task can be trained yet: confirm what is right in both, or give more files")
+        parts.append("no task can be trained yet: confirm what is right in the column map, or give more files")
     show(document, parts, as_json=as_json)
+
+
+def _looked_at(found: Sequence[Path], progress: Progress) -> tuple[list[LookedFile], list[str]]:
+    """Return the files that can be read, and why the others cannot; a file that cannot leaves the others.
+
+    Raises:
+        InputError: None of them can.
+    """
+    looked: list[LookedFile] = []
+    unread: list[str] = []
+    for done, file in enumerate(found):
+        progress(done, len(found), f"looking at {file.name}")
+        try:
+            looked.append(look_at(file))
+        except InputError as error:
+            unread.append(str(error))
+    if not looked:
+        raise InputError(unread[0])
+    return looked, unread
 
 
 def _recognized_lines(recognized: Recognized) -> Iterator[str]:
@@ -225,6 +250,7 @@ def _recognized_lines(recognized: Recognized) -> Iterator[str]:
     for file in recognized.files:
         sections = [section for section in recognized.sections if section.file is file]
         yield f"{file.path}: {file.cells.height:,} rows, {file.cells.width} columns"
+        yield from (as_shown(f"  {note}") for note in file.notes)
         for section in sections:
             kind = "table" if section.is_table else "prompts of"
             sure = [as_shown(_pair(choice)) for choice in section.choices if choice.sure]

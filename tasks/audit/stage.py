@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +15,7 @@ from schemas.config.config import AUDIT_FOLDER, AuditConfig
 from schemas.digests import file_sha256
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress, silent
-from schemas.tasks import SpecName, TaskName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit.alterations.run import run_alterations
 from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
 from tasks.audit.report import REPORT_PAGE, PastAudit, render
@@ -85,15 +85,16 @@ def run(
     output: Path,
     past: Sequence[PastAudit] = (),
     progress: Progress = silent,
+    tasks: Collection[TaskName] = TASK_NAMES,
 ) -> Audit:
-    """Audit the rewards; write `report.json`, `report.html`, `audit.json`, and a copy of the sheet and its rollouts.
+    """Audit the rewards of some tasks; write `report.json`, `report.html`, `audit.json`, and copies of the files.
 
     Raises:
         InputError: Sheet, rollouts or store cannot be read or do not belong together.
         Interrupted: Sheet or rollouts were changed meanwhile.
     """
     digests = _digests(files)
-    sheet, score = read_files(files, config, spec)
+    sheet, score = read_files(files, config, spec, tasks)
     audit = audit_rewards(sheet, score, config, progress)
     # People may still be editing the sheet.
     _keep(files, output, digests)
@@ -105,8 +106,10 @@ def run(
     return audit
 
 
-def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[ScoredSheet, RewardFunction]:
-    """Read a scored sheet, and make the reward to compare with it.
+def read_files(
+    files: AuditFiles, config: AuditConfig, spec: SpecName, tasks: Collection[TaskName] = TASK_NAMES
+) -> tuple[ScoredSheet, RewardFunction]:
+    """Read some tasks' rows of a scored sheet, and make the reward to compare with them.
 
     Raises:
         InputError: Sheet, rollouts or store cannot be read or do not belong together, or a reference query of the
@@ -115,7 +118,7 @@ def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[
     from schemas.tables.rollout_tables import read_rollouts
 
     rollouts = [with_shown_text(rollout) for rollout in read_rollouts(files.rollouts)]
-    sheet = read_scored_sheet(files.sheet, rollouts, config.raters)
+    sheet = read_scored_sheet(files.sheet, rollouts, config.raters).of_tasks(tasks)
     return sheet, reward_of(sheet.tasks, files.store, spec)
 
 

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -103,15 +103,12 @@ def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Coun
                 made[task] += 1
                 yield row
         if not lacking[task]:
-            yield from _of_store(task, count - made[task], store, seed, SOURCE)
+            for row in _of_store(task, count - made[task], store, seed, SOURCE):
+                made[task] += 1
+                yield row
 
     def notes() -> list[str]:
-        notes = [
-            f"the files have nothing of {task}: map a file of its rows, or {', '.join(lacking[task])}"
-            for task, count in config.counts.items()
-            if count and not made[task] and lacking[task]
-        ]
-        notes += [f"{n:,} rows of {task} made no prompt: {why}" for (task, why), n in sorted(skipped.rows.items())]
+        notes = list(_of_rows(config, made, lacking, skipped))
         if own.made_pseudonyms:
             notes.append(
                 f"identities of {', '.join(own.made_pseudonyms)} hold e-mail addresses, CPF or telephone numbers and "
@@ -121,6 +118,28 @@ def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Coun
         return notes
 
     return OpenedSource(store, rows, notes, scrubbed)
+
+
+def _of_rows(
+    config: SynthesizeConfig,
+    made: Mapping[TaskName, int],
+    lacking: Mapping[TaskName, list[str]],
+    skipped: Skipped,
+) -> Iterator[str]:
+    """Yield of each task why the files gave fewer prompts than they have rows, or than were asked for."""
+    for task, count in config.counts.items():
+        why = {reason: number for (of, reason), number in sorted(skipped.rows.items()) if of == task}
+        rows = skipped.usable[task] + sum(why.values())
+        if why or (rows and made[task] < count):
+            what = "reviews" if "reviews" in NEEDED_BY_TASK[task] else "rows"
+            used = f"{skipped.usable[task]:,} of {rows:,} {what} could be used for {task}"
+            yield "; ".join(
+                [used, ", ".join(f"{number:,} {reason}" for reason, number in why.items())][: 1 + bool(why)]
+            )
+        elif count and not made[task] and lacking[task]:
+            yield f"the files have nothing of {task}: map a file of its rows, or {', '.join(lacking[task])}"
+        elif made[task] < count:
+            yield f"the tables know too little for all prompts asked of {task} ({made[task]} of {count})"
 
 
 def _lacking(column_map: ColumnMap) -> dict[TaskName, list[str]]:
@@ -220,7 +239,7 @@ def _warnings(
 ) -> list[str]:
     warnings = []
     short = [f"{task} ({made[task]} of {count})" for task, count in asked.items() if made[task] < count]
-    if short:
+    if short and config.source != "files":
         warnings.append(f"the {STORES[config.source]} knows too little for all prompts asked of {', '.join(short)}")
     if minorities:
         named = ", ".join(f"{task} ({count})" for task, count in minorities.items())

@@ -10,7 +10,6 @@ import polars as pl
 
 from schemas.errors import InputError
 from schemas.store.column_map import FORMATS
-from schemas.store.mapped_tables import QUANTITY, REFUNDED
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
 from tasks.synthesize.columns.names import folded, read_names
@@ -22,12 +21,13 @@ LOOKED_AT: Final = 2_000
 """Cells of a column that are looked at."""
 ENOUGH: Final = 0.95
 """Share of the cells that must look like a kind: files have a few odd ones, which reading then names."""
+STARS: Final = "stars from 1 to 5"
 _STATES: Final = "|".join(
     form for line in read_lexicon("states") for part in line.split(" = ", 1) for form in (part, fold(part))
 )
 _PATTERNS: Final[Mapping[str, str]] = {
     "dates": "|".join(f"(?:{pattern})" for pattern in DATES),
-    "stars from 1 to 5": r"^[1-5](?:[.,]0+)?$",
+    STARS: r"^[1-5](?:[.,]0+)?$",
     "whole numbers": r"^\d+(?:[.,]0+)?$",
     "numbers": r"^-?\s*(?:R\$)?\s*-?\d[\d.,]*$",
     "true or false": r"(?i)^(?:true|false|1|0|sim|s|yes|não|nao|n|no)$",
@@ -36,27 +36,14 @@ _PATTERNS: Final[Mapping[str, str]] = {
     "texts": r"\p{L}{2,}\s+\S*\p{L}{2,}",
     "codes": r"^(?:[\w-]*\d[\w-]*|[0-9a-fA-F]{16,})$",
 }
-_EXPECTED: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("order_id", "customer_id", "customer_unique_id", "review_id", "seller_id"), "ids"),
-    "order_approved_at": "dates",
-    **dict.fromkeys(("review_score", "score", "rating", "last_rating"), "stars from 1 to 5"),
-    **dict.fromkeys(("price", "freight_value", "payment_value", REFUNDED, "spent", "mean_rating"), "numbers"),
-    **dict.fromkeys((QUANTITY, "orders", "instalments", "silent_days", "late", "undelivered"), "whole numbers"),
-    **dict.fromkeys(("churned", "churn"), "true or false"),
-    **dict.fromkeys(("review_comment_message", "review", "question"), "texts"),
-    "state": "states",
-}
-_BY_ENDING: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("_timestamp", "_date"), "dates"),
-    **dict.fromkeys(("_qty", "_lenght", "_g", "_cm", "_installments", "_sequential", "_item_id"), "whole numbers"),
-    "_state": "states",
-    "_zip_code_prefix": "prefixes of postcodes",
-}
 _PERSONAL: Final = (
     r"^[\w.+-]+@[\w-]+\.[\w.-]+$",
     r"^\d{3}\.\d{3}\.\d{3}-\d{2}$|^\d{2}\.\d{3}\.\d{3}/\d{4}-\d{2}$",
     r"^(?:\+?55)?\s*\(?\d{2}\)?\s*9?\d{4}-\d{4}$|^\+55\d{10,11}$",
 )
+_FOREIGN: Final = r"(?i)\b(?:muy|pero|el|y|del|una|ya|llegó|llego|the|and|was|very|not|it)\b"
+"""Words of Spanish and English that no Portuguese sentence has."""
+_MOSTLY: Final = 0.4
 _TAXPAYER: Final = r"^(?:\d{11}|\d{14})$"
 _CHECKED: Final = 100
 """Numbers whose check digits are looked at."""
@@ -70,8 +57,9 @@ MOST_FILES: Final = 50
 
 def expected(ours: str) -> str | None:
     """Return the kind of a column of ours; None where any text will do."""
-    by_ending = next((kind for ending, kind in _BY_ENDING.items() if ours.endswith(ending)), None)
-    return _EXPECTED.get(ours, by_ending)
+    kinds = read_names().kinds
+    endings = (kind for name, kind in kinds.items() if name[0] == "*" and ours.endswith(name[1:]))
+    return kinds.get(ours) or next(endings, None)
 
 
 def looks_like(cells: pl.Series, kind: str) -> bool:
@@ -132,6 +120,8 @@ class LookedFile:
     """Keys of a file of JSON Lines that hold objects, which no column map names."""
     numbers: frozenset[str] = frozenset()
     """Columns whose cells were all numbers in the file, and no texts."""
+    notes: tuple[str, ...] = ()
+    """Sentences on how it was read, and on its language."""
 
     @cached_property
     def personal(self) -> tuple[str, ...]:
@@ -170,7 +160,13 @@ def look_at(path: Path) -> LookedFile:
     rows = read_rows(path)
     if not rows.texts.width:
         raise InputError(f"{path} has no column of texts or numbers; write flat rows")
-    return LookedFile(path, rows.texts.select(pl.all().map_batches(without_nothing)), tuple(rows.nested), rows.numbers)
+    cells = rows.texts.select(pl.all().map_batches(without_nothing))
+    foreign = (
+        f"{name} is hardly in Portuguese, the only language that rewards and checks know"
+        for name in cells.columns
+        if looks_like(cells[name], "texts") and _share(_some(cells[name]), _FOREIGN) >= _MOSTLY
+    )
+    return LookedFile(path, cells, tuple(rows.nested), rows.numbers, (*rows.notes, *foreign))
 
 
 def _in_folder(folder: Path) -> list[Path]:

@@ -1,19 +1,19 @@
 """Recognition of a shop's files: which tables of a store they make, and which rows are prompts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from schemas.errors import InputError
 from schemas.store.column_map import reference_fields
-from schemas.store.mapped_tables import NEEDED
+from schemas.store.mapped_tables import NEEDED, NEEDED_BY_TASK
 from schemas.tables.decimal_comma import read_numbers
-from schemas.tasks import TaskName
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.synthesize.columns.choices import ColumnChoice, choose, identity_of, more_statuses, tells_canceled
 from tasks.synthesize.columns.look import LookedFile, expected
-from tasks.synthesize.columns.names import folded, read_names, with_more
+from tasks.synthesize.columns.names import folded, in_words, read_names, with_more
 
 _YEAR_LAST: Final = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.]\d{4}"
 READS_REVIEWS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment")
@@ -89,11 +89,13 @@ class Recognized:
         return {reason: columns for reason, columns in reasons.items() if columns}
 
 
-def recognize(files: Sequence[LookedFile]) -> Recognized:
-    """Recognise the columns of some files."""
+def recognize(files: Sequence[LookedFile], tasks: Collection[TaskName] = TASK_NAMES) -> Recognized:
+    """Recognise the columns of some files, as far as some tasks need them."""
     tables = _one_file_each([section for file in files for section in _table_sections(file)])
+    needed = {"customers", *(table for task in tasks for table in NEEDED_BY_TASK[task])}
+    tables = tuple(section for section in tables if section.name in needed)
     without_table = [file for file in files if all(section.file is not file for section in tables)]
-    prompts = [section for file in without_table for section in _prompt_sections(file)]
+    prompts = [section for file in without_table for section in _prompt_sections(file) if section.name in tasks]
     return Recognized(tuple(files), (*tables, *prompts))
 
 
@@ -124,8 +126,18 @@ def _one_file_each(found: Sequence[MapSection]) -> tuple[MapSection, ...]:
         rival = best.get(section.name)
         if rival is None or _worth(section) > _worth(rival):
             best[section.name] = section
-    if "orders" not in best:
+    orders, reviews = best.get("orders"), best.get("reviews")
+    if orders is None or (
+        reviews is not None and reviews.file is orders.file and not best.keys() & {"items", "payments"}
+    ):
+        # Reviews with the number and the date of their orders are no sales.
         return ()
+    if (
+        reviews is not None
+        and reviews.file is not orders.file
+        and not (reviews.is_sure and _is_joined(reviews, orders))
+    ):
+        del best["reviews"]
     best |= {section.name: section for section in _with_persons(best["orders"], best.pop("customers", None))}
     tables = (best[table] for table in NEEDED if table in best)
     return tuple(
@@ -133,6 +145,14 @@ def _one_file_each(found: Sequence[MapSection]) -> tuple[MapSection, ...]:
         for each in tables
         if each.name not in NAMED_BY_OTHERS or any(choice.ours not in each.needed for choice in each.columns)
     )
+
+
+def _is_joined(section: MapSection, orders: MapSection) -> bool:
+    """Return whether every row is of an order that is there."""
+    theirs, known = section.column("order_id"), orders.column("order_id")
+    if theirs is None or known is None:
+        return True
+    return bool(section.file.cells[theirs].drop_nulls().is_in(orders.file.cells[known].implode()).all())
 
 
 def _worth(section: MapSection) -> tuple[bool, int, int]:
@@ -165,16 +185,23 @@ def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[
 
 def _prompt_sections(file: LookedFile) -> Iterator[MapSection]:
     names = read_names()
+    phrases = in_words(file.cells.columns)
     for group, wanted in names.prompts.items():
-        chosen = choose(file, wanted)
+        chosen = choose(file, wanted, phrases if group == "review" else {})
         inputs = {choice.theirs for choice in chosen.values()}
         for task in READS_REVIEWS if group == "review" else (cast("TaskName", group),):
             needed = required_inputs(task)
             if all(name in chosen for name in needed):
                 fields = names.references.get(group, {})
-                known = choose(file, {field: fields[field] for field in fields if field in reference_fields(task)})
+                wanted_fields = {field: fields[field] for field in fields if field in reference_fields(task)}
+                known = choose(file, wanted_fields, phrases if group == "review" else {})
                 reference = tuple(choice for choice in known.values() if choice.theirs not in inputs)
-                yield MapSection(task, False, file, needed, (*chosen.values(), *_identities(file)), reference)
+                by_name = all(folded(choice.theirs) in wanted[ours] for ours, choice in chosen.items())
+                if by_name or any(choice.sure for choice in reference):
+                    if any(folded(name) in names.unrated for name in inputs):
+                        why = "by its name, but it may rate the answer to the text"
+                        reference = tuple(replace(choice, sure=False, why=why) for choice in reference)
+                    yield MapSection(task, False, file, needed, (*chosen.values(), *_identities(file)), reference)
 
 
 def _identities(file: LookedFile) -> tuple[ColumnChoice, ...]:

@@ -24,8 +24,8 @@ _DASHES: Final = r"^[\p{Pd}\u2212_]+$"
 LAST_YEAR: Final = 2200
 HERE: Final = "America/Sao_Paulo"
 """Clock of the store: moments with an offset are told by it, as most exports without one are."""
-_TIME: Final = r"(?:[T ,]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?)?"
-_OFFSET: Final = r" ?(Z|UTC|[+-]\d{2}:?\d{2})?"
+_TIME: Final = r"(?:[T ,]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?)?(?: ?(?i:([ap])\.?m\.?))?"
+_OFFSET: Final = r" ?(Z|UTC|GMT|BRT|(?:GMT|UTC)?[+-]\d{1,2}(?::?\d{2})?)?"
 _MONTHS: Final = (
     "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
     "january february march april may june july august september october november december",
@@ -57,8 +57,8 @@ class ColumnCells:
     texts: pl.Series
     place: str
     """The file and column, for messages."""
-    lines: bool
-    """Whether the file has lines of JSON instead of rows below a header."""
+    header: int
+    """Row of the header above the rows, from 1; 0 where the file has lines of JSON instead."""
     are_numbers: bool
     """Whether all of them were numbers in the file and no texts, so that they have a decimal point."""
 
@@ -70,7 +70,7 @@ class ColumnCells:
 
     def row(self, number: int) -> str:
         """Return how a row is called in the file."""
-        return f"line {number + 1}" if self.lines else f"row {number + 2}"
+        return f"{'row' if self.header else 'line'} {number + 1 + self.header}"
 
     def translated(self, values: Mapping[str, str]) -> "ColumnCells":
         """Return the cells with our values for the file's, in any case; an empty value of ours is none."""
@@ -78,7 +78,7 @@ class ColumnCells:
         stripped = self.texts.str.strip_chars().str.to_lowercase()
         known = stripped.is_in([*ours]).fill_null(value=False)
         replaced = stripped.replace_strict(ours, default=None, return_dtype=pl.String)
-        return ColumnCells(replaced.zip_with(known, self.texts), self.place, self.lines, self.are_numbers)
+        return ColumnCells(replaced.zip_with(known, self.texts), self.place, self.header, self.are_numbers)
 
 
 def without_nothing(texts: pl.Series) -> pl.Series:
@@ -180,8 +180,14 @@ def as_moments(cells: ColumnCells, order: DateOrder | None) -> pl.Series:
                 name: parts[group].fill_null(other[group]).fill_null(words[group])
                 for name, group in (("hour", "4"), ("minute", "5"), ("second", "6"))
             },
-            "offset": parts["7"].fill_null(other["7"]),
+            "half": parts["7"].fill_null(other["7"]).str.to_lowercase(),
+            "offset": parts["8"].fill_null(other["8"]),
         }
+    )
+    # 12 AM is midnight, and 12 PM noon.
+    hours = pl.col("hour").cast(pl.Int64) % 12 + pl.when(pl.col("half") == "p").then(12).otherwise(0)
+    table = table.with_columns(
+        pl.when(pl.col("half").is_null()).then("hour").otherwise(hours.cast(pl.String)).alias("hour")
     )
     written = pl.format(
         "{}-{}-{} {}:{}:{}",
@@ -201,9 +207,9 @@ def _here(naive: pl.Series, offsets: pl.Series) -> pl.Series:
     """Return moments by the store's clock: those with an offset moved to it, the others as they are."""
     if not offsets.is_not_null().any():
         return naive
-    marks = offsets.str.replace(r"^(?:Z|UTC)$", "+0000").str.replace(":", "", literal=True)
-    minutes = marks.str.slice(1, 2).cast(pl.Int64) * 60 + marks.str.slice(3, 2).cast(pl.Int64)
-    signed = pl.select(pl.when(marks.str.starts_with("-")).then(-minutes).otherwise(minutes)).to_series()
+    parts = offsets.str.replace("BRT", "-03").str.extract_groups(r"([+-])(\d{1,2}):?(\d{2})?$").struct.unnest()
+    hours, minutes = (parts[group].cast(pl.Int64).fill_null(0) for group in ("2", "3"))
+    signed = (hours * 60 + minutes) * (1 - 2 * (parts["1"] == "-").fill_null(value=False).cast(pl.Int64))
     moved = pl.DataFrame({"naive": naive, "minutes": signed}).select(
         (pl.col("naive") - pl.duration(minutes=pl.col("minutes")))
         .dt.replace_time_zone("UTC")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +14,9 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from schemas.errors import InputError
 from schemas.faults import did_you_mean
 from schemas.json_lines import gives_a_key_twice, stream_lines
-from schemas.tables.delimited import read_delimited
+from tasks.synthesize.sheets.delimited import read_export
+from tasks.synthesize.sheets.table import Sheet
+from tasks.synthesize.sheets.workbook import ENDING, read_workbook
 
 JSON_LINES: Final = (".jsonl", ".ndjson")
 MOST_ROWS: Final = 5_000_000
@@ -34,15 +36,14 @@ class FileRows:
     """
     nested: Mapping[str, str] = field(default_factory=dict)
     """Columns that were left out, each with the nested values that it holds."""
-
-
-def has_lines(path: Path) -> bool:
-    """Return whether a file is JSON Lines, whose rows are counted from 1 and have no header."""
-    return path.suffix.lower() in JSON_LINES
+    header: int = 1
+    """Row of the header above the rows, from 1; 0 where the file has lines of JSON instead."""
+    notes: tuple[str, ...] = ()
+    """Sentences on how the file was read, where that is not plain."""
 
 
 def read_rows(path: Path, columns: Collection[str] | None = None) -> FileRows:
-    """Read columns of a file of JSON Lines, CSV or Parquet, as texts; all but nested ones where none are named.
+    """Read columns of a file of JSON Lines, CSV, Excel or Parquet, as texts; all but nested ones where none are named.
 
     Raises:
         InputError: The file cannot be read, is empty, too large or malformed, has no such column, or a named column has
@@ -56,7 +57,7 @@ def read_rows(path: Path, columns: Collection[str] | None = None) -> FileRows:
         raise InputError(f"{path} is {'empty; export it again' if path.is_file() else 'no file; correct its path'}")
     if size > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES // 2**30} GB; export a shorter span")
-    rows = _READERS.get(path.suffix.lower(), lambda file: FileRows(read_delimited(file)))(path)
+    rows = _READERS.get(path.suffix.lower(), lambda file: _of_sheet(read_export(file)))(path)
     _refuse_too_many(path, rows.texts.height)
     return rows if columns is None else _selected(path, rows, columns)
 
@@ -71,7 +72,11 @@ def _selected(path: Path, rows: FileRows, columns: Collection[str]) -> FileRows:
         if name not in rows.texts.columns:
             near = did_you_mean(name, rows.texts.columns) or "; correct the column map"
             raise InputError(f"{path} has no column {name!r}{near}")
-    return FileRows(rows.texts.select(columns), rows.numbers)
+    return replace(rows, texts=rows.texts.select(columns))
+
+
+def _of_sheet(sheet: Sheet) -> FileRows:
+    return FileRows(sheet.cells, sheet.numbers, header=sheet.header, notes=sheet.notes)
 
 
 def _refuse_too_many(path: Path, rows: int) -> None:
@@ -115,7 +120,7 @@ def _read_json_lines(path: Path) -> FileRows:
             texts[name] = [*map(_text, values)]
         parts.append(pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)))
     whole = pl.concat(parts, how="diagonal").drop(nested)
-    return FileRows(whole, frozenset(whole.columns) - others, nested)
+    return FileRows(whole, frozenset(whole.columns) - others, nested, header=0)
 
 
 def _is_plain(value: Any) -> bool:
@@ -171,4 +176,8 @@ def _as_text(name: str, kind: pl.DataType) -> pl.Expr | None:
     return None
 
 
-_READERS: Final = {**dict.fromkeys(JSON_LINES, _read_json_lines), ".parquet": _read_parquet}
+_READERS: Final = {
+    **dict.fromkeys(JSON_LINES, _read_json_lines),
+    ".parquet": _read_parquet,
+    ENDING: lambda path: _of_sheet(read_workbook(path)),
+}

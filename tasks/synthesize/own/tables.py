@@ -298,7 +298,7 @@ def _check(own: OwnFiles, file: MappedTableFile, table: pl.DataFrame) -> None:
 
     if table.is_empty():
         raise InputError(f"{file.path} has no row for table {file.table}; correct the column map, or leave it out")
-    first = 1 if own.place(file).lines else 2
+    first = own.place(file).header + 1
     faults = table_faults(table.drop(ROW), TABLES[file.table], (table[ROW] + first).to_list())
     if faults:
         raise InputError(
