@@ -197,9 +197,9 @@ def init(
         looked, unread = _looked_at(find_files(files), progress)
         recognized = recognize(looked, wanted)
         local = load_config("local")
-        planned = plan(recognized, local, wanted)
+        planned, confirmed = (plan(each, local, wanted) for each in (recognized, recognized.confirmed))
         write_file(column_map, column_map_text(recognized, out))
-        write_file(profile, profile_text(plan(recognized.confirmed, local, wanted), column_map, local))
+        write_file(profile, profile_text(planned, confirmed, column_map, local))
         progress(len(looked), len(looked), "reading all rows as a run will")
         refusal = _refusal(recognized, out)
     tasks = {each.task: {"rows": each.rows, "count": each.count, "missing": each.missing} for each in planned.tasks}

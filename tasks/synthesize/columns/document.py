@@ -154,9 +154,11 @@ def plan(recognized: Recognized, local: Config, tasks: Collection[TaskName] = TA
     )
 
 
-def profile_text(planned: ShopPlan, column_map: Path, local: Config) -> str:
-    """Return the profile of what the files give once every column that is to be confirmed is."""
+def profile_text(planned: ShopPlan, confirmed: ShopPlan, column_map: Path, local: Config) -> str:
+    """Return the profile, with the counts once every column that is to be confirmed is as a comment."""
     per_step, prompts = local.train.prompts_per_step, planned.training_prompts
+    counts, more = (_by_task({each.task: each.count for each in each_plan.tasks}) for each_plan in (planned, confirmed))
+    open_counts = ["# confirm, once the column map is:", f"# counts = {more}"] if more != counts else []
     steps = max(local.train.max_steps, -(-prompts // per_step))
     lines = [
         "# Profile for your own files, written by `tucano init`: what differs from infra/profiles/local.toml.",
@@ -166,12 +168,13 @@ def profile_text(planned: ShopPlan, column_map: Path, local: Config) -> str:
         'source = "files"',
         f"files = {json.dumps(str(column_map), ensure_ascii=False)}",
         *(f"# {each.task}: {each.missing or _found(each)}" for each in planned.tasks),
-        f"counts = {_by_task({each.task: each.count for each in planned.tasks})}",
+        f"counts = {counts}",
+        *open_counts,
         "",
         "[curate]",
         "# What fits into the quarter of the customers that is never trained on.",
-        f"validation_per_task = {_by_task(planned.validation)}",
-        f"test_per_task = {_by_task(planned.test)}",
+        f"validation_per_task = {_by_task(confirmed.validation)}",
+        f"test_per_task = {_by_task(confirmed.test)}",
         "",
         "[train]",
         f"# One epoch: {per_step} prompts a step, of about {prompts:,} that are left to train on.",
@@ -181,7 +184,7 @@ def profile_text(planned: ShopPlan, column_map: Path, local: Config) -> str:
         "",
         "[train.preflight]",
         "# What is left of the smallest task for training.",
-        f"min_prompts_per_task = {planned.fewest_trained}",
+        f"min_prompts_per_task = {confirmed.fewest_trained}",
     ]
     return "\n".join(lines) + "\n"
 

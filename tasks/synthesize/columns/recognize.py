@@ -7,16 +7,17 @@ from typing import Final, cast
 
 from schemas.errors import InputError
 from schemas.store.column_map import reference_fields
-from schemas.store.mapped_tables import NEEDED, NEEDED_BY_TASK
+from schemas.store.mapped_tables import NEEDED
 from schemas.tables.decimal_comma import read_numbers
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.synthesize.columns.choices import ColumnChoice, choose, identity_of, more_statuses, tells_canceled
 from tasks.synthesize.columns.look import LookedFile, expected
-from tasks.synthesize.columns.names import folded, in_words, read_names, with_more
+from tasks.synthesize.columns.names import Known, folded, in_words, read_names, with_more
 
 _YEAR_LAST: Final = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.]\d{4}"
 READS_REVIEWS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment")
+_OF_REVIEWS: Final = ("orders", "customers", "reviews", "review_causes")
 NAMED_BY_OTHERS: Final = ("customers", "products", "sellers", "category_translation")
 """Tables that follow from those that name their rows, where a file says no more of them."""
 
@@ -75,13 +76,16 @@ class Recognized:
 
     def left_out(self, file: LookedFile) -> dict[str, tuple[str, ...]]:
         """Return a file's columns that are in no section, by the reason: only those that have some."""
-        named = {choice.theirs for section in self.sections if section.file is file for choice in section.choices}
+        sections = [section for section in self.sections if section.file is file]
+        named = {choice.theirs for section in sections for choice in section.choices}
         left = [name for name in file.cells.columns if name not in named]
         unused = tuple(name for name in left if name not in file.personal)
         reasons = {
             "not recognised": unused,
             "not read, though they may tell of canceled sales, which count": tuple(
-                name for name in unused if tells_canceled(name, file.cells[name])
+                name
+                for name in unused
+                if any(each.is_table for each in sections) and tells_canceled(name, file.cells[name])
             ),
             "a person's own, and left out": tuple(name for name in file.personal if name not in named),
             "objects, and left out": file.nested,
@@ -92,8 +96,8 @@ class Recognized:
 def recognize(files: Sequence[LookedFile], tasks: Collection[TaskName] = TASK_NAMES) -> Recognized:
     """Recognise the columns of some files, as far as some tasks need them."""
     tables = _one_file_each([section for file in files for section in _table_sections(file)])
-    needed = {"customers", *(table for task in tasks for table in NEEDED_BY_TASK[task])}
-    tables = tuple(section for section in tables if section.name in needed)
+    if {*tasks} <= {*READS_REVIEWS}:
+        tables = tuple(section for section in tables if section.name in _OF_REVIEWS)
     without_table = [file for file in files if all(section.file is not file for section in tables)]
     prompts = [section for file in without_table for section in _prompt_sections(file) if section.name in tasks]
     return Recognized(tuple(files), (*tables, *prompts))
@@ -127,17 +131,16 @@ def _one_file_each(found: Sequence[MapSection]) -> tuple[MapSection, ...]:
         if rival is None or _worth(section) > _worth(rival):
             best[section.name] = section
     orders, reviews = best.get("orders"), best.get("reviews")
-    if orders is None or (
-        reviews is not None and reviews.file is orders.file and not best.keys() & {"items", "payments"}
-    ):
-        # Reviews with the number and the date of their orders are no sales.
+    if orders is None:
         return ()
-    if (
-        reviews is not None
-        and reviews.file is not orders.file
-        and not (reviews.is_sure and _is_joined(reviews, orders))
-    ):
-        del best["reviews"]
+    if reviews is not None and reviews.file is orders.file:
+        if not best.keys() & {"items", "payments"}:
+            # Reviews with the number and the date of their orders are no sales.
+            return ()
+    elif reviews is not None:
+        knows = (choice.sure for section in _prompt_sections(reviews.file) for choice in section.reference)
+        if not _is_joined(reviews, orders) or (not reviews.is_sure and any(knows)):
+            del best["reviews"]
     best |= {section.name: section for section in _with_persons(best["orders"], best.pop("customers", None))}
     tables = (best[table] for table in NEEDED if table in best)
     return tuple(
@@ -184,24 +187,33 @@ def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[
 
 
 def _prompt_sections(file: LookedFile) -> Iterator[MapSection]:
+    for group, wanted in read_names().prompts.items():
+        phrases = in_words(file.cells.columns) if group == "review" else {}
+        chosen = choose(file, wanted, phrases)
+        tasks = READS_REVIEWS if group == "review" else (cast("TaskName", group),)
+        sections = [
+            MapSection(task, False, file, required_inputs(task), (*chosen.values(), *_identities(file)), reference)
+            for task in tasks
+            if all(name in chosen for name in required_inputs(task))
+            for reference in [_reference(file, task, group, phrases, {choice.theirs for choice in chosen.values()})]
+        ]
+        known = [section for section in sections if any(choice.sure for choice in section.reference)]
+        by_name = all(folded(choice.theirs) in wanted[ours] for ours, choice in chosen.items())
+        yield from known or (sections if by_name else ())
+
+
+def _reference(
+    file: LookedFile, task: TaskName, group: str, phrases: Known, inputs: Collection[str]
+) -> tuple[ColumnChoice, ...]:
+    """Return what a file knows of the right answers, from columns that are no inputs."""
     names = read_names()
-    phrases = in_words(file.cells.columns)
-    for group, wanted in names.prompts.items():
-        chosen = choose(file, wanted, phrases if group == "review" else {})
-        inputs = {choice.theirs for choice in chosen.values()}
-        for task in READS_REVIEWS if group == "review" else (cast("TaskName", group),):
-            needed = required_inputs(task)
-            if all(name in chosen for name in needed):
-                fields = names.references.get(group, {})
-                wanted_fields = {field: fields[field] for field in fields if field in reference_fields(task)}
-                known = choose(file, wanted_fields, phrases if group == "review" else {})
-                reference = tuple(choice for choice in known.values() if choice.theirs not in inputs)
-                by_name = all(folded(choice.theirs) in wanted[ours] for ours, choice in chosen.items())
-                if by_name or any(choice.sure for choice in reference):
-                    if any(folded(name) in names.unrated for name in inputs):
-                        why = "by its name, but it may rate the answer to the text"
-                        reference = tuple(replace(choice, sure=False, why=why) for choice in reference)
-                    yield MapSection(task, False, file, needed, (*chosen.values(), *_identities(file)), reference)
+    fields = names.references.get(group, {})
+    known = choose(file, {field: fields[field] for field in fields if field in reference_fields(task)}, phrases)
+    reference = tuple(choice for choice in known.values() if choice.theirs not in inputs)
+    if any(folded(name) in names.unrated for name in inputs):
+        why = "by its name, but it may rate the answer to the text"
+        return tuple(replace(choice, sure=False, why=why) for choice in reference)
+    return reference
 
 
 def _identities(file: LookedFile) -> tuple[ColumnChoice, ...]:

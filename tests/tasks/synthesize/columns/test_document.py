@@ -27,7 +27,7 @@ def test_the_map_is_read_back_with_paths_beside_it(tmp_path: Path) -> None:
 
 
 def test_unsure_choices_are_comments_that_work_once_unmarked(tmp_path: Path) -> None:
-    files = [looked(ORDERS), looked({**REVIEWS, "Nota": ["9", "10", "7"]})]
+    files = [looked(ORDERS), looked({**REVIEWS, "Nota": ["9", "11", "7"]})]
     text = column_map_text(recognize(files), tmp_path)
     path = tmp_path / "columns.toml"
     path.write_text(text, encoding="utf-8")

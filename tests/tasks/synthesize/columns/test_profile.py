@@ -17,7 +17,7 @@ def texts(count: int) -> list[str]:
 
 
 def reviews(count: int) -> Recognized:
-    return recognize([looked({"comentario": texts(count), "nota": ["5"] * count})])
+    return recognize([looked({"comentario": texts(count), "nota": [str(1 + number % 5) for number in range(count)]})])
 
 
 def counts(planned: ShopPlan) -> dict[str, int]:
@@ -25,25 +25,31 @@ def counts(planned: ShopPlan) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("rows", [60, 200, 5_000])
-def test_the_profile_loads_and_its_splits_fit(tmp_path: Path, rows: int) -> None:
-    found = reviews(rows)
-    planned = plan(found, LOCAL)
+def test_the_profile_loads_uses_all_rows_for_an_epoch_and_its_splits_fit(tmp_path: Path, rows: int) -> None:
+    planned = plan(reviews(rows), LOCAL)
     path = tmp_path / "shop.toml"
-    path.write_text(profile_text(planned, plan(found.confirmed, LOCAL), Path('lo"ja/columns.toml')), encoding="utf-8")
+    path.write_text(profile_text(planned, planned, Path('lo"ja/columns.toml'), LOCAL), encoding="utf-8")
     config = load_config(str(path))
     assert config.synthesize.source == "files"
     assert config.synthesize.files == Path('lo"ja/columns.toml')
     assert {task: count for task, count in config.synthesize.counts.items() if count} == counts(planned)
-    assert counts(planned) == {"extraction": min(rows, 3 * 440), "sentiment": min(rows, 3 * 310)}
-    held_out = config.curate.test_rows("sentiment") + config.curate.validation_rows("sentiment")
+    assert counts(planned) == {"extraction": rows, "sentiment": rows}
+    validation, test = config.curate.validation_rows("sentiment"), config.curate.test_rows("sentiment")
     # Of the quarter of the customers that is held out, a third may be copies or leave for other reasons.
-    assert held_out <= 0.25 * 0.67 * config.synthesize.counts["sentiment"]
-    assert config.train.preflight.min_prompts_per_task <= 0.5 * config.synthesize.counts["sentiment"]
+    assert validation + test <= 0.25 * 0.67 * rows
+    assert config.train.preflight.min_prompts_per_task <= 0.5 * rows
+    assert config.train.max_steps * config.train.prompts_per_step >= 0.75 * 2 * rows
+    # Tasks that the shop does not have need no number.
+    assert (config.curate.test_rows("churn"), config.validation_prompts) == (0, 2 * validation)
 
 
 def test_equal_rows_count_once_and_too_few_train_nothing() -> None:
     assert counts(plan(reviews(59), LOCAL)) == {}
     same = recognize([looked({"comentario": texts(1) * 500, "nota": ["5"] * 500})])
+    constant = recognize([looked({"comentario": texts(500), "nota": ["5"] * 500})])
+    assert plan(constant, LOCAL, ["sentiment"]).tasks[4].missing == (
+        "all 500 right answers are the same, from which nothing is learned"
+    )
     (missing,) = {each.missing for each in plan(same, LOCAL).tasks if each.task in {"extraction", "sentiment"}}
     assert missing == "only 1 different texts, and 60 are the least"
 

@@ -56,9 +56,9 @@ def test_rows_of_reviews_without_orders_are_prompts_with_what_they_know_of_the_a
 
 
 def test_a_name_that_could_be_two_columns_goes_where_its_cells_fit() -> None:
-    cells = {"Nº do Pedido": ["1", "2", "3"], "Avaliação": ["5", "4", "1"], "Texto": REVIEWS["Comentário"]}
+    cells = {"Nº do Pedido": ORDERS["Nº do Pedido"], "Avaliação": ["5", "4", "1"], "Texto": REVIEWS["Comentário"]}
     assert mapped(recognize([looked(ORDERS), looked(cells)]), "reviews")["review_score"] == "Avaliação"
-    texts = {"Nº do Pedido": ["1", "2", "3"], "Avaliação": REVIEWS["Comentário"], "Pontuação": ["5", "4", "1"]}
+    texts = {"Nº do Pedido": ORDERS["Nº do Pedido"], "Avaliação": REVIEWS["Comentário"], "Pontuação": ["5", "4", "1"]}
     reviews = mapped(recognize([looked(ORDERS), looked(texts)]), "reviews")
     assert (reviews["review_score"], reviews["review_comment_message"]) == ("Pontuação", "Avaliação")
 

@@ -62,7 +62,7 @@ def test_rows_with_nothing_to_read_or_too_much_are_counted(tmp_path: Path) -> No
     text = f"id;cliente;texto;nota\na;1;  ;5\nb;2;{'x' * 5001};5\nc;3;bom;5\nc;3;bom;5\n"
     rows, skipped = prompts(tmp_path, SENTIMENT.format("csv"), "sentiment", text, "notas.csv")
     assert [row.review_id for row in rows] == ["c"]
-    assert skipped.rows == {("sentiment", "nothing to read"): 1, ("sentiment", "too long"): 1}
+    assert skipped.rows == {("sentiment", "have no text"): 1, ("sentiment", "are too long"): 1}
 
 
 def test_rows_with_a_reference_are_taken_before_others(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_reference_in_part_is_completed_by_what_a_review_says(tmp_path: Path) 
         == known.reference["fields"]
     )
     assert nothing.reference == {"rating": None, "fields": {}}
-    assert skipped.rows == {("extraction", "complaint unknown"): 1}
+    assert skipped.rows == {("extraction", "do not tell their complaint"): 1}
 
 
 PUSH = """
