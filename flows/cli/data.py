@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from flows.cli.result import Table, new_folder, show, write_file
-from flows.cli.tucano import UNDONE, Json, Overrides, Profile, StateFolder, configured
+from flows.cli.tucano import UNDONE, Json, Overrides, Profile, StateFolder, chosen_tasks, configured
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.signals import interruptible
 from flows.runtime.stores import own_files, refusal_of
@@ -20,7 +20,6 @@ from schemas.progress import Progress
 from schemas.shown_text import as_shown
 from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts_summary import PromptsSummary
-from schemas.tasks import TASK_NAMES, TaskName
 from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes
 from tasks.synthesize import stage as synthesize_stage
@@ -179,7 +178,7 @@ def init(
     ],
     out: Annotated[Path, typer.Option(help="The folder to write the column map and the profile into.")] = Path(),
     task: Annotated[
-        list[TaskName], typer.Option(help="A task to train; may be given several times, and is any if not given.")
+        list[str], typer.Option(help="A task to train; may be given several times, and is any if not given.")
     ] = [],  # noqa: B006 - Typer reads the default and never changes it
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier column map and profile.")] = False,
     as_json: Json = False,
@@ -192,7 +191,7 @@ def init(
             f"{' and '.join(map(str, there))} exists, and may have been corrected by hand; move it away, give another "
             "folder by --out, or replace it by --force"
         )
-    wanted = task or TASK_NAMES
+    wanted = chosen_tasks(task)
     with interruptible(UNDONE), stage_progress("init") as progress:
         looked, unread = _looked_at(find_files(files), progress)
         recognized = recognize(looked, wanted)
@@ -259,7 +258,7 @@ def _recognized_lines(recognized: Recognized) -> Iterator[str]:
             for line, why in (*open_choices, *undecided(section)):
                 yield as_shown(f"  - to confirm: {line}: {why}")
         if not sections:
-            yield "  nothing was recognised"
+            yield "  nothing of it is used"
         for why, columns in recognized.left_out(file).items():
             yield as_shown(f"  {why}: {', '.join(columns)}")
 

@@ -125,22 +125,22 @@ def _table_sections(file: LookedFile) -> Iterator[MapSection]:
 
 def _one_file_each(found: Sequence[MapSection]) -> tuple[MapSection, ...]:
     """Return of each table the section that says most, and no table without those that it names."""
-    best: dict[str, MapSection] = {}
-    for section in found:
-        rival = best.get(section.name)
-        if rival is None or _worth(section) > _worth(rival):
-            best[section.name] = section
-    orders, reviews = best.get("orders"), best.get("reviews")
+    ordered = sorted(found, key=_worth, reverse=True)
+    orders = next((section for section in ordered if section.name == "orders"), None)
     if orders is None:
         return ()
+    best = {"orders": orders}
+    for section in ordered:
+        # Rows of another shop are no part of these orders, but where a few orders are missing that is a mistake.
+        if section.file is orders.file or _joined(section, orders) >= (1 if section.name == "reviews" else 0.5):
+            best.setdefault(section.name, section)
+    reviews = best.get("reviews")
     if reviews is not None and reviews.file is orders.file:
         if not best.keys() & {"items", "payments"}:
             # Reviews with the number and the date of their orders are no sales.
             return ()
-    elif reviews is not None:
-        knows = (choice.sure for section in _prompt_sections(reviews.file) for choice in section.reference)
-        if not _is_joined(reviews, orders) or (not reviews.is_sure and any(knows)):
-            del best["reviews"]
+    elif reviews is not None and not reviews.is_sure and any(map(_knows_answers, _prompt_sections(reviews.file))):
+        del best["reviews"]
     best |= {section.name: section for section in _with_persons(best["orders"], best.pop("customers", None))}
     tables = (best[table] for table in NEEDED if table in best)
     return tuple(
@@ -150,12 +150,17 @@ def _one_file_each(found: Sequence[MapSection]) -> tuple[MapSection, ...]:
     )
 
 
-def _is_joined(section: MapSection, orders: MapSection) -> bool:
-    """Return whether every row is of an order that is there."""
+def _knows_answers(section: MapSection) -> bool:
+    return any(choice.sure for choice in section.reference)
+
+
+def _joined(section: MapSection, orders: MapSection) -> float:
+    """Return the share of a table's rows that are of an order that is there; 1 where it names none."""
     theirs, known = section.column("order_id"), orders.column("order_id")
     if theirs is None or known is None:
-        return True
-    return bool(section.file.cells[theirs].drop_nulls().is_in(orders.file.cells[known].implode()).all())
+        return 1.0
+    named = section.file.cells[theirs].drop_nulls()
+    return int(named.is_in(orders.file.cells[known].implode()).sum()) / max(named.len(), 1)
 
 
 def _worth(section: MapSection) -> tuple[bool, int, int]:
@@ -197,7 +202,7 @@ def _prompt_sections(file: LookedFile) -> Iterator[MapSection]:
             if all(name in chosen for name in required_inputs(task))
             for reference in [_reference(file, task, group, phrases, {choice.theirs for choice in chosen.values()})]
         ]
-        known = [section for section in sections if any(choice.sure for choice in section.reference)]
+        known = [*filter(_knows_answers, sections)]
         by_name = all(folded(choice.theirs) in wanted[ours] for ours, choice in chosen.items())
         yield from known or (sections if by_name else ())
 

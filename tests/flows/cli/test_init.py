@@ -9,7 +9,9 @@ from schemas.config.profiles import load_config
 from schemas.store.column_map import read_column_map
 from schemas.store.files import read_store
 from schemas.store.store import Store
+from schemas.tables.prompts import read_prompts
 from tests.flows.command import in_this_process
+from tests.tasks.synthesize.exports import CPF, EXPORTS, ROWS, opinion, reviews, stars, write_export
 
 
 @pytest.fixture
@@ -115,7 +117,7 @@ def test_a_status_that_is_not_understood_is_refused_until_it_is_confirmed(
     assert (read_store(tmp_path / "o" / "store").orders["order_status"] == "canceled").sum() == 6
 
 
-EXPORTS: dict[str, tuple[str, str, dict[str, str | None]]] = {
+SYSTEMS: dict[str, tuple[str, str, dict[str, str | None]]] = {
     "Mercado Livre": (
         (
             "N.º de venda;Data da venda;Estado;Unidades;Total (BRL);SKU;Título do anúncio;"
@@ -152,9 +154,9 @@ EXPORTS: dict[str, tuple[str, str, dict[str, str | None]]] = {
 }
 
 
-@pytest.mark.parametrize("system", list(EXPORTS))
+@pytest.mark.parametrize("system", list(SYSTEMS))
 def test_an_export_is_read_without_a_question(tmp_path: Path, system: str) -> None:
-    header, row, statuses = EXPORTS[system]
+    header, row, statuses = SYSTEMS[system]
     rows = [row.format(n=n, status=status) for n, status in enumerate(statuses, 1)]
     ended = in_this_process("init", sales(tmp_path, header, *rows), "--out", tmp_path / "loja")
     assert ended.returncode == 0, ended.text
@@ -175,3 +177,111 @@ def test_what_a_run_would_refuse_init_refuses(tmp_path: Path) -> None:
     assert "'Created at': row 82 is not a date" in " ".join(ended.text.split())
     assert "then: tucano retrain" not in ended.text
     assert {file.name for file in (tmp_path / "loja").iterdir()} == {"columns.toml", "shop.toml"}
+
+
+# What is mapped of each export: columns, then what is known of the right answer.
+MAPPED = {
+    "pedidos.csv": {
+        "orders": "order_id=Pedido order_status=Situação order_purchase_timestamp=Data customer_id=Pedido",
+        "items": "order_id=Pedido product_id=SKU price=Valor freight_value=Custo de envio",
+        "customers": "customer_id=Pedido customer_unique_id=CPF customer_state=UF",
+    },
+    "avaliacoes.csv": {
+        "extraction": "review=Comentário order_id=Pedido rating=Nota",
+        "sentiment": "review=Comentário order_id=Pedido score=Nota",
+    },
+    "mercado.xlsx": {
+        "orders": (
+            "order_id=N.º de venda order_status=Estado order_purchase_timestamp=Data da venda customer_id=N.º de venda"
+        ),
+        "items": (
+            "order_id=N.º de venda product_id=SKU price=Preço unitário de venda do anúncio (BRL) quantity=Unidades"
+        ),
+        "payments": "order_id=N.º de venda payment_value=Total (BRL)",
+        "customers": "customer_id=N.º de venda customer_unique_id=CPF customer_state=Estado (2)",
+    },
+    "nps.csv": {"sentiment": "review=Comentário customer_id=E-mail polarity=Nota"},
+    "tickets.csv": {"sentiment": "review=Satisfaction Comment polarity=Satisfaction Score"},
+    "respostas.csv": {
+        "extraction": "review=Conte o que achou da compra rating=De 1 a 5, qual a sua satisfação?",
+        "sentiment": "review=Conte o que achou da compra score=De 1 a 5, qual a sua satisfação?",
+    },
+}
+# A row with a complaint, and its polarity: of one star, five points, one star, and a ticket that was rated well.
+POLARITY = {
+    "avaliacoes.csv": (5, "negative"),
+    "nps.csv": (5, "negative"),
+    "respostas.csv": (5, "negative"),
+    "tickets.csv": (0, "positive"),
+}
+
+
+def mapped(column_map: Path) -> dict[str, str]:
+    read = read_column_map(column_map)
+    sections = {file.table: file.columns for file in read.tables}
+    sections |= {str(file.task): file.columns | file.reference for file in read.prompts}
+    return {
+        name: " ".join(f"{ours}={theirs}" for ours, theirs in columns.items()) for name, columns in sections.items()
+    }
+
+
+@pytest.mark.parametrize("name", list(EXPORTS))
+def test_what_init_maps_of_an_export_synthesize_reads(tmp_path: Path, name: str) -> None:
+    ended = in_this_process("init", write_export(tmp_path, name), "--out", tmp_path / "loja", "--json")
+    assert (ended.returncode, CPF in ended.text) == (0, False), ended.text
+    assert mapped(tmp_path / "loja" / "columns.toml") == MAPPED[name]
+    planned = json.loads(ended.stdout)["tasks"]
+    counts = {task: each["count"] for task, each in planned.items() if each["count"]}
+    profile = tmp_path / "loja" / "shop.toml"
+    if name == "mercado.xlsx":
+        store = made_of(profile, tmp_path / "out")
+        assert str(store.orders["order_purchase_timestamp"].min()) == "2025-01-01 22:04:00"
+        assert store.payments["payment_value"].sum() == 20.5 * ROWS
+        assert (store.items.height, store.customers["customer_state"].unique().to_list()) == (2 * ROWS, ["SP"])
+    elif name in POLARITY:
+        made_of(profile, tmp_path / "out")
+        rows = [row for row in read_prompts(tmp_path / "out" / "prompts.parquet") if row.task == "sentiment"]
+        assert len(rows) == counts["sentiment"]
+        number, polarity = POLARITY[name]
+        assert [row.reference["polarity"] for row in rows if opinion(number) in row.prompt] == [polarity]
+        assert not any("@" in f"{row.prompt} {row.customer_id}" for row in rows)
+
+
+def test_reviews_that_cannot_be_used_are_counted_in_one_sentence(tmp_path: Path) -> None:
+    rows = [*reviews()]
+    made = in_this_process(
+        "init", write_export(tmp_path, "avaliacoes.csv", rows), "--out", tmp_path, "--task", "sentiment"
+    )
+    assert (made.returncode, "churn" in made.text) == (0, False)
+    run = ("synthesize", "--profile", tmp_path / "shop.toml", "--out", tmp_path / "o", "--state", tmp_path / "s")
+    assert "70 of 80 reviews could be used for sentiment; 10 have no text" in " ".join(
+        in_this_process(*run).text.split()
+    )
+
+
+def test_a_file_that_cannot_be_read_leaves_the_others(tmp_path: Path) -> None:
+    for name in EXPORTS:
+        write_export(tmp_path, name)
+    (tmp_path / "quebrado.csv").write_text("Nota;Texto\n5;bom\n1;ruim;demais\n", encoding="utf-8")
+    (tmp_path / "senha.xlsx").write_bytes(b"\xd0\xcf\x11\xe0" * 9)
+    ended = in_this_process("init", tmp_path, "--out", tmp_path / "loja")
+    said = " ".join(ended.text.split())
+    assert ended.returncode == 0, ended.text
+    assert "quebrado.csv: line 3 has 3 cells where the header has 2" in said
+    assert "senha.xlsx has a password" in said
+    assert "then: tucano retrain" in said
+    alone = in_this_process("init", tmp_path / "senha.xlsx", "--out", tmp_path / "nada")
+    assert (alone.returncode, (tmp_path / "nada").exists()) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ([f"El producto {n} llegó roto y nadie responde, muy mal" for n in range(80)], "is hardly in Portuguese"),
+        ([f"O produto {n} chegou antes do prazo" for n in range(12)], "only 12 different texts, and 60 are the least"),
+    ],
+)
+def test_reviews_of_which_little_can_be_learned_say_so(tmp_path: Path, texts: list[str], said: str) -> None:
+    rows = [["Comentário", "Nota"], *([text, str(stars(n))] for n, text in enumerate(texts))]
+    ended = in_this_process("init", write_export(tmp_path, "avaliacoes.csv", rows), "--out", tmp_path / "loja")
+    assert (ended.returncode, said in " ".join(ended.text.split())) == (0, True), ended.text

@@ -19,6 +19,7 @@ OPINIONS: Final = (
     "Adorei o produto {n}, chegou antes do prazo",
 )
 CPF: Final = "111.444.777-35"
+BUYER: Final = ("Ana Souza", CPF, "SP")
 
 
 def stars(number: int) -> int:
@@ -32,8 +33,9 @@ def opinion(number: int) -> str:
 def orders() -> Rows:
     header = ["Pedido", "Data", "Situação", "CPF", "E-mail", "UF", "SKU", "Valor", "Custo de envio", "Obs", ""]
     rows = [
-        [str(1000 + n), f"{1 + n % 28:02}/03/2025 10:00", "Entregue", CPF, f"ana{n}@exemplo.com", "SP", f"A-{n % 9}"]
-        + [f"{1000 + n}".replace("1", "1.", 1) + ",90", "12,50", "", ""]
+        f"{1000 + n}|{1 + n % 28:02}/03/2025 10:00|Entregue|{CPF}|a{n}@b.com|SP|A-{n % 9}|1.0{n + 10},90|12,50||".split(
+            "|"
+        )
         for n in range(ROWS)
     ]
     return [header, *rows]
@@ -60,8 +62,16 @@ def marketplace() -> Rows:
     header = ["N.º de venda", "Data da venda", "Estado", "Unidades", "Total (BRL)", "SKU"]
     header += ["Preço unitário de venda do anúncio (BRL)", "Comprador", "CPF", "Estado"]
     rows: list[list[Cell]] = [
-        [2000000 + n, f"{1 + n % 28} de {MONTHS[n % 6]} de 2025 22:04 hs.", "Venda concluída", 2, 20.5, f"B-{n % 9}"]
-        + [10.25, f"Ana Souza {n}", CPF, "SP"]
+        [
+            n,
+            f"{1 + n % 28} de {MONTHS[n % 6]} de 2025 22:04 hs.",
+            "Venda concluída",
+            2,
+            20.5,
+            f"B-{n % 9}",
+            10.25,
+            *BUYER,
+        ]
         for n in range(ROWS)
     ]
     total: list[Cell] = ["Total", None, None, 2 * ROWS, 20.5 * ROWS, *[None] * 5]
@@ -81,7 +91,7 @@ def tickets() -> Rows:
         header,
         *(
             [str(n), f"2025-05-{1 + n % 28:02} 10:00", "Troca", scores[n % 3], opinion(n), f"a{n}@exemplo.com"]
-            for n in range(ROWS)
+            for n in range(2 * ROWS)
         ),
     ]
 

@@ -89,7 +89,7 @@ def test_names_of_people_are_no_ids_of_customers() -> None:
 
 
 def test_a_file_named_after_a_table_may_call_its_columns_by_short_names() -> None:
-    payments = {"pedido": ["1", "2", "3"], "forma": ["boleto", "pix", "pix"], "valor": ["10,00", "5,50", "7,25"]}
+    payments = {"pedido": ORDERS["Nº do Pedido"], "forma": ["boleto", "pix", "pix"], "valor": ["10,00", "5,50", "7,25"]}
     customers = {"conta": ["71", "72", "73"], "cliente": ["a1", "b2", "b2"], "uf": ["SP", "RJ", "SP"]}
     orders = {**ORDERS, "conta": customers["conta"]}
     del orders["Código do Cliente"]
