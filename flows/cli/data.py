@@ -201,7 +201,7 @@ def init(
         write_file(profile, profile_text(planned, confirmed, column_map, local))
         progress(len(looked), len(looked), "reading all rows as a run will")
         refusal = _refusal(recognized, out)
-    tasks = {each.task: {"rows": each.rows, "count": each.count, "missing": each.missing} for each in planned.tasks}
+    tasks = {each.task: {"rows": each.rows, "count": each.count, "missing": each.missing} for each in planned}
     found = {name: each for name, each in tasks.items() if each["count"] or each["rows"] or name in task}
     waiting, retrain = " and ".join(_waiting(recognized)), f"tucano retrain --profile {profile}"
     parts: list[str | Table] = [
@@ -218,7 +218,7 @@ def init(
             show(document, parts, as_json=False)
         too = f", and {waiting} are confirmed" if waiting else ""
         raise InputError(f"{refusal}; once it is corrected{too}: {retrain}")
-    if planned.trained:
+    if any(each.count for each in planned):
         parts.append(f"{f'once {waiting} are confirmed' if waiting else 'then'}: {retrain}")
     else:
         parts.append("no task can be trained yet: confirm what is right in the column map, or give more files")

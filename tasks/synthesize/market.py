@@ -3,6 +3,7 @@
 import itertools
 import random
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -80,6 +81,7 @@ def _read(name: str) -> dict[str, dict[str, Any]]:
 
 
 _MARKET: Final = _read("market")
+CHANCES: Final[Mapping[str, float]] = _MARKET["chances"]
 STATES: Final = tuple(State(code=code, **_frozen(state)) for code, state in _MARKET["states"].items())
 ISSUES: Final = {key: Issue(**issue) for key, issue in _MARKET["issues"].items()}
 """Possible issues, by their key in `data/reviews/complaints.toml`, which has their sentences."""

@@ -2,10 +2,10 @@
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import polars as pl
 
@@ -23,7 +23,7 @@ _HEAD: Final = """\
 """
 MOST_PROMPTS: Final = 20_000
 """Prompts of a task beyond which an epoch takes a laptop days."""
-TEXT: Final = "text"
+_TEXT: Final = "text"
 _MESSAGE: Final = "review_comment_message"
 FEWEST: Final = 60
 """Rows of a task below which it is left out: its test split would say nothing."""
@@ -94,7 +94,7 @@ class TaskPlan:
     rows: int | None
     """Different rows that are prompts of it; None where prompts are made from tables, as many as are asked for."""
     count: int
-    """Prompts to make; 0 where it cannot be trained."""
+    """Prompts to make, copies among them; 0 where it cannot be trained."""
     missing: str | None
     """What the files lack; None where nothing."""
 
@@ -104,62 +104,39 @@ class TaskPlan:
         return self.count if self.rows is None else min(self.rows, self.count)
 
 
-@dataclass(frozen=True)
-class ShopPlan:
-    """Prompts that the files give for all tasks, and sizes that fit."""
-
-    tasks: tuple[TaskPlan, ...]
-    validation: Mapping[TaskName, int]
-    test: Mapping[TaskName, int]
-    """Sizes of the splits of the tasks that can be trained."""
-    fewest_trained: int
-    training_prompts: int
-    """About as many of all tasks as are left to train on."""
-
-    @property
-    def trained(self) -> tuple[TaskName, ...]:
-        """Return the tasks that can be trained."""
-        return tuple(plan.task for plan in self.tasks if plan.count)
-
-
-def plan(recognized: Recognized, local: Config, tasks: Collection[TaskName] = TASK_NAMES) -> ShopPlan:
+def plan(recognized: Recognized, local: Config, tasks: Collection[TaskName] = TASK_NAMES) -> list[TaskPlan]:
     """Return how many prompts of each task to make.
 
     All rows that are prompts are used; of those that are made from tables the counts of the profile that is extended
     are the most, and those of tasks that cannot be trained go to the others in equal parts.
     """
     counts = local.synthesize.counts
-    found = {
-        task: _rows_of(task, recognized) if task in tasks else _Rows(None, 0, "not asked for") for task in TASK_NAMES
-    }
-    able = [task for task, rows in found.items() if rows.missing is None and counts.get(task)]
-    times = len(TASK_NAMES) / max(len(able), 1)
-    most = {task: int(times * counts[task]) if found[task].different is None else MOST_PROMPTS for task in able}
-    tasks_planned = tuple(
-        TaskPlan(task, rows.different, min(most.get(task, 0), rows.usable), rows.missing)
-        for task, rows in found.items()
-    )
-    trained = [each for each in tasks_planned if each.count]
-
-    def held_out(share: float, size: int, each: TaskPlan) -> int:
-        return min(max(2, int(share * each.different)), int(times * size))
-
-    fewest = min((each.different for each in trained), default=FEWEST)
-    return ShopPlan(
-        tasks_planned,
-        {each.task: held_out(_VALIDATED, local.curate.validation_rows(each.task), each) for each in trained},
-        {each.task: held_out(_TESTED, local.curate.test_rows(each.task), each) for each in trained},
-        min(int(_TRAINED * fewest), local.train.preflight.min_prompts_per_task),
-        int((1 - local.curate.held_out_share) * sum(each.different for each in trained)),
-    )
+    found = [
+        _rows_of(task, recognized) if task in tasks else TaskPlan(task, None, 0, "not asked for") for task in TASK_NAMES
+    ]
+    able = [each.task for each in found if each.missing is None and counts.get(each.task)]
+    most = {task: int(len(TASK_NAMES) / len(able) * counts[task]) for task in able}
+    return [
+        replace(each, count=most.get(each.task, 0) if each.rows is None else min(each.count, MOST_PROMPTS))
+        for each in found
+    ]
 
 
-def profile_text(planned: ShopPlan, confirmed: ShopPlan, column_map: Path, local: Config) -> str:
+def profile_text(planned: Sequence[TaskPlan], confirmed: Sequence[TaskPlan], column_map: Path, local: Config) -> str:
     """Return the profile, with the counts once every column that is to be confirmed is as a comment."""
-    per_step, prompts = local.train.prompts_per_step, planned.training_prompts
-    counts, more = (_by_task({each.task: each.count for each in each_plan.tasks}) for each_plan in (planned, confirmed))
-    open_counts = ["# confirm, once the column map is:", f"# counts = {more}"] if more != counts else []
+    counts, more = (_by_task({each.task: each.count for each in plans}) for plans in (planned, confirmed))
+    trained = [each for each in confirmed if each.count]
+    times = len(TASK_NAMES) / max(len(trained), 1)
+
+    def held_out(share: float, rows: Callable[[TaskName], int]) -> str:
+        """Return the rows of a split, for tasks that can be trained: others need no number."""
+        sizes = {each.task: (max(2, int(share * each.different)), int(times * rows(each.task))) for each in trained}
+        return _by_task({task: min(size) for task, size in sizes.items()})
+
+    per_step = local.train.prompts_per_step
+    prompts = int((1 - local.curate.held_out_share) * sum(each.different for each in planned))
     steps = max(local.train.max_steps, -(-prompts // per_step))
+    fewest = min((each.different for each in trained), default=FEWEST)
     lines = [
         "# Profile for your own files, written by `tucano init`: what differs from infra/profiles/local.toml.",
         'extends = "local"',
@@ -167,14 +144,14 @@ def profile_text(planned: ShopPlan, confirmed: ShopPlan, column_map: Path, local
         "[synthesize]",
         'source = "files"',
         f"files = {json.dumps(str(column_map), ensure_ascii=False)}",
-        *(f"# {each.task}: {each.missing or _found(each)}" for each in planned.tasks),
+        *(f"# {each.task}: {each.missing or _found(each)}" for each in planned),
         f"counts = {counts}",
-        *open_counts,
+        *([f"# confirm, once the column map is:\n# counts = {more}"] if more != counts else []),
         "",
         "[curate]",
         "# What fits into the quarter of the customers that is never trained on.",
-        f"validation_per_task = {_by_task(confirmed.validation)}",
-        f"test_per_task = {_by_task(confirmed.test)}",
+        f"validation_per_task = {held_out(_VALIDATED, local.curate.validation_rows)}",
+        f"test_per_task = {held_out(_TESTED, local.curate.test_rows)}",
         "",
         "[train]",
         f"# One epoch: {per_step} prompts a step, of about {prompts:,} that are left to train on.",
@@ -184,7 +161,7 @@ def profile_text(planned: ShopPlan, confirmed: ShopPlan, column_map: Path, local
         "",
         "[train.preflight]",
         "# What is left of the smallest task for training.",
-        f"min_prompts_per_task = {confirmed.fewest_trained}",
+        f"min_prompts_per_task = {min(int(_TRAINED * fewest), local.train.preflight.min_prompts_per_task)}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -200,46 +177,34 @@ def _found(planned: TaskPlan) -> str:
     return f"{planned.rows:,} different rows{more}"
 
 
-class _Rows(NamedTuple):
-    """Rows that are prompts of a task."""
-
-    different: int | None
-    """None where prompts are made from tables, as many as are asked for."""
-    usable: int
-    """With copies."""
-    missing: str | None
-    """What the files lack."""
-
-
-def _rows_of(task: TaskName, recognized: Recognized) -> _Rows:
+def _rows_of(task: TaskName, recognized: Recognized) -> TaskPlan:
+    """Return all rows of a task as its prompts, as far as something of the right answer is known."""
     sections = recognized.prompts(task)
     # Training compares answers with a right one: a push with its own inputs.
     usable = [_usable(each) for each in sections if task == "push" or any(choice.sure for choice in each.reference)]
     missing = _missing(task, recognized)
     if sections and not usable and missing is not None:
+        found = sum(_usable(each)[_TEXT].n_unique() for each in sections)
         fields = ", ".join(reference_fields(task))
-        found = sum(_usable(each)[TEXT].n_unique() for each in sections)
-        return _Rows(found, 0, f"no right answers to learn from; map one or more of {fields}")
-    reviews = recognized.table("reviews")
+        return TaskPlan(task, found, 0, f"no right answers to learn from; map one or more of {fields}")
+    reviews, hazards = recognized.table("reviews"), recognized.table("customer_hazards")
     if task in READS_REVIEWS and missing is None and reviews is not None:
         text, answer = ([c for c in reviews.columns if c.ours == name] for name in (_MESSAGE, "review_score"))
-        usable.append(_usable(replace(reviews, columns=tuple(text), reference=tuple(answer))).unique(TEXT))
-    if usable:
-        rows = pl.concat(usable, how="diagonal")
-        answers, different = rows.drop(TEXT), rows[TEXT].n_unique()
-        if different < FEWEST:
-            missing = f"only {different:,} different texts, and {FEWEST} are the least"
-        elif answers.width and answers.unique().height == 1:
-            missing = f"all {rows.height:,} right answers are the same, from which nothing is learned"
-        else:
-            missing = None
-        return _Rows(different, rows.height, missing)
-    hazards = recognized.table("customer_hazards")
-    if task == "churn" and hazards is not None and missing is None:
-        persons = hazards.column("customer_unique_id")
-        found = 0 if persons is None else hazards.file.cells[persons].drop_nulls().n_unique()
-        return _Rows(found, found, None)
-    return _Rows(None, MOST_PROMPTS, missing)
+        usable.append(_usable(replace(reviews, columns=tuple(text), reference=tuple(answer))).unique(_TEXT))
+    if task == "churn" and missing is None and hazards is not None and not usable:
+        person = [choice for choice in hazards.columns if choice.ours == "customer_unique_id"]
+        different = hazards.file.cells[person[0].theirs].drop_nulls().n_unique()
+        return TaskPlan(task, different, different, None)
+    if not usable:
+        return TaskPlan(task, None, 0, missing)
+    rows = pl.concat(usable, how="diagonal")
+    answers, different = rows.drop(_TEXT), rows[_TEXT].n_unique()
+    if different < FEWEST:
+        return TaskPlan(task, different, 0, f"only {different:,} different texts, and {FEWEST} are the least")
+    if answers.width and answers.unique().height == 1:
+        why = f"all {rows.height:,} right answers are the same, from which nothing is learned"
+        return TaskPlan(task, different, 0, why)
+    return TaskPlan(task, different, rows.height, None)
 
 
 def _usable(section: MapSection) -> pl.DataFrame:
@@ -247,7 +212,7 @@ def _usable(section: MapSection) -> pl.DataFrame:
     inputs = [choice.theirs for choice in section.columns if choice.sure and not choice.ours.endswith("_id")]
     known = [choice for choice in section.reference if choice.sure]
     rows = section.file.cells.drop_nulls(inputs[0]).select(
-        pl.concat_str(inputs, separator="\0", ignore_nulls=True).alias(TEXT),
+        pl.concat_str(inputs, separator="\0", ignore_nulls=True).alias(_TEXT),
         # A value may mean nothing, such as that a customer gave no answer.
         *(
             pl.col(each.theirs).replace({theirs: ours or None for theirs, ours in each.values.items()}).alias(each.ours)

@@ -49,6 +49,10 @@ class Skipped:
     usable: Counter[TaskName] = field(default_factory=Counter)
     """Rows that could be prompts, by task."""
 
+    def of(self, task: TaskName) -> dict[str, int]:
+        """Return the rows of a task by the reason why they made no prompt."""
+        return {reason: number for (name, reason), number in sorted(self.rows.items()) if name == task}
+
 
 @dataclass(frozen=True)
 class _Candidates:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from schemas.config.profiles import load_config
-from tasks.synthesize.columns.document import ShopPlan, plan, profile_text
+from tasks.synthesize.columns.document import TaskPlan, plan, profile_text
 from tasks.synthesize.columns.recognize import Recognized, recognize
 from tests.tasks.synthesize.columns.shop import looked
 
@@ -20,8 +20,8 @@ def reviews(count: int) -> Recognized:
     return recognize([looked({"comentario": texts(count), "nota": [str(1 + number % 5) for number in range(count)]})])
 
 
-def counts(planned: ShopPlan) -> dict[str, int]:
-    return {each.task: each.count for each in planned.tasks if each.count}
+def counts(planned: list[TaskPlan]) -> dict[str, int]:
+    return {each.task: each.count for each in planned if each.count}
 
 
 @pytest.mark.parametrize("rows", [60, 200, 5_000])
@@ -47,10 +47,10 @@ def test_equal_rows_count_once_and_too_few_train_nothing() -> None:
     assert counts(plan(reviews(59), LOCAL)) == {}
     same = recognize([looked({"comentario": texts(1) * 500, "nota": ["5"] * 500})])
     constant = recognize([looked({"comentario": texts(500), "nota": ["5"] * 500})])
-    assert plan(constant, LOCAL, ["sentiment"]).tasks[4].missing == (
+    assert plan(constant, LOCAL, ["sentiment"])[4].missing == (
         "all 500 right answers are the same, from which nothing is learned"
     )
-    (missing,) = {each.missing for each in plan(same, LOCAL).tasks if each.task in {"extraction", "sentiment"}}
+    (missing,) = {each.missing for each in plan(same, LOCAL) if each.task in {"extraction", "sentiment"}}
     assert missing == "only 1 different texts, and 60 are the least"
 
 
@@ -58,7 +58,7 @@ def test_rows_without_a_right_answer_train_nothing() -> None:
     """Once they were counted, and the retraining ended a minute later, for its warm start had nothing to show."""
     without = plan(recognize([looked({"comentario": texts(500)})]), LOCAL)
     assert counts(without) == {}
-    sentiment = next(each for each in without.tasks if each.task == "sentiment")
+    sentiment = next(each for each in without if each.task == "sentiment")
     assert (sentiment.rows, sentiment.missing) == (
         500,
         "no right answers to learn from; map one or more of polarity, score",
