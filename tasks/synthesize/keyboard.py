@@ -17,7 +17,6 @@ DATA_FILES: Final = ("data/reviews/spelling.toml",)
 LETTERS_BETWEEN_SLIPS: Final = 110
 FEWEST_LETTERS: Final = 20
 """Fewest letters of a text with words spelled by ear: a single one might be unrecognizable."""
-KEPT_WORDS: Final = 8_192
 _LONG_WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _ACCENTED: Final = "áàâãéêíóôõúüçÁÀÂÃÉÊÍÓÔÕÚÜÇñ"
 _BARE: Final = str.maketrans({letter: unicodedata.normalize("NFD", letter)[0] for letter in _ACCENTED})
@@ -146,7 +145,7 @@ def _spelled_by_ear(parts: list[str], letters: int, generator: random.Random) ->
     return spelled
 
 
-@lru_cache(maxsize=KEPT_WORDS)
+@lru_cache(maxsize=8_192)
 def _as_heard(word: str) -> tuple[str, ...]:
     """Return the ways in which a word is misspelled by ear; never its first letter, by which it is recognized."""
     if word.isupper() or word.lower() in _spelling()["kept"]:

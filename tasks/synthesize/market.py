@@ -152,7 +152,10 @@ class Catalogue:
 
 def draw_catalogue(orders: int, generator: random.Random) -> Catalogue:
     """Draw sellers and products in proportion to the orders of the store; a few products sell most."""
-    sellers = tuple(_draw_seller(generator) for _ in range(max(FEWEST_SELLERS, orders // ORDERS_PER_SELLER)))
+    sellers = tuple(
+        Seller(draw_id(generator), draw_address(generator), round(generator.betavariate(4, 1.5), 3))
+        for _ in range(max(FEWEST_SELLERS, orders // ORDERS_PER_SELLER))
+    )
     products = tuple(
         _draw_product(generator.choice(sellers), generator)
         for _ in range(max(FEWEST_PRODUCTS, orders // ORDERS_PER_PRODUCT))
@@ -170,10 +173,6 @@ def draw_address(generator: random.Random) -> Address:
     """Draw a state by its share of the country's shoppers, and a city and a post code there."""
     state = generator.choices(STATES, cum_weights=_STATE_SHARES)[0]
     return Address(state, generator.choice(state.cities), f"{generator.randint(*state.zip_prefixes):05d}")
-
-
-def _draw_seller(generator: random.Random) -> Seller:
-    return Seller(draw_id(generator), draw_address(generator), round(generator.betavariate(4, 1.5), 3))
 
 
 def _draw_product(seller: Seller, generator: random.Random) -> Product:

@@ -3,9 +3,8 @@
 Shoppers arrive over eighteen months, order, experience each delivery (`shopping`), and either leave for good with the
 probability of their hazard or come back. Their reviews describe the experience; `review_causes` has it in fields.
 
-Some differences from Olist are intended: most shoppers come back (Olist's hardly do), so that there is a history to
-predict churn from, and two reviews in three have a message (four in ten in Olist), since prompts are made from
-messages.
+Unlike in Olist most shoppers come back, so that churn has a history, and two reviews in three have a message (there
+four in ten), since prompts are made from messages.
 """
 
 import random
@@ -87,16 +86,11 @@ def _draw_shoppers(orders: int, catalogue: Catalogue, generator: random.Random) 
 
 
 def _order(order: Order) -> Row:
-    approved, shipped, delivered = map(
-        _seen, (order.delivery.approved, order.delivery.shipped, order.delivery.delivered)
-    )
+    moments = (order.delivery.approved, order.delivery.shipped, order.delivery.delivered)
+    approved, shipped, delivered = (each if each is not None and each < CLOSING else None for each in moments)
     status = _status(order, approved, shipped, delivered)
     promised = order.delivery.promised
     return order.order_id, order.customer_id, status, order.purchased, approved, shipped, delivered, promised
-
-
-def _seen(moment: datetime | None) -> datetime | None:
-    return moment if moment is not None and moment < CLOSING else None
 
 
 def _status(order: Order, approved: datetime | None, shipped: datetime | None, delivered: datetime | None) -> str:

@@ -10,12 +10,10 @@ import polars as pl
 
 from schemas.store.mapped_tables import CANCELED, OTHER_STATUSES, TELL_CANCELED
 from tasks.synthesize.columns.look import STARS, LookedFile, are_mostly_states, expected, looks_like
-from tasks.synthesize.columns.names import Known, folded, read_names
+from tasks.synthesize.columns.names import Known, folded, read_names, with_more
 
 MOST_VALUES: Final = 40
 """Different values of a status, beyond which it is none."""
-_BEHIND_NAMES: Final = 1_000
-"""Rank from which a column comes that is known by a phrase alone."""
 _POINTS: Final = re.compile(r"(\d{1,2})(?:[.,]0+)?")
 _STARS: Final = re.compile(
     r"([1-5])(?:[.,]0+)?(?:\s*(?:estrelas?|stars?|/\s*5|de 5|out of 5|[-–—:.)]\s*\D+))?", re.IGNORECASE
@@ -57,17 +55,16 @@ def choose(file: LookedFile, wanted: Known, phrases: Known = MappingProxyType({}
     A column that is known by a phrase alone is taken only where its cells bear that out.
     """
     named = []
-    for ours, ranks in wanted.items():
+    for ours, ranks in with_more(wanted, phrases).items():
         for column in file.cells.columns:
             cells, name = file.cells[column], folded(column)
-            rank = ranks.get(name, _BEHIND_NAMES + phrases.get(ours, {}).get(name, -_BEHIND_NAMES - 1))
-            if rank >= 0 and column not in file.personal and not _is_other(ours, name, cells):
+            if name in ranks and column not in file.personal and not _is_other(ours, name, cells):
                 # Some shops give only some of their products a code.
                 lacks = _is_empty(cells) or (ours == "product_id" and cells.null_count() > 0)
                 choice = judged(ours, column, cells)
-                if choice.sure or name in ranks:
+                if choice.sure or name in wanted[ours]:
                     # The cells go before the names: `Avaliação` may be the stars or the text.
-                    named.append((lacks, not choice.sure, rank, choice))
+                    named.append((lacks, not choice.sure, ranks[name], choice))
     chosen: dict[str, ColumnChoice] = {}
     taken: set[str] = set()
     for *_, choice in sorted(named, key=lambda each: each[:3]):
@@ -125,23 +122,20 @@ def _translated(ours: str, column: str, cells: pl.Series) -> ColumnChoice:
 def _points(cells: pl.Series) -> dict[str, str] | None:
     """Return the polarity of each number of a net promoter score, from 0 to 10; None where the cells are others."""
     found = cells.drop_nulls().unique().sort().to_list()
-    numbers = [int(number[1]) for cell in found if (number := _POINTS.fullmatch(cell))]
-    if len(numbers) < len(found) or not 5 < max(numbers) <= 10:
+    points = {cell: int(number[1]) for cell in found if (number := _POINTS.fullmatch(cell))}
+    if len(points) < len(found) or not 5 < max(points.values()) <= 10:
         return None
-    polarity = ("positive" if number >= 9 else "neutral" if number >= 7 else "negative" for number in numbers)
-    return dict(zip(found, polarity, strict=True))
+    return {cell: "positive" if n >= 9 else "neutral" if n >= 7 else "negative" for cell, n in points.items()}
 
 
 def _stars(cells: pl.Series) -> dict[str, str] | None:
     """Return the number of stars that each cell names, such as `5 estrelas`; None where one names none."""
     found, words = cells.drop_nulls().unique().sort().to_list(), read_names().values["stars"]
-    if len(found) > MOST_VALUES:
-        return None
     stars = {
         cell: number[1] if (number := _STARS.fullmatch(cell)) else words.get(folded(cell)) or str(cell.count("★"))
-        for cell in found
+        for cell in found[: MOST_VALUES + 1]
     }
-    return None if "0" in stars.values() else {cell: number for cell, number in stars.items() if cell != number}
+    return None if len(found) > MOST_VALUES or "0" in stars.values() else stars
 
 
 def _proposed(value: str, known: Mapping[str, str]) -> str:

@@ -24,7 +24,6 @@ _HEAD: Final = """\
 MOST_PROMPTS: Final = 20_000
 """Prompts of a task beyond which an epoch takes a laptop days."""
 _TEXT: Final = "text"
-_MESSAGE: Final = "review_comment_message"
 FEWEST: Final = 60
 """Rows of a task below which it is left out: its test split would say nothing."""
 _TRAINED: Final = 0.5
@@ -189,7 +188,9 @@ def _rows_of(task: TaskName, recognized: Recognized) -> TaskPlan:
         return TaskPlan(task, found, 0, f"no right answers to learn from; map one or more of {fields}")
     reviews, hazards = recognized.table("reviews"), recognized.table("customer_hazards")
     if task in READS_REVIEWS and missing is None and reviews is not None:
-        text, answer = ([c for c in reviews.columns if c.ours == name] for name in (_MESSAGE, "review_score"))
+        text, answer = (
+            [c for c in reviews.columns if c.ours == name] for name in ("review_comment_message", "review_score")
+        )
         usable.append(_usable(replace(reviews, columns=tuple(text), reference=tuple(answer))).unique(_TEXT))
     if task == "churn" and missing is None and hazards is not None and not usable:
         person = [choice for choice in hazards.columns if choice.ours == "customer_unique_id"]

@@ -12,6 +12,7 @@ from schemas.errors import InputError
 from schemas.store.column_map import FORMATS
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
+from tasks.personal_data.scrub import personal_identifiers
 from tasks.synthesize.columns.names import folded, read_names
 from tasks.synthesize.own.cells import DATES, without_nothing
 from tasks.synthesize.own.identities import FULL_NAME
@@ -36,17 +37,10 @@ _PATTERNS: Final[Mapping[str, str]] = {
     "texts": r"\p{L}{2,}\s+\S*\p{L}{2,}",
     "codes": r"^(?:[\w-]*\d[\w-]*|[0-9a-fA-F]{16,})$",
 }
-_PERSONAL: Final = (
-    r"^[\w.+-]+@[\w-]+\.[\w.-]+$",
-    r"^\d{3}\.\d{3}\.\d{3}-\d{2}$|^\d{2}\.\d{3}\.\d{3}/\d{4}-\d{2}$",
-    r"^(?:\+?55)?\s*\(?\d{2}\)?\s*9?\d{4}-\d{4}$|^\+55\d{10,11}$",
-)
 _FOREIGN: Final = r"(?i)\b(?:muy|pero|el|y|del|una|ya|llegó|llego|the|and|was|very|not|it)\b"
 """Words of Spanish and English that no Portuguese sentence has."""
-_MOSTLY: Final = 0.4
-_TAXPAYER: Final = r"^(?:\d{11}|\d{14})$"
 _CHECKED: Final = 100
-"""Numbers whose check digits are looked at."""
+"""Cells of a column that are searched for personal data."""
 _SHORTEST_TEXT: Final = 20
 """Mean characters of what people write, in contrast to names and codes."""
 OF_DATA: Final = tuple(ending for ending in FORMATS if ending != ".txt")
@@ -83,22 +77,12 @@ def are_mostly_states(cells: pl.Series) -> bool:
 
 
 def is_personal(cells: pl.Series) -> bool:
-    """Return whether cells are e-mail addresses, numbers of identity documents, or telephone numbers."""
-    some = _some(cells)
-    if some.is_empty():
-        return False
-    return max(_share(some, pattern) for pattern in _PERSONAL) >= 0.5 or _are_taxpayers(some)
+    """Return whether half of the cells are e-mail addresses, numbers of identity documents, or telephone numbers."""
+    from stdnum.br import cnpj
 
-
-def _are_taxpayers(cells: pl.Series) -> bool:
-    """Return whether numbers without punctuation have the check digits of CPF or CNPJ, as one in a hundred would."""
-    from stdnum.br import cnpj, cpf
-
-    bare = cells.filter(cells.str.contains(_TAXPAYER))
-    if bare.len() < cells.len() / 2:
-        return False
-    some = bare.head(_CHECKED)
-    return sum(bool(cpf.is_valid(cell) or cnpj.is_valid(cell)) for cell in some) >= some.len() / 2
+    some = _some(cells).head(_CHECKED).alias("customer_id")
+    found = personal_identifiers(some) | pl.Series([cnpj.is_valid(cell) for cell in some], dtype=pl.Boolean)
+    return not some.is_empty() and int(found.sum()) >= some.len() / 2
 
 
 def _some(cells: pl.Series) -> pl.Series:
@@ -164,7 +148,7 @@ def look_at(path: Path) -> LookedFile:
     foreign = (
         f"{name} is hardly in Portuguese, the only language that rewards and checks know"
         for name in cells.columns
-        if looks_like(cells[name], "texts") and _share(_some(cells[name]), _FOREIGN) >= _MOSTLY
+        if looks_like(cells[name], "texts") and _share(_some(cells[name]), _FOREIGN) >= 0.4
     )
     return LookedFile(path, cells, tuple(rows.nested), rows.numbers, (*rows.notes, *foreign))
 

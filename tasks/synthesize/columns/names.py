@@ -15,8 +15,7 @@ NAMES_FILE: Final = REPOSITORY / "data" / "columns" / "names.toml"
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORDS: Final = re.compile(r"[a-z0-9]+|#")
 _GENDER: Final = re.compile(r"(?<=[a-z]{3})[ao]\Z")
-_DOUBLED: Final = re.compile(r" \(\d+\)\Z")
-"""What is added to the second of two columns of one name."""
+_DOUBLED: Final = re.compile(r" \(\d+\)\Z")  # of the second of two columns of one name
 
 Ranked = Mapping[str, int]
 """Rank of each name that is known of a column of ours, by the folded name; the lowest wins."""
@@ -32,6 +31,12 @@ class ColumnNames:
     prompts: Mapping[str, Known]
     """Inputs by task; `review` for those that read one."""
     references: Mapping[str, Known]
+    short: Mapping[str, Known]
+    """By table: names that count only in a file named after it."""
+    beside: Mapping[str, Known]
+    """By a folded name: names that count only in a file that has it, too."""
+    phrases: Known
+    """Words, all of which stand in the name of a column of ours among reviews, as in a question of a form."""
     identities: Ranked
     """Personal columns that may identify a person."""
     personal: frozenset[str]
@@ -39,14 +44,6 @@ class ColumnNames:
     """Columns that are personal where they hold no codes."""
     files: Mapping[str, str]
     """Table of a file by its name without the ending."""
-    short: Mapping[str, Known]
-    """By table: names that count only in a file named after it."""
-    beside: Mapping[str, Known]
-    """By a name: names that count only in a file that has it, too."""
-    phrases: Known
-    """Words, all of which stand in the name of a column of ours among reviews, as in a question of a form."""
-    unrated: frozenset[str]
-    """Names of texts that a rating beside them is not of, such as a ticket's subject."""
     kinds: Mapping[str, str]
     """Kind of the cells by column of ours, or by `*` and an ending."""
     values: Mapping[str, Mapping[str, str]]
@@ -104,7 +101,6 @@ def read_names() -> ColumnNames:
         short={table: _known(columns) for table, columns in document["short"].items()},
         beside={folded(name): _known(columns) for name, columns in document["beside"].items()},
         phrases=_known(document["phrases"]),
-        unrated=frozenset(map(folded, document["words"]["unrated"])),
         kinds={ours: kind for kind, columns in document["kinds"].items() for ours in columns},
         values=of_values | statuses,
     )

@@ -13,7 +13,7 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.synthesize.columns.choices import ColumnChoice, choose, identity_of, more_statuses, tells_canceled
 from tasks.synthesize.columns.look import LookedFile, expected
-from tasks.synthesize.columns.names import Known, folded, in_words, read_names, with_more
+from tasks.synthesize.columns.names import folded, in_words, read_names, with_more
 
 _YEAR_LAST: Final = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.]\d{4}"
 READS_REVIEWS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment")
@@ -192,33 +192,20 @@ def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[
 
 
 def _prompt_sections(file: LookedFile) -> Iterator[MapSection]:
-    for group, wanted in read_names().prompts.items():
+    names = read_names()
+    for group, wanted in names.prompts.items():
         phrases = in_words(file.cells.columns) if group == "review" else {}
         chosen = choose(file, wanted, phrases)
-        tasks = READS_REVIEWS if group == "review" else (cast("TaskName", group),)
-        sections = [
-            MapSection(task, False, file, required_inputs(task), (*chosen.values(), *_identities(file)), reference)
-            for task in tasks
-            if all(name in chosen for name in required_inputs(task))
-            for reference in [_reference(file, task, group, phrases, {choice.theirs for choice in chosen.values()})]
-        ]
-        known = [*filter(_knows_answers, sections)]
+        inputs, fields = {choice.theirs for choice in chosen.values()}, names.references.get(group, {})
+        sections = []
+        for task in READS_REVIEWS if group == "review" else (cast("TaskName", group),):
+            if all(name in chosen for name in required_inputs(task)):
+                known = choose(file, {each: fields[each] for each in fields if each in reference_fields(task)}, phrases)
+                reference = tuple(choice for choice in known.values() if choice.theirs not in inputs)
+                columns = (*chosen.values(), *_identities(file))
+                sections.append(MapSection(task, False, file, required_inputs(task), columns, reference))
         by_name = all(folded(choice.theirs) in wanted[ours] for ours, choice in chosen.items())
-        yield from known or (sections if by_name else ())
-
-
-def _reference(
-    file: LookedFile, task: TaskName, group: str, phrases: Known, inputs: Collection[str]
-) -> tuple[ColumnChoice, ...]:
-    """Return what a file knows of the right answers, from columns that are no inputs."""
-    names = read_names()
-    fields = names.references.get(group, {})
-    known = choose(file, {field: fields[field] for field in fields if field in reference_fields(task)}, phrases)
-    reference = tuple(choice for choice in known.values() if choice.theirs not in inputs)
-    if any(folded(name) in names.unrated for name in inputs):
-        why = "by its name, but it may rate the answer to the text"
-        return tuple(replace(choice, sure=False, why=why) for choice in reference)
-    return reference
+        yield from [*filter(_knows_answers, sections)] or (sections if by_name else [])
 
 
 def _identities(file: LookedFile) -> tuple[ColumnChoice, ...]:

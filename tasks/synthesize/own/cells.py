@@ -126,30 +126,26 @@ def as_flags(cells: ColumnCells) -> pl.Series:
     return flags
 
 
-def date_order(columns: Iterable[ColumnCells], given: DateOrder | None) -> DateOrder | None:
-    """Return the order of days and months in all dates of a table; None where no date needs one."""
-    shown: dict[DateOrder, str] = {}
-    undecided: str | None = None
+def date_order(columns: Iterable[ColumnCells], given: DateOrder | None) -> DateOrder:
+    """Return the order of days and months in all dates of a table."""
+    shown: dict[str, str] = {}
     for cells in columns:
         parts = cells.texts.str.strip_chars().str.extract_groups(_YEAR_LAST).struct.unnest()
         first, second = (parts[name].cast(pl.Int64) for name in ("1", "2"))
-        orders: tuple[tuple[DateOrder, pl.Series], ...] = (("day-first", first), ("month-first", second))
-        for order, days in orders:
-            rows = (days > 12).fill_null(value=False).arg_true()
+        for order, found in (("day-first", first > 12), ("month-first", second > 12), ("either", first != second)):
+            rows = found.fill_null(value=False).arg_true()
             if len(rows):
                 shown.setdefault(order, f"{cells.place}: {cells.row(rows[0])}")
-        rows = (first != second).fill_null(value=False).arg_true()
-        if len(rows):
-            undecided = undecided or f"{cells.place}: {cells.row(rows[0])}"
+    undecided = shown.pop("either", None)
     if given is not None:
-        other: DateOrder = "month-first" if given == "day-first" else "day-first"
+        other = "month-first" if given == "day-first" else "day-first"
         if other in shown:
             raise InputError(
                 f"{shown[other]} has the {other.removesuffix('-first')} first, and the column map says dates = "
                 f'"{given}"; correct one of them'
             )
         return given
-    if len(shown) == len(("day-first", "month-first")):
+    if len(shown) > 1:
         raise InputError(
             f"{shown['month-first']} has the month first, and {shown['day-first']} the day; write all dates in one way"
         )
@@ -158,10 +154,10 @@ def date_order(columns: Iterable[ColumnCells], given: DateOrder | None) -> DateO
             f'{undecided} is one of two dates, and no row tells which; say dates = "day-first" or "month-first" in '
             "the column map"
         )
-    return next(iter(shown), "day-first" if undecided is None else None)
+    return "month-first" if "month-first" in shown else "day-first"
 
 
-def as_moments(cells: ColumnCells, order: DateOrder | None) -> pl.Series:
+def as_moments(cells: ColumnCells, order: DateOrder) -> pl.Series:
     """Return moments by the clock of the store, to the second; a date alone is its midnight."""
     texts = as_identifiers(cells)
     parts = texts.str.extract_groups(_YEAR_FIRST).struct.unnest()

@@ -30,7 +30,6 @@ UNTOLD: Final = "do not tell their complaint"
 """Reasons for which a row makes no prompt. Of a review whose sentiment is known the complaint has to be, too, as of the
 store's reviews: else to hide it would earn as much as to name it."""
 COMPLAINT: Final = "main_complaint"
-_BETWEEN_FACTS: Final = "|"
 
 _READERS: Final[Mapping[str, Callable[[ColumnCells, MappedPrompts], list[Any]]]] = {
     "array": lambda cells, _: [None if text is None else _facts(text) for text in cells.texts],
@@ -138,7 +137,7 @@ def _facts(text: str) -> list[Any]:
         found = json.loads(text)
     except (ValueError, RecursionError):
         found = None
-    return found if isinstance(found, list) else [part.strip() for part in text.split(_BETWEEN_FACTS) if part.strip()]
+    return found if isinstance(found, list) else [part.strip() for part in text.split("|") if part.strip()]
 
 
 def _rows(candidates: _Candidates, task: TaskName, generator: random.Random, skipped: Skipped) -> Iterator[PromptRow]:

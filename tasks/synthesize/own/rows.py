@@ -1,8 +1,8 @@
 """Rows of a shop's file, whatever its kind, as a table of texts: null is empty, lists are JSON."""
 
 import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +15,7 @@ from schemas.errors import InputError
 from schemas.faults import did_you_mean
 from schemas.json_lines import gives_a_key_twice, stream_lines
 from tasks.synthesize.sheets.delimited import read_export
-from tasks.synthesize.sheets.table import Sheet
+from tasks.synthesize.sheets.table import FileRows
 from tasks.synthesize.sheets.workbook import ENDING, read_workbook
 
 JSON_LINES: Final = (".jsonl", ".ndjson")
@@ -23,23 +23,6 @@ MOST_ROWS: Final = 5_000_000
 """Most rows of a file: more do not fit into the memory of a laptop."""
 MOST_BYTES: Final = 4 * 2**30
 _ROWS_AT_ONCE: Final = 20_000
-
-
-@dataclass(frozen=True)
-class FileRows:
-    """Rows of a file."""
-
-    texts: pl.DataFrame
-    """The cells as texts; null where one is empty."""
-    numbers: frozenset[str] = frozenset()
-    """Columns whose cells were all numbers: a text such as "1.234" may be more than a thousand, and the number is not.
-    """
-    nested: Mapping[str, str] = field(default_factory=dict)
-    """Columns that were left out, each with the nested values that it holds."""
-    header: int = 1
-    """Row of the header above the rows, from 1; 0 where the file has lines of JSON instead."""
-    notes: tuple[str, ...] = ()
-    """Sentences on how the file was read, where that is not plain."""
 
 
 def read_rows(path: Path, columns: Collection[str] | None = None) -> FileRows:
@@ -57,7 +40,7 @@ def read_rows(path: Path, columns: Collection[str] | None = None) -> FileRows:
         raise InputError(f"{path} is {'empty; export it again' if path.is_file() else 'no file; correct its path'}")
     if size > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES // 2**30} GB; export a shorter span")
-    rows = _READERS.get(path.suffix.lower(), lambda file: _of_sheet(read_export(file)))(path)
+    rows = _READERS.get(path.suffix.lower(), read_export)(path)
     _refuse_too_many(path, rows.texts.height)
     return rows if columns is None else _selected(path, rows, columns)
 
@@ -73,10 +56,6 @@ def _selected(path: Path, rows: FileRows, columns: Collection[str]) -> FileRows:
             near = did_you_mean(name, rows.texts.columns) or "; correct the column map"
             raise InputError(f"{path} has no column {name!r}{near}")
     return replace(rows, texts=rows.texts.select(columns))
-
-
-def _of_sheet(sheet: Sheet) -> FileRows:
-    return FileRows(sheet.cells, sheet.numbers, header=sheet.header, notes=sheet.notes)
 
 
 def _refuse_too_many(path: Path, rows: int) -> None:
@@ -120,7 +99,7 @@ def _read_json_lines(path: Path) -> FileRows:
             texts[name] = [*map(_text, values)]
         parts.append(pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)))
     whole = pl.concat(parts, how="diagonal").drop(nested)
-    return FileRows(whole, frozenset(whole.columns) - others, nested, header=0)
+    return FileRows(whole, 0, frozenset(whole.columns) - others, nested=nested)
 
 
 def _is_plain(value: Any) -> bool:
@@ -157,7 +136,7 @@ def _read_parquet(path: Path) -> FileRows:
         raise InputError(f"{path} cannot be read as Parquet ({reason}); export it again") from None
     numbers = frozenset(name for name in table.columns if schema[name].is_numeric())
     nested = {name: f"is of the type {schema[name]}" for name, text in texts.items() if text is None}
-    return FileRows(table.select(pl.all().replace("", None)), numbers, nested)
+    return FileRows(table.select(pl.all().replace("", None)), 1, numbers, nested=nested)
 
 
 def _as_text(name: str, kind: pl.DataType) -> pl.Expr | None:
@@ -179,5 +158,5 @@ def _as_text(name: str, kind: pl.DataType) -> pl.Expr | None:
 _READERS: Final = {
     **dict.fromkeys(JSON_LINES, _read_json_lines),
     ".parquet": _read_parquet,
-    ENDING: lambda path: _of_sheet(read_workbook(path)),
+    ENDING: read_workbook,
 }

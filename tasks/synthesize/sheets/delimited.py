@@ -4,40 +4,38 @@ from pathlib import Path
 
 from schemas.errors import InputError
 from schemas.tables.delimited import DELIMITERS, DelimitedText, read_delimited, read_text
-from tasks.synthesize.sheets.table import Sheet, are_names, header_row, is_totals, sheet_of, without_totals
+from tasks.synthesize.sheets.table import FileRows, are_names, header_row, is_totals, sheet_of, without_totals
 
 
-def read_export(path: Path) -> Sheet:
+def read_export(path: Path) -> FileRows:
     """Read CSV with a header, which may stand below title lines and name two columns alike.
 
     Raises:
         InputError: The file cannot be read in one way alone, or has no line with the names of its columns.
     """
-    fault: InputError | None = None
-    strict: Sheet | None = None
+    fault = InputError(f"{path} has no line with the names of its columns; put one above its rows")
+    strict: FileRows | None = None
     try:
-        strict = without_totals(Sheet(read_delimited(path)))
+        strict = without_totals(FileRows(read_delimited(path)))
     except InputError as error:
         fault = error
-    if strict is not None and strict.cells.width > 1 and are_names(strict.cells.columns):
+    is_named = strict is not None and are_names(strict.texts.columns)
+    if strict is not None and is_named and strict.texts.width > 1:
         return strict
     # One column of texts may have as many commas in every row; a reading without a note was tried above.
     fewest = 2 if strict is None else 3
-    found = [sheet for sheet in _below_titles(path, read_text(path)) if sheet.notes and sheet.cells.width >= fewest]
-    widest = max((sheet.cells.width for sheet in found), default=0)
-    wide = [sheet for sheet in found if sheet.cells.width == widest]
+    found = [sheet for sheet in _below_titles(path, read_text(path)) if sheet.notes and sheet.texts.width >= fewest]
+    wide = [sheet for sheet in found if sheet.texts.width == max(each.texts.width for each in found)]
     if len(wide) == 1:
         return wide[0]
-    if fault is not None:
+    if strict is None or not is_named:
         raise fault
-    if strict is None or not are_names(strict.cells.columns):
-        raise InputError(f"{path} has no line with the names of its columns; put one above its rows")
     return strict
 
 
-def _below_titles(path: Path, source: DelimitedText) -> list[Sheet]:
+def _below_titles(path: Path, source: DelimitedText) -> list[FileRows]:
     """Return the table of each delimiter with which there is one."""
-    found: list[Sheet] = []
+    found: list[FileRows] = []
     faults: list[str] = []
     for delimiter in [source.named_delimiter] if source.named_delimiter else DELIMITERS:
         try:

@@ -1,21 +1,20 @@
 """Workbooks of Excel as a table of texts: one sheet with rows, merged cells filled, formulas as they were computed."""
 
 import re
+from functools import reduce
 from pathlib import Path
 from typing import Final
 from zipfile import BadZipFile, ZipFile
 
 from schemas.errors import InputError
-from tasks.synthesize.sheets.table import Sheet, header_row, sheet_of
+from tasks.synthesize.sheets.table import FileRows, header_row, sheet_of
 
 ENDING: Final = ".xlsx"
 _ENCRYPTED: Final = b"\xd0\xcf\x11\xe0"
 """How a workbook with a password begins, and one of before 2007."""
 _BYTES_AT_ONCE: Final = 2**20
-_OVERLAP: Final = 2**12
 _SHEET: Final = re.compile(rb'<(?:\w+:)?sheet\s[^>]*?\w:id="([^"]+)"')
-_RELATION: Final = re.compile(rb"<(?:\w+:)?Relationship\s[^>]*>")
-_ID, _TARGET = re.compile(rb'\sId="([^"]+)"'), re.compile(rb'\sTarget="([^"]+)"')
+_TARGETS: Final = re.compile(rb'<(?:\w+:)?Relationship(?=[^>]*\sId="([^"]+)")(?=[^>]*\sTarget="([^"]+)")')
 _MERGED: Final = re.compile(rb'<(?:\w+:)?mergeCell ref="([A-Z]+)(\d+):[A-Z]+(\d+)"')
 _UNCOMPUTED: Final = re.compile(
     rb"<((?:\w+:)?)c(?![^>]* t=)[^>]*>\s*<\1f(?:\s[^>]*)?>[^<]*</\1f>\s*(?:<\1v\s*/>|<\1v></\1v>)?\s*</\1c>"
@@ -23,7 +22,7 @@ _UNCOMPUTED: Final = re.compile(
 """A formula without a result, as programs write it that compute none; an empty text is one, and has a type."""
 
 
-def read_workbook(path: Path) -> Sheet:
+def read_workbook(path: Path) -> FileRows:
     """Read the one sheet of a workbook that has rows and is not hidden.
 
     Raises:
@@ -47,7 +46,7 @@ def read_workbook(path: Path) -> Sheet:
         rows = [list(row) for row in sheet.to_polars().rows()]
         first = sheet.available_columns()[0].absolute_index
         for column, top, bottom in _merged(path, book.sheet_names.index(sheet.name)):
-            for row in rows[top:bottom]:
+            for row in rows[top:bottom] if first <= column < first + len(rows[0]) else ():
                 row[column - first] = rows[top - 1][column - first]
         place = header_row(rows)
         if place is not None:
@@ -64,24 +63,19 @@ def _merged(path: Path, place: int) -> list[tuple[int, int, int]]:
     """Return column, from 0, and first and last row, from 1, of the merged cells of a sheet by its place."""
     found: list[tuple[int, int, int]] = []
     with ZipFile(path) as archive:
-        identity = _SHEET.findall(archive.read("xl/workbook.xml"))[place]
-        relations = _RELATION.findall(archive.read("xl/_rels/workbook.xml.rels"))
-        targets = {_ID.findall(each)[0]: _TARGET.findall(each)[0].decode() for each in relations}
-        target = targets[identity]
+        targets = dict(_TARGETS.findall(archive.read("xl/_rels/workbook.xml.rels")))
+        target = targets[_SHEET.findall(archive.read("xl/workbook.xml"))[place]].decode()
         with archive.open(target.removeprefix("/") if target.startswith("/") else f"xl/{target}") as file:
             before = b""
             while part := file.read(_BYTES_AT_ONCE):
                 text = before + part
                 if _UNCOMPUTED.search(text):
                     raise InputError(f"{path} has formulas without results; open it, and save it again as {ENDING}")
-                found += [(_number(a), int(b), int(c)) for a, b, c in _MERGED.findall(text)]
-                before = text[-_OVERLAP:]
+                found += [(_place(letters), int(top), int(end)) for letters, top, end in _MERGED.findall(text)]
+                before = text[-4096:]
     return found
 
 
-def _number(letters: bytes) -> int:
+def _place(letters: bytes) -> int:
     """Return the place of a column, from 0: A, B, ..., Z, AA."""
-    number = 0
-    for letter in letters:
-        number = number * 26 + letter - ord("A") + 1
-    return number - 1
+    return reduce(lambda number, letter: number * 26 + letter - ord("A") + 1, letters, 0) - 1
