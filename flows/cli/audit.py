@@ -16,17 +16,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from flows.cli.result import Table, new_folder, show, write_file
-from flows.cli.tucano import (
-    UNDONE,
-    Json,
-    Overrides,
-    Profile,
-    ReportLanguage,
-    StateFolder,
-    chosen_tasks,
-    configured,
-    group,
-)
+from flows.cli.tucano import UNDONE, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, group
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.console import show as notice
 from flows.runtime.session import ARTIFACTS_FOLDER
@@ -39,7 +29,7 @@ from schemas.json_lines import read_json_lines
 from schemas.shown_text import as_shown
 from schemas.store.files import read_store
 from schemas.tables.prompts import TEST_FILE, read_prompts
-from schemas.tasks import SpecName, TaskName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit import stage
 from tasks.audit.alterations.search import AttackedReward, FoundExploit, SearchResult, search
 from tasks.audit.labelling import Labelling
@@ -211,7 +201,9 @@ def attack(
     as_json: Json = False,
 ) -> None:
     """Search for completions that the rewards pay for and should not, one task after the other."""
-    tasks = chosen_tasks(task)
+    if unknown := [name for name in task if name not in TASK_NAMES]:
+        raise InputError(f"there is no task {unknown[0]!r}; use one of: {', '.join(TASK_NAMES)}")
+    tasks = [name for name in TASK_NAMES if name in task or not task]
     seconds = None if minutes is None and evaluations is not None else 60 * (minutes or MINUTES) / len(tasks)
     results = []
     with (

@@ -20,7 +20,6 @@ from schemas.safe_path import safe_environment
 
 if TYPE_CHECKING:
     from schemas.config.config import Config
-    from schemas.tasks import TaskName
 
 COMMANDS: Final[Mapping[str, str]] = {
     "retrain": "Retrain, end to end. Run again, it resumes: finished stages are skipped.",
@@ -224,15 +223,6 @@ def configured(profile: str, overrides: Sequence[str], state: Path | None, *, ma
     config = load_config(profile, [*overrides, *root], makes_prompts=makes_prompts)
     use_own(config.rewards.phrases)
     return config
-
-
-def chosen_tasks(names: Sequence[str]) -> "list[TaskName]":
-    """Return the tasks that are named, and all where none is."""
-    from schemas.tasks import TASK_NAMES  # noqa: PLC0415 - `tucano --help` needs no more than Typer
-
-    if unknown := [name for name in names if name not in TASK_NAMES]:
-        raise InputError(f"there is no task {unknown[0]!r}; use one of: {', '.join(TASK_NAMES)}")
-    return [name for name in TASK_NAMES if name in names or not names]
 
 
 app = typer.Typer(

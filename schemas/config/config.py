@@ -189,9 +189,7 @@ class CurateConfig(Section):
         """Refuse prompts of a task that a table of sizes gives too few of; other tasks need no number."""
         for name, rows in (("validation", self.validation_rows(task)), ("test", self.test_rows(task))):
             if rows < FEWEST_HELD_OUT:
-                raise InputError(
-                    f"curate.{name}_per_task gives {task} {rows} prompts; give it {FEWEST_HELD_OUT} or more"
-                )
+                raise InputError(f"curate.{name}_per_task gives {task} {rows}; give it {FEWEST_HELD_OUT} or more")
 
 
 class RewardsConfig(Section):

@@ -86,10 +86,6 @@ class ScoredSheet:
         items = tuple(item for item in self.items if item.rollout.task in tasks)
         return replace(self, items=items, unscored=tuple(task for task in self.unscored if task in tasks))
 
-    def of_task(self, task: TaskName) -> tuple[ScoredItem, ...]:
-        """Return the completions of one task."""
-        return tuple(item for item in self.items if item.rollout.task == task)
-
 
 def as_kept(text: str) -> str:
     """Return a text as a spreadsheet returns it: characters that no cell holds are marked, line ends unified."""

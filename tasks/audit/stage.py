@@ -94,8 +94,8 @@ def run(
         Interrupted: Sheet or rollouts were changed meanwhile.
     """
     digests = _digests(files)
-    sheet, score = read_files(files, config, spec, tasks)
-    audit = audit_rewards(sheet, score, config, progress)
+    sheet, score = read_files(files, config, spec)
+    audit = audit_rewards(sheet.of_tasks(tasks), score, config, progress)
     # People may still be editing the sheet.
     _keep(files, output, digests)
     record = _record(audit, sheet, digests, spec, config)
@@ -106,10 +106,8 @@ def run(
     return audit
 
 
-def read_files(
-    files: AuditFiles, config: AuditConfig, spec: SpecName, tasks: Collection[TaskName] = TASK_NAMES
-) -> tuple[ScoredSheet, RewardFunction]:
-    """Read some tasks' rows of a scored sheet, and make the reward to compare with them.
+def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[ScoredSheet, RewardFunction]:
+    """Read a scored sheet, and make the reward to compare with it.
 
     Raises:
         InputError: Sheet, rollouts or store cannot be read or do not belong together, or a reference query of the
@@ -118,7 +116,7 @@ def read_files(
     from schemas.tables.rollout_tables import read_rollouts
 
     rollouts = [with_shown_text(rollout) for rollout in read_rollouts(files.rollouts)]
-    sheet = read_scored_sheet(files.sheet, rollouts, config.raters).of_tasks(tasks)
+    sheet = read_scored_sheet(files.sheet, rollouts, config.raters)
     return sheet, reward_of(sheet.tasks, files.store, spec)
 
 
@@ -128,7 +126,7 @@ def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig
     everything: list[ScoredCompletion] = []
     for done, task in enumerate(sheet.tasks):
         progress(done, len(sheet.tasks), task)
-        judged = [ScoredCompletion(item, score(item.rollout)) for item in sheet.of_task(task)]
+        judged = [ScoredCompletion(item, score(item.rollout)) for item in sheet.of_tasks([task]).items]
         rewards = {row.item.audit_id: row.rollout.reward for row in judged}
         groups: defaultdict[str, list[float]] = defaultdict(list)
         for rollout in sheet.siblings:
@@ -143,8 +141,7 @@ def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig
             np.random.default_rng(_SEED),
             list(groups.values()),
         )
-        probes = run_alterations(task, [row.item.rollout for row in judged], score)
-        tasks[task] = judge(task, agreement, probes, config)
+        tasks[task] = judge(task, agreement, run_alterations(task, [row.item.rollout for row in judged], score), config)
         everything += judged
     gate = decide(tasks, sheet.unscored, sheet.rater_kinds.values(), config)
     progress(len(sheet.tasks), len(sheet.tasks), "tasks audited")
@@ -155,8 +152,7 @@ def _figures(agreement: Agreement) -> dict[str, Any]:
     """Return a task's key figures, the specified ones first."""
     figures = asdict(agreement)
     overall, random_half = figures.pop("overall"), figures.pop("random_half")
-    correlations = agreement.overall, agreement.random_half
-    for found, correlation in zip((overall, random_half), correlations, strict=True):
+    for found, correlation in ((overall, agreement.overall), (random_half, agreement.random_half)):
         found |= {"rho_low": correlation.rho_low, "rho_high": correlation.rho_high}
     return {**overall, **figures, "random_half": random_half}
 
