@@ -11,7 +11,7 @@ from schemas.store.files import read_store
 from schemas.store.store import Store
 from schemas.tables.prompts import read_prompts
 from tests.flows.command import in_this_process
-from tests.tasks.synthesize.exports import CPF, EXPORTS, ROWS, opinion, reviews, stars, write_export
+from tests.tasks.synthesize.exports import CPF, EXPORTS, ROWS, opinion, write_export
 
 
 @pytest.fixture
@@ -191,14 +191,10 @@ MAPPED = {
         "sentiment": "review=Comentário order_id=Pedido score=Nota",
     },
     "mercado.xlsx": {
-        "orders": (
-            "order_id=N.º de venda order_status=Estado order_purchase_timestamp=Data da venda customer_id=N.º de venda"
-        ),
-        "items": (
-            "order_id=N.º de venda product_id=SKU price=Preço unitário de venda do anúncio (BRL) quantity=Unidades"
-        ),
-        "payments": "order_id=N.º de venda payment_value=Total (BRL)",
-        "customers": "customer_id=N.º de venda customer_unique_id=CPF customer_state=Estado (2)",
+        "orders": "order_id=ID order_status=Estado order_purchase_timestamp=Data da venda customer_id=ID",
+        "items": "order_id=ID product_id=SKU price=Preço unitário de venda do anúncio (BRL) quantity=Unidades",
+        "payments": "order_id=ID payment_value=Total (BRL)",
+        "customers": "customer_id=ID customer_unique_id=CPF customer_state=Estado (2)",
     },
     "nps.csv": {"sentiment": "review=Comentário customer_id=E-mail polarity=Nota"},
     "tickets.csv": {"sentiment": "review=Satisfaction Comment polarity=Satisfaction Score"},
@@ -206,13 +202,6 @@ MAPPED = {
         "extraction": "review=Conte o que achou da compra rating=De 1 a 5, qual a sua satisfação?",
         "sentiment": "review=Conte o que achou da compra score=De 1 a 5, qual a sua satisfação?",
     },
-}
-# A row with a complaint, and its polarity: of one star, five points, one star, and a ticket that was rated well.
-POLARITY = {
-    "avaliacoes.csv": (5, "negative"),
-    "nps.csv": (5, "negative"),
-    "respostas.csv": (5, "negative"),
-    "tickets.csv": (0, "positive"),
 }
 
 
@@ -225,38 +214,28 @@ def mapped(column_map: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", list(EXPORTS))
+@pytest.mark.parametrize("name", EXPORTS)
 def test_what_init_maps_of_an_export_synthesize_reads(tmp_path: Path, name: str) -> None:
     ended = in_this_process("init", write_export(tmp_path, name), "--out", tmp_path / "loja", "--json")
     assert (ended.returncode, CPF in ended.text) == (0, False), ended.text
     assert mapped(tmp_path / "loja" / "columns.toml") == MAPPED[name]
-    planned = json.loads(ended.stdout)["tasks"]
-    counts = {task: each["count"] for task, each in planned.items() if each["count"]}
-    profile = tmp_path / "loja" / "shop.toml"
+    planned, run = json.loads(ended.stdout)["tasks"], ("synthesize", "--profile", tmp_path / "loja" / "shop.toml")
+    made = in_this_process(*run, "--out", tmp_path / "out", "--state", tmp_path / "s")
+    assert made.returncode == 0, made.text
+    store = read_store(tmp_path / "out" / "store")
+    rows = [row for row in read_prompts(tmp_path / "out" / "prompts.parquet") if row.task == "sentiment"]
+    assert len(rows) == planned["sentiment"]["count"]
+    assert not any("@" in f"{row.prompt} {row.customer_id}" for row in rows)
     if name == "mercado.xlsx":
-        store = made_of(profile, tmp_path / "out")
         assert str(store.orders["order_purchase_timestamp"].min()) == "2025-01-01 22:04:00"
         assert store.payments["payment_value"].sum() == 20.5 * ROWS
         assert (store.items.height, store.customers["customer_state"].unique().to_list()) == (2 * ROWS, ["SP"])
-    elif name in POLARITY:
-        made_of(profile, tmp_path / "out")
-        rows = [row for row in read_prompts(tmp_path / "out" / "prompts.parquet") if row.task == "sentiment"]
-        assert len(rows) == counts["sentiment"]
-        number, polarity = POLARITY[name]
+    elif rows:
+        # A complaint of one star or of five points, and a ticket that was rated well.
+        number, polarity = (0, "positive") if name == "tickets.csv" else (5, "negative")
         assert [row.reference["polarity"] for row in rows if opinion(number) in row.prompt] == [polarity]
-        assert not any("@" in f"{row.prompt} {row.customer_id}" for row in rows)
-
-
-def test_reviews_that_cannot_be_used_are_counted_in_one_sentence(tmp_path: Path) -> None:
-    rows = [*reviews()]
-    made = in_this_process(
-        "init", write_export(tmp_path, "avaliacoes.csv", rows), "--out", tmp_path, "--task", "sentiment"
-    )
-    assert (made.returncode, "churn" in made.text) == (0, False)
-    run = ("synthesize", "--profile", tmp_path / "shop.toml", "--out", tmp_path / "o", "--state", tmp_path / "s")
-    assert "70 of 80 reviews could be used for sentiment; 10 have no text" in " ".join(
-        in_this_process(*run).text.split()
-    )
+    said = "70 of 80 reviews could be used for sentiment; 10 have no text"
+    assert (said in " ".join(made.text.split())) == (name == "avaliacoes.csv")
 
 
 def test_a_file_that_cannot_be_read_leaves_the_others(tmp_path: Path) -> None:
@@ -282,6 +261,8 @@ def test_a_file_that_cannot_be_read_leaves_the_others(tmp_path: Path) -> None:
     ],
 )
 def test_reviews_of_which_little_can_be_learned_say_so(tmp_path: Path, texts: list[str], said: str) -> None:
-    rows = [["Comentário", "Nota"], *([text, str(stars(n))] for n, text in enumerate(texts))]
-    ended = in_this_process("init", write_export(tmp_path, "avaliacoes.csv", rows), "--out", tmp_path / "loja")
+    rows = [["Comentário", "Nota"], *([text, str(1 + n % 5)] for n, text in enumerate(texts))]
+    file = write_export(tmp_path, "avaliacoes.csv", rows)
+    ended = in_this_process("init", file, "--out", tmp_path / "loja", "--task", "sentiment")
     assert (ended.returncode, said in " ".join(ended.text.split())) == (0, True), ended.text
+    assert "extraction" not in ended.text + (tmp_path / "loja" / "columns.toml").read_text(encoding="utf-8")

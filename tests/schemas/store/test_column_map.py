@@ -41,7 +41,7 @@ def read(folder: Path, text: str) -> str:
         ('"comentario"', '"sentimento"', "is both review and reference.polarity, so that the answer would"),
         ('order_purchase_timestamp = "data"\n', "", "columns lacks order_purchase_timestamp, without which"),
         ('task = "sentiment"\n', "", "give either task or task_column"),
-        (".csv", ".xlsx", "'pedidos.xlsx' ends in none of .csv"),
+        (".csv", ".xls", "'pedidos.xls' ends in none of .csv"),
         ('"data"\n', '"data"\norder_id = "outra"\n', "is no TOML"),
         ("[tables.columns]", "[tables.values.order_status]\nPago = \"approved\"\n[tables.columns]",
          "'order_status' is no column of ours that is mapped here"),

@@ -1,9 +1,7 @@
 """The page of an audit: it says what was found, shows hostile text as text, and is the same for the same audit."""
 
 import re
-from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from schemas.audit_record import AuditRecord, read_audit_record
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.audit.gate import Probe, decide, judge
-from tasks.audit.report import PastAudit, render, scatter, worst_disagreements
+from tasks.audit.report import PastAudit, render, worst_disagreements
 from tasks.audit.sheet import ScoredCompletion, ScoredItem
 from tasks.audit.stage import Audit
 from tests.tasks.audit.conftest import CONFIG
@@ -105,25 +103,6 @@ def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: Aud
     assert not re.search(r"@import|url\((?!#)", text)
 
 
-def test_page_shows_the_numbers_of_the_audit(result: Audit, record: AuditRecord) -> None:
-    page = Page(page_of(result, record))
-    for task, found in result.tasks.items():
-        figures, (first, second) = found.agreement, (row for row in page.rows if row[0].strip() == task)
-        overall = figures.overall
-        for figure in (overall.rho, figures.within_prompt_rho, figures.tau_b, figures.pairwise_accuracy, figures.auc):
-            assert f"{figure:.2f}" in map(str.strip, first)
-        assert f"{overall.rho_low:.2f} to {overall.rho_high:.2f}" in map(str.strip, first)
-        assert f"{figures.constant_groups} of {figures.prompt_groups}" in map(str.strip, second)
-        for interval in (overall.bonett_wright, overall.bca):
-            assert interval is not None
-            assert f"{interval[0]:.2f} to {interval[1]:.2f}" in page.text
-    for text in (record.reward_version, record.sheet_sha256, record.rollouts_sha256, "rubric-1"):
-        assert text in page.text
-    assert page.marked == []
-    assert "training may start." in page.text
-    assert "No person scored this sheet." in page.text
-
-
 def test_an_objection_is_marked_and_reported(result: Audit, record: AuditRecord) -> None:
     agreement = result.tasks["push"].agreement
     low = replace(agreement, overall=replace(agreement.overall, rho=-0.5, bonett_wright=(-0.7, -0.3)))
@@ -133,28 +112,6 @@ def test_an_objection_is_marked_and_reported(result: Audit, record: AuditRecord)
     assert [marked.split()[0] for marked in page.marked] == ["−0.50", "−0.70", "0"]
     assert "training must not start." in page.text
     assert all(reason in page.text for reason in refused.gate.reasons)
-
-
-def test_history_shows_earlier_audits_the_newest_first_in_any_order(result: Audit, record: AuditRecord) -> None:
-    older = record.model_copy(update={"spec": "v4.2", "reward_version": "9" * 64, "verdict": "refused"})
-    past = [PastAudit(datetime(2025, 1, day, 12, 30, tzinfo=UTC), older) for day in (3, 9, 1)]
-    text = page_of(result, record, past)
-    lines = [[cell.strip() for cell in row] for row in Page(text).rows if row[0] in {"1", "2", "3", "4"}]
-    assert [line[2] for line in lines] == ["this audit", *(f"2025-01-0{day} 12:30:00 UTC" for day in (9, 3, 1))]
-    assert lines[2][:5] == ["2", "refused", lines[2][2], "v4.2999999999999", "model, rubric"]
-    assert page_of(result, record, past[::-1]) == text
-
-
-def test_every_completion_has_a_point_among_those_of_its_stratum() -> None:
-    strata = ["random"] * 7 + ["by reward"] * 5 + ["written"] * 2 + ["other"]
-    rows = [judged(n, n % 5 + 1, n % 5 / 4, stratum=stratum) for n, stratum in enumerate(strata)]
-    svg = scatter(rows)
-    points = svg[: svg.index("score on the sheet")]
-    # matplotlib writes few points as paths, and many as uses of one.
-    colours = re.findall(r'(?:<use |\n" clip-path=)[^>]*stroke: (#\w+); stroke-opacity: 0.75', points)
-    assert [*Counter(colours).values()] == [7, 5, 3]
-    for words in ("drawn at random: 7", "chosen by reward: 5", "chosen otherwise: 3"):
-        assert words in svg
 
 
 def test_the_furthest_apart_comes_first_by_its_place_within_its_task() -> None:

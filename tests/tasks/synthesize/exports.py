@@ -1,6 +1,6 @@
 """Invented exports of a small shop, written as the programs of shops write them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
@@ -10,7 +10,9 @@ Cell = str | float | None
 Rows = Sequence[Sequence[Cell]]
 
 ROWS: Final = 80
+CPF: Final = "111.444.777-35"
 MONTHS: Final = ("janeiro", "fevereiro", "março", "abril", "maio", "junho")
+SCORES: Final = ("Good", "Bad", "Offered")
 OPINIONS: Final = (
     "O produto {n} chegou quebrado e ninguém responde",
     "O produto {n} atrasou,\nmas chegou",
@@ -18,118 +20,72 @@ OPINIONS: Final = (
     "Gostei do produto {n}; embalagem boa",
     "Adorei o produto {n}, chegou antes do prazo",
 )
-CPF: Final = "111.444.777-35"
-BUYER: Final = ("Ana Souza", CPF, "SP")
-
-
-def stars(number: int) -> int:
-    return 1 + number % 5
+# The header, and a row of the row's number, its day, stars and opinion.
+TEXTS: Final = {
+    "pedidos.csv": (
+        "Pedido|Data|Situação|CPF|E-mail|UF|SKU|Valor|Custo de envio|Obs|",
+        "{m}|{day}/03/2025 10:00|Entregue|{cpf}|a{n}@b.com|SP|A-{n}|1.0{day},90|12,50||",
+    ),
+    "avaliacoes.csv": (
+        "Pedido|Data da avaliação|Produto|Nota|Comentário|Situação",
+        "{m}|{day}/04/2025|Caneca {n}|{stars}|{opinion}|Publicada",
+    ),
+    "nps.csv": (
+        "Respondido em|Nota|Comentário|E-mail",
+        "{day}/05/2025|{points}|{opinion}|a{n}@b.com",
+    ),
+    "tickets.csv": (
+        "Ticket ID|Created at|Subject|Satisfaction Score|Satisfaction Comment|Requester email",
+        "{n}|2025-05-{day} 10:00|Troca|{score}|{opinion}|a{n}@b.com",
+    ),
+    "respostas.csv": (
+        "Carimbo de data/hora|De 1 a 5, qual a sua satisfação?|Conte o que achou da compra|Seu WhatsApp",
+        "2025/05/{day} 9:15:22 PM GMT-3|{stars} estrelas|{opinion}|(11) 98888-7777",
+    ),
+}
+EXPORTS: Final = (*TEXTS, "mercado.xlsx")
 
 
 def opinion(number: int) -> str:
     return OPINIONS[number % 5].format(n=number)
 
 
-def orders() -> Rows:
-    header = ["Pedido", "Data", "Situação", "CPF", "E-mail", "UF", "SKU", "Valor", "Custo de envio", "Obs", ""]
+def rows_of(name: str) -> Rows:
+    if name == "mercado.xlsx":
+        return marketplace()
+    header, template = TEXTS[name]
+    titles: list[list[Cell]] = [["Pesquisa NPS"], []] if name == "nps.csv" else []
     rows = [
-        f"{1000 + n}|{1 + n % 28:02}/03/2025 10:00|Entregue|{CPF}|a{n}@b.com|SP|A-{n % 9}|1.0{n + 10},90|12,50||".split(
-            "|"
-        )
-        for n in range(ROWS)
-    ]
-    return [header, *rows]
-
-
-def reviews() -> Rows:
-    header = ["Pedido", "Data da avaliação", "Produto", "Nota", "Comentário", "Situação"]
-    rows = [
-        [
-            str(1000 + n),
-            f"{1 + n % 28:02}/04/2025",
-            f"Caneca {n % 9}",
-            str(stars(n)),
-            opinion(n) if n % 8 else "",
-            "Publicada",
-        ]
-        for n in range(ROWS)
-    ]
-    return [header, *rows]
+        template.format(
+            cpf=CPF, n=n, m=1000 + n, day=f"{1 + n % 28:02}", stars=1 + n % 5, points=n % 11, score=SCORES[n % 3],
+            opinion="" if name == "avaliacoes.csv" and n % 8 == 0 else opinion(n),
+        ).split("|")
+        for n in range(2 * ROWS if name == "tickets.csv" else ROWS)
+    ]  # fmt: skip
+    return [*titles, header.split("|"), *rows]
 
 
 def marketplace() -> Rows:
     """Write titles and headings of groups above the header, which names two columns alike, and a line of totals."""
-    header = ["N.º de venda", "Data da venda", "Estado", "Unidades", "Total (BRL)", "SKU"]
-    header += ["Preço unitário de venda do anúncio (BRL)", "Comprador", "CPF", "Estado"]
+    header = "ID|Data da venda|Estado|Unidades|Total (BRL)|SKU|Preço unitário de venda do anúncio (BRL)"
     rows: list[list[Cell]] = [
-        [
-            n,
-            f"{1 + n % 28} de {MONTHS[n % 6]} de 2025 22:04 hs.",
-            "Venda concluída",
-            2,
-            20.5,
-            f"B-{n % 9}",
-            10.25,
-            *BUYER,
-        ]
+        [n, f"{1 + n % 28} de {MONTHS[n % 6]} de 2025 22:04 hs.", "Venda concluída", 2, 20.5, f"B-{n % 9}", 10.25]
         for n in range(ROWS)
     ]
-    total: list[Cell] = ["Total", None, None, 2 * ROWS, 20.5 * ROWS, *[None] * 5]
-    groups: list[Cell] = ["Vendas", *[None] * 6, "Compradores", None, None]
-    return [["Vendas de Loja da Ana"], [], groups, header, *rows, total]
-
-
-def promoters() -> Rows:
-    rows = [[f"{1 + n % 28:02}/05/2025", str(n % 11), opinion(n), f"ana{n}@exemplo.com"] for n in range(ROWS)]
-    return [["Pesquisa NPS"], [], ["Respondido em", "Nota", "Comentário", "E-mail"], *rows]
-
-
-def tickets() -> Rows:
-    header = ["Ticket ID", "Created at", "Subject", "Satisfaction Score", "Satisfaction Comment", "Requester email"]
-    scores = ("Good", "Bad", "Offered")
-    return [
-        header,
-        *(
-            [str(n), f"2025-05-{1 + n % 28:02} 10:00", "Troca", scores[n % 3], opinion(n), f"a{n}@exemplo.com"]
-            for n in range(2 * ROWS)
-        ),
-    ]
-
-
-def form() -> Rows:
-    header = ["Carimbo de data/hora", "De 1 a 5, qual a sua satisfação?", "Conte o que achou da compra", "Seu WhatsApp"]
-    return [
-        header,
-        *(
-            [f"2025/05/{1 + n % 28:02} 9:15:22 PM GMT-3", f"{stars(n)} estrelas", opinion(n), "(11) 98888-7777"]
-            for n in range(ROWS)
-        ),
-    ]
-
-
-EXPORTS: Final[Mapping[str, Callable[[], Rows]]] = {
-    "pedidos.csv": orders,
-    "avaliacoes.csv": reviews,
-    "mercado.xlsx": marketplace,
-    "nps.csv": promoters,
-    "tickets.csv": tickets,
-    "respostas.csv": form,
-}
+    buyers: list[list[Cell]] = [["Compradores"], ["Comprador", "CPF", "Estado"], *[["Ana Souza", CPF, "SP"]] * ROWS]
+    sales: list[list[Cell]] = [["Vendas", *[None] * 6], [*header.split("|")], *rows]
+    total: list[Cell] = ["Total", None, None, 2 * ROWS, 20.5 * ROWS]
+    return [["Vendas de Loja da Ana"], [], *(s + b for s, b in zip(sales, buyers, strict=True)), total]
 
 
 def write_export(folder: Path, name: str, rows: Rows | None = None) -> Path:
     """Write one of the exports, or other rows, as a workbook or as CSV of Excel in Brazil."""
-    path, rows = folder / name, EXPORTS[name]() if rows is None else rows
+    path, rows = folder / name, rows_of(name) if rows is None else rows
     if path.suffix == ".xlsx":
         return write_workbook(path, {"Vendas BR": rows}, merged=["A3:G3", "H3:J3"])
-    lines = (";".join(quoted(cell) for cell in row) for row in rows)
+    lines = (";".join(f'"{cell}"' if {";", "\n"} & {*str(cell)} else str(cell) for cell in row) for row in rows)
     path.write_bytes("\r\n".join([*lines, ""]).encode("cp1252"))
     return path
-
-
-def quoted(cell: Cell) -> str:
-    text = "" if cell is None else str(cell)
-    return f'"{text}"' if {";", "\n"} & {*text} else text
 
 
 def write_workbook(
