@@ -14,32 +14,20 @@ from tests.flows.command import in_this_process
 from tests.tasks.synthesize.exports import CPF, EXPORTS, ROWS, opinion, write_export
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    rows = [f"{n};ana{n}@exemplo.com;Produto {n} chegou antes do prazo, adorei;{n % 5 + 1}" for n in range(80)]
-    file = tmp_path / "avaliações.csv"
-    file.write_bytes("\r\n".join(["Canal;E-mail;Comentário;Nota", *rows]).encode("cp1252"))
-    return file
-
-
-def test_a_map_and_a_profile_are_written_and_the_next_command_is_told(shop: Path, tmp_path: Path) -> None:
-    ended = in_this_process("init", shop, "--out", tmp_path / "loja", "--json")
+def test_a_map_and_a_profile_are_written_and_the_next_command_is_told(tmp_path: Path) -> None:
+    file, profile = write_export(tmp_path, "nps.csv"), tmp_path / "loja" / "shop.toml"
+    ended = in_this_process("init", file, "--out", tmp_path / "loja", "--json")
     assert ended.returncode == 0, ended.text
-    assert [file.task for file in read_column_map(tmp_path / "loja" / "columns.toml").prompts] == [
-        "extraction",
-        "sentiment",
-    ]
-    profile = tmp_path / "loja" / "shop.toml"
     assert load_config(str(profile)).synthesize.files == tmp_path / "loja" / "columns.toml"
     assert f"then: tucano retrain --profile {profile}" in ended.text
-    assert "not recognised: Canal" in ended.text
-    assert "ana1@" not in ended.text + ended.stdout
-    again = in_this_process("init", shop, "--out", tmp_path / "loja")
+    assert "not recognised: Respondido em" in ended.text
+    assert "a1@" not in ended.text + ended.stdout
+    again = in_this_process("init", file, "--out", tmp_path / "loja")
     assert (again.returncode, "may have been corrected by hand" in again.text) == (2, True)
-    assert in_this_process("init", shop, "--out", tmp_path / "loja", "--force").returncode == 0
-    document = json.loads(ended.stdout)
-    assert document["tasks"]["sentiment"] == {"rows": 80, "count": 80, "missing": None}
-    assert document["tasks"]["churn"]["count"] == 0
+    assert in_this_process("init", file, "--out", tmp_path / "loja", "--force").returncode == 0
+    tasks = json.loads(ended.stdout)["tasks"]
+    assert tasks["sentiment"] == {"rows": 80, "count": 80, "missing": None}
+    assert tasks["churn"]["count"] == 0
 
 
 ORDERS = (
@@ -118,17 +106,10 @@ def test_a_status_that_is_not_understood_is_refused_until_it_is_confirmed(
 
 
 SYSTEMS: dict[str, tuple[str, str, dict[str, str | None]]] = {
-    "Mercado Livre": (
-        (
-            "N.º de venda;Data da venda;Estado;Unidades;Total (BRL);SKU;Título do anúncio;"
-            "Preço unitário de venda do anúncio (BRL);UF"
-        ),
-        "20000{n};{n} de janeiro de 2025 09:00 hs.;{status};2;R$ 20,00;A-1;Caneca;10.00;SP",
-        {
-            **dict.fromkeys(("Cancelada pelo comprador", "Venda cancelada", "Devolvida"), "canceled"),
-            "A caminho": "shipped",
-            "Venda concluída": "delivered",
-        },
+    "VTEX": (
+        "Order;Creation Date;Client Document;UF;Status;Payment Value;Quantity_SKU;ID_SKU;SKU Selling Price",
+        "{n};2026-02-04 10:29:11Z;1114447773{n};SP;{status};20.00;2;11;10.00",
+        {"Faturado": "invoiced", "Cancelado": "canceled", "Pronto para o manuseio": "approved"},
     ),
     "Nuvemshop": (
         (
@@ -229,6 +210,7 @@ def test_what_init_maps_of_an_export_synthesize_reads(tmp_path: Path, name: str)
     if name == "mercado.xlsx":
         assert str(store.orders["order_purchase_timestamp"].min()) == "2025-01-01 22:04:00"
         assert store.payments["payment_value"].sum() == 20.5 * ROWS
+        assert store.orders["order_status"].to_list() == ["delivered", "shipped", "canceled", "canceled"] * 20
         assert (store.items.height, store.customers["customer_state"].unique().to_list()) == (2 * ROWS, ["SP"])
     elif rows:
         # A complaint of one star or of five points, and a ticket that was rated well.

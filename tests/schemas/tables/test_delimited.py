@@ -103,14 +103,8 @@ def test_a_file_that_reads_in_two_ways_asks_for_the_line_that_decides_it(tmp_pat
         (b'a;b\n1;"x\ny"\n3\n', ": line 4 has 1 cells where the header has 2; correct it, or export it again"),
         (b"a;;b\n1;2;3\n", ": line 1 has no name for column 2; correct it, or export it again"),
         (b"a;b;a \n1;2;3\n", ": line 1 gives columns 1 and 3 the same name; correct it, or export it again"),
-        (
-            b'a;b\n1;"x\n',
-            ": line 2: a quotation mark is not closed, or stands inside a text without",
-        ),
-        (
-            b"a;b\n1;" + b"x" * 131_073,
-            ": line 2: a cell is longer than 131,072 characters: is",
-        ),
+        (b'a;b\n1;"x\n', ": line 2: a quotation mark is not closed, or stands inside a text without"),
+        (b"a;b\n1;" + b"x" * 131_073, ": line 2: a cell is longer than 131,072 characters: is"),
         ("a;b\n1;2".encode("utf-16"), " is UTF-16, which Windows calls Unicode; save it as CSV UTF-8"),
         (b"a;b\n1;\0\n", ": line 2 has a NUL byte: it is no text; save it as CSV UTF-8"),
         (b"PK\x03\x04\0", " is a workbook or another zip file; open it and save it as CSV UTF-8"),

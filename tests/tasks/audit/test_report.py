@@ -10,8 +10,8 @@ import pytest
 from schemas.audit_record import AuditRecord, read_audit_record
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TaskName
-from tasks.audit.gate import Probe, decide, judge
-from tasks.audit.report import PastAudit, render, worst_disagreements
+from tasks.audit.gate import Probe
+from tasks.audit.report import render, worst_disagreements
 from tasks.audit.sheet import ScoredCompletion, ScoredItem
 from tasks.audit.stage import Audit
 from tests.tasks.audit.conftest import CONFIG
@@ -29,10 +29,6 @@ def record(result: Audit, output: Path) -> AuditRecord:
     return read_audit_record(output)
 
 
-def page_of(audit: Audit, record: AuditRecord, past: list[PastAudit] | None = None) -> str:
-    return render(audit.tasks, audit.gate, audit.judged, record, past or [], CONFIG)
-
-
 def judged(
     number: int, score: int, reward: float, task: TaskName = "push", stratum: str = "random"
 ) -> ScoredCompletion:
@@ -44,16 +40,13 @@ def judged(
 
 
 class Page(HTMLParser):
-    """What a browser makes of a page: elements, what could fetch or run something, and the texts of table cells."""
+    """What a browser makes of a page: elements, what could fetch or run something, and its text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.names: set[str] = set()
         self.active: list[tuple[str, str | None]] = []
-        self.rows: list[list[str]] = []
-        self.marked: list[str] = []
         self.text = ""
-        self._in_cell = self._in_marked = False
         self.feed(page)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -62,23 +55,9 @@ class Page(HTMLParser):
             inside = name in {"href", "xlink:href"} and value is not None and value.startswith("#")
             if name.startswith("on") or (name in {"src", "srcset", "href", "xlink:href", "action"} and not inside):
                 self.active.append((name, value))
-        if tag == "tr":
-            self.rows.append([])
-        if tag in {"td", "th"}:
-            self.rows[-1].append("")
-            self._in_cell, self._in_marked = True, ("class", "bad") in attributes
-            self.marked += [""] if self._in_marked else []
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in {"td", "th"}:
-            self._in_cell = self._in_marked = False
 
     def handle_data(self, data: str) -> None:
         self.text += data
-        if self._in_cell:
-            self.rows[-1][-1] += data
-        if self._in_marked:
-            self.marked[-1] += data
 
 
 def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: AuditRecord) -> None:
@@ -92,7 +71,7 @@ def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: Aud
     churn = replace(result.tasks["churn"], probes={"prompt_echo": Probe(False, HOSTILE)})
     audit = replace(result, tasks={**result.tasks, "churn": churn}, judged=(*result.judged[:-1], row))
     named = record.model_copy(update={"raters": {HOSTILE: "human", "bia": "rubric"}, "reward_version": "<b>$" * 16})
-    text = page_of(audit, named)
+    text = render(audit.tasks, audit.gate, audit.judged, named, [], CONFIG)
     page = Page(text)
     assert page.names.isdisjoint({"script", "img", "link", "iframe"})
     assert page.active == []
@@ -101,17 +80,6 @@ def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: Aud
         assert part in page.text
     assert "default-src 'none'; style-src 'unsafe-inline'" in text
     assert not re.search(r"@import|url\((?!#)", text)
-
-
-def test_an_objection_is_marked_and_reported(result: Audit, record: AuditRecord) -> None:
-    agreement = result.tasks["push"].agreement
-    low = replace(agreement, overall=replace(agreement.overall, rho=-0.5, bonett_wright=(-0.7, -0.3)))
-    tasks = {**result.tasks, "push": judge("push", low, {"empty": Probe(False, "at most 0.9")}, CONFIG)}
-    refused = replace(result, tasks=tasks, gate=decide(tasks, (), ["rubric"], CONFIG))
-    page = Page(page_of(refused, record))
-    assert [marked.split()[0] for marked in page.marked] == ["−0.50", "−0.70", "0"]
-    assert "training must not start." in page.text
-    assert all(reason in page.text for reason in refused.gate.reasons)
 
 
 def test_the_furthest_apart_comes_first_by_its_place_within_its_task() -> None:

@@ -13,6 +13,7 @@ ROWS: Final = 80
 CPF: Final = "111.444.777-35"
 MONTHS: Final = ("janeiro", "fevereiro", "março", "abril", "maio", "junho")
 SCORES: Final = ("Good", "Bad", "Offered")
+STATUSES: Final = ("Venda concluída", "A caminho", "Cancelada pelo comprador", "Devolvida")
 OPINIONS: Final = (
     "O produto {n} chegou quebrado e ninguém responde",
     "O produto {n} atrasou,\nmas chegou",
@@ -69,7 +70,7 @@ def marketplace() -> Rows:
     """Write titles and headings of groups above the header, which names two columns alike, and a line of totals."""
     header = "ID|Data da venda|Estado|Unidades|Total (BRL)|SKU|Preço unitário de venda do anúncio (BRL)"
     rows: list[list[Cell]] = [
-        [n, f"{1 + n % 28} de {MONTHS[n % 6]} de 2025 22:04 hs.", "Venda concluída", 2, 20.5, f"B-{n % 9}", 10.25]
+        [n, f"{1 + n % 28} de {MONTHS[n % 6]} de 2025 22:04 hs.", STATUSES[n % 4], 2, 20.5, f"B-{n % 9}", 10.25]
         for n in range(ROWS)
     ]
     buyers: list[list[Cell]] = [["Compradores"], ["Comprador", "CPF", "Estado"], *[["Ana Souza", CPF, "SP"]] * ROWS]
@@ -94,8 +95,7 @@ def write_workbook(
     """Write a workbook; a text that begins with `=` is a formula that nobody has computed."""
     relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    package = "http://schemas.openxmlformats.org/package/2006"
-    entries, targets, types = [], [], []
+    entries, targets = [], []
     with ZipFile(path, "w") as archive:
         for number, (name, rows) in enumerate(sheets.items(), 1):
             state = ' state="hidden"' if name in hidden else ""
@@ -103,7 +103,6 @@ def write_workbook(
             targets.append(
                 f'<Relationship Id="r{number}" Type="{relation}/worksheet" Target="worksheets/{number}.xml"/>'
             )
-            types.append(f'<Override PartName="/xl/worksheets/{number}.xml" ContentType="application/xml"/>')
             cells = "".join(f'<row r="{r}">{"".join(map(_cell, row))}</row>' for r, row in enumerate(rows, 1))
             spans = "".join(f'<mergeCell ref="{each}"/>' for each in merged)
             text = (
@@ -112,12 +111,9 @@ def write_workbook(
             archive.writestr(f"xl/worksheets/{number}.xml", text)
         book = f'<workbook xmlns="{main}" xmlns:r="{relation}"><sheets>{"".join(entries)}</sheets></workbook>'
         archive.writestr("xl/workbook.xml", book)
-        relations = f'<Relationships xmlns="{package}/relationships">{{}}</Relationships>'
-        archive.writestr("xl/_rels/workbook.xml.rels", relations.format("".join(targets)))
         office = f'<Relationship Id="b" Type="{relation}/officeDocument" Target="xl/workbook.xml"/>'
-        archive.writestr("_rels/.rels", relations.format(office))
-        content = f'<Types xmlns="{package}/content-types">{"".join(types)}</Types>'
-        archive.writestr("[Content_Types].xml", content)
+        archive.writestr("_rels/.rels", f"<Relationships>{office}</Relationships>")
+        archive.writestr("xl/_rels/workbook.xml.rels", f"<Relationships>{''.join(targets)}</Relationships>")
     return path
 
 

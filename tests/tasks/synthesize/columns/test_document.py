@@ -46,12 +46,6 @@ def test_dates_and_decimals_that_no_cell_tells_are_to_be_confirmed(tmp_path: Pat
     assert "# confirm:" not in column_map_text(recognize([looked(FLAT)]), tmp_path)
 
 
-def test_columns_of_people_are_named_as_left_out_and_no_cell_is_repeated(tmp_path: Path) -> None:
-    text = column_map_text(recognize([looked(FLAT)]), tmp_path)
-    assert '# - a person\'s own, and left out: "E-mail", "Telefone"' in text
-    assert not [cell for column in ("CPF", "E-mail", "Nome do cliente") for cell in FLAT[column] if str(cell) in text]
-
-
 @settings(deadline=None, max_examples=15)
 @given(name=st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20))
 def test_any_name_of_a_column_is_written_as_a_string(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -43,16 +43,13 @@ def test_a_workbook_is_read_as_it_is_shown(tmp_path: Path) -> None:
             look_at(write_workbook(path, sheets))
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
+def test_other_files_and_empty_folders_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "leia.md").write_text("x", encoding="utf-8")
+    (tmp_path / "vazia").mkdir()
+    for name, sentence in (
         ("nada.csv", r"nada\.csv does not exist; give files or folders of \.csv"),
         ("leia.md", r"leia\.md is none of \.csv, .*; export it as one of them"),
         ("vazia", r"folder .*vazia has no files of \.csv"),
-    ],
-)
-def test_other_files_and_empty_folders_are_refused(tmp_path: Path, name: str, sentence: str) -> None:
-    (tmp_path / "leia.md").write_text("x", encoding="utf-8")
-    (tmp_path / "vazia").mkdir()
-    with pytest.raises(InputError, match=sentence):
-        find_files([tmp_path / name])
+    ):
+        with pytest.raises(InputError, match=sentence):
+            find_files([tmp_path / name])

@@ -47,9 +47,8 @@ def test_equal_rows_count_once_and_too_few_train_nothing() -> None:
     assert counts(plan(reviews(59), LOCAL)) == {}
     same = recognize([looked({"comentario": texts(1) * 500, "nota": ["5"] * 500})])
     constant = recognize([looked({"comentario": texts(500), "nota": ["5"] * 500})])
-    assert plan(constant, LOCAL, ["sentiment"])[4].missing == (
-        "all 500 right answers are the same, from which nothing is learned"
-    )
+    missing = plan(constant, LOCAL, ["sentiment"])[4].missing
+    assert missing == "all 500 right answers are the same, from which nothing is learned"
     (missing,) = {each.missing for each in plan(same, LOCAL) if each.task in {"extraction", "sentiment"}}
     assert missing == "only 1 different texts, and 60 are the least"
 
@@ -59,10 +58,8 @@ def test_rows_without_a_right_answer_train_nothing() -> None:
     without = plan(recognize([looked({"comentario": texts(500)})]), LOCAL)
     assert counts(without) == {}
     sentiment = next(each for each in without if each.task == "sentiment")
-    assert (sentiment.rows, sentiment.missing) == (
-        500,
-        "no right answers to learn from; map one or more of polarity, score",
-    )
+    missing = "no right answers to learn from; map one or more of polarity, score"
+    assert (sentiment.rows, sentiment.missing) == (500, missing)
     labels = {"comentario": texts(500), "Rótulo": ["positivo", "negativo"] * 250}
     assert counts(plan(recognize([looked(labels)]), LOCAL)) == {"sentiment": 500}
     # A push is compared with its own product and offer.

@@ -105,17 +105,9 @@ def test_a_reference_in_part_is_completed_by_what_a_review_says(tmp_path: Path) 
     )
     rows, skipped = prompts(tmp_path, EXTRACTION, "extraction", text)
     known, nothing = rows
-    assert (
-        known.reference["fields"]
-        | {
-            "sentiment": "negative",
-            "sentiment_score": 1,
-            "complaint_category": "delivery",
-            "main_complaint": "demora",
-            "delivery_issue": True,
-        }
-        == known.reference["fields"]
-    )
+    stars = {"sentiment": "negative", "sentiment_score": 1}
+    given = {"complaint_category": "delivery", "main_complaint": "demora", "delivery_issue": True}
+    assert {**known.reference["fields"], **stars, **given} == known.reference["fields"]
     assert nothing.reference == {"rating": None, "fields": {}}
     assert skipped.rows == {("extraction", "do not tell their complaint"): 1}
 
