@@ -73,9 +73,7 @@ def test_rows_with_a_reference_are_taken_before_others(tmp_path: Path) -> None:
 
 
 def test_two_texts_of_one_review_are_refused(tmp_path: Path) -> None:
-    text = (
-        '{"texto": "bom", "id": "a", "cliente": 1, "nota": 5}\n{"texto": "ruim", "id": "a", "cliente": 1, "nota": 1}\n'
-    )
+    text = '{"texto": "bom", "id": "a", "cliente": 1, "nota": 5}\n{"texto": "ruim", "id": "a", "cliente": 1}\n'
     message = message_of(tmp_path, SENTIMENT.format("jsonl"), "sentiment", text)
     assert "line 2 has the review_id of line 1, and another text" in message
 
