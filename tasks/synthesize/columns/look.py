@@ -39,8 +39,6 @@ _PATTERNS: Final[Mapping[str, str]] = {
 }
 _FOREIGN: Final = r"(?i)\b(?:muy|pero|el|y|del|una|ya|llegó|llego|the|and|was|very|not|it)\b"
 """Words of Spanish and English that no Portuguese sentence has."""
-_CHECKED: Final = 100
-"""Cells of a column that are searched for personal data."""
 _SHORTEST_TEXT: Final = 20
 """Mean characters of what people write, in contrast to names and codes."""
 OF_DATA: Final = tuple(ending for ending in FORMATS if ending != ".txt")
@@ -77,12 +75,12 @@ def are_mostly_states(cells: pl.Series) -> bool:
 
 
 def is_personal(cells: pl.Series) -> bool:
-    """Return whether half of the cells are e-mail addresses, numbers of identity documents, or telephone numbers."""
+    """Return whether half of the cells are e-mail addresses, numbers of documents or telephones; texts are scrubbed."""
     from stdnum.br import cnpj
 
-    some = _some(cells).head(_CHECKED).alias("customer_id")
+    some = _some(cells).head(100).alias("customer_id")
     found = personal_identifiers(some) | pl.Series([cnpj.is_valid(cell) for cell in some], dtype=pl.Boolean)
-    return not some.is_empty() and int(found.sum()) >= some.len() / 2
+    return not some.is_empty() and int(found.sum()) >= some.len() / 2 and not looks_like(cells, "texts")
 
 
 def _some(cells: pl.Series) -> pl.Series:

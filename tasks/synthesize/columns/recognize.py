@@ -202,7 +202,8 @@ def _prompt_sections(file: LookedFile) -> Iterator[MapSection]:
             if all(name in chosen for name in required_inputs(task)):
                 known = choose(file, {each: fields[each] for each in fields if each in reference_fields(task)}, phrases)
                 reference = tuple(choice for choice in known.values() if choice.theirs not in inputs)
-                columns = (*chosen.values(), *_identities(file))
+                used = {*inputs, *(choice.theirs for choice in reference)}
+                columns = (*chosen.values(), *(each for each in _identities(file) if each.theirs not in used))
                 sections.append(MapSection(task, False, file, required_inputs(task), columns, reference))
         by_name = all(folded(choice.theirs) in wanted[ours] for ours, choice in chosen.items())
         yield from [*filter(_knows_answers, sections)] or (sections if by_name else [])

@@ -168,8 +168,8 @@ MAPPED = {
         "customers": "customer_id=Pedido customer_unique_id=CPF customer_state=UF",
     },
     "avaliacoes.csv": {
-        "extraction": "review=Comentário order_id=Pedido rating=Nota",
-        "sentiment": "review=Comentário order_id=Pedido score=Nota",
+        "extraction": "review=Comentário order_id=Pedido rating=Avaliação",
+        "sentiment": "review=Comentário order_id=Pedido score=Avaliação",
     },
     "mercado.xlsx": {
         "orders": "order_id=ID order_status=Estado order_purchase_timestamp=Data da venda customer_id=ID",

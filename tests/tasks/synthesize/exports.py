@@ -28,7 +28,7 @@ TEXTS: Final = {
         "{m}|{day}/03/2025 10:00|Entregue|{cpf}|a{n}@b.com|SP|A-{n}|1.0{day},90|12,50||",
     ),
     "avaliacoes.csv": (
-        "Pedido|Data da avaliação|Produto|Nota|Comentário|Situação",
+        "Pedido|Data da avaliação|Produto|Avaliação|Comentário|Situação",
         "{m}|{day}/04/2025|Caneca {n}|{stars}|{opinion}|Publicada",
     ),
     "nps.csv": (
