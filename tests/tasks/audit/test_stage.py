@@ -36,7 +36,7 @@ def shipped() -> tuple[ScoredSheet, RewardFunction]:
 
 
 def sentiment(sheet: ScoredSheet) -> ScoredSheet:
-    return replace(sheet, items=sheet.of_task("sentiment"))
+    return sheet.of_tasks(["sentiment"])
 
 
 def rewarded(score: RewardFunction, change: Callable[[float], float]) -> RewardFunction:
@@ -141,7 +141,7 @@ def test_a_sheet_that_is_changed_while_it_is_audited_gets_no_verdict(
 
 def test_prompts_that_are_always_answered_alike_are_counted(shipped: tuple[ScoredSheet, RewardFunction]) -> None:
     sheet, score = shipped
-    alike = [item.rollout for item in sheet.of_task("sentiment") for _ in range(3)]
+    alike = [item.rollout for item in sheet.of_tasks(["sentiment"]).items for _ in range(3)]
     only = {rollout.prompt_id: rollout for rollout in alike}
     siblings = tuple(only[rollout.prompt_id] for rollout in alike)
     found = audit_rewards(replace(sentiment(sheet), siblings=siblings), score, CONFIG)
