@@ -47,8 +47,3 @@ def test_a_false_claim_is_not_shown_and_no_verdict_of_the_checker_is() -> None:
     right, false, prose = (shown_text(with_shown_text(each)) for each in rollouts()[:3])
     assert false.count("\n- ") == right.count("\n- ") - 1
     assert prose == NOTHING
-
-
-def test_a_text_on_which_people_scored_stays_when_frames_change() -> None:
-    kept = Rollout.model_validate({**rollouts()[0].model_dump(), "shown": "## Como era"})
-    assert shown_text(with_shown_text(kept)) == "## Como era"

@@ -34,15 +34,6 @@ def test_json_lines_become_a_table_with_ids_and_system_texts(tmp_path: Path) -> 
     assert (second.system, second.source) == ("Responda.", "loja-1")
 
 
-def test_lines_that_give_a_key_twice_are_known_by_their_rows(tmp_path: Path) -> None:
-    once = json.dumps(LINE)
-    at_the_top = once.replace('"prompt":', '"prompt": "Vai embora?", "prompt":')
-    within = once.replace('{"churn": true}', '{"churn": false, "churn": true}')
-    (tmp_path / "own.jsonl").write_text("\n".join((once, at_the_top, within, once)), encoding="utf-8")
-    (tmp_path / "work").mkdir()
-    assert open_prompts(tmp_path / "own.jsonl", tmp_path / "work").given_twice == {2, 3}
-
-
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [

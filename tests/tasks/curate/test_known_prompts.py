@@ -3,10 +3,6 @@
 import json
 from pathlib import Path
 
-import polars as pl
-import pytest
-
-from schemas.errors import InputError
 from tasks.curate.known_prompts import read_known, words_hashes
 
 PROMPTS = ["Quantos pedidos há em SP?", "Qual é a nota média?"]
@@ -17,13 +13,3 @@ def test_texts_count_by_their_words(tmp_path: Path) -> None:
     lines = [{"prompt": "QUANTOS pedidos  há em SP"}, {"prompt": PROMPTS[1], "answer": "4,2"}]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert read_known(file).tolist() == words_hashes(PROMPTS).tolist()
-
-
-def test_a_parquet_file_without_hashes_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "known.parquet"
-    pl.DataFrame({"prompt": PROMPTS}).write_parquet(file)
-    with pytest.raises(InputError, match=r"known\.parquet has no column words_hash"):
-        read_known(file)
-    file.write_bytes(b"no parquet")
-    with pytest.raises(InputError, match=r"known\.parquet has no column words_hash"):
-        read_known(file)

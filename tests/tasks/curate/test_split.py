@@ -1,4 +1,3 @@
-import re
 from collections import Counter
 
 import polars as pl
@@ -54,20 +53,3 @@ def test_an_old_test_row_never_becomes_a_training_row(rows: list[PromptRow], par
         return
     tested = set(old.filter(split="test")["prompt_id"])
     assert not tested & set(new.filter(split="train")["prompt_id"])
-
-
-@settings(deadline=None)
-@given(tangled_rows(), st.integers(0, 5))
-def test_the_sizes_that_a_refusal_names_are_curated_without_one(rows: list[PromptRow], seed: int) -> None:
-    try:
-        split(rows, config(test_per_task=9, validation_per_task=4), seed)
-    except InputError as error:
-        named = {name: int(size) for name, size in re.findall(r"--set curate\.(\w+)=(\d+)", str(error))}
-        if not named:
-            assert "held_out_share" in str(error)
-            return
-    else:
-        return
-    table = split(rows, config(**named), seed)
-    assert sizes(table, "test") == dict.fromkeys(set(table["task"]), named["test_per_task"])
-    assert sizes(table, "validation") == dict.fromkeys(set(table["task"]), named["validation_per_task"])

@@ -96,14 +96,6 @@ def test_the_bits_of_the_weights_are_not_the_number_of_cores(
     assert [environment[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")] == [expected, expected]
 
 
-def test_a_fork_computes_with_so_many_threads_as_its_environment_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(child, "MAY_FORK", "tests.")
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert _run("threads", tmp_path) == [(0, 1, "1")]
-
-
 @pytest.mark.parametrize(
     ("visible", "expected"),
     [(None, "0"), ("3,1", "3"), ("GPU-5ebe9f43,GPU-ac33420d", "GPU-5ebe9f43"), ("", "")],
@@ -152,20 +144,6 @@ def test_a_child_dies_with_a_parent_that_was_killed(tmp_path: Path) -> None:
     parent.wait()
     while any(map(is_alive, started)):
         time.sleep(0.05)
-
-
-@pytest.mark.usefixtures("either_way")
-def test_a_stopped_child_ends_when_it_is_asked_to(tmp_path: Path) -> None:
-    began = time.monotonic()
-
-    def stop(done: int, total: int, text: str) -> None:
-        os.kill(_child_of(tmp_path), signal.SIGSTOP)
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_child(MODULE, Request(do="wait"), tmp_path, interpreter=None, progress=stop)
-    assert not is_alive(_child_of(tmp_path))
-    assert time.monotonic() - began < child.SECONDS_TO_END
 
 
 def test_a_killed_fork_server_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,11 +21,6 @@ def _answer(policy: tuple[Any, Any], seed: int, **changes: Any) -> list[Completi
     return generate(*policy, CONVERSATIONS, seed=seed, **options)
 
 
-def test_the_seed_decides_every_token(policy: tuple[Any, Any]) -> None:
-    assert _answer(policy, 1) == _answer(policy, 1)
-    assert _answer(policy, 1) != _answer(policy, 2)
-
-
 def test_an_answer_does_not_depend_on_its_batch(policy: tuple[Any, Any]) -> None:
     assert _answer(policy, 1, batch_size=1) == _answer(policy, 1, batch_size=5)
     assert _answer(policy, 1, batch_size=1, stock=True) != _answer(policy, 1, batch_size=5, stock=True)
@@ -53,26 +48,6 @@ def test_a_batch_is_split_where_memory_is_too_small_and_every_prompt_is_answered
     assert split == together
     # Of each batch that was asked for, as many as fit: 3 and 1, and the last 1.
     assert parts == [3, 4, 5]
-
-
-def test_prompts_are_padded_on_the_left_whichever_side_the_tokenizer_pads_on(
-    policy: tuple[Any, Any], base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Unsloth's trainer sets it to the right after it was loaded."""
-    import torch
-
-    model, tokenizer = policy[0], load_tokenizer(base)
-    tokenizer.padding_side = "right"
-    masks = []
-
-    def answer(input_ids: Any, attention_mask: Any, **_: Any) -> Any:
-        masks.append(attention_mask)
-        return torch.cat([input_ids, input_ids[:, -1:]], dim=1)
-
-    monkeypatch.setattr(model, "generate", answer)
-    _answer((model, tokenizer), 1, batch_size=5, stock=True)
-    assert not masks[0].all()
-    assert masks[0][:, -1].all()
 
 
 def test_tokens_behind_the_end_are_not_read_and_other_ends_count_last(

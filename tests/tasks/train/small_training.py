@@ -11,7 +11,7 @@ from schemas.tasks import TaskName
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion
 from tasks.stand_in.model import StandInShape
-from tasks.train.dpo.pairs import PreferencePair
+from tasks.train.children.dpo import PreferencePair
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.grpo.rollouts import RolloutGroups
 
@@ -169,17 +169,17 @@ def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: A
 
 
 def small_preference_trainer(folder: Path, **recipe: Any) -> Any:
-    """Return a `PreferenceTrainer` on `PAIRS`; extra settings are those of `TrainConfig`."""
+    """Return a DPO trainer on `PAIRS`; extra settings are those of `TrainConfig`."""
     from peft import LoraConfig
     from trl import DPOConfig
 
+    from tasks.train.backend.cpu import CpuDPOTrainer
     from tasks.train.children.dpo import as_training_set
-    from tasks.train.dpo.pairs import dpo_arguments
-    from tasks.train.dpo.trainer import PreferenceTrainer
+    from tasks.train.grpo.recipe import dpo_arguments
 
     config = TrainConfig.model_validate({**RECIPE, **recipe})
     model, tokenizer = tiny_policy()
-    return PreferenceTrainer(
+    return CpuDPOTrainer(
         model=model,
         args=DPOConfig(**dpo_arguments(config, prompts=len(PAIRS), seed=5, work=folder, on_gpu=False)),
         train_dataset=as_training_set(PAIRS),

@@ -41,13 +41,6 @@ def test_bounds(bound: Bound, kept: tuple[float, float], missed: tuple[float, fl
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)
-def test_names_tell_alterations_apart_and_each_has_a_sentence(task: TaskName) -> None:
-    names = [each.name for each in ALTERATIONS[task]]
-    assert len(set(names)) == len(names) > 50
-    assert all(each.says.endswith(".") and 2 <= len(each.says.split()) <= 25 for each in ALTERATIONS[task])
-
-
-@pytest.mark.parametrize("task", TASK_NAMES)
 def test_no_alteration_raises_whatever_the_answer_is(task: TaskName) -> None:
     texts = ("", "{}", "[1]", "null", "[" * 4_000, '{"achados":3}', '{"achados":[3]}', "\ud800", "'; --")
     references: tuple[dict[str, object], ...] = ({}, {"fields": None}, {"facts": ["a | b | c"]})

@@ -16,7 +16,6 @@ from tasks.train.preflight import model as preflight_model
 from tasks.train.preflight.run import preflight
 from tasks.train.watch.validation import validate
 from tests.tasks.train.kept_training import Collecting, KeptTraining
-from tests.tasks.train.preflight.test_inputs import RECORD
 from tests.tasks.train.small_request import request_of
 from tests.tasks.train.small_training import RECIPE, prompt_rows
 
@@ -68,7 +67,7 @@ def test_preflight_validation_checkpoints_and_resume_move_no_quantization_state(
     recipe = TrainConfig.model_validate({**RECIPE, **NF4, "learning_rate": 1e-2})
     request = request_of(recipe, tmp_path, tmp_path, base=base, seed=1, max_prompt_tokens=64)
     rewards = ComponentRewards(Databases(()), "grounded")
-    checks = preflight(whole.trainer, tokenizer, request, RECORD, rows, rewards, lambda *_: None)
+    checks = preflight(whole.trainer, tokenizer, request, rows, rewards, lambda *_: None)
     by_name = {check.name: check for check in checks}
     assert by_name["moved_by_a_step"].passed, by_name["moved_by_a_step"].measured
     assert by_name["adapter_reload"].passed, by_name["adapter_reload"].measured

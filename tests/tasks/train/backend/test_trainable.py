@@ -45,14 +45,6 @@ def test_settings_that_unsloth_would_leave_out_are_refused(settings: dict[str, A
         _recipe(backend="unsloth", **settings)
 
 
-def test_unsloth_without_a_gpu_is_one_sentence(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(InputError, match=r"needs a GPU, and there is none; .* train\.backend='transformers'"):
-        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=base)
-
-
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch

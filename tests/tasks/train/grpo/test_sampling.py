@@ -65,14 +65,6 @@ def test_a_group_that_teaches_nothing_is_replaced_by_one_of_its_task() -> None:
     assert [row.task for row in chosen.group_rows] == policy.asked[0]
 
 
-def test_the_budget_bounds_what_a_step_samples_and_what_is_left_over_stays() -> None:
-    policy = Policy([DULL, DULL], [DULL, DULL], [DULL])
-    sampler = _sampler(policy, dynamic_sampling={"extra_groups": 3})
-    assert sampler.choose(0)[0].group_rewards() == [DULL, DULL]
-    assert [len(asked) for asked in policy.asked] == [2, 2, 1]
-    assert sampler.figures()["sampling/resampled_groups"] == 3
-
-
 def test_a_new_group_that_teaches_nothing_either_does_not_take_a_place() -> None:
     policy = Policy([DULL, DULL], [LIVELY, [0.9] * GENERATIONS])
     chosen, unused = _sampler(policy, dynamic_sampling={"extra_groups": 2}).choose(0)
@@ -87,14 +79,6 @@ def test_a_hopeless_group_gets_the_right_answer_in_place_of_its_worst() -> None:
     assert chosen.corrected == [False, True, *[False] * 6]
     assert list(policy.corrections[0]) == [1]
     assert _rewards(unused) == [0.0]
-
-
-def test_task_weights_see_what_the_policy_earned_and_no_answer_that_it_was_given() -> None:
-    """A corrected group would look like improvement."""
-    policy = Policy([[0.2] * GENERATIONS] * 2)
-    chosen, _ = _sampler(policy, guided_correction={"share": 1.0}).choose(0)
-    assert sum(chosen.corrected) == 2
-    assert list(chosen.own_rewards().values()) == pytest.approx([0.2] * len(chosen.own_rewards()))
 
 
 def test_task_weights_count_a_group_that_was_given_an_answer_as_one_that_earned_the_same(

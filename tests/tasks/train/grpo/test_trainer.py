@@ -9,7 +9,6 @@ import pytest
 
 from tasks.train.backend.cpu import CpuGRPOTrainer
 from tasks.train.grpo.rollouts import RolloutGroups
-from tasks.train.resume.state_files import read_state, write_state
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer
 
 pytestmark = pytest.mark.slow
@@ -57,16 +56,6 @@ def _train(folder: Path, **recipe: Any) -> tuple[Any, list[tuple[int, RolloutGro
     return trainer, [of_step for of_step in seen if of_step[2] is not None]
 
 
-def test_a_step_is_trained_on_the_prompts_that_the_sampler_drew(tmp_path: Path) -> None:
-    trainer, seen = _train(tmp_path, max_steps=3)
-    assert [step for step, *_ in seen] == [1, 2, 3]
-    drawn = [row.prompt_id for _, rollouts, _ in seen for row in rollouts.group_rows]
-    assert len(set(drawn)) == 6
-    for _, rollouts, _ in seen:
-        for ids, row in zip(rollouts.prompt_ids, rollouts.rows, strict=True):
-            assert row.prompt in trainer.processing_class.decode(ids)
-
-
 def test_completions_of_one_forward_pass_or_of_eight_move_the_adapter_alike(tmp_path: Path) -> None:
     """1x8 equals 8x1."""
     import torch
@@ -97,36 +86,6 @@ def test_divergence_from_the_base_is_reported_without_a_penalty(tmp_path: Path) 
     assert divergences[0] == pytest.approx(0.0, abs=1e-6)
     assert divergences[-1] > divergences[0]
     assert len(divergences) == 4
-
-
-def test_every_field_of_the_state_is_restored(tmp_path: Path) -> None:
-    """Stopped between two steps on the same completions; `test_checkpointer` compares how such trainings end."""
-    recipe: dict[str, Any] = {
-        "iterations": 2,
-        "accumulation": 2,
-        "dynamic_sampling": {"extra_groups": 2, "min_spread": 0.003},
-        "task_weights": {"applies_to": "sampler", "every": 2},
-        "entropy": {"coefficient": 0.001, "adaptive": True, "target": 9.0},
-    }
-    trained, _ = _train(tmp_path / "trained", max_steps=3, **recipe)
-    trained._packed.is_on = False
-    write_state(tmp_path, "sampling", trained.state_dict())
-    resumed = small_trainer(tmp_path / "resumed", max_steps=3, **recipe)
-    new = _fields(resumed.state_dict())
-    resumed.load_state_dict(read_state(tmp_path, "sampling"))
-    state, restored = _fields(trained.state_dict()), _fields(resumed.state_dict())
-    assert state.keys() == {
-        "batch",
-        "entropy.coefficient",
-        "entropy.last",
-        "packed",
-        "sampler.prompts",
-        "sampler.resampled",
-        "sampler.task_weights",
-        "updates",
-    }
-    assert [name for name in state if state[name] == new[name]] == []
-    assert restored == state
 
 
 def _fields(state: Mapping[str, Any]) -> dict[str, str]:

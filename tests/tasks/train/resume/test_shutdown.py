@@ -179,12 +179,3 @@ def test_a_shutdown_within_a_step_keeps_the_step_before(tmp_path: Path) -> None:
     assert [manifest.step for manifest in mirror_in(tmp_path).manifests()] == [7]
     assert segments_in(tmp_path) == [(7, "interrupted")]
     require_free(tmp_path)
-
-
-@pytest.mark.integration
-def test_a_mirror_that_hangs_does_not_keep_the_process(tmp_path: Path) -> None:
-    code, failures = _leave(tmp_path, 3.0, "hangs")
-    assert code == 4
-    assert "after step 7, which was not mirrored in time" in failures[0][0]
-    assert mirror_in(tmp_path).manifests() == []
-    require_free(tmp_path)

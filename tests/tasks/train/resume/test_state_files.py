@@ -55,11 +55,6 @@ def test_written_state_is_read_again(state: dict[str, Any]) -> None:
         assert _equal(read_state(Path(home), "part"), state)
 
 
-def test_state_that_is_neither_json_nor_tensor_is_refused_and_not_pickled(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="set is not JSON serializable"):
-        write_state(tmp_path, "part", {"seen": {1, 2}})
-
-
 def test_a_state_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"has no preferences\.json; it is of another algorithm, so start with --fresh"

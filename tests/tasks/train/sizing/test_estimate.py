@@ -7,9 +7,8 @@ import pytest
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.config.workers import WorkersConfig
-from schemas.errors import InputError
-from tasks.train.sizing.estimate import StageCost, estimate_training, expected_prompts, sampling_seconds
-from tasks.train.sizing.shape import DecoderShape
+from tasks.train.sizing.estimate import StageCost, estimate_training, sampling_seconds
+from tasks.train.sizing.memory import DecoderShape
 
 QWEN = DecoderShape("qwen2", 24, 896, 14, 2, 64, 4864, 151_936, tied=True)
 """Qwen2.5-0.5B, which the published sweep of vLLM served."""
@@ -77,22 +76,6 @@ def test_dpo_samples_once_and_its_time_was_never_measured() -> None:
     assert estimate_training(config_of(**recipe), {"push": 32}).pairs == 32
 
 
-def test_expected_prompts_lose_the_held_out_share() -> None:
-    config = Config.model_validate(
-        {
-            "synthesize": {"counts": {"extraction": 100, "push": 0}},
-            "curate": {"held_out_share": 0.2},
-        }
-    )
-    assert expected_prompts(config) == {"extraction": 80}
-
-
-@pytest.mark.parametrize("prompts", [{}, {"push": 0}])
-def test_a_training_without_prompts_is_refused(prompts: dict[Any, int]) -> None:
-    with pytest.raises(InputError, match="would have no prompts; raise synthesize"):
-        estimate_training(config_of(), prompts)
-
-
 @pytest.mark.parametrize(("sequences", "published"), [(1, 168), (8, 1_312), (16, 2_277), (32, 3_773)])
 def test_vllm_is_as_fast_as_in_the_published_sweep(sequences: int, published: float) -> None:
     """Prompts of 256 tokens and answers of 128; tokens of answers a second."""
@@ -104,10 +87,3 @@ def times(profile: str, *overrides: str) -> dict[str, StageCost]:
     stages = estimate_training(load_config(profile, overrides), {"extraction": 600, "push": 600}).stages
     assert stages is not None
     return {stage.name: stage for stage in stages}
-
-
-def test_stages_that_a_run_leaves_out_are_left_out() -> None:
-    stages = times("l4", "audit.require_human=false")
-    assert "audit sampling" not in stages
-    assert "base: SFT" not in stages
-    assert "merge" not in times("l4", "train.adapter_per_task=true", 'train.task_weights.applies_to="nothing"')
