@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from schemas.config.config import AuditConfig
-from schemas.documents import RaterKind
 from tasks.audit.gate import AuditVerdict, Probe, TaskAudit, decide, judge
 from tasks.audit.statistics import Agreement, Correlation
 
@@ -97,18 +96,3 @@ def test_thresholds_are_met_exactly_at_their_values(
 ) -> None:
     assert checks(found(**at_the_limit)) == []
     assert checks(found(**beyond)) == [check]
-
-
-@pytest.mark.parametrize(
-    ("kinds", "refusal"),
-    [
-        (["human", "human"], None),
-        (["rubric"], "scores are by rubric, and audit.require_human asks for people"),
-        (["model", "human"], "scores are by human, model, and audit.require_human asks for people"),
-    ],
-)
-def test_people_can_be_demanded(kinds: list[RaterKind], refusal: str | None) -> None:
-    gate = decide({"push": audit()}, [], kinds, AuditConfig(require_human=True))
-    assert gate.passed is (refusal is None)
-    assert refusal is None or gate.reasons == (refusal,)
-    assert decide({"push": audit()}, [], kinds, CONFIG).passed

@@ -1,14 +1,11 @@
 """A rater's score is in the sheet at once and nothing else is changed, and what comes next is never a surprise."""
 
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
@@ -85,24 +82,6 @@ def test_a_restarted_session_resumes(sheet: Path) -> None:
     of_task = Labelling(sheet, "bia", TASK_NAMES[1])
     assert of_task.total == 4
     assert score_all(of_task) == COMPLETIONS[4:]
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.lists(st.sampled_from(["score", "skip", "undo"]), max_size=25))
-def test_undo_leads_back_the_way_that_was_gone(acts: Sequence[str]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        sheet = new_sheet(Path(folder))
-        Labelling(sheet, "bia").score(5)
-        labelling = Labelling(sheet, "ana")
-        path = [(labelling.current, labelling.left, sheet.read_bytes())]
-        for act in acts:
-            if act == "undo":
-                assert labelling.undo() == (len(path) > 1)
-                path = path[: max(1, len(path) - 1)]
-            elif labelling.current:
-                labelling.score(3) if act == "score" else labelling.skip()
-                path.append((labelling.current, labelling.left, sheet.read_bytes()))
-            assert (labelling.current, labelling.left, sheet.read_bytes()) == path[-1]
 
 
 def test_a_name_or_an_address_is_refused_and_not_repeated(sheet: Path) -> None:

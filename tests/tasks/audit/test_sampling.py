@@ -12,11 +12,9 @@ from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
 from schemas.progress import silent
 from schemas.tasks import TaskName
-from tasks.audit.rollouts import draw_prompts
 from tasks.audit.sampling import AT_RANDOM, BY_REWARD, make_sheet, sample
 from tasks.audit.sheet import COLUMNS, Row, audit_id, is_scored, match_rollouts, read_rows
 from tasks.audit.stage import shipped_files
-from tests.tasks.curate.prompt_rows import prompt_row
 
 SEEDS = range(100)
 SHIPPED = shipped_files()
@@ -128,12 +126,3 @@ def test_the_shipped_rollouts_make_a_sheet_and_never_replace_one(tmp_path: Path)
     with pytest.raises(InputError, match="exists and may hold scores; give the name of a new file"):
         make_sheet(SHIPPED.rollouts, "grounded", SHIPPED.store, 20, 1, sheet, silent)
     assert sheet.read_bytes() == before
-
-
-def test_prompts_are_drawn_by_the_seed_and_those_of_which_something_is_known_first() -> None:
-    rows = [prompt_row("push", f"Anuncie {number}") for number in range(9)]
-    assert draw_prompts(rows, 4, 1) == draw_prompts(rows, 4, 1) != draw_prompts(rows, 4, 2)
-    assert len(draw_prompts(rows, 20, 1)) == 9
-    untold = [prompt_row("push", f"Anuncie {number}", {"product": None, "offer": None}) for number in range(5)]
-    assert draw_prompts([*untold, rows[0]], 4, 1) == [rows[0]]
-    assert len(draw_prompts(untold, 4, 1)) == 4

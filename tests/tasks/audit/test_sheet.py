@@ -138,15 +138,6 @@ def test_names_the_row_that_is_faulty(tmp_path: Path, changes: dict[str, str], c
         read_scored_sheet(path, ROLLOUTS)
 
 
-def test_rows_of_another_sheet_are_named_and_counted(tmp_path: Path) -> None:
-    stranger = Rollout(prompt_id="x", task="churn", prompt="outro", completion="outra")
-    other = as_row(stranger, "random") | {"human_score": "1", "rater": "r1", "rater_kind": "human"}
-    with pytest.raises(InputError, match=r"of row 3 is not among the rollouts: 1 of 2 rows .*another sheet"):
-        read_scored_sheet(write(tmp_path / "sheet.csv", [cells(1), other]), ROLLOUTS)
-    with pytest.raises(InputError, match=r"of row 2; row 3 is not .*: 2 of 2 rows .*other rollouts"):
-        read_scored_sheet(tmp_path / "sheet.csv", [rollout(7, "x")])
-
-
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -165,14 +156,3 @@ def test_files_that_are_no_sheet_are_refused(tmp_path: Path, text: Callable[[str
         read_rows(path)
     with pytest.raises(InputError, match=r"absent\.csv cannot be read"):
         read_rows(tmp_path / "absent.csv")
-
-
-def test_empty_cells_that_a_spreadsheet_leaves_out_or_adds_change_nothing(tmp_path: Path) -> None:
-    path = write(tmp_path / "sheet.csv", [cells(1), cells(2)])
-    path.write_bytes(path.read_bytes().replace(b"human,\r\n", b"human\r\n"))
-    assert len(read_scored_sheet(path, ROLLOUTS).items) == 2
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        wide = [[*row, "", ""] for row in csv.reader(file)]
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        csv.writer(file).writerows([*wide, [""] * 12, [""] * 12])
-    assert len(read_rows(path)) == 2

@@ -70,10 +70,3 @@ def test_personal_data_is_replaced_before_copies_are_reported(file: Path) -> Non
     assert counts.copies == 1
     assert sum(counts.scrubbed.values()) == 2
     assert "exemplo.com" not in str(table.rows())
-
-
-def test_prompts_of_validation_and_test_are_left_out(file: Path) -> None:
-    table, counts = _take(file, MANY, training_rows=150, held_out=[" conte ate 7 ", " a 30 "])
-    assert counts.held_out == 2
-    assert not {"Conte até 7.", "Conte até 30."} & set(table["prompt"])
-    assert table.height == 50

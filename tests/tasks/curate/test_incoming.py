@@ -2,7 +2,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from schemas.errors import InputError
@@ -68,19 +67,3 @@ def test_one_id_for_two_prompts_is_refused_with_its_rows(tmp_path: Path) -> None
         open_prompts(table, tmp_path)
     twice = write_prompts([first, second, first], tmp_path / "twice.parquet")
     assert open_prompts(twice, tmp_path).rows == 3
-
-
-def test_an_invalid_prompt_table_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"prompts\.parquet does not exist"):
-        open_prompts(tmp_path, tmp_path)
-    (tmp_path / "prompts.parquet").write_bytes(b"PAR1 nothing")
-    with pytest.raises(InputError, match="cannot be read as parquet"):
-        open_prompts(tmp_path, tmp_path)
-    pl.DataFrame({"prompt": ["a"], "task": [1]}).write_parquet(tmp_path / "prompts.parquet")
-    with pytest.raises(
-        InputError, match="has the columns prompt String, task Int64; a prompt table has prompt_id String"
-    ):
-        open_prompts(tmp_path, tmp_path)
-    write_prompts([], tmp_path / "prompts.parquet")
-    with pytest.raises(InputError, match="has no prompts"):
-        open_prompts(tmp_path, tmp_path)

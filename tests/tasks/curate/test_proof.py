@@ -65,11 +65,6 @@ def append(dataset: Path, split: str, row: PromptRow) -> None:
             table.add(each)
 
 
-@pytest.mark.parametrize("rows_at_once", ROWS_AT_ONCE)
-def test_an_untouched_dataset_passes_with_any_number_of_rows_at_once(dataset: Path, rows_at_once: int) -> None:
-    prove(dataset, rows_at_once, in_processes(1))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_every_kind_of_sharing_fails_with_both_splits_named(dataset: Path, one: str, other: str, kind: str) -> None:

@@ -123,12 +123,6 @@ def left_of(name: str, text: str | None) -> str | None:
     return scrub(text)[0]
 
 
-def test_a_broken_rows_new_id_gives_no_number_away() -> None:
-    one, two = ({**dict.fromkeys(COLUMNS), "prompt": f"De {number}?"} for number in (CPF, "111.444.777-35"))
-    first, second = scrub_broken(broken(one, two)).table["prompt_id"]
-    assert first == second
-
-
 def test_texts_and_names_of_products_of_a_store_are_scrubbed_and_still_join() -> None:
     store, replaced = simulate_store(200, random.Random(0)), Counter[Kind]()
     one, other, code = store.products["product_id"][:3]

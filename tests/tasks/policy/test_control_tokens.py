@@ -69,7 +69,3 @@ def test_a_neutral_text_is_no_longer_and_stays_as_it_is(text: str) -> None:
 )
 def test_other_texts_stay_byte_for_byte(text: str) -> None:
     assert without_control_tokens(text) == text
-
-
-def test_control_characters_become_spaces_and_line_ends_line_feeds() -> None:
-    assert without_control_tokens("a\x1b[0mb\r\nc\rd\u2028e\u202ef\x85") == "a [0mb\nc\nd\nef "

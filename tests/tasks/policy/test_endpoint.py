@@ -2,10 +2,7 @@
 
 import asyncio
 import logging
-import socket
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -170,60 +167,4 @@ def test_questions_that_wait_for_a_silent_endpoint_are_given_up_when_they_shall_
     assert list(replies) == ["k0", "k1"]
 
 
-@contextmanager
-def dribble(opening: bytes, drop: bytes) -> Iterator[str]:
-    """Serve, to whoever connects, an opening and then one drop after the other, for as long as the client stays."""
-    stop = threading.Event()
-
-    def pour(connection: socket.socket) -> None:
-        with connection:
-            try:
-                connection.recv(65_536)
-                connection.sendall(opening)
-                while not stop.wait(0.02):
-                    connection.sendall(drop)
-            except OSError:
-                pass  # the client had enough
-
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=pour, args=(connection,), daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=accept, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-        finally:
-            stop.set()
-            listener.shutdown(socket.SHUT_RDWR)
-
-
 OK = b"HTTP/1.1 200 OK\r\n"
-
-
-@pytest.mark.parametrize(
-    ("opening", "drop"),
-    [
-        pytest.param(OK, b"X-Slow: 1\r\n", id="headers without end"),
-        pytest.param(OK + b"Content-Length: 9999\r\n\r\n", b"x", id="a body byte by byte"),
-    ],
-)
-def test_no_trickle_holds_it_past_the_limit(opening: bytes, drop: bytes) -> None:
-    ended = threading.Event()
-    said: list[str] = []
-
-    def run() -> None:
-        with pytest.raises(EndpointError) as caught:
-            ask(url, timeout_seconds=0.3, max_attempts=1)
-        said.append(str(caught.value))
-        ended.set()
-
-    with dribble(opening, drop) as url:
-        threading.Thread(target=run, daemon=True).start()
-        # Far beyond the limit, so that only what has no end fails here.
-        assert ended.wait(20)
-    assert "did not answer within 0.3 s" in said[0] or "could not be reached" in said[0]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tasks.policy.generate import Completion, StopReason, as_messages, generate, read_completion
+from tasks.policy.generate import Completion, as_messages, generate
 from tasks.policy.load import load_policy, load_tokenizer
 
 CONVERSATIONS = [as_messages("Seja breve.", "o pedido " * count) for count in (3, 1, 6, 2, 5)]
@@ -48,22 +48,3 @@ def test_a_batch_is_split_where_memory_is_too_small_and_every_prompt_is_answered
     assert split == together
     # Of each batch that was asked for, as many as fit: 3 and 1, and the last 1.
     assert parts == [3, 4, 5]
-
-
-def test_tokens_behind_the_end_are_not_read_and_other_ends_count_last(
-    policy: tuple[Any, Any],
-) -> None:
-    tokenizer = policy[1]
-    word = tokenizer.encode("o", add_special_tokens=False)[0]
-    end, other = tokenizer.eos_token_id, tokenizer.encode("p", add_special_tokens=False)[0]
-    read = {
-        tokens: read_completion(tokens, tokenizer, (other,))
-        for tokens in ((word, end, word), (word, other), (other, word), ())
-    }
-    assert [(answer.tokens, answer.stop_reason.value) for answer in read.values()] == [
-        (2, "end_of_turn"),
-        (2, "end_of_turn"),
-        (2, "token_limit"),
-        (0, "token_limit"),
-    ]
-    assert read_completion((word, other), tokenizer).stop_reason is StopReason.TOKEN_LIMIT

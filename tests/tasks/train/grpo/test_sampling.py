@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import pytest
 import torch
 
 from schemas.config.train import TrainConfig
@@ -65,13 +64,6 @@ def test_a_group_that_teaches_nothing_is_replaced_by_one_of_its_task() -> None:
     assert [row.task for row in chosen.group_rows] == policy.asked[0]
 
 
-def test_a_new_group_that_teaches_nothing_either_does_not_take_a_place() -> None:
-    policy = Policy([DULL, DULL], [LIVELY, [0.9] * GENERATIONS])
-    chosen, unused = _sampler(policy, dynamic_sampling={"extra_groups": 2}).choose(0)
-    assert sorted(chosen.group_rewards()) == [LIVELY, DULL]
-    assert sorted(_rewards(unused)) == [*DULL, *[0.9] * GENERATIONS]
-
-
 def test_a_hopeless_group_gets_the_right_answer_in_place_of_its_worst() -> None:
     policy = Policy([[0.2, 0.0, 0.1, 0.2], [0.2, 0.9, 0.1, 0.2]])
     chosen, unused = _sampler(policy, guided_correction={"share": 1.0, "threshold": 0.5}).choose(0)
@@ -79,18 +71,6 @@ def test_a_hopeless_group_gets_the_right_answer_in_place_of_its_worst() -> None:
     assert chosen.corrected == [False, True, *[False] * 6]
     assert list(policy.corrections[0]) == [1]
     assert _rewards(unused) == [0.0]
-
-
-def test_task_weights_count_a_group_that_was_given_an_answer_as_one_that_earned_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    sampler = _sampler(Policy([DULL, LIVELY]), guided_correction={"share": 1.0, "threshold": 0.3})
-    seen: list[Mapping[str, float]] = []
-    monkeypatch.setattr(sampler._weights, "observe", lambda rewards, zeros: seen.append(zeros))
-    chosen, _ = sampler.choose(0)
-    assert chosen.corrected[:GENERATIONS].count(True) == 1
-    dull, lively = (row.task for row in chosen.group_rows)
-    assert seen == [{dull: 1.0, lively: 0.0}]
 
 
 def test_the_sampler_of_task_weights_deals_out_the_prompts() -> None:

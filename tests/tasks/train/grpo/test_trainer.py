@@ -1,6 +1,5 @@
 """What the trainer adds to TRL's: rollouts of its own choice, other advantages, and log-probabilities on a CPU."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -86,24 +85,6 @@ def test_divergence_from_the_base_is_reported_without_a_penalty(tmp_path: Path) 
     assert divergences[0] == pytest.approx(0.0, abs=1e-6)
     assert divergences[-1] > divergences[0]
     assert len(divergences) == 4
-
-
-def _fields(state: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a state says in each of its fields, by dotted name."""
-    fields: dict[str, Any] = {}
-    for name, value in state.items():
-        nested = name in {"sampler", "entropy"}
-        fields |= {f"{name}.{part}": each for part, each in value.items()} if nested else {name: value}
-    return {name: str(_listed(value)) for name, value in fields.items()}
-
-
-def _listed(value: Any) -> Any:
-    """Return a value whose tensors are lists."""
-    if isinstance(value, Mapping):
-        return {name: _listed(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_listed(part) for part in value]
-    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _sampled(trainer: Any) -> list[list[int]]:

@@ -15,7 +15,6 @@ from tests.tasks.train.small_training import RECIPE, prompt_rows, small_trainer
 
 ROWS = prompt_rows()
 SAME = ["a"] * 8
-OPENED = "<|im_start|>assistant\\n"
 
 
 @pytest.fixture(scope="module")
@@ -84,14 +83,6 @@ def test_a_setting_that_leaks_from_the_model_is_named_and_proven(
     asked = _asked(trainer, _recipe())
     assert not asked["distinct_completions"].passed
     assert asked["distinct_completions"].measured == "1 of 8 at best"
-
-
-def test_a_template_that_opens_a_thought_is_found(tokenizer: Any) -> None:
-    """The reports' V1 and V2: three weeks with a model whose thoughts used up the completion."""
-    tokenizer.chat_template = tokenizer.chat_template.replace(OPENED, OPENED + "<think>\\n")
-    check = _checks(_answers(SAME), tokenizer, _recipe())["thinking"]
-    assert not check.passed
-    assert check.measured == "the template injects <think>, and 0 of 8 completions begin with it"
 
 
 def test_a_model_that_never_ends_hits_the_ceiling(trainer: Any) -> None:

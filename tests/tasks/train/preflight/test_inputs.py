@@ -8,13 +8,11 @@ import pytest
 
 from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.config.train import TrainConfig
-from schemas.config.train_sections import PreflightSection
 from schemas.errors import GateRefused
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.train.preflight.check import Check, refuse_if_failed
 from tasks.train.preflight.inputs import (
     check_prompt_budget,
-    check_prompts_per_task,
     check_tokenizer,
 )
 from tests.tasks.train.small_training import RECIPE, prompt_rows
@@ -103,14 +101,6 @@ def test_prompts_over_the_budget_are_counted(tokenizer: Any) -> None:
     check = check_prompt_budget(tokenizer, rows, 999, longest - 1, recipe)
     assert not check.passed
     assert check.measured == f"1 of 12 prompts are over, the longest with {longest} tokens"
-
-
-def test_too_few_prompts_of_one_task_stop_a_training() -> None:
-    rows = [*prompt_rows(), *(replace(row, prompt_id=f"{row.prompt_id}-again") for row in prompt_rows("push"))]
-    check = check_prompts_per_task(rows, PreflightSection(min_prompts_per_task=7))
-    assert not check.passed
-    assert check.measured == "6 of sentiment, the fewest"
-    assert "sentiment" in check.remedy
 
 
 def test_a_refusal_is_one_sentence_with_the_first_failures_and_the_names_of_the_others() -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tasks.policy.generate import as_messages
-from tasks.train.preflight.step import dry_run_step, unchanged
+from tasks.train.preflight.step import dry_run_step
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_preference_trainer, small_trainer
 
 pytestmark = pytest.mark.slow
@@ -78,32 +78,6 @@ def test_the_largest_step_has_the_longest_prompt_and_full_completions_that_are_l
     assert found.gradient_norm > 0
     assert "sample" not in vars(trainer.rollout_generator)
     assert trainer.generation_config.min_new_tokens is None
-
-
-def test_probabilities_that_vllm_tells_are_as_long_as_the_completions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """vLLM ends where it ends; TRL refuses tokens and probabilities of other lengths."""
-    from tasks.train.preflight import step
-
-    trainer = small_trainer(tmp_path)
-    generator = trainer.rollout_generator
-    real = generator.sample
-    monkeypatch.setattr(trainer, "use_vllm", True)
-
-    def sample(_: Any, prompts: Any) -> Any:
-        trainer.use_vllm = False
-        rollouts = real(prompts)
-        short = [ids[:3] for ids in rollouts.completion_ids]
-        return replace(rollouts, completion_ids=short, log_probabilities=[[-1.0] * len(ids) for ids in short])
-
-    monkeypatch.setattr(type(generator), "sample", sample)
-    with unchanged(trainer), step._at_full_length(trainer, LONG):
-        rollouts = generator.sample(prompt_rows()[:2])
-    assert {len(ids) for ids in rollouts.completion_ids} == {16}
-    assert {tuple(of_tokens) for of_tokens in rollouts.log_probabilities} == {(-1.0,) * 3 + (0.0,) * 13}
-    assert {ids[-1] for ids in rollouts.completion_ids} == {trainer.eos_token_ids[0]}
-    assert [row.prompt for row in rollouts.group_rows] == [LONG.prompt] * 2
 
 
 def test_a_step_of_dpo_is_run_dry_too(tmp_path: Path) -> None:

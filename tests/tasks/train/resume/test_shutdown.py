@@ -99,19 +99,6 @@ def test_the_last_finished_step_is_mirrored_and_the_lease_given_back(
     require_free(tmp_path)
 
 
-def test_a_step_of_the_segment_before_that_is_on_this_disk_only_is_mirrored_before_it_is_said_to_be(
-    tmp_path: Path,
-) -> None:
-    before = Leaving(tmp_path)
-    with before.stack:
-        before.held.keeper.keep(checkpoint_of(3), "local")
-        before.held.keeper.flush()
-    after = Leaving(tmp_path)
-    assert after.held.step == 3
-    assert "after step 3, which is mirrored" in after.leave()
-    assert [manifest.step for manifest in mirror_in(tmp_path).manifests()] == [3]
-
-
 CHILD = """
 import sys, threading
 from pathlib import Path

@@ -34,20 +34,6 @@ def test_general_instructions_have_their_share_in_every_prefix(steps: int, batch
         assert abs(sum(map(_is_general, shown[:length])) - share * length) <= 1.5
 
 
-def test_without_steps_a_model_by_name_is_kept_as_it_is(published: Path, tmp_path: Path) -> None:
-    """And written again at all: a temperature beside greedy decoding may be read, and not written."""
-    file = published / "generation_config.json"
-    leaky = json.loads(file.read_text(encoding="utf-8")) | {"temperature": 0.1}
-    file.write_text(json.dumps(leaky), encoding="utf-8")
-    write_dataset(tmp_path, ROWS, [])
-    output = make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
-    before, after = weights_of(published), weights_of(output)
-    assert before.keys() == after.keys()
-    assert all(before[name].equal(after[name]) for name in before)
-    assert "temperature" not in json.loads((output / "generation_config.json").read_text(encoding="utf-8"))
-    assert not (output / warm_start.SUMMARY_FILE).exists()
-
-
 @pytest.mark.integration
 def test_a_model_by_name_learns_the_reference_answers_and_is_merged(
     published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -103,18 +89,3 @@ def test_a_model_that_is_not_whole_is_refused_in_one_line(
         make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
     assert str(published) in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_too_little_memory_names_what_to_lower(
-    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import torch
-    import trl
-
-    def exhausted(self: Any) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
-
-    monkeypatch.setattr(trl.SFTTrainer, "train", exhausted)
-    write_dataset(tmp_path, ROWS, [])
-    with pytest.raises(InputError, match=r"raise warm_start\.accumulation, or set train\.gradient_checkpointing"):
-        make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=1, batch_size=4))

@@ -55,16 +55,6 @@ def test_each_stage_has_the_price_of_its_machine() -> None:
     assert {stage.machine for stage in stages} == {"cpu", "gpu"}
 
 
-def test_seeds_and_tasks_of_their_own_are_trainings_each() -> None:
-    alone = {"adapter_per_task": True, "seeds": (1, 2, 3), "learning_rate": 5e-6, "learning_rate_at_scale": 1e-6}
-    estimate = estimate_training(config_of(**alone), {"extraction": 40_000, "push": 320, "churn": 0})
-    assert estimate.trainings == 6
-    assert estimate.steps_per_epoch == 160
-    assert estimate.learning_rate == 5e-6
-    assert estimate.stages is not None
-    assert sum(stage.name.startswith("train, seed") for stage in estimate.stages) == 3
-
-
 def test_dpo_samples_once_and_its_time_was_never_measured() -> None:
     """2 x 16 completions a step are 16 pairs; 48 pairs at most."""
     recipe = {"algorithm": "dpo", "preferences": {"prompts": 48}, "max_steps": 30, "accumulation": 4}

@@ -1,17 +1,12 @@
 """What happens beside the arithmetic of a real, small training: metrics and alarms."""
 
-import io
-import json
 import math
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from schemas.errors import GateRefused
-from tasks.policy.child import Channel
-from tasks.train.watch.reporter import StepReporter
 from tests.tasks.train.kept_training import KeptTraining
 
 pytestmark = pytest.mark.slow
@@ -54,19 +49,6 @@ def test_every_step_reports_all_that_somebody_watches(whole: KeptTraining) -> No
         # Every task has a weight, also one that the step has no prompt of.
         assert {"task_share/push", "task_share/sentiment"} <= values.keys()
     assert whole.reported("progress")[-1][:2] == [4, 4]
-
-
-def test_the_cost_is_that_of_all_steps_so_far_also_of_those_before_a_resume() -> None:
-    stream = io.StringIO()
-    reporter = StepReporter(Channel(stream), 3, price_per_hour=36.0)
-    state: Any = SimpleNamespace(
-        global_step=3,
-        log_history=[{"step_time": 10.0}, {"train_runtime": 5.0}, {"step_time": None}, {"step_time": 2.5}],
-    )
-    reporter.on_log(None, state, None, {"loss": math.nan, "reward": 0.5, "kl": None, "step_time": 2.5})
-    assert json.loads(stream.getvalue().splitlines()[0]) == {
-        "metrics": [3, {"reward": 0.5, "step_time": 2.5, "cost_usd": pytest.approx(12.5 * 36 / 3600)}]
-    }
 
 
 def test_weights_that_are_no_numbers_stop_the_training(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from transformers import TrainerCallback
 from schemas.errors import InputError
 from tasks.train.grpo import rollout_log
 from tasks.train.resume.state_files import write_state
-from tests.tasks.train.kept_training import Collecting, DieAfter, Died, KeptTraining
+from tests.tasks.train.kept_training import Collecting, KeptTraining
 from tests.tasks.train.small_training import prompt_rows
 
 pytestmark = pytest.mark.slow
@@ -99,21 +99,6 @@ def test_every_nth_and_every_better_step_is_mirrored(tmp_path: Path) -> None:
         {"reward": 0.6},
         {"reward": 0.4},
     ]
-
-
-def test_steps_in_between_are_kept_on_the_local_disk_where_they_cost_little(tmp_path: Path) -> None:
-    shares = {
-        0.0: ["checkpoint-00000002-00000001"],
-        1.0: ["checkpoint-00000002-00000001", "checkpoint-00000003-00000001"],
-    }
-    for share, kept in shares.items():
-        training = KeptTraining(
-            tmp_path / str(share), save_every=100, max_steps=4, preemption={"snapshot_share": share}
-        )
-        with pytest.raises(Died):
-            training.train(WaitForMirror(training), DieAfter(3))
-        assert training.on_disk()[-2:] == kept
-        assert training.mirrored() == [2]
 
 
 def test_a_full_disk_ends_the_training_with_one_sentence_and_leaves_no_half_checkpoint(

@@ -100,17 +100,6 @@ def test_training_stops_when_patience_runs_out(tmp_path: Path) -> None:
     assert not better.exhausted
 
 
-def test_weights_that_are_no_numbers_are_not_validated(tmp_path: Path) -> None:
-    """Nothing can be sampled from them: the alarm must come first, and not an exception."""
-    selection = _selection({0: 0.1})
-    selection.on_train_begin(None, SimpleNamespace(global_step=0), SimpleNamespace())
-    state = SimpleNamespace(global_step=2, max_steps=4)
-    selection.on_step_end(None, state, SimpleNamespace(), model=Adapter(math.inf))
-    assert [each.step for each in selection.history] == [0]
-    with pytest.raises(ValueError, match="no step was validated"):
-        selection.write_best(tmp_path, {})
-
-
 def _answering(monkeypatch: pytest.MonkeyPatch, answer: Any) -> dict[str, Any]:
     """Let the policy answer each row as set, and return what generation was asked for."""
     asked: dict[str, Any] = {}
