@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import torch
-from trl import DPOTrainer, GRPOTrainer
+from trl import GRPOTrainer
 from trl.trainer.utils import FusedCausalLMOutput
 
 from tasks.train.resume.resumable import ResumableTrainer
@@ -96,23 +96,6 @@ class CpuGRPOTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
             if entropy is not None:
                 entropies.append(entropy)
         return torch.cat(log_probabilities), torch.cat(entropies) if entropies else None, None
-
-
-class CpuDPOTrainer(ResumableTrainer, DPOTrainer):  # type: ignore[misc]
-    """TRL's DPO (2305.18290) on any device; the base without the adapter is the reference."""
-
-    def __init__(self, **named: Any) -> None:
-        super().__init__(**named)
-        keep_adapter_in_float32(self.model)
-        checkpoint_gradients(self)
-        if self.accelerator.device.type == "cpu":
-            add_plain_head(self.model.get_base_model())
-
-    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Log as TRL does, without the token count, which a resumed run would restart at 0."""
-        for figures in self._metrics.values():
-            figures.pop("num_tokens", None)
-        super().log(logs, start_time)
 
 
 def token_scores(

@@ -105,7 +105,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
     """Build the trainer, with pairs sampled now or restored from the start of the training."""
     from trl import DPOConfig
 
-    from tasks.train.backend.cpu import CpuDPOTrainer
+    from tasks.train.backend.dpo import CpuDPOTrainer
 
     config = inputs.request.config
     preferences = Preferences()

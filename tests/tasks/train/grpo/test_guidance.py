@@ -10,7 +10,7 @@ import torch
 from tasks.commerce.registry import TASKS
 from tasks.commerce.text.parser import parse_object
 from tasks.policy.guidance import GuidedLogits
-from tasks.train.grpo.rollouts import RolloutGroups
+from tasks.train.grpo.rollouts import SampledRollout
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer
 
 pytestmark = pytest.mark.slow
@@ -82,16 +82,15 @@ def test_the_loss_is_of_the_constrained_policy(tmp_path: Path) -> None:
     ids=", ".join,
 )
 def test_every_guided_rollout_has_its_form_and_no_figure_is_nan(tmp_path: Path, recipe: dict[str, Any]) -> None:
-    seen: list[RolloutGroups] = []
+    seen: list[SampledRollout] = []
     settings = {"max_completion_tokens": 160, "max_steps": 2, **recipe}
-    trainer = small_trainer(tmp_path, on_rollouts=lambda step, rollouts, _: seen.append(rollouts), **settings)
+    trainer = small_trainer(tmp_path, on_rollouts=lambda step, rollouts, _: seen.extend(rollouts), **settings)
     trainer.train()
     guided = 0
-    for rollouts in seen:
-        for row, scored, truncated in zip(rollouts.rows, rollouts.scored, rollouts.truncated, strict=True):
-            if row.task == "sentiment":
-                assert truncated or parse_object(scored.completion).cleanliness == 1.0
-                guided += not truncated
+    for rollout in seen:
+        if rollout.row.task == "sentiment":
+            assert rollout.truncated or parse_object(rollout.scored.completion).cleanliness == 1.0
+            guided += not rollout.truncated
     assert guided
     entries = [entry for entry in trainer.state.log_history if "grad_norm" in entry]
     assert len(entries) == 2
@@ -109,5 +108,4 @@ def test_an_answer_that_the_grammar_does_not_allow_replaces_no_rollout(tmp_path:
         trainer = small_trainer(tmp_path, prompt_rows("sentiment"), guided=guided, max_completion_tokens=96)
         rollouts = trainer.rollout_generator.sample(prompt_rows("sentiment", each=1))
         found = trainer.rollout_generator.correct(rollouts, {0: wrong, 1: right})
-        assert found.corrected[:2] == corrected
-        assert found.corrected[2:] == [False, False]
+        assert [rollout.corrected for rollout in found.rollouts] == [*corrected, False, False]

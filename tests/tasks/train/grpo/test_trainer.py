@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tasks.train.backend.cpu import CpuGRPOTrainer
-from tasks.train.grpo.rollouts import RolloutGroups
+from tasks.train.grpo.rollouts import SampledRollout
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer
 
 pytestmark = pytest.mark.slow
@@ -48,8 +48,8 @@ def test_log_probabilities_on_a_cpu_are_those_of_the_tempered_softmax() -> None:
             assert entropies[row, place].item() == pytest.approx(-(by_token * by_token.log()).sum().item(), abs=1e-5)
 
 
-def _train(folder: Path, **recipe: Any) -> tuple[Any, list[tuple[int, RolloutGroups, Any]]]:
-    seen: list[tuple[int, RolloutGroups, Any]] = []
+def _train(folder: Path, **recipe: Any) -> tuple[Any, list[tuple[int, list[SampledRollout], Any]]]:
+    seen: list[tuple[int, list[SampledRollout], Any]] = []
     trainer = small_trainer(folder, on_rollouts=lambda *of_step: seen.append(of_step), **recipe)
     trainer.train()
     return trainer, [of_step for of_step in seen if of_step[2] is not None]
@@ -68,12 +68,12 @@ def test_completions_of_one_forward_pass_or_of_eight_move_the_adapter_alike(tmp_
 def test_a_right_answer_given_to_the_policy_is_trained_on_and_not_reported_as_earned(tmp_path: Path) -> None:
     trainer, seen = _train(tmp_path, guided_correction={"share": 1.0}, max_completion_tokens=96, max_steps=1)
     ((_, rollouts, advantages),) = seen
-    given = [place for place, corrected in enumerate(rollouts.corrected) if corrected]
+    given = [place for place, rollout in enumerate(rollouts) if rollout.corrected]
     assert len(given) == 2
     for place in given:
-        assert rollouts.scored[place].reward > 0.85
+        assert rollouts[place].scored.reward > 0.85
         assert advantages[place] == advantages[place // 4 * 4 : place // 4 * 4 + 4].max()
-        assert rollouts.completion_ids[place][-1] == trainer.processing_class.eos_token_id
+        assert rollouts[place].completion_ids[-1] == trainer.processing_class.eos_token_id
     (entry,) = [entry for entry in trainer.state.log_history if "reward" in entry]
     assert entry["reward"] < 0.1
     assert entry["sampling/corrected"] == pytest.approx(2 / 8)
@@ -88,7 +88,7 @@ def test_divergence_from_the_base_is_reported_without_a_penalty(tmp_path: Path) 
 
 
 def _sampled(trainer: Any) -> list[list[int]]:
-    return trainer.rollout_generator.sample(prompt_rows()[:3:2]).completion_ids  # type: ignore[no-any-return]
+    return [rollout.completion_ids for rollout in trainer.rollout_generator.sample(prompt_rows()[:3:2]).rollouts]
 
 
 def test_rollouts_are_decided_by_seed_step_and_attempt_and_not_by_the_random_state(tmp_path: Path) -> None:

@@ -189,7 +189,9 @@ def test_a_training_after_a_preflight_is_the_training_without_one(flight: Flight
         trainer = small_trainer(
             tmp_path / str(checked),
             flight.rows,
-            on_rollouts=lambda step, rollouts, _, seen=seen: seen.append((step, rollouts.completion_ids)),
+            on_rollouts=lambda step, rollouts, _, seen=seen: seen.append(
+                (step, [each.completion_ids for each in rollouts])
+            ),
             **EVERYTHING,
         )
         random.seed(1)
