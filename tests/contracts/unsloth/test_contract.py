@@ -96,13 +96,6 @@ def test_a_recipe_takes_the_steps_that_it_takes_by_trl(recipe: str, steps: Steps
             assert found[figure] == pytest.approx(expected[figure], rel=TOLERANCE, abs=ABSOLUTE), figure
 
 
-def _same(steps: list[dict[str, float]], others: list[dict[str, float]]) -> bool:
-    return all(
-        (step["loss"], step["grad_norm"]) == pytest.approx((other["loss"], other["grad_norm"]), rel=TOLERANCE, abs=1e-6)
-        for step, other in zip(steps, others, strict=True)
-    )
-
-
 def test_a_divergence_is_logged_where_it_was_measured(steps: Steps) -> None:
     logged = {recipe: "kl" in found["figures"] for recipe, found in steps.unsloth.items()}
     assert {recipe for recipe, is_logged in logged.items() if is_logged} == {"KL penalty"}

@@ -92,7 +92,7 @@ ODD = ("''-x", "\t\r\n", "a\r\nb", "\x00\x1b[31m", "\ud800", "'só aspas'", "'",
 TEXTS = st.text(st.characters(codec=None), max_size=60) | st.sampled_from([*FORMULAS, *ODD])
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(prompt=TEXTS, completion=TEXTS)
 def test_every_text_comes_back_as_its_own_rollout(
     prompt: str, completion: str, tmp_path_factory: pytest.TempPathFactory

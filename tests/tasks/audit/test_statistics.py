@@ -47,7 +47,7 @@ def numbers(*values: float) -> Numbers:
     return np.array(values, dtype=float)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 5)), min_size=2, max_size=30))
 def test_pairs_are_counted_as_one_by_one(pairs: list[tuple[int, int]]) -> None:
     rewards, scores = numbers(*(reward for reward, _ in pairs)), numbers(*(score for _, score in pairs))
@@ -134,7 +134,7 @@ def test_alpha_is_that_of_krippendorffs_example() -> None:
     assert krippendorff_alpha(scores) == pytest.approx(0.815, abs=5e-4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.3, 1.0]), st.integers(1, 5)), min_size=1, max_size=12))
 def test_every_number_is_finite_and_in_range(pairs: list[tuple[float, int]]) -> None:
     with warnings.catch_warnings():

@@ -26,7 +26,7 @@ def sizes(table: pl.DataFrame, side: str) -> dict[str, int]:
     return dict(Counter(table.filter(split=side)["task"]))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(tangled_rows(), st.integers(0, 5))
 def test_sizes_are_exact_and_kin_are_on_one_side_or_the_user_is_warned(rows: list[PromptRow], seed: int) -> None:
     try:
@@ -44,7 +44,7 @@ def test_sizes_are_exact_and_kin_are_on_one_side_or_the_user_is_warned(rows: lis
     assert table.filter(pl.col("split").is_in(["test", "validation"]))["held_out"].all()
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(tangled_rows(), st.integers(1, 59), st.integers(0, 5))
 def test_an_old_test_row_never_becomes_a_training_row(rows: list[PromptRow], part: int, seed: int) -> None:
     try:

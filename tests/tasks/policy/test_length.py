@@ -35,7 +35,7 @@ def _true_tokens(tokenizer: Any, system: str, prompt: str) -> int:
 
 
 @given(texts=st.lists(st.tuples(TEXTS, TEXTS), max_size=5), most_tokens=st.integers(10, 120), stand_in=st.booleans())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_prompts_are_measured_exactly(
     texts: list[tuple[str, str]], most_tokens: int, stand_in: bool, base: Path
 ) -> None:

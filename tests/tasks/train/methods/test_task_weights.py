@@ -46,7 +46,7 @@ def test_two_windows_by_hand() -> None:
     assert weights.loss_weights() == pytest.approx({"push": 2 * share, "churn": 2 - 2 * share})
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(steps=STEPS, calls=CALLS)
 def test_prompts_are_as_many_as_asked_and_within_one_of_the_shares_at_any_time(
     steps: list[dict[TaskName, float]], calls: list[int]

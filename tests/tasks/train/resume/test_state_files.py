@@ -47,7 +47,7 @@ def _equal(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(state=st.dictionaries(KEYS, VALUES, max_size=4))
 def test_written_state_is_read_again(state: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as home:
