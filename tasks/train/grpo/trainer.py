@@ -164,8 +164,9 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
     ) -> tuple[list[list[int]], list[list[float]] | None]:
         """Return the chosen completions to TRL; sample only if none are chosen yet."""
         if self._chosen is not None:
-            told = [rollout.log_probabilities for rollout in self._chosen]
-            return [rollout.completion_ids for rollout in self._chosen], None if None in told else told
+            ids = [rollout.completion_ids for rollout in self._chosen]
+            told = [rollout.log_probabilities for rollout in self._chosen if rollout.log_probabilities is not None]
+            return ids, told or None
         with self._guided_sampling():
             return super()._generate_single_turn(prompt_ids, *others, **named)  # type: ignore[no-any-return]
 
