@@ -28,6 +28,8 @@ SECONDS_TO_LIST = 15.0
 MOST_NAMED = 5
 BYTES_FOR_A_MODEL = 10_000_000_000
 """Disk for a model of unknown size: half a billion parameters, merged copies, several adapters and some runs."""
+PARAMETERS_ON_A_CPU = 200_000_000
+"""A larger model takes hours on two cores."""
 COPIES_OF_A_MODEL = 5
 """The hub's download, the published model, the base, a merged policy, and one that is being written."""
 _LIST = (
@@ -167,6 +169,10 @@ def _without_gpu(config: Config) -> Finding:
         return Finding("GPU", "fault", f"there is none, and the backend {config.train.backend} needs one", remedy)
     if config.policy.stand_in or config.workers.training is not None:
         return Finding("GPU", "ok", "there is none, and this machine needs none", unused=True)
+    shape = read_shape(config.policy)
+    if shape is not None and shape.parameters <= PARAMETERS_ON_A_CPU:
+        found = f"there is none, and {shape.parameters / 1e6:.0f} million parameters train here in minutes a task"
+        return Finding("GPU", "ok", found, unused=True)
     remedy = "use a machine with one, or --set policy.stand_in=true to try the pipeline"
     return Finding("GPU", "warning", f"there is none: {config.policy.name} would train for days", remedy)
 

@@ -236,16 +236,16 @@ def test_a_question_under_way_when_it_ends_is_given_up_at_once(base: Path) -> No
 def test_a_model_that_the_engine_does_not_know_is_answered_by_transformers(
     policy: tuple[Any, Any], tmp_path: Path
 ) -> None:
-    from transformers import LlamaConfig, LlamaForCausalLM
+    from transformers import MistralConfig, MistralForCausalLM
 
     tokenizer = policy[1]
     shape = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        config = LlamaConfig(
+        config = MistralConfig(
             vocab_size=len(tokenizer), eos_token_id=tokenizer.eos_token_id, max_position_embeddings=512, **shape
         )
-        LlamaForCausalLM(config).save_pretrained(tmp_path)
+        MistralForCausalLM(config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     model = load_policy(tmp_path, None, four_bit=False)
     engine = started(tmp_path, max_tokens=200)
