@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Precision = Literal["F16", "Q8_0"]
 """Type of the matrices; vectors, such as those of norms, are float32."""
 PRECISIONS: Final[tuple[Precision, ...]] = ("F16", "Q8_0")
-FAMILIES: Final = ("qwen2", "qwen3")
-"""Model types, as in a config.json, whose layers GGUF holds as they are."""
+FAMILIES: Final = ("llama", "qwen2", "qwen3")
+"""Model types, as in a config.json, whose layers GGUF holds; a Llama's rotated rows in another order."""
 BLOCK: Final = 32
 """Numbers that share a scale in Q8_0."""
 HEAD: Final = "lm_head.weight"
@@ -64,6 +64,8 @@ def write_gguf(model: Path, output: Path, precision: Precision, *, name: str) ->
         name_there = known.get_name(tensor, try_suffixes=(".weight", ".bias"))
         if name_there is None:
             raise InputError(f"the tensor {tensor} of {model} is none of a {config.model_type} in GGUF; {REMEDY}")
+        if config.model_type == "llama" and ".self_attn." in tensor:
+            weights = _paired(tensor, weights, config)
         kind = _kind(weights, precision)
         writer.add_tensor(name_there, quants.quantize(weights.float().numpy(), kind), raw_dtype=kind)
     writer.write_header_to_file()
@@ -76,7 +78,7 @@ def _refuse_unknown(config: Any) -> None:
     rotation = config.rope_parameters.get("rope_type", "default")
     if config.model_type not in FAMILIES:
         raise InputError(f"a {config.model_type} cannot be written as GGUF, only {', '.join(FAMILIES)}; {REMEDY}")
-    if rotation != "default" or config.use_sliding_window:
+    if rotation != "default" or getattr(config, "use_sliding_window", False):
         what = "a sliding window" if rotation == "default" else f"rotary embeddings of type {rotation!r}"
         raise InputError(f"the model has {what}, which is not written as GGUF; {REMEDY}")
 
@@ -108,6 +110,15 @@ def _tensors(model: Path) -> Iterator[tuple[str, "torch.Tensor"]]:
         with safe_open(file, framework="pt") as tensors:
             for tensor in sorted(tensors.keys()):
                 yield tensor, tensors.get_tensor(tensor)
+
+
+def _paired(tensor: str, weights: "torch.Tensor", config: Any) -> "torch.Tensor":
+    """Return a map's rows as llama.cpp rotates a Llama's: neighbours, and not the halves of a head as in transformers.
+
+    Only queries and keys are rotated; the tensors of all others stay as they are.
+    """
+    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}.get(tensor.split(".")[-2])
+    return weights if heads is None else weights.unflatten(0, (heads, 2, -1)).transpose(1, 2).flatten(0, 2)
 
 
 def _kind(weights: "torch.Tensor", precision: Precision) -> Any:
