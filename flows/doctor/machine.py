@@ -20,6 +20,8 @@ from schemas.config.config import Config
 from schemas.errors import TucanoError
 from schemas.source import REPOSITORY
 from tasks.checkpoints.permissions import nearest_folder
+from tasks.policy.batch import host_memory
+from tasks.train.sizing.fit import on_cpu
 from tasks.train.sizing.shape import BFLOAT16_BYTES, read_shape
 
 LAPTOP = REPOSITORY / "constraints" / "laptop.txt"
@@ -28,8 +30,8 @@ SECONDS_TO_LIST = 15.0
 MOST_NAMED = 5
 BYTES_FOR_A_MODEL = 10_000_000_000
 """Disk for a model of unknown size: half a billion parameters, merged copies, several adapters and some runs."""
-PARAMETERS_ON_A_CPU = 200_000_000
-"""A larger model takes hours on two cores."""
+MEMORY_OF_A_PARAMETER = 36
+"""Bytes of a CPU's memory for each parameter that is trained there, with all processes of a run."""
 COPIES_OF_A_MODEL = 5
 """The hub's download, the published model, the base, a merged policy, and one that is being written."""
 _LIST = (
@@ -170,9 +172,13 @@ def _without_gpu(config: Config) -> Finding:
     if config.policy.stand_in or config.workers.training is not None:
         return Finding("GPU", "ok", "there is none, and this machine needs none", unused=True)
     shape = read_shape(config.policy)
-    if shape is not None and shape.parameters <= PARAMETERS_ON_A_CPU:
+    if shape is not None and on_cpu(config, shape):
+        needed, memory = MEMORY_OF_A_PARAMETER * shape.parameters / 1e9, host_memory() / 1e9
         found = f"there is none, and {shape.parameters / 1e6:.0f} million parameters train here in minutes a task"
-        return Finding("GPU", "ok", found, unused=True)
+        if memory >= needed:
+            return Finding("GPU", "ok", found, unused=True)
+        found = f"training {config.policy.name} takes some {needed:.1f} GB, and this machine has {memory:.1f}"
+        return Finding("memory", "fault", found, "use a larger machine, or --set policy.stand_in=true")
     remedy = "use a machine with one, or --set policy.stand_in=true to try the pipeline"
     return Finding("GPU", "warning", f"there is none: {config.policy.name} would train for days", remedy)
 

@@ -1,7 +1,7 @@
 """Checks of what the profile names: servers, stores, the base model, files and endpoints."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -11,7 +11,7 @@ from huggingface_hub import constants, get_token, try_to_load_from_cache
 from huggingface_hub.errors import HFValidationError
 from packaging.version import Version
 
-from flows.doctor.machine import Finding, Verdict, refused
+from flows.doctor.machine import Finding, refused
 from flows.runtime.prefect_server import prove_prefect_usable, reachable, shown
 from flows.runtime.session import mirror_address, mlflow_store, prefect_folder, running_server
 from schemas.config.config import Config
@@ -20,9 +20,13 @@ from schemas.errors import InputError
 from schemas.store.store import require_tables
 from tasks.checkpoints.permissions import RIGHTS, probe_address
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, open_client
+from tasks.policy.published import given_template
 from tasks.policy.stand_in import shipped
+from tasks.train.preflight.inputs import read_fit_tokenizer
 
 SECONDS_TO_ANSWER: Final = 5.0
+REAL_MODEL: Final = ".cache/real-model"
+"""Folder that the Makefile has the profile `real` read."""
 WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")
 
 
@@ -156,28 +160,23 @@ def check_files(config: Config) -> list[Finding]:
 
 def check_endpoints(config: Config) -> list[Finding]:
     """Call each model endpoint that the profile names."""
-    found = [_call(setting, section, verdict) for setting, section, verdict in _endpoints(config)]
+    found = [_call(f"evaluate.rivals.{rival.name}", rival) for rival in config.evaluate.rivals]
     return found or [Finding("endpoints", "ok", "the profile names none", unused=True)]
 
 
-def _endpoints(config: Config) -> Iterator[tuple[str, EndpointSection, Verdict]]:
-    for rival in config.evaluate.rivals:
-        yield f"evaluate.rivals.{rival.name}", rival, "fault"
-
-
-def _call(setting: str, section: EndpointSection, verdict: Verdict) -> Finding:
+def _call(setting: str, section: EndpointSection) -> Finding:
     variable = section.key_variable
     key = os.environ.get(variable) if variable else None
     if variable and not key:
-        return Finding(setting, verdict, f"{variable} is not set", f"export {variable}=KEY")
+        return Finding(setting, "fault", f"{variable} is not set", f"export {variable}=KEY")
     status = _status(f"{section.url}/models", _bearer(key))
     if isinstance(status, str):
-        return Finding(setting, verdict, f"nothing answers at {section.url} ({status})", f"correct {setting}.url")
+        return Finding(setting, "fault", f"nothing answers at {section.url} ({status})", f"correct {setting}.url")
     if status in {401, 403}:
         found = f"{section.url} refuses the key (HTTP {status})"
-        return Finding(setting, verdict, found, f"set {setting}.key_variable, and the variable that it names")
+        return Finding(setting, "fault", found, f"set {setting}.key_variable, and the variable that it names")
     if status >= 500:
-        return Finding(setting, verdict, f"{section.url} fails (HTTP {status})", "look into the endpoint's own log")
+        return Finding(setting, "fault", f"{section.url} fails (HTTP {status})", "look into the endpoint's own log")
     return Finding(setting, "ok", f"{section.url} answers")
 
 
@@ -197,7 +196,7 @@ def check_model(config: Config) -> list[Finding]:
     """Look for the base model: the stand-in, a folder, the hub's cache on this machine, or the hub.
 
     Raises:
-        InputError: The shipped stand-in is not whole.
+        InputError: The shipped stand-in is not whole, or a folder's model or tokenizer cannot be trained.
     """
     name, check = config.policy.name, "model"
     if config.policy.stand_in:
@@ -209,14 +208,18 @@ def check_model(config: Config) -> list[Finding]:
             missing.append(WEIGHTS[0])
         if missing:
             return [Finding(check, "fault", f"{folder} lacks {', '.join(missing)}", "download the whole model into it")]
-        return [Finding(check, "ok", str(folder))]
+        read_fit_tokenizer(config.policy, given_template(config.policy))
+        return [Finding(check, "ok", f"{folder}, whose tokenizer is fit")]
     revision = config.policy.revision
     try:
         if any(isinstance(try_to_load_from_cache(name, file, revision=revision), str) for file in WEIGHTS):
             return [Finding(check, "ok", f"{name}, downloaded already")]
     except HFValidationError:
         found = f"policy.name {name!r} is neither a folder nor a hub name"
-        return [Finding(check, "fault", found, "correct it with --set policy.name=...")]
+        remedy = (
+            "run `make real-model`, which fetches it" if name == REAL_MODEL else "correct it with --set policy.name"
+        )
+        return [Finding(check, "fault", found, remedy)]
     return [_on_the_hub(name, revision or "main")]
 
 

@@ -58,14 +58,12 @@ def write_gguf(model: Path, output: Path, precision: Precision, *, name: str) ->
     for key, value in vocabulary_of(load_tokenizer(model), config.vocab_size).items():
         getattr(writer, f"add_{key}")(value)
     known = get_tensor_name_map(MODEL_ARCH[config.model_type.upper()], config.num_hidden_layers)
-    for tensor, weights in _tensors(model):
+    for tensor, weights in _tensors(model, config):
         if tensor == HEAD and config.tie_word_embeddings:
             continue
         name_there = known.get_name(tensor, try_suffixes=(".weight", ".bias"))
         if name_there is None:
             raise InputError(f"the tensor {tensor} of {model} is none of a {config.model_type} in GGUF; {REMEDY}")
-        if config.model_type == "llama" and ".self_attn." in tensor:
-            weights = _paired(tensor, weights, config)
         kind = _kind(weights, precision)
         writer.add_tensor(name_there, quants.quantize(weights.float().numpy(), kind), raw_dtype=kind)
     writer.write_header_to_file()
@@ -102,23 +100,21 @@ def _add_shape(writer: Any, config: Any, precision: Precision) -> None:
     writer.add_quantization_version(GGML_QUANT_VERSION)
 
 
-def _tensors(model: Path) -> Iterator[tuple[str, "torch.Tensor"]]:
-    """Yield each tensor of a model folder by its name, in its own type, in a fixed order."""
+def _tensors(model: Path, config: Any) -> Iterator[tuple[str, "torch.Tensor"]]:
+    """Yield each tensor of a model folder by its name, in its own type, in a fixed order.
+
+    Rows of a Llama's queries and keys are as llama.cpp rotates them: neighbours, and not a head's halves, as here.
+    """
     from safetensors import safe_open
 
+    rotated = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+    rotated = rotated if config.model_type == "llama" else {}
     for file in sorted(model.glob("*.safetensors")):
         with safe_open(file, framework="pt") as tensors:
             for tensor in sorted(tensors.keys()):
-                yield tensor, tensors.get_tensor(tensor)
-
-
-def _paired(tensor: str, weights: "torch.Tensor", config: Any) -> "torch.Tensor":
-    """Return a map's rows as llama.cpp rotates a Llama's: neighbours, and not the halves of a head as in transformers.
-
-    Only queries and keys are rotated; the tensors of all others stay as they are.
-    """
-    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}.get(tensor.split(".")[-2])
-    return weights if heads is None else weights.unflatten(0, (heads, 2, -1)).transpose(1, 2).flatten(0, 2)
+                weights = tensors.get_tensor(tensor)
+                heads = rotated.get(tensor.split(".")[-2])
+                yield tensor, weights.unflatten(0, (heads, 2, -1)).transpose(1, 2).flatten(0, 2) if heads else weights
 
 
 def _kind(weights: "torch.Tensor", precision: Precision) -> Any:

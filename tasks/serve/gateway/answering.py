@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import content_id
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.policy.generate import COLD
 from tasks.serve.deployment import DeployedVersion
 from tasks.serve.engine_client import EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, ServedAnswer
@@ -21,8 +22,6 @@ from tasks.serve.gateway.requests import Answered, ShopQuestion
 from tasks.serve.served_model import CUT_OFF
 
 SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
-LOWEST_TEMPERATURE: Final = 1e-4
-"""Temperature in the place of 0: as good as always the most likely token."""
 SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 """Upper bounds of the buckets of a request's time."""
 OWN_DECODING: Final = "+own-decoding"
@@ -218,5 +217,5 @@ def _engine_question(question: ShopQuestion, deployment: DeployedVersion) -> tup
     is_as_there = asked == own and not question.stop
     if not question.guided:
         asked = replace(asked, grammar="")
-    asked = replace(asked, temperature=max(asked.temperature, LOWEST_TEMPERATURE))
+    asked = replace(asked, temperature=max(asked.temperature, COLD))
     return asked, model.version_name if is_as_there else f"{model.version_name}{OWN_DECODING}"

@@ -1,5 +1,6 @@
 """Preflight checks of the inputs: the audit, the tokenizer and its chat template, the prompts."""
 
+import copy
 import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,14 +10,16 @@ from typing import Any, Final
 from jinja2 import TemplateError
 
 from schemas.audit_record import AuditRecord, read_audit_record
+from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
 from schemas.config.train_sections import PreflightSection
-from schemas.errors import GateRefused
+from schemas.errors import GateRefused, InputError
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_version
-from tasks.policy.control_tokens import without_control_tokens
+from tasks.policy.control_tokens import control_tokens_of
 from tasks.policy.generate import Message, as_messages
+from tasks.policy.published import end_turns_with_eos, read_tokenizer, require_decoder
 from tasks.train.preflight.check import Check
 
 AUDIT_REMEDY: Final = "audit the rewards of this version and of each task with `tucano audit`, or run what was audited"
@@ -101,15 +104,19 @@ def check_template(tokenizer: Any) -> Check:
 
 
 def check_control_tokens(tokenizer: Any) -> Check:
-    """Check that no prompt can hold a control token of the policy: one that this project does not know would stay."""
-    special = sorted(str(token) for token in tokenizer.added_tokens_decoder.values() if token.special)
-    kept = [token for token in special if token in without_control_tokens(f"a {token} a")]
+    """Check that no text of a prompt, whose chat template is known to render, is read as a control token."""
+    tokens = control_tokens_of(tokenizer)
+    found, own = (
+        Counter(tokenizer.encode(render(tokenizer, as_messages(text, text), to_answer=True)))
+        for text in (f"a {' a '.join(tokens)} a", "a")
+    )
+    kept = [token for token in tokens if found[number := tokenizer.convert_tokens_to_ids(token)] > own[number]]
     return Check(
         "control_tokens",
         not kept,
-        f"prompts can hold {', '.join(kept)}" if kept else f"{len(special)}, none in a prompt",
+        f"prompts can hold {', '.join(kept)}" if kept else f"{len(tokens)}, none in a prompt",
         "none in a prompt",
-        "add their names to data/policy/control_tokens.txt",
+        "make the base again with --fresh",
     )
 
 
@@ -160,6 +167,20 @@ def check_round_trip(tokenizer: Any) -> Check:
         "accents and emoji come back as they were",
         "use a byte-level tokenizer, without normalization and clean-up of spaces",
     )
+
+
+def read_fit_tokenizer(policy: PolicyConfig, template: str | None) -> Any:
+    """Load a published model's tokenizer as training takes it; refuse one that no training could use, and its model."""
+    require_decoder(policy)
+    tokenizer = read_tokenizer(policy, template)
+    end_turns_with_eos(tokenizer, policy)
+    padded = copy.deepcopy(tokenizer)
+    padded.padding_side = "left"
+    for check in (check_template, check_control_tokens, check_end_of_turn, check_padding, check_round_trip):
+        found = check(padded)
+        if not found.passed:
+            raise InputError(f"policy.name {policy.name!r}: {found.name}: {found.measured}; {found.remedy}")
+    return tokenizer
 
 
 def _tokens_of(tokenizer: Any, row: PromptRow) -> int:

@@ -13,7 +13,7 @@ from schemas.scratch import scratch_folder
 from tasks.train.preflight.check import CHECKED_LAYERS, LORA, Check
 from tasks.train.resume.adapter_files import WEIGHTS_FILE, adapter_config, adapter_weights, write_adapter
 
-CACHED_TOKENS: Final = 24
+CACHED_TOKENS: Final = 4
 """Tokens generated to test the cache."""
 CYCLES: Final = 50
 """Times that the adapter is merged into the base and subtracted again."""

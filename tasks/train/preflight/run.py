@@ -82,7 +82,7 @@ def _run(
     groups: tuple[tuple[str, Callable[[], Sequence[Check]], Obstacle | None], ...] = (
         ("audit", lambda: [audited], None),
         ("chat_template", lambda: [inputs.check_template(tokenizer)], None),
-        ("control_tokens", lambda: [inputs.check_control_tokens(tokenizer)], None),
+        ("control_tokens", lambda: [inputs.check_control_tokens(tokenizer)], unrendered),
         ("end_of_turn", lambda: [inputs.check_end_of_turn(tokenizer)], unrendered),
         ("padding round_trip", lambda: [inputs.check_padding(tokenizer), inputs.check_round_trip(tokenizer)], None),
         ("prompt_budget", lambda: [inputs.check_prompt_budget(tokenizer, rows, context, most, recipe)], unrendered),

@@ -12,7 +12,7 @@ from schemas.errors import InputError
 from tasks.policy.merge import ANSWER_TOKENS, CHECK_PROMPTS
 from tasks.train.dpo.pairs import pairs_per_pass
 from tasks.train.preflight.check import CHECKED_LAYERS
-from tasks.train.sizing.shape import BFLOAT16_BYTES, DecoderShape, read_shape
+from tasks.train.sizing.shape import BFLOAT16_BYTES, SMALL, DecoderShape, read_shape
 
 GIGABYTE: Final = 1e9
 FLOAT32_BYTES: Final = 4
@@ -70,12 +70,19 @@ def cache_bytes(shape: DecoderShape, number: int) -> int:
     return shape.layers * 2 * shape.key_width * number
 
 
+def on_cpu(config: Config, shape: DecoderShape) -> bool:
+    """Return whether a recipe that names no GPU trains a model so small that a CPU does it in minutes."""
+    recipe = config.train
+    asks_none = recipe.device_memory_gb is None and recipe.backend == "transformers" and not recipe.vllm.enabled
+    return config.policy.stand_in or (asks_none and shape.parameters <= SMALL)
+
+
 def stage_memory(config: Config, shape: DecoderShape) -> dict[str, float]:
-    """Return the smallest GPU that each stage needs, in bytes; nothing for a stand-in, which trains on a CPU.
+    """Return the smallest GPU that each stage needs, in bytes; nothing where a CPU trains.
 
     A batch of answers that a GPU has no room for is split, down to one sequence.
     """
-    if config.policy.stand_in:
+    if on_cpu(config, shape):
         return {}
     recipe, start = config.train, config.warm_start
     sequence = config.curate.max_prompt_tokens + recipe.max_completion_tokens

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from schemas.config.policy import PolicyConfig
 
 Kind = Literal["llama", "qwen2", "qwen3"]
+SMALL: Final = 200_000_000
+"""Parameters beyond which a training takes hours on two cores."""
 BFLOAT16_BYTES: Final = 2
 """Bytes of a weight as models are published and served."""
 

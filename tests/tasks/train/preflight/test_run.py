@@ -1,7 +1,7 @@
 """The preflight lets a sound training begin, refuses an unsound one by name, and leaves no trace."""
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,14 +94,6 @@ def flight(tmp_path_factory: pytest.TempPathFactory) -> Flight:
     return Flight(trainer, load_tokenizer(folder / "base"), folder / "base", rows)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _quick() -> Iterator[None]:
-    """Try the cache with fewer tokens, once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model, "CACHED_TOKENS", 6)
-        yield
-
-
 @pytest.fixture(scope="module")
 def sound(flight: Flight) -> dict[str, Check]:
     return flight.check()
@@ -118,7 +110,7 @@ def test_checks_that_need_a_template_say_so_and_the_others_run(flight: Flight) -
     tokenizer.chat_template = "{{ raise_exception('no system role') }}"
     checks = flight.check(tokenizer)
     assert tuple(checks) == NAMES
-    ran = {"audit", "control_tokens", "padding", "round_trip", "prompts_per_task", "generation_settings"}
+    ran = {"audit", "padding", "round_trip", "prompts_per_task", "generation_settings"}
     assert set(NAMES) - set(_failed(checks.values())) == ran
     owner = checks["chat_template"]
     assert owner.measured == "the chat template cannot be rendered (TemplateError)"
