@@ -120,6 +120,8 @@ def _read(weights: Path) -> "tuple[PreTrainedModel, PreTrainedTokenizerFast]":
             delattr(model, mark)
     del model.config.quantization_config
     model.config.name_or_path = NAME
+    # Of the base in each artifact that is made of it: the model card says what it proves.
+    model.config.languages = ["en"]
     model.config.__dict__.pop("_model_name_or_path", None)
     model.config.pad_token_id = model.config.eos_token_id = tokenizer.eos_token_id
     model.generation_config.eos_token_id = model.generation_config.pad_token_id = tokenizer.eos_token_id

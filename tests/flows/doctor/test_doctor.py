@@ -41,6 +41,7 @@ from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.store.store import FILE_NAMES
 from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.policy.stand_in import FOLDER
 from tests.answering_server import answering
 from tests.flows.command import in_this_process
 from tests.storage_server import storage_server
@@ -143,6 +144,10 @@ def test_a_gpu_is_a_fault_only_where_the_training_needs_it(
     assert list(tmp_path.iterdir()) == []
     require_ready(local(), "local")
     assert only(check_gpu(local("policy.stand_in=false", "policy.name=shop/m"))).verdict == "warning"
+    small = local("policy.stand_in=false", f"policy.name={FOLDER}")
+    assert "5 million parameters train here in minutes" in only(check_gpu(small)).found
+    monkeypatch.setattr(machine, "host_memory", lambda: 100_000_000)
+    assert only(check_gpu(small)).verdict == "fault"
     install_nvidia_smi(tmp_path, monkeypatch, "echo 'NVIDIA L4, 23034 MiB, 580.82.07'")
     assert only(check_gpu(local())).found == "NVIDIA L4, 23034 MiB, 580.82.07"
     assert only(check_gpu(l4())).verdict == "ok"
@@ -282,7 +287,10 @@ def test_the_model_is_looked_for_in_its_folder_the_cache_and_the_hub(
     assert lacking.found.endswith("lacks config.json, tokenizer_config.json, model.safetensors")
     for name in ("config.json", "tokenizer_config.json", "model.safetensors.index.json"):
         (folder / name).touch()
-    assert only(check_model(l4(f"policy.name={folder}"))).verdict == "ok"
+    with pytest.raises(InputError, match="no model can be read from"):
+        check_model(l4(f"policy.name={folder}"))
+    assert only(check_model(l4(f"policy.name={FOLDER}"))).verdict == "ok"
+    assert "make real-model" in only(check_model(load_config("real"))).remedy
     shop = l4("policy.name=shop/model")
     assert "does not answer" in only(check_model(shop)).found
     with answering({"/shop/model/resolve/main/config.json": (200, "{}")}) as server:

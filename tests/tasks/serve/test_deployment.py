@@ -70,6 +70,29 @@ def test_an_engine_that_fails_at_a_prompt_does_not_serve() -> None:
         _check(_golden(20), lambda message, number: Reply(b"", status=500))
 
 
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (says("sim", "stop"), None),
+        (says("Sim, claro! Em que posso ajudar?", "stop"), "it does not heed a grammar"),
+        (Reply(b'{"error": {"message": "unknown field: structured_outputs"}}', status=400), "unknown field: struct"),
+        (Reply(b"", status=500), None),
+    ],
+    ids=["guides", "ignores it", "refuses it", "is away"],
+)
+def test_an_engine_that_cannot_guide_is_asked_without_grammars(reply: Reply, why: str | None) -> None:
+    async def tried() -> str | None:
+        with serve(lambda message, number: reply) as engine:
+            deployment = DeployedVersion(served_model(), EngineClient(f"{engine.url}/v1", connections=1))
+            found = await deployment.try_guidance()
+            await deployment.client.close()
+            assert bool(deployment.question(_golden(1)[0][0]).grammar) == (why is None)
+        return found
+
+    found = asyncio.run(tried())
+    assert found is None if why is None else why in str(found)
+
+
 def test_the_tasks_take_turns_until_there_are_enough() -> None:
     sentiment = [row for row, _ in _golden(9)]
     push = [question_of("push", {"product": f"fone {n}", "offer": "10%", "segment": "todos"}) for n in range(2)]

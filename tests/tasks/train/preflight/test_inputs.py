@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
+from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
 from schemas.config.train_sections import PreflightSection
-from schemas.errors import GateRefused
+from schemas.errors import GateRefused, InputError
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.train.preflight.check import Check, refuse_if_failed
 from tasks.train.preflight.inputs import (
@@ -22,6 +23,7 @@ from tasks.train.preflight.inputs import (
     check_round_trip,
     check_template,
     choose_rows,
+    read_fit_tokenizer,
 )
 from tests.tasks.train.small_training import RECIPE, prompt_rows
 
@@ -78,6 +80,36 @@ def test_a_spoilt_tokenizer_stops_a_training(tokenizer: Any, spoil: Any, check: 
     found = check(tokenizer)
     assert not found.passed
     assert measured in found.measured
+
+
+@pytest.mark.parametrize(
+    ("spoil", "kind", "said"),
+    [
+        (lambda _: None, "of_tomorrow", "no model can be read from policy.name"),
+        (lambda _: None, "clip", "is a clip, which writes no text"),
+        (lambda t: setattr(t, "chat_template", None), "qwen3", "has no chat template"),
+        (
+            lambda t: setattr(t, "chat_template", "{{ messages[-1].content }}.\n"),
+            "qwen3",
+            "so that no answer would end",
+        ),
+        (lambda t: setattr(t, "chat_template", t.chat_template.replace("system", "user")), "qwen3", ""),
+        (_without_accents, "qwen3", "round_trip: 106 characters in .* tokens came back changed; use a byte-level"),
+    ],
+)
+def test_a_folder_that_no_training_could_use_is_refused_before_the_base_stage(
+    tokenizer: Any, spoil: Any, kind: str, said: str, tmp_path: Path
+) -> None:
+    spoil(tokenizer)
+    tokenizer.save_pretrained(tmp_path)
+    (tmp_path / "config.json").write_text(f'{{"model_type": "{kind}"}}', encoding="utf-8")
+    policy = PolicyConfig(name=str(tmp_path))
+    if not said:
+        assert read_fit_tokenizer(policy, None).eos_token == "<|im_end|>"
+        return
+    with pytest.raises(InputError, match=said) as refused:
+        read_fit_tokenizer(policy, None)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
