@@ -61,7 +61,7 @@ def ask(
         from tasks.policy.fork_server import load_less  # noqa: PLC0415
 
         load_less()
-        from flows.stages.served_model import find_served_model  # noqa: PLC0415
+        from flows.stages.registered_version import find_served_model  # noqa: PLC0415
 
         served, _ = find_served_model(config, version, base=base, answer_all=answer_all)
         with stage_progress("ask") as progress:

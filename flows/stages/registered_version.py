@@ -1,21 +1,26 @@
-"""Version that an earlier run registered: its promotion by a person, and the way back.
+"""Version that an earlier run registered: its promotion by a person, the way back, and its weights for questions.
 
 Without Prefect, until there is something to run.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from flows.runtime.console import say
 from flows.runtime.session import BYTES_NEEDED, session, state_folder
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import open_recorder, open_registry, open_store
+from flows.runtime.stores import existing_store, open_recorder, open_registry, open_store
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
+from schemas.tasks import SpecName
+from tasks.evaluate.claims import unlearned_tasks
 from tasks.evaluate.compare import read_report
 from tasks.lineage.mlflow.registry import PolicyVersion, Rollback
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.serve.served_model import Decoding, ServedModel, evaluated_decoding
 
 UNFINISHED: Final = "interrupted before it was done; run the same command again"
 
@@ -120,3 +125,80 @@ def answers_of(store: ArtifactStore, evaluation: ArtifactRecord, version: Policy
         if role.startswith("answers-") and (record := store.record(sha256)).inputs.get("policy") == version.policy:
             return record
     raise ArtifactDamaged(f"evaluation {evaluation.sha256} names no answers of the policy {version.policy}")
+
+
+def find_served_model(config: Config, number: str | None, *, base: bool, answer_all: bool) -> tuple[ServedModel, Path]:
+    """Return the model of a version, with the decoding that it was evaluated with, and the folder of its dataset."""
+    store = existing_store(config, "no model is there that could answer")
+    parts = version_parts(config, store, number, instead="ask one that is registered with --version {}")
+    merged = None if base else parts.merged
+    weights = merged or parts.base
+    verified_record(store, weights, parts.what)
+    served = ServedModel(
+        name=f"the base of version {parts.number}" if base else f"version {parts.number}",
+        number=parts.number,
+        version_name=f"{config.promote.model_name}/{parts.number}",
+        weights=store.path(weights),
+        policy=None if base or merged else store.path(parts.policy.sha256),
+        decoding=parts.decoding,
+        batch_size=config.evaluate.batch_size,
+        seed=config.seed,
+        store=parts.store,
+        spec=parts.spec,
+        unlearned={} if base or answer_all else unlearned_tasks(read_report(store.path(parts.evaluation.sha256))),
+    )
+    return served, parts.dataset
+
+
+@dataclass(frozen=True)
+class VersionParts:
+    """Artifacts that a version is made of."""
+
+    number: str
+    """Its number in the registry."""
+    what: str
+    """The version in a sentence."""
+    policy: ArtifactRecord
+    base: str
+    """The sha256 of its base, which is not verified."""
+    merged: str | None
+    """The sha256 of the policy merged into its base, not verified; None where each task has an adapter of its own."""
+    dataset: Path
+    """Folder of its dataset."""
+    store: Path | None
+    """Folder of the store that its prompts are about; None where it is gone."""
+    decoding: Decoding
+    """How its answers were drawn when it was evaluated."""
+    spec: SpecName
+    evaluation: ArtifactRecord
+
+
+def version_parts(config: Config, store: ArtifactStore, number: str | None, *, instead: str) -> VersionParts:
+    """Find what a version is made of."""
+    names, registry = config.promote, open_registry(config)
+    version = (
+        registry.holder(names.model_name, names.alias) if number is None else registry.version(names.model_name, number)
+    )
+    if version is None:
+        newest = registry.version(names.model_name, None)
+        raise InputError(
+            f"no version of {names.model_name} is `{names.alias}` yet: the gate held what was trained; "
+            f"{instead.format(newest.version)}, or promote one with `tucano promote VERSION`"
+        )
+    what = f"version {version.version} of {names.model_name}"
+    evaluation, policy = (verified_record(store, sha256, what) for sha256 in (version.evaluation, version.policy))
+    shop = evaluation.inputs.get("prompts")
+    known = evaluation.config or config.model_dump(mode="json")  # A record of long ago has none.
+    wanted = {"base": policy.inputs["base"], "policy": policy.sha256}
+    return VersionParts(
+        number=version.version,
+        what=what,
+        policy=policy,
+        base=policy.inputs["base"],
+        merged=next((each.sha256 for each in store.records("merged") if wanted.items() <= each.inputs.items()), None),
+        dataset=store.path(policy.inputs["dataset"]),
+        store=store.path(shop) / "store" if shop is not None and store.is_whole(shop) else None,
+        decoding=evaluated_decoding(known),
+        spec=known["rewards"]["spec"],
+        evaluation=evaluation,
+    )
