@@ -19,7 +19,7 @@ from tasks.commerce.registry import TASKS, joint_version, reward_versions
 from tasks.synthesize.prompt_rows import as_prompt_row
 from tasks.synthesize.simulated import simulate_store
 from tasks.train.request import TrainRequest
-from tasks.train.sizing.shape import DecoderShape
+from tasks.train.sizing.memory import DecoderShape
 
 CHECKED_TASKS: Final[tuple[TaskName, ...]] = ("push", "sentiment")
 """Tasks whose reference answers are short: a policy of random weights learns from these."""

@@ -21,8 +21,7 @@ from schemas.errors import TucanoError
 from schemas.source import REPOSITORY
 from tasks.checkpoints.permissions import nearest_folder
 from tasks.policy.batch import host_memory
-from tasks.train.sizing.fit import on_cpu
-from tasks.train.sizing.shape import BFLOAT16_BYTES, read_shape
+from tasks.train.sizing.memory import BFLOAT16_BYTES, on_cpu, read_shape
 
 LAPTOP = REPOSITORY / "constraints" / "laptop.txt"
 TRAINER = REPOSITORY / "constraints" / "trainer-linux-cuda.txt"
