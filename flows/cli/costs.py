@@ -48,11 +48,6 @@ def costs_of(config: Config, estimate: Estimate) -> dict[str, Any]:
     }
 
 
-def expected_costs(config: Config) -> dict[str, Any]:
-    """Return the costs of a retraining by its configuration alone."""
-    return costs_of(config, estimate_training(config, expected_prompts(config)))
-
-
 def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each thing that a retraining costs, and one for what its test split can decide."""
     rate = costs["reais_per_dollar"]
@@ -90,7 +85,7 @@ def confirm_costs(config: Config, *, yes: bool) -> None:
     """
     if not (config.train.price_per_hour or config.workers.prices):
         return
-    for line in cost_lines(expected_costs(config)):
+    for line in cost_lines(costs_of(config, estimate_training(config, expected_prompts(config)))):
         show(line)
     if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return

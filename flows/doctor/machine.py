@@ -37,8 +37,6 @@ _LIST = (
     "import importlib.metadata as m, json; print(json.dumps([[d.metadata['Name'], d.version] for d in "
     "m.distributions()]))"
 )
-
-
 Verdict = Literal["ok", "warning", "fault"]
 
 
@@ -188,13 +186,11 @@ def check_disk(config: Config) -> list[Finding]:
     free = shutil.disk_usage(nearest_folder(root)).free
     found, remedy = f"{free / 1e9:.1f} GB free for {root}", "free some, or use another with --set state.root=FOLDER"
     if free < BYTES_NEEDED:
-        below = f"{found}; a run does not begin below {BYTES_NEEDED / 1e9:.0f}"
-        return [Finding("disk", "fault", below, remedy)]
+        return [Finding("disk", "fault", f"{found}; a run does not begin below {BYTES_NEEDED / 1e9:.0f}", remedy)]
     shape = None if config.policy.stand_in else read_shape(config.policy)
     needed = max(BYTES_FOR_A_MODEL, COPIES_OF_A_MODEL * BFLOAT16_BYTES * shape.parameters if shape else 0)
     if free < needed and not config.policy.stand_in:
-        more = f"{found}; {config.policy.name} takes some {needed / 1e9:.0f}"
-        return [Finding("disk", "warning", more, remedy)]
+        return [Finding("disk", "warning", f"{found}; {config.policy.name} takes some {needed / 1e9:.0f}", remedy)]
     return [Finding("disk", "ok", found)]
 
 

@@ -266,10 +266,6 @@ def test_the_model_is_looked_for_in_its_folder_the_cache_and_the_hub(
     assert only(services.check_model(local())).verdict == "ok"
     folder = tmp_path / "model"
     folder.mkdir()
-    lacking = only(services.check_model(l4(f"policy.name={folder}")))
-    assert lacking.found.endswith("lacks config.json, tokenizer_config.json, model.safetensors")
-    for name in ("config.json", "tokenizer_config.json", "model.safetensors.index.json"):
-        (folder / name).touch()
     with pytest.raises(InputError, match="no model can be read from"):
         services.check_model(l4(f"policy.name={folder}"))
     assert only(services.check_model(l4(f"policy.name={FOLDER}"))).verdict == "ok"
