@@ -171,9 +171,8 @@ def _without_gpu(config: Config) -> Finding:
     shape = read_shape(config.policy)
     if shape is not None and on_cpu(config, shape):
         needed, memory = MEMORY_OF_A_PARAMETER * shape.parameters / 1e9, host_memory() / 1e9
-        found = f"there is none, and {shape.parameters / 1e6:.0f} million parameters train here in minutes a task"
         if memory >= needed:
-            return Finding("GPU", "ok", found, unused=True)
+            return Finding("GPU", "ok", f"none: {shape.parameters / 1e6:.0f} million weights need none", unused=True)
         found = f"training {config.policy.name} takes some {needed:.1f} GB, and this machine has {memory:.1f}"
         return Finding("memory", "fault", found, "use a larger machine, or --set policy.stand_in=true")
     remedy = "use a machine with one, or --set policy.stand_in=true to try the pipeline"

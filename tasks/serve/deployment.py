@@ -78,11 +78,10 @@ class DeployedVersion:
             # The golden prompts, or the first request, will show it.
             return None
         except EngineRefused as error:
-            why = str(error)
-        else:
-            why = "" if answer.text.strip() == WORD else "it does not heed a grammar"
-        self.guides = not why
-        return why or None
+            self.guides = False
+            return str(error)
+        self.guides = answer.text.strip() == WORD
+        return None if self.guides else "it does not heed a grammar"
 
     async def serve(self, row: PromptRow, completion: str) -> Served:
         """Check an answer to a prompt, and return what may be given away."""

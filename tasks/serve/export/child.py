@@ -143,8 +143,8 @@ def _part(progress: Progress, number: int, parts: int) -> Progress:
 
 def write_folder(weights: Path, output: Path, decoding: Decoding) -> None:
     """Copy a model folder of the store to a new or empty one, with the decoding that was evaluated."""
-    left_out = shutil.ignore_patterns(CHECK_FILE)
-    shutil.copytree(weights, output, ignore=left_out, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    ignored = shutil.ignore_patterns(CHECK_FILE)
+    shutil.copytree(weights, output, ignore=ignored, copy_function=shutil.copyfile, dirs_exist_ok=True)
     write_decoding(output, decoding)
 
 

@@ -30,11 +30,7 @@ WORDS: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s
 QWEN_WORDS: Final = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-SPLITS: Final[Mapping[str, tuple[str, ...]]] = {
-    "gpt-2": (WORDS,),
-    "smollm": (r"\p{N}", WORDS),
-    "qwen2": (QWEN_WORDS,),
-}
+SPLITS: Final[Mapping[str, tuple[str, ...]]] = {"gpt-2": (WORDS,), "smollm": (r"\p{N}", WORDS), "qwen2": (QWEN_WORDS,)}
 """Expressions that split a text, one after the other, by the name that llama.cpp knows a pre-tokenizer by."""
 NORMALIZERS: Final = frozenset({"NFC"})
 """Normalizers that a byte-level tokenizer may have: llama.cpp reads the text as it is, which ours is already."""
@@ -101,12 +97,10 @@ def _add_shape(writer: Any, config: Any, precision: Precision) -> None:
 
 
 def _tensors(model: Path, config: Any) -> Iterator[tuple[str, "torch.Tensor"]]:
-    """Yield each tensor of a model folder by its name, in its own type, in a fixed order.
-
-    Rows of a Llama's queries and keys are as llama.cpp rotates them: neighbours, and not a head's halves, as here.
-    """
+    """Yield each tensor of a model folder by its name, in its own type, in a fixed order."""
     from safetensors import safe_open
 
+    # llama.cpp rotates neighbouring rows of a Llama's heads, and transformers a head's halves.
     rotated = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
     rotated = rotated if config.model_type == "llama" else {}
     for file in sorted(model.glob("*.safetensors")):

@@ -53,8 +53,7 @@ class Metrics:
         self.refused = counter("refused_requests", "Requests that were not answered.", "code")
         self.unlogged = counter("unlogged_answers", "Answers that could not be logged.")
         self.switches = counter("switches", "New versions by what became of them.", "outcome")
-        meaning = "Requests that are answered or wait."
-        self.requests_inside = Gauge("tucano_requests_inside", meaning, registry=registry)
+        self.requests_inside = Gauge("tucano_requests_inside", "Requests answered or waiting.", registry=registry)
 
     def text(self) -> bytes:
         """Return all of them in Prometheus' text format."""

@@ -126,7 +126,7 @@ def test_a_gpu_is_a_fault_only_where_the_training_needs_it(
     require_ready(local(), "local")
     assert only(machine.check_gpu(local("policy.stand_in=false", "policy.name=shop/m"))).verdict == "warning"
     small = local("policy.stand_in=false", f"policy.name={FOLDER}")
-    assert "5 million parameters train here in minutes" in only(machine.check_gpu(small)).found
+    assert "5 million weights need none" in only(machine.check_gpu(small)).found
     monkeypatch.setattr(machine, "host_memory", lambda: 100_000_000)
     assert only(machine.check_gpu(small)).verdict == "fault"
     install_nvidia_smi(tmp_path, monkeypatch, "echo 'NVIDIA L4, 23034 MiB, 580.82.07'")
