@@ -26,8 +26,7 @@ from tasks.serve.served_model import CHAMPION, ServedModel
 
 SECONDS_TO_ANSWER: Final = 600.0
 """Time for all golden prompts; an engine that hangs would keep a champion from being tried again."""
-WORD: Final = "sim"
-"""Only answer that the grammar allows by which an engine is tried."""
+WORD: Final = "sim"  # What the grammar allows by which an engine is tried.
 
 
 class DeployedVersion:
