@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from tasks.commerce.churn.profile import MOST, CustomerProfile, phrases, read_profile
-from tasks.commerce.churn.scorer import ChurnAnswer, CitedReason, check, read_answer
+from tasks.commerce.churn.scorer import EVEN, ChurnAnswer, CitedReason, check, read_answer
 from tasks.commerce.reward import Reference, Reward, Score
 from tasks.commerce.served import Served, written
 from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, report_components
@@ -50,7 +50,7 @@ def serve(completion: str, prompt: str) -> Served:
 
 
 def _written(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[CitedReason]) -> str:
-    known, certainty = phrases(), max(answer.risk, 1 - answer.risk)
+    known = phrases()
     # Of several phrases the profile decides: its answers stay alike, and neighbours read differently.
     number = sum(map(ord, "".join(profile.texts.values())))
     own, against = (
@@ -62,6 +62,8 @@ def _written(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[Cited
         ]
         for supports in (True, False)
     )
+    # Without a reason of its own a decision is the least certain one.
+    certainty = max(answer.risk, 1 - answer.risk) if own else EVEN
     choice = next(each for each in known.conclusoes if certainty >= each.de)[answer.direction]
     first = (known.texto.motivos if own else known.texto.contra_os_dados).format(
         conclusao=choice[number // 2 % len(choice)], motivos=_listed(own or against)

@@ -12,8 +12,8 @@ word of an answer is ever shown. Components in [0, 1]:
 
 A reason that points as the answer does counts. One against it is conceded: it counts beside one that does, or beside
 none where the profile has none, if the profile has fewer than three. An answer that cannot be read, or that contradicts
-itself, earns 0. A right decision without a true reason earns 0.5. Reasons of a wrong one earn a tenth, or an answer
-that reads nothing for its decision would be paid for the lines that it copies.
+itself, earns 0. A right decision without a true reason earns 0.5, and one with reasons against it alone 0.6. Reasons of
+a wrong one earn a tenth, or an answer that reads nothing for its decision would be paid for the lines that it copies.
 """
 
 from collections.abc import Sequence
@@ -29,6 +29,8 @@ SURE: Final = (0.2, 0.8)
 """Risks beyond which no surer one earns more or less."""
 MISLED: Final = 0.1
 """Share of their worth that the reasons of a wrong decision keep."""
+AGAINST: Final = 0.2
+"""The same of reasons that are all against the decision, where the profile has none for it."""
 MAX_CHARACTERS: Final = 2_000
 EVEN: Final = 0.5
 _KEYS: Final = frozenset(("risk_score", "churn", "reasons"))
@@ -114,7 +116,7 @@ def score(completion: str, prompt: str, reference: Reference | None, _: object) 
     counted = own if len(pro) >= MOST or (pro and not own) else true
     told = profile.weight([reason.campo for reason in counted])
     churned = (reference or {}).get("churn")
-    kept = 1.0 if churned in (None, answer.churn) else MISLED
+    kept = (1.0 if churned in (None, answer.churn) else MISLED) * (1.0 if own else AGAINST)
     components = {
         "churn": None if churned is None else float(answer.churn is churned),
         "risk": None if churned is None else _risk(answer.risk, churned),

@@ -22,6 +22,7 @@ _FILE: Final = Path(__file__).resolve().parents[3] / DATA_FILES[0]
 RATED: Final = ("Última nota", "Nota média")
 COUNTED: Final = ("Pedidos", "Pedidos não entregues", "Entregas com atraso")
 COUNTS: Final = (1, 2, 3)
+MOST_STARS: Final = 5
 
 
 def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
@@ -111,14 +112,27 @@ def direction_of(line: str, profile: Mapping[str, str]) -> str | None:
     is_counted = "Pedidos" in profile and orders is not None
     nothing_came = line == "Entregas com atraso" and figure == 0 and (orders or 1) <= missing
     too_many = line in COUNTED and is_counted and late + missing > (orders or 0)
-    several = len({_number(name, profile) for name in RATED} - {None}) > 1
+    last, mean = (_number(name, profile) for name in RATED)
     days = _number("Dias desde a última compra", profile)
     on_its_way = line == "Pedidos não entregues" and figure > 0 and days is not None and days < 2
-    if nothing_came or too_many or (line in RATED and is_counted and orders == 1 and several) or on_its_way:
+    if (
+        nothing_came
+        or too_many
+        or (line in RATED and is_counted and _contradict(orders or 0, last, mean))
+        or on_its_way
+    ):
         return None
     bands = _fields()[line]["faixas"]
     direction: str | None = next(band.get("aponta") for band in bands if figure <= band.get("ate", figure))
     return direction
+
+
+def _contradict(orders: float, last: float | None, mean: float | None) -> bool:
+    """Return whether no ratings of the other orders make that mean, which like the last one was rounded down."""
+    if not (orders and last and mean):
+        return False
+    least, most = (last + (orders - 1) * stars for stars in (1, MOST_STARS))
+    return round(10 * mean * orders) >= round(10 * most + 1) or round(10 * (mean + 0.1) * orders) <= round(10 * least)
 
 
 def _number(line: str, profile: Mapping[str, str]) -> float | None:
@@ -127,7 +141,7 @@ def _number(line: str, profile: Mapping[str, str]) -> float | None:
     if line == "Total gasto":
         text = text.removeprefix("R$ ")
     found = re.fullmatch(NUMBER, text)
-    if found is None or (line in RATED and not re.match("[0-5](,|$)", text)):
+    if found is None or (line in RATED and not (re.match("[1-5](,|$)", text) and value_of(text) <= MOST_STARS)):
         return None
     return None if "," in text and line != "Total gasto" and line not in RATED else value_of(text)
 

@@ -4,7 +4,6 @@ The answer is what `json.loads` makes of the whole completion, or of one code fe
 Unseen: fields that the reference does not know, and which words complain where nobody knows it.
 """
 
-import itertools
 import re
 import tomllib
 import unicodedata
@@ -19,13 +18,23 @@ from tasks.commerce.truth_text import fold, number_of, read_object, share_of, wo
 COMPLAINT: Final = "main_complaint"
 MOST_WORDS: Final = 12
 SHARED: Final = 2 / 3
+MOST_LISTED: Final = 3
+"""Words of a clause that may be one of a list."""
 LEFT_HANGING: Final = frozenset(("nao", "naum", "n", "nem", "sem"))
 DATA_FILES: Final = ("data/evidence/complaint.toml",)
 _DATA: Final = tomllib.loads((Path(__file__).resolve().parents[3] / DATA_FILES[0]).read_text(encoding="utf-8"))
-REACH: Final = {"negacoes": 12, "antes": 4}
-"""Words before a quotation among which one may deny it."""
-_MARKS: Final = r"[.!?;:,]"
-_LISTED: Final = re.compile(rf"\b(?:{'|'.join(_DATA['negacoes'])}) (?:\w+ ){{0,2}}\w+(?:, \w+){{0,2}} (?:ou|nem) $")
+_NO, _OF, _AND, _NONE = ("|".join(_DATA[name]) for name in ("negacoes", "antes", "ligacoes", "depois"))
+_WORDS: Final = rf"(?: (?!(?:{_AND})\b)\w+)"
+_UP_TO: Final = rf"(?: e)?{_WORDS}{{0,11}}$"
+_DENIED: Final = re.compile(rf"\b(?:{_NO}){_UP_TO}|\b(?:{_OF})(?: e)?{_WORDS}{{0,3}}$")
+"""Text up to words that a negation denies, or that another word governs."""
+_LISTED: Final = {
+    joined: re.compile(rf"\b(?:{no})(?: e)?{_WORDS}{{0,11}}(?: {joined}{_WORDS}{{0,3}})+$")
+    for joined, no in ((",", _NO), ("[,e]", "sem|nem|nenhuma?|zero"))
+}
+"""The same, of words in a list: `e` adds a thing to things alone."""
+_ANSWERED: Final = re.compile(rf"^(?:[?:,] (?:\w+ )?(?:{_NO}) [.!?;:,]|[?:] (?:{_NO}|{_NONE})\b)")
+_DENIED_BEHIND: Final = re.compile(rf"^(?:(?!(?:{_AND})\b)\w+ ){{0,3}}(?:{_NO}|{_NONE})\b")
 _NUMBER: Final = re.compile(r"[0-9](?:[ ().-]*[0-9]){7}")
 _QUOTED: Final = re.compile(r"(?ms)^Avaliação: *(.*)")
 
@@ -107,34 +116,35 @@ def _typed(text: str) -> str:
 
 
 def _runs(text: str, heard: str) -> list[range]:
-    """Return the places, counted in words, where a text stands in another and leaves no negation of it out."""
+    """Return the places, counted in words, where a text stands in another and leaves nothing out that denies it."""
     core = re.search(r"\w(?:.*\w)?", text)
-    found: list[range] = []
     if core is None or text not in heard:
-        return found
+        return []
+    found: list[range] = []
     for match in re.finditer(rf"(?<!\w)(?={re.escape(core[0])}(?!\w))", heard):
-        before, own, behind = (heard[: match.end()], core[0], heard[match.end() + len(core[0]) :])
-        denying = words(fold(re.split(_MARKS, before)[-1]))[-REACH["negacoes"] - 1 :]
-        following = words(fold(re.split(_MARKS, behind)[0]))[:1]
-        hanging = LEFT_HANGING.intersection(words(fold(own))[-1:]) if following else ()
-        answer = following or (words(fold(re.split(_MARKS, behind[1:])[0]))[:1] if behind[:1] in ("?", ":") else [])
-        if not (hanging or _LISTED.search(fold(before)) or _is_denied(denying, answer)):
-            start = len(words(fold(before)))
-            found.append(range(start, start + len(words(fold(own)))))
+        before, own, behind = (
+            re.findall(r"\w+|[.!?;:,]", fold(each))
+            for each in (heard[: match.end()], core[0], heard[match.end() + len(core[0]) :])
+        )
+        if not _is_denied(before, own, behind):
+            start = len(words(" ".join(before)))
+            found.append(range(start, start + len(words(" ".join(own)))))
     return found
 
 
-def _is_denied(before: Sequence[str], behind: Sequence[str]) -> bool:
-    """Return whether something before is a negation, and no word between takes the sentence on; or one follows."""
-    first = {phrase.split()[-1] for name in REACH for phrase in _DATA[name]}
-    # `é` is folded, and joins nothing behind a negation.
-    pairs = itertools.pairwise(("", *before))
-    said = [word for last, word in pairs if not (word == "e" and last in first)]
-    for place in range(len(said), 0, -1):
-        text = f" {' '.join(said[:place])}"
-        denying = [phrase for name, reach in REACH.items() if len(said) - place < reach for phrase in _DATA[name]]
-        if text.endswith(tuple(f" {phrase}" for phrase in denying)):
-            return True
-        if said[place - 1] in _DATA["ligacoes"]:
-            break
-    return any(word in (*_DATA["negacoes"], *_DATA["depois"]) for word in behind)
+def _is_denied(before: Sequence[str], own: Sequence[str], behind: Sequence[str]) -> bool:
+    """Return whether a negation stands beside words, or something that governs them, and nothing takes the text on."""
+    left, right = f" {' '.join(before)}", f"{' '.join(behind)} ."
+    rest = re.match(rf"(?:(?!(?:{_AND})\b)\w+ )*", right)
+    said, answer = len(rest[0].split()) if rest else 0, right[rest.end() :] if rest else right
+    if _DENIED_BEHIND.match(right) or _ANSWERED.match(answer) or (said and own[-1] in LEFT_HANGING):
+        return True
+    if own[0] in _DATA["ligacoes"] and own[0] != "e":
+        return False
+    left += " e" * (own[0] == "e")
+    if _DENIED.search(left):
+        return True
+    beside = re.search(rf"{_WORDS}*$", left)
+    size = said + len(own) + (len(beside[0].split()) if beside else 0)
+    is_part = size <= MOST_LISTED and set(own).isdisjoint(_DATA["negacoes"])
+    return is_part and any(pattern.search(left) for pattern in _LISTED.values())

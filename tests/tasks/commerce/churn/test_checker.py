@@ -115,7 +115,7 @@ def test_a_field_counts_once_and_so_do_two_that_say_the_same() -> None:
     once, mean = reason("Última nota", "1", "sai"), reason("Nota média", "1,0", "sai")
     faults = [fault for _, fault in check(profile_of_prompt(FURIOUS), [once, once, mean])]
     assert faults == [None, ReasonFault.REPEATED, ReasonFault.REPEATED]
-    mixed = profile_of_prompt(prompt_of(last_rating=1, mean_rating=4.2))
+    mixed = profile_of_prompt(prompt_of(orders=6, last_rating=1, mean_rating=4.2))
     assert [fault for _, fault in check(mixed, [once, reason("Nota média", "4,2", "fica")])] == [None, None]
 
 
@@ -159,7 +159,27 @@ def test_counts_and_ratings_that_contradict_each_other_say_nothing() -> None:
     assert not {"Pedidos", "Entregas com atraso", "Pedidos não entregues"} & {
         name for names in counts.pointing.values() for name in names
     }
-    ratings = profile_of_prompt(prompt_of(orders=1, last_rating=1, mean_rating=5))
-    assert not {"Última nota", "Nota média"} & {name for names in ratings.pointing.values() for name in names}
     odd = profile_of({"Entregas com atraso": "R$ 3", "Pedidos": "2,5", "Dias desde a última compra": "R$ 300"})
     assert not any(odd.pointing.values())
+
+
+@pytest.mark.parametrize(
+    ("orders", "last", "mean", "can_be"),
+    [
+        (1, 1, 5, False),
+        (1, 4.35, 4.35, True),
+        (2, 1, 3, True),
+        (2, 1, 3.1, False),
+        (4, 5, 2, True),
+        (4, 5, 1.8, False),
+        (3, 5, 2.33, True),
+    ],
+)
+def test_ratings_that_so_many_orders_cannot_have_say_nothing(
+    orders: int, last: float, mean: float, *, can_be: bool
+) -> None:
+    """Of two orders of which the last got 1 star, the mean is 3 at most; printed means are rounded down."""
+    prompt = prompt_of(orders=orders, last_rating=last, mean_rating=mean)
+    said = {name for names in profile_of_prompt(prompt).pointing.values() for name in names}
+    assert ("Última nota" in said) is can_be or last == 4.35
+    assert any(is_true(reason("Última nota", str(last), way), lines_of(prompt)) for way in ("sai", "fica")) is can_be

@@ -72,6 +72,7 @@ def test_an_answer_against_all_lines_says_so() -> None:
     assert found.checked
     assert found.text is not None
     assert "embora" in found.text
+    assert render(answer_of(against, risk=0.99), prompt).text == found.text.replace("tende a não", "pode não")
     silent = render(answer_of(against, risk=0.6), prompt_of(silent_days=200))
     assert not silent.checked
     assert silent.reason == UNSUPPORTED

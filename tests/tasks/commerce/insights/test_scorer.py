@@ -62,6 +62,21 @@ def test_mere_values_and_an_action_that_fits_everywhere_earn_less() -> None:
     )
 
 
+def test_a_set_that_hides_a_bad_rating_of_its_row_earns_half() -> None:
+    columns = "Categoria | Receita | Pedidos | Nota média"
+    prompt = f"{columns}\nlivros | R$ 900 | 90 | 1,2\njogos | R$ 300 | 80 | 4,3\nbebês | R$ 310 | 85 | 4,2"
+    sums = [
+        {"coluna": "Receita", "fato": "maior", "valor": "R$ 900", "linha": "livros", "acao": ""},
+        {"coluna": "Pedidos", "fato": "menor", "valor": "80", "linha": "jogos", "acao": ""},
+    ]
+    rating = {"coluna": "Nota média", "fato": "pior", "valor": "1,2", "linha": "livros", "acao": ""}
+    hidden, told = reward(answer_of(*sums), prompt), reward(answer_of(*sums, rating), prompt)
+    assert hidden < 0.5 * reward(answer_of(*sums), prompt.replace("1,2", "4,2"))
+    assert hidden < 0.2
+    assert told > 0.5
+    assert reward(answer_of(sums[1]), prompt) == pytest.approx(reward(answer_of(sums[1]), prompt.replace("1,2", "4,2")))
+
+
 def test_fixed_templates_earn_no_more_than_they_may() -> None:
     """The highest of each column at most .75, the first row's best at most .5."""
     store = simulate_store(1_500, random.Random("templates:store"))
