@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from tasks.commerce.churn.profile import MOST, OTHER, CustomerProfile, Direction, profile_of, read_profile, themes
 from tasks.commerce.churn.prompts import WORDING, ChurnInputs
-from tasks.commerce.churn.render import V42_REWARD, serve
-from tasks.commerce.churn.scorer import EVEN, REWARD
+from tasks.commerce.churn.scorer import EVEN, REWARD, V42_REWARD, serve
 from tasks.commerce.churn.truth import metric
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.grammar import BOOLEAN, SHARE, literals, object_schema, text

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.commerce.churn.profile import phrases, profile_of
-from tasks.commerce.churn.render import render, said_with
-from tasks.commerce.churn.scorer import check
+from tasks.commerce.churn.scorer import check, render, said_with
 from tests.tasks.commerce.churn.profiles import (
     all_reasons,
     answer_of,

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.commerce.push.phrases import read_phrases
-from tasks.commerce.push.render import render
 from tasks.commerce.push.scorer import (
     PushCampaign,
     PushFault,
@@ -21,6 +20,7 @@ from tasks.commerce.push.scorer import (
     graphemes,
     parts_of,
     read_campaign,
+    render,
 )
 from tasks.commerce.push.task import TASK
 from tasks.commerce.push.truth import claims_kept
