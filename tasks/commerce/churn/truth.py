@@ -5,20 +5,17 @@ whether a line made this customer leave, and the size of the risk within its hal
 """
 
 import re
-import tomllib
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
 from schemas.documents import Rollout
-from tasks.commerce.truth_text import NUMBER, read_object, share_of, value_of
+from tasks.commerce.truth_text import NUMBER, read_data, read_object, share_of, value_of
 
 DATA_FILES: Final = ("data/evidence/churn.toml",)
-_FILE: Final = Path(__file__).resolve().parents[3] / DATA_FILES[0]
+_FIELDS: Final[Mapping[str, Any]] = {each["nome"]: each for each in read_data(DATA_FILES[0])["campos"]}
 RATED: Final = ("Última nota", "Nota média")
 COUNTED: Final = ("Pedidos", "Pedidos não entregues", "Entregas com atraso")
 COUNTS: Final = (1, 2, 3)
@@ -84,7 +81,7 @@ def claims_kept(fields: Mapping[str, Any], profile: Mapping[str, str]) -> dict[s
         "reasons_true": bool(reasons) and all(is_true(each, profile) for each in reasons),
         "reasons_for_answer": any(each["aponta"] == own and is_true(each, profile) for each in reasons)
         or all(direction_of(line, profile) != own for line in profile),
-        "no_repetition": len({(_fields()[each["campo"]]["tema"], each["aponta"]) for each in reasons}) == len(reasons),
+        "no_repetition": len({(_FIELDS[each["campo"]]["tema"], each["aponta"]) for each in reasons}) == len(reasons),
     }
 
 
@@ -93,7 +90,7 @@ def _has_form(reason: object) -> bool:
         isinstance(reason, dict)
         and set(reason) == {"campo", "valor", "aponta"}
         and all(isinstance(value, str) for value in reason.values())
-        and reason["campo"] in _fields()
+        and reason["campo"] in _FIELDS
     )
 
 
@@ -106,7 +103,7 @@ def is_true(reason: Mapping[str, str], profile: Mapping[str, str]) -> bool:
 def direction_of(line: str, profile: Mapping[str, str]) -> str | None:
     """Return the way that a line of a profile points, None where it points nowhere, or contradicts another line."""
     figure, orders = _number(line, profile), _number("Pedidos", {"Pedidos": "1", **profile})
-    if figure is None or orders == 0 or line not in _fields():
+    if figure is None or orders == 0 or line not in _FIELDS:
         return None
     missing, late = (_number(name, profile) or 0 for name in ("Pedidos não entregues", "Entregas com atraso"))
     is_counted = "Pedidos" in profile and orders is not None
@@ -122,7 +119,7 @@ def direction_of(line: str, profile: Mapping[str, str]) -> str | None:
         or on_its_way
     ):
         return None
-    bands = _fields()[line]["faixas"]
+    bands = _FIELDS[line]["faixas"]
     direction: str | None = next(band.get("aponta") for band in bands if figure <= band.get("ate", figure))
     return direction
 
@@ -144,8 +141,3 @@ def _number(line: str, profile: Mapping[str, str]) -> float | None:
     if found is None or (line in RATED and not (re.match("[1-5](,|$)", text) and value_of(text) <= MOST_STARS)):
         return None
     return None if "," in text and line != "Total gasto" and line not in RATED else value_of(text)
-
-
-@cache
-def _fields() -> Mapping[str, Mapping[str, Any]]:
-    return {each["nome"]: each for each in tomllib.loads(_FILE.read_text(encoding="utf-8"))["campos"]}

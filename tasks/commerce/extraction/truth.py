@@ -5,15 +5,13 @@ Unseen: fields that the reference does not know, and which words complain where 
 """
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from schemas.documents import Rollout
 from schemas.references import ExtractionFields
-from tasks.commerce.truth_text import fold, number_of, read_object, share_of, words
+from tasks.commerce.truth_text import fold, number_of, read_data, read_object, share_of, words
 
 COMPLAINT: Final = "main_complaint"
 MOST_WORDS: Final = 12
@@ -22,7 +20,7 @@ MOST_LISTED: Final = 3
 """Words of a clause that may be one of a list."""
 LEFT_HANGING: Final = frozenset(("nao", "naum", "n", "nem", "sem"))
 DATA_FILES: Final = ("data/evidence/complaint.toml",)
-_DATA: Final = tomllib.loads((Path(__file__).resolve().parents[3] / DATA_FILES[0]).read_text(encoding="utf-8"))
+_DATA: Final = read_data(DATA_FILES[0])
 _NO, _OF, _AND, _NONE = ("|".join(_DATA[name]) for name in ("negacoes", "antes", "ligacoes", "depois"))
 _WORDS: Final = rf"(?: (?!(?:{_AND})\b)\w+)"
 _UP_TO: Final = rf"(?: e)?{_WORDS}{{0,11}}$"
