@@ -1,5 +1,8 @@
 """The checker of reasons: it holds true what independent code holds true, and nothing that it reads raises."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +20,7 @@ from tests.tasks.commerce.churn.profiles import (
     reason,
 )
 
+CASES = json.loads(Path(__file__).with_name("checker_cases.json").read_text(encoding="utf-8"))
 FIELDS = [field.nome for field in phrases().campos]
 FURIOUS = prompt_of(orders=1, spent=45, silent_days=212, last_rating=1, mean_rating=1, late=1)
 
@@ -92,15 +96,7 @@ def test_no_orders_and_ratings_that_nobody_can_give_point_nowhere(printed: str, 
     )
 
 
-@pytest.mark.parametrize(
-    ("known", "field"),
-    [
-        ({"orders": 1, "late": 7}, "Entregas com atraso"),
-        ({"orders": 1, "undelivered": 9}, "Pedidos não entregues"),
-        ({"orders": 1, "undelivered": 1, "silent_days": 0}, "Pedidos não entregues"),
-        ({"spent": 0}, "Total gasto"),
-    ],
-)
+@pytest.mark.parametrize(("known", "field"), CASES["a_line_that_cannot_be_or_is_no_grievance_points_nowhere"])
 def test_a_line_that_cannot_be_or_is_no_grievance_points_nowhere(known: dict[str, int], field: str) -> None:
     usual = prompt_of()
     numbers = {"orders": "Pedidos", "late": "Entregas com atraso", "undelivered": "Pedidos não entregues"}
@@ -163,19 +159,7 @@ def test_counts_and_ratings_that_contradict_each_other_say_nothing() -> None:
     assert not any(odd.pointing.values())
 
 
-@pytest.mark.parametrize(
-    ("orders", "last", "mean", "can_be"),
-    [
-        (1, 1, 5, False),
-        (1, 5, 5, True),
-        (1, 5, 4.9, False),
-        (2, 1, 3, True),
-        (2, 1, 3.1, False),
-        (4, 5, 2, True),
-        (4, 5, 1.8, False),
-        (3, 5, 2.33, True),
-    ],
-)
+@pytest.mark.parametrize(("orders", "last", "mean", "can_be"), CASES["impossible_ratings"])
 def test_ratings_that_so_many_orders_cannot_have_say_nothing(
     orders: int, last: int, mean: float, *, can_be: bool
 ) -> None:
