@@ -140,13 +140,10 @@ def shared(complaint: str, told: str, review: str) -> float:
     known = next(_places(told, heard), None)
     if known is None:
         return 1.0
+    right = _words(*known, heard)
     found = [_words(*place, heard) for place in _places(complaint, heard) if not _is_cut(*place, heard)]
-    return max((_f1(each, _words(*known, heard)) for each in found), default=0.0)
-
-
-def _f1(one: range, other: range) -> float:
-    common = min(one.stop, other.stop) - max(one.start, other.start)
-    return 2 * max(common, 0) / (len(one) + len(other))
+    common = ((each, min(each.stop, right.stop) - max(each.start, right.start)) for each in found)
+    return max((2 * max(words, 0) / (len(each) + len(right)) for each, words in common), default=0.0)
 
 
 def _words(start: int, end: int, heard: str) -> range:
@@ -169,9 +166,7 @@ def _places(quotation: str, heard: str) -> Iterator[tuple[int, int]]:
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _heard(review: str) -> str:
     """Return a review in small letters with single blanks, one also for what cannot be seen."""
-    seen = review[:MAX_READ] if review.isprintable() else "".join(map(_seen, review[:MAX_READ]))
+    seen = review[:MAX_READ]
+    if not review.isprintable():
+        seen = "".join(each if each.isprintable() else " " for each in seen)
     return " ".join(seen.lower().split())
-
-
-def _seen(character: str) -> str:
-    return character if character.isprintable() else " "

@@ -91,7 +91,7 @@ def _of_intention(sentiment: str, intends: bool) -> bool:
 
 def _of_risk(sentiment: str, risk: float) -> bool:
     share = read_share(risk) or 0.0
-    return not 0.3 < share < 0.7 and sentiment == ("negative" if share <= 0.3 else "positive")
+    return not 0.3 < share < 0.7 and _of_intention(sentiment, share <= 0.3)
 
 
 CONTRADICTIONS: Final = (
@@ -238,14 +238,10 @@ def v42_score(completion: str, prompt: str, reference: Reference | None, _: obje
     parsed = parse_object(completion)
     fields = parsed.value or {}
     components = report_components(parsed.trust, fields, CAUSE_FIELDS, CHECKS)
-    rating = (reference or {}).get("rating") or _rating_in(prompt)
+    printed = _RATING.search(prompt)
+    rating = (reference or {}).get("rating") or (int(printed[1]) if printed else None)
     components["mismatch"] = float(sentiment_contradicts(fields.get("sentiment"), rating))
     return Score(components, parsed.value)
-
-
-def _rating_in(prompt: str) -> int | None:
-    found = _RATING.search(prompt)
-    return int(found[1]) if found else None
 
 
 V42_REWARD: Final = Reward(V42_WEIGHTS, v42_score)
