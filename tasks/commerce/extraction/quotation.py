@@ -69,8 +69,7 @@ def fault_of(complaint: str, review: str) -> QuotationFault | None:
         return None
     if len(complaint) > LONGEST or len(complaint.split()) > MOST_WORDS:
         return QuotationFault.LONG
-    places = list(_places(complaint, _heard(review)))
-    if not places:
+    if not (places := list(_places(complaint, _heard(review)))):
         return QuotationFault.FOREIGN
     said = set(_WORD.findall(fold(complaint)))
     if said <= _PLAIN and not said.isdisjoint(_PRAISE):

@@ -138,7 +138,7 @@ def _word(word: str) -> str:
 
 def known_of_review(review: str, rating: int | None) -> dict[str, Any]:
     """Return the fields of an extraction that a real review's words and stars decide."""
-    known = dict(known_by_words(review, rating))
+    known = known_by_words(review, rating)
     complaint = known.get(COMPLAINT)
     if complaint and (_is_misread(review, complaint) or words_that_complain(review, complaint) is None):
         known = {name: value for name, value in known.items() if name not in _OF_COMPLAINT}
@@ -210,10 +210,8 @@ def of_stars(review: str, rating: int | None) -> Mapping[str, Any]:
 
 
 def _is_misread(review: str, complaint: str) -> bool:
-    if complaint not in (LOST, CANCELLED):
-        return False
     spoken = _spoken_words(review)
-    return bool(
+    return complaint in (LOST, CANCELLED) and bool(
         _MISREAD["arrived"].search(spoken)
         or (complaint == LOST and _MISREAD["fetched"].search(spoken))
         or complaint not in read_complaints(_MISREAD["other_things"].sub(" ", spoken)).plain

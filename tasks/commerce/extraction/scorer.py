@@ -129,8 +129,7 @@ def kept_of_contradictions(
     """
     kept: dict[str, float] = {}
     kept_of_all = 1.0
-    broken = _contradictions(*map(readable.get, _CONTRADICTING))
-    for rule in broken:
+    for rule in _contradictions(*map(readable.get, _CONTRADICTING)):
         if rule in _contradictions(*map(wanted.get, _CONTRADICTING)):
             continue
         if (wanted.get(rule.first) is None) != (wanted.get(rule.second) is None):
@@ -173,8 +172,7 @@ def score(completion: str, prompt: str, reference: Reference | None, _: object) 
     fields = parsed.value or {}
     alone = not parsed.needed and fields.keys() <= READABLE.keys()
     trust = float(parsed.value is not None) if alone else parsed.trust_alone(READABLE)
-    check_of = READABLE.get
-    readable = {name: value for name, value in fields.items() if (holds := check_of(name)) and holds(value)}
+    readable = {name: value for name, value in fields.items() if (holds := READABLE.get(name)) and holds(value)}
     types = (len(readable) - (COMPLAINT in readable)) / len(CHECKS)
     values = _values(readable, reference, review_of(prompt)) if reference else None
     paid = 1.0 if values is None else FORM_ALONE + (1 - FORM_ALONE) * values
@@ -223,7 +221,6 @@ def complaint_agreement(complaint: str, reference: Reference, review: str) -> fl
 
 REWARD: Final = Reward(WEIGHTS, score)
 
-V42_WEIGHTS: Final = {**REPORT_WEIGHTS, "mismatch": -0.20}
 _RATING: Final = re.compile(r"^Nota: ([1-5])\b", re.MULTILINE | re.ASCII)
 
 
@@ -244,4 +241,4 @@ def v42_score(completion: str, prompt: str, reference: Reference | None, _: obje
     return Score(components, parsed.value)
 
 
-V42_REWARD: Final = Reward(V42_WEIGHTS, v42_score)
+V42_REWARD: Final = Reward({**REPORT_WEIGHTS, "mismatch": -0.20}, v42_score)

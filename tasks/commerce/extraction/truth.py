@@ -23,8 +23,7 @@ DATA_FILES: Final = ("data/evidence/complaint.toml",)
 _DATA: Final = read_data(DATA_FILES[0])
 _NO, _OF, _AND, _NONE = ("|".join(_DATA[name]) for name in ("negacoes", "antes", "ligacoes", "depois"))
 _WORDS: Final = rf"(?: (?!(?:{_AND})\b)\w+)"
-_UP_TO: Final = rf"(?: e)?{_WORDS}{{0,11}}$"
-_DENIED: Final = re.compile(rf"\b(?:{_NO}){_UP_TO}|\b(?:{_OF})(?: e)?{_WORDS}{{0,3}}$")
+_DENIED: Final = re.compile(rf"\b(?:{_NO})(?: e)?{_WORDS}{{0,11}}$|\b(?:{_OF})(?: e)?{_WORDS}{{0,3}}$")
 """Text up to words that a negation denies, or that another word governs."""
 _LISTED: Final = {
     joined: re.compile(rf"\b(?:{no})(?: e)?{_WORDS}{{0,11}}(?: {joined}{_WORDS}{{0,3}})+$")
@@ -99,8 +98,7 @@ def is_complaint(found: object, reference: Mapping[str, Any], prompt: str) -> bo
 
 
 def _is_praise_or_sensitive(said: Sequence[str]) -> bool:
-    praise = any(word in _DATA["elogios"] for word in said)
-    praise = praise and all(word in _DATA["elogios"] or word in _DATA["neutras"] for word in said)
+    praise = {*said} <= {*_DATA["elogios"], *_DATA["neutras"]} and not {*said}.isdisjoint(_DATA["elogios"])
     spaced = f" {' '.join(said)} "
     return praise or any(" " + stem.replace(".", " ") in spaced for stem in _DATA["sensiveis"])
 
@@ -132,17 +130,13 @@ def _runs(text: str, heard: str) -> list[range]:
 
 def _is_denied(before: Sequence[str], own: Sequence[str], behind: Sequence[str]) -> bool:
     """Return whether a negation stands beside words, or something that governs them, and nothing takes the text on."""
-    left, right = f" {' '.join(before)}", f"{' '.join(behind)} ."
-    rest = re.match(rf"(?:(?!(?:{_AND})\b)\w+ )*", right)
-    said, answer = len(rest[0].split()) if rest else 0, right[rest.end() :] if rest else right
-    if _DENIED_BEHIND.match(right) or _ANSWERED.match(answer) or (said and own[-1] in LEFT_HANGING):
+    left, right = " ".join(("", *before, *own[: own[0] == "e"])), f"{' '.join(behind)} ."
+    answer = re.sub(rf"^(?:(?!(?:{_AND})\b)\w+ )*", "", right)
+    is_last = answer == right
+    if _DENIED_BEHIND.match(right) or _ANSWERED.match(answer) or (own[-1] in LEFT_HANGING and not is_last):
         return True
     if own[0] in _DATA["ligacoes"] and own[0] != "e":
         return False
-    left += " e" * (own[0] == "e")
-    if _DENIED.search(left):
-        return True
-    beside = re.search(rf"{_WORDS}*$", left)
-    size = said + len(own) + (len(beside[0].split()) if beside else 0)
-    is_part = size <= MOST_LISTED and set(own).isdisjoint(_DATA["negacoes"])
-    return is_part and any(pattern.search(left) for pattern in _LISTED.values())
+    clause = [*re.sub(rf"^.*?((?:{_WORDS})*)$", r"\1", left).split(), *own, *right.removesuffix(answer).split()]
+    is_part = len(clause) <= MOST_LISTED and set(own).isdisjoint(_DATA["negacoes"])
+    return bool(_DENIED.search(left)) or (is_part and any(pattern.search(left) for pattern in _LISTED.values()))
