@@ -77,6 +77,11 @@ def themes() -> Mapping[str, str]:
     return {field.nome: field.tema for field in phrases().campos}
 
 
+def said_by(name: str, way: str) -> set[object]:
+    """Return the name and the theme of a line, of which no other reason has one."""
+    return {name, (themes()[name], way)}
+
+
 @lru_cache(maxsize=KEPT_PROFILES)
 def read_profile(prompt: str) -> CustomerProfile | None:
     """Return the profile below a prompt's instruction, None where it has no line that is known; cached."""

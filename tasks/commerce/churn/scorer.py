@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from tasks.commerce.churn.profile import MOST, CustomerProfile, Direction, phrases, read_profile, themes
+from tasks.commerce.churn.profile import MOST, CustomerProfile, Direction, phrases, read_profile, said_by
 from tasks.commerce.evidence import read_evidence
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
 from tasks.commerce.served import Served, written
@@ -74,13 +74,6 @@ class ChurnAnswer(NamedTuple):
         return "sai" if self.churn else "fica"
 
 
-class CheckedReason(NamedTuple):
-    """A reason, if it has the form of one, and its fault, if any."""
-
-    reason: CitedReason | None
-    fault: ReasonFault | None
-
-
 def read_answer(completion: str) -> ChurnAnswer | None:
     """Return an answer, its reasons unchecked; None where it cannot be used or contradicts itself."""
     read = read_evidence(completion, _KEYS, "reasons", MAX_CHARACTERS)
@@ -91,21 +84,21 @@ def read_answer(completion: str) -> ChurnAnswer | None:
     return answer if has_form and (risk == EVEN or (risk > EVEN) == churn) else None
 
 
-def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[CheckedReason]:
-    """Return each reason of an answer with its fault, none where it holds."""
-    checked: list[CheckedReason] = []
+def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[tuple[CitedReason | None, ReasonFault | None]]:
+    """Return each reason of an answer, if it has the form of one, with its fault, none where it holds."""
+    checked: list[tuple[CitedReason | None, ReasonFault | None]] = []
     said: set[object] = set()
     for each in reasons:
         if type(each) is not dict or each.keys() != _REASON_KEYS or set(map(type, each.values())) != {str}:
-            checked.append(CheckedReason(None, ReasonFault.FORM))
+            checked.append((None, ReasonFault.FORM))
             continue
         name, value, way = reason = CitedReason(each["campo"], each["valor"], each["aponta"])
         fault: ReasonFault | None = ReasonFault.FALSE
         if profile.texts.get(name) == value and profile.bands[name]["aponta"] == way:
-            keys = {name, (themes()[name], way)}
+            keys = said_by(name, way)
             fault = ReasonFault.REPEATED if keys & said else None
             said |= keys
-        checked.append(CheckedReason(reason, fault))
+        checked.append((reason, fault))
     return checked
 
 

@@ -148,11 +148,9 @@ def fits(table: FigureTable, finding: CitedFinding, action: Any) -> bool:
     row = finding.linha
     if table.kind not in action.linhas or table.columns[finding.coluna].como not in action.colunas:
         return False
-    if table.is_unsure(row) and not action.leve:
+    if (table.is_unsure(row) and not action.leve) or (action.promove and row in table.worst):
         return False
     if (action.amostra and row not in table.few) or (action.divulga and row in table.regulated):
-        return False
-    if action.promove and row in table.worst:
         return False
     if action.lado == "ambos":
         return True

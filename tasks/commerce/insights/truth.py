@@ -172,6 +172,5 @@ def _month(row: str) -> int:
 
 def _is_for(finding: Mapping[str, str], kind: str) -> bool:
     action = next((each for each in read_data(DATA_FILES[0])["acoes"] if each["id"] == finding["acao"]), None)
-    column = finding["coluna"].lower()
-    column = read_data(DATA_FILES[1])["colunas"].get(column, {}).get("como", column)
-    return action is not None and column in action["colunas"] and kind.lower() in action["linhas"]
+    column = _meaning(finding["coluna"])
+    return action is not None and column in map(fold, action["colunas"]) and kind.lower() in action["linhas"]

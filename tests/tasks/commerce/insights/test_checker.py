@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.documents import Rollout
+from tasks.commerce.insights.prompts import cells_of
 from tasks.commerce.insights.render import render
 from tasks.commerce.insights.scorer import (
     Checked,
@@ -29,7 +30,6 @@ from tests.tasks.commerce.insights.tables import (
     all_findings,
     answer_of,
     broken_prompts,
-    cells_of,
     prompt_of,
     prompts,
 )

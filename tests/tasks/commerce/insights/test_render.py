@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.commerce.insights.prompts import cells_of
 from tasks.commerce.insights.render import render, sentences
 from tasks.commerce.insights.scorer import CitedFinding
 from tasks.commerce.insights.table import actions, forms_of, read_table
 from tasks.commerce.insights.truth import is_true, read_cells
-from tests.tasks.commerce.insights.tables import all_findings, answer_of, cells_of, prompt_of, prompts
+from tests.tasks.commerce.insights.tables import all_findings, answer_of, prompt_of, prompts
 
 CASES = json.loads(Path(__file__).with_name("render_cases.json").read_text(encoding="utf-8"))
 STATES = prompt_of("Estado", ["Receita", "Pedidos"], {"SP": ["R$ 9.000", "90"], "RO": ["R$ 600", "1"]})
