@@ -244,8 +244,7 @@ def score(completion: str, prompt: str, _reference: Reference | None, _: object)
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     checked = check(table, found)
     worths = {cell: _worth(table, cell, said.fato) for each in checked if (said := each.said) for cell in [said.cell]}
-    false = sum(fault in (Fault.FALSE, Fault.REPEATED) for _, fault in checked)
-    left = OF_BAD_CLAIM ** (false + _hides(table, worths))
+    left = OF_BAD_CLAIM ** (sum(fault in (Fault.FALSE, Fault.REPEATED) for _, fault in checked) + _hides(table, worths))
     sound = [finding for finding, fault in checked if fault is None and finding]
     earned = sum(_earned_by_action(each.acao) for each in sound if each.acao)
     best = best_of(table, max(ENOUGH, len(found)))
