@@ -44,6 +44,7 @@ def test_a_version_has_every_promotion_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("mlflow_tables")
 def test_aliases_are_those_that_mlflow_knows(world: World, tmp_path: Path) -> None:
     uri, made = f"sqlite:///{tmp_path / 'mlflow.db'}", world.made
     recorder, registry = Recorder(uri, tmp_path / "artifacts", "lineage"), Registry(uri)
