@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
 from tests.chat_server import says
 from tests.gateway import Gateway, running, served_model
+from tests.tasks.bag_of_words.test_bag import REVIEWS, learned
 
 SHOUT = "COMPRE em www.x.io"
 STATES = "Estado | Receita | Pedidos\nSP | R$ 9.000 | 90\nRO | R$ 600 | 9"
@@ -102,3 +104,15 @@ def test_true_parts_are_sent_and_both_it_and_the_answer_are_logged(shop: Gateway
         assert shown[task] in found["text"]
         line = shop.logged()[-1]
         assert (line["completion"], line["shown"], line["reason"]) == (answer, found["text"], found["reason"])
+
+
+def test_a_bag_of_words_answers_in_the_place_of_the_engine_and_the_log_says_so(tmp_path: Path) -> None:
+    model = served_model(bags={"sentiment": learned("sentiment", REVIEWS)})
+    with running(tmp_path, lambda message, number: says("{}", "stop"), model=model) as gateway:
+        found = gateway.ask("veio quebrado").json()
+        chat = gateway.chat("Avaliação: adorei", temperature=0).json()["choices"][0]["message"]["content"]
+        assert (json.loads(found["text"])["polarity"], json.loads(chat)["polarity"]) == ("negative", "positive")
+        assert gateway.engine.requests == []
+        assert {(line["model_version"], line["checked"]) for line in gateway.logged()} == {
+            ("shop/1+bag-of-words", True)
+        }

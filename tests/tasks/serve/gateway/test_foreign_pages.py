@@ -7,7 +7,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from tasks.serve.gateway.foreign_pages import OwnPagesOnly
+from tasks.serve.gateway.limits import OwnPagesOnly
 
 OWN = "127.0.0.1:4200"
 ACCEPTED = [
