@@ -10,7 +10,7 @@ PACKAGES: Final = ("flows", "schemas", "tasks")
 
 
 def classes() -> dict[str, set[str]]:
-    """Return the modules of each class by its name; a class inside another, such as pandera's `Config`, is left out."""
+    """Return the modules of each class by its name; a class inside another is left out."""
     found: dict[str, set[str]] = defaultdict(set)
     for package in PACKAGES:
         for path in (REPOSITORY / package).rglob("*.py"):

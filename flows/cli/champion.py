@@ -20,7 +20,7 @@ from flows.runtime.stores import existing_store, logs_to_monitor, open_store
 from schemas.disk import write_whole
 from schemas.errors import GateRefused, InputError
 from schemas.shown_text import as_shown
-from schemas.tables.log_file import log_files, require_rows
+from schemas.tables.production_logs import log_files, require_rows
 from schemas.tasks import TaskName
 from tasks.serve.questions import fields_of, question_of, read_questions
 
@@ -61,7 +61,7 @@ def ask(
         from tasks.policy.fork_server import load_less  # noqa: PLC0415
 
         load_less()
-        from flows.stages.served_model import find_served_model  # noqa: PLC0415
+        from flows.stages.registered_version import find_served_model  # noqa: PLC0415
 
         served, _ = find_served_model(config, version, base=base, answer_all=answer_all)
         with stage_progress("ask") as progress:

@@ -1,7 +1,7 @@
 """Checks of what the profile names: servers, stores, the base model, files and endpoints."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -11,7 +11,7 @@ from huggingface_hub import constants, get_token, try_to_load_from_cache
 from huggingface_hub.errors import HFValidationError
 from packaging.version import Version
 
-from flows.doctor.machine import Finding, Verdict, refused
+from flows.doctor.machine import Finding, refused
 from flows.runtime.prefect_server import prove_prefect_usable, reachable, shown
 from flows.runtime.session import mirror_address, mlflow_store, prefect_folder, running_server
 from schemas.config.config import Config
@@ -156,28 +156,23 @@ def check_files(config: Config) -> list[Finding]:
 
 def check_endpoints(config: Config) -> list[Finding]:
     """Call each model endpoint that the profile names."""
-    found = [_call(setting, section, verdict) for setting, section, verdict in _endpoints(config)]
+    found = [_call(f"evaluate.rivals.{rival.name}", rival) for rival in config.evaluate.rivals]
     return found or [Finding("endpoints", "ok", "the profile names none", unused=True)]
 
 
-def _endpoints(config: Config) -> Iterator[tuple[str, EndpointSection, Verdict]]:
-    for rival in config.evaluate.rivals:
-        yield f"evaluate.rivals.{rival.name}", rival, "fault"
-
-
-def _call(setting: str, section: EndpointSection, verdict: Verdict) -> Finding:
+def _call(setting: str, section: EndpointSection) -> Finding:
     variable = section.key_variable
     key = os.environ.get(variable) if variable else None
     if variable and not key:
-        return Finding(setting, verdict, f"{variable} is not set", f"export {variable}=KEY")
+        return Finding(setting, "fault", f"{variable} is not set", f"export {variable}=KEY")
     status = _status(f"{section.url}/models", _bearer(key))
     if isinstance(status, str):
-        return Finding(setting, verdict, f"nothing answers at {section.url} ({status})", f"correct {setting}.url")
+        return Finding(setting, "fault", f"nothing answers at {section.url} ({status})", f"correct {setting}.url")
     if status in {401, 403}:
         found = f"{section.url} refuses the key (HTTP {status})"
-        return Finding(setting, verdict, found, f"set {setting}.key_variable, and the variable that it names")
+        return Finding(setting, "fault", found, f"set {setting}.key_variable, and the variable that it names")
     if status >= 500:
-        return Finding(setting, verdict, f"{section.url} fails (HTTP {status})", "look into the endpoint's own log")
+        return Finding(setting, "fault", f"{section.url} fails (HTTP {status})", "look into the endpoint's own log")
     return Finding(setting, "ok", f"{section.url} answers")
 
 

@@ -19,8 +19,8 @@ from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
-from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, read_prompts
+from schemas.tables.summaries import DatasetSummary
 from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, REPORT_TEXT, TUNED, metrics_of_report, read_report
 from tasks.evaluate.completions.page import PAGE_FILE

@@ -20,13 +20,12 @@ from flows.runtime.console import say
 from flows.runtime.session import private_files, read_no_settings_here
 from flows.runtime.signals import ENDING
 from flows.runtime.stores import existing_store, open_registry, served_logs
-from flows.stages.registered_version import answers_of, verified_record
-from flows.stages.served_model import find_served_model
+from flows.stages.registered_version import answers_of, find_served_model, verified_record
 from schemas.config.config import Config
 from schemas.documents import Rollout
 from schemas.errors import InputError, Interrupted
 from schemas.json_lines import stream_json_lines
-from schemas.tables.log_file import FEEDBACK_FOLDER
+from schemas.tables.production_logs import FEEDBACK_FOLDER
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.store.artifacts import ArtifactDamaged

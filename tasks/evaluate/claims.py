@@ -3,7 +3,8 @@
 A score can rise on a task where one constant text earns more, where the ground truth stays useless, or where all
 prompts get one answer; and more answers are right by form alone. So a gain counts where the model beats every baseline
 by the paired test, stands above the task's floor in ground truth, and does not answer all prompts alike. A task where
-base and tuned both stand below the floor is not learned: it counts neither for nor against.
+base and tuned both stand below the floor is not learned: it counts neither for nor against, unless its answers became
+alike or less right.
 """
 
 from collections.abc import Mapping
@@ -83,18 +84,25 @@ class TaskClaim:
         return tuned or all(floor.base >= floor.least for floor in self.floors)
 
     @property
+    def became_alike(self) -> bool:
+        """Return whether the tuned model answers all prompts alike, and the base does not."""
+        return self._is_alike(self.variety) and not self._is_alike(self.base_variety)
+
+    @property
     def floor_values(self) -> str:
         """Return where the tuned model stands with each floor."""
         return "; ".join(map(str, self.floors))
 
     def verdict(self, block: PairedStats) -> Verdict:
         """Return a task's verdict: that of its scores, or what keeps it from counting."""
+        if self.became_alike:
+            return "collapsed"
         if not self.learned:
             return "not learned"
         if any(floor.tuned < floor.least for floor in self.floors):
             return "below floor"
         claimed = block.verdict == "better"
-        if self._is_alike(self.variety) and (claimed or not self._is_alike(self.base_variety)):
+        if claimed and self._is_alike(self.variety):
             return "collapsed"
         if claimed and not all(baseline.beaten for baseline in self.baselines.values()):
             return "no better"
@@ -106,18 +114,22 @@ class TaskClaim:
         if found == "below floor":
             return worded("{task} fell below its floor: {standing}", task=task, standing=self.floor_values)
         if found == "collapsed":
-            return worded(
-                "{task} collapsed: its answers are {variety} times as varied as the references "
-                "(evaluate.min_variety {least})",
-                task=task,
-                variety=decimal(self.variety or 0.0, 2),
-                least=shortest(self.min_variety),
-            )
+            return self.collapse(task)
         return self._against_best(task) if found == "no better" and self._is_beaten else None
 
     def note(self, task: TaskName, block: PairedStats) -> str | None:
         """Return which baseline is not beaten, where that is no objection; None where each is."""
         return self._against_best(task) if (self.verdict(block) == "no better") != self._is_beaten else None
+
+    def collapse(self, task: TaskName) -> str:
+        """Return how little the answers of a task vary."""
+        return worded(
+            "{task} collapsed: its answers are {variety} times as varied as the references "
+            "(evaluate.min_variety {least})",
+            task=task,
+            variety=decimal(self.variety or 0.0, 2),
+            least=shortest(self.min_variety),
+        )
 
     def not_learned(self, task: TaskName) -> str:
         """Return why the task counts neither for nor against, and what is better without a model."""
@@ -202,7 +214,7 @@ def unlearned_tasks(report: Mapping[str, Any]) -> dict[TaskName, str]:
     for task in TASK_NAMES:
         if task not in report["tasks"]:
             found[task] = "its evaluation asked nothing of it"
-        elif report["tasks"][task]["verdict"] in ("not learned", "below floor"):
+        elif (verdict := report["tasks"][task]["verdict"]) in ("not learned", "below floor", "collapsed"):
             floors = (Floor(**floor) for floor in report["claims"][task]["floors"])
-            found[task] = "; ".join(str(floor) for floor in floors if floor.tuned < floor.least)
+            found[task] = "; ".join(str(floor) for floor in floors if floor.tuned < floor.least) or verdict
     return found

@@ -14,7 +14,7 @@ from tasks.bag_of_words.sentences import BAG_OF_WORDS
 from tasks.commerce.shortcuts import variety_of
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, gain_of_form, judged, judged_overall, not_learned
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED, Comparison, read_report, scores_file
-from tasks.evaluate.gate import PromotionGate, decide, hold_where_worse
+from tasks.evaluate.gate import PromotionGate, decide, hold_where_spoilt, hold_where_worse
 from tasks.evaluate.retention import GeneralOutcome, read_general
 from tasks.evaluate.stats.pairing import read_scores
 from tasks.evaluate.stats.statistics import PairedStats
@@ -103,7 +103,9 @@ class Evidence:
         learned = [task for task, claim in claims.items() if claim.learned]
         if learned:
             counted = match.of(learned)
-            gate = decide(counted.scores, counted.seed_differences, margin, counted.ground_truth, claims)
+            # The table's blocks: one set of tasks for Holm's correction.
+            scored = replace(counted.scores, tasks={task: match.found.tasks[task] for task in learned})
+            gate = decide(scored, counted.seed_differences, margin, counted.ground_truth, claims)
             by_itself = worded("with seed {seed} alone (it would be promoted)", seed=self.chosen_seed)
             for name, other in ((by_itself, alone), (worded("against the champion"), champion)):
                 if other is not None:
@@ -113,6 +115,10 @@ class Evidence:
         else:
             nothing = worded("no task is learned, so that there is nothing to promote")
             gate = PromotionGate("hold", (nothing, *not_learned(claims)))
+        truths = {"": match.found.ground_truth}
+        if champion is not None:
+            truths[f"{worded('against the champion')}, "] = champion.found.ground_truth
+        gate = hold_where_spoilt(gate, claims, truths)
         if self.general is not None:
             gate = self.general.decide(gate)
         gate = hold_where_untested(gate, self.missing_references)

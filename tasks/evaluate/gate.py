@@ -95,6 +95,24 @@ def hold_where_worse(
     return gate.with_reasons(merit)
 
 
+def hold_where_spoilt(
+    gate: PromotionGate, claims: Mapping[TaskName, TaskClaim], ground_truths: Mapping[str, Blocks | None]
+) -> PromotionGate:
+    """Hold, whatever was decided, where a task that counts for nothing became alike in its answers, or less right.
+
+    The ground truths are over all tasks, by the words for the model that each compares with. A policy that collapsed on
+    one of its two tasks was promoted for the other.
+    """
+    idle = {task: claim for task, claim in claims.items() if not claim.learned}
+    objections = [claim.collapse(task) for task, claim in idle.items() if claim.became_alike]
+    for against, ground_truth in ground_truths.items():
+        harmed = _harmed(ground_truth.tasks) if ground_truth else {}
+        for task in idle.keys() & harmed.keys():
+            what = against + worded("the ground truth of {task}", task=task)
+            objections.append(worded("{what} is worse: {harm}", what=what, harm=harmed[task]))
+    return gate.held(*objections) if objections else gate
+
+
 def _merits(scores: Blocks, claims: Mapping[TaskName, TaskClaim], n_seeds: int, margin: float) -> list[str]:
     claimed = [task for task, block in scores.tasks.items() if block.verdict == "better"]
     wide = [task for task, block in scores.tasks.items() if block.margin_is_wide(margin)]

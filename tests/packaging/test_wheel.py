@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from flows.deploy.apply import read_declared
+from flows.deploy.apply import DEPLOYMENTS_FILE, declared
 from schemas.config.profiles import PROFILES_FOLDER
 from schemas.source import REPOSITORY
 from schemas.tasks import TASK_NAMES
@@ -103,10 +103,11 @@ def test_its_code_is_its_own_and_has_the_clones_keys_and_reward_versions(install
 
 def test_the_declared_set_up_of_a_team_is_there(installed: Installed) -> None:
     code = (
-        "import json\nfrom flows.deploy.apply import read_declared\nfrom schemas.source import REPOSITORY\n"
-        "print(json.dumps([each.name for each in read_declared(REPOSITORY).deployments]))"
+        "import json\nfrom flows.deploy.apply import DEPLOYMENTS_FILE, declared\n"
+        "from schemas.source import REPOSITORY\n"
+        "print(json.dumps(declared(REPOSITORY, DEPLOYMENTS_FILE, 'deployments')))"
     )
-    assert installed.answer(code) == [each.name for each in read_declared(REPOSITORY).deployments]
+    assert installed.answer(code) == declared(REPOSITORY, DEPLOYMENTS_FILE, "deployments")
 
 
 def test_every_profile_is_there(installed: Installed) -> None:

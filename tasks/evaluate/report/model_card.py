@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.tables.dataset_summary import DatasetSummary
+from schemas.tables.summaries import DatasetSummary
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.report.markdown import markdown_template
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER

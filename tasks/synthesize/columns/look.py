@@ -9,8 +9,7 @@ from typing import Final
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.store.column_map import FORMATS
-from schemas.store.mapped_tables import QUANTITY, REFUNDED
+from schemas.store.column_map import FORMATS, QUANTITY, REFUNDED
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
 from tasks.synthesize.columns.names import folded, read_names

@@ -15,8 +15,7 @@ from schemas.config.evaluate import INSTRUCTIONS
 from schemas.config.train import TrainConfig
 from schemas.config.workers import price_per_hour
 from schemas.errors import InputError
-from schemas.tables.dataset_summary import DatasetSummary
-from schemas.tables.prompts_summary import PromptsSummary
+from schemas.tables.summaries import DatasetSummary, PromptsSummary
 from schemas.tasks import TaskName
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.policy.device import CPU

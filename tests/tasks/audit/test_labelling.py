@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
-from schemas.tables.spreadsheet import Dialect
+from schemas.tables.delimited import Dialect
 from schemas.tasks import TASK_NAMES
 from tasks.audit.labelling import SHOWN, Labelling, Rows, change_rows, rubric, with_score
 from tasks.audit.sheet import Row, as_row, read_rows, read_with_dialect, write_rows

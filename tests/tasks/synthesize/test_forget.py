@@ -9,7 +9,7 @@ import pytest
 from schemas.store.files import read_store
 from schemas.tables.person import Person
 from schemas.tables.prompts import PromptRow, read_prompts
-from schemas.tables.prompts_summary import PromptsSummary
+from schemas.tables.summaries import PromptsSummary
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.synthesize.forget import without_person
 from tests.tasks.synthesize.test_stage import contents, synthesize
