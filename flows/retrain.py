@@ -29,7 +29,7 @@ from flows.stages.train import best_seed, stage_name, train
 from schemas.config.config import Config
 from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import read_report
-from tasks.train.sizing.fit import refuse_unfit
+from tasks.train.sizing.memory import refuse_unfit
 
 TRAINED_FROM: Final = {"prompts": "synthesize", "dataset": "curate", "base": "base", "audit": "audit"}
 """Stages that a training starts from, by the role of their artifacts."""

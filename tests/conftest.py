@@ -10,12 +10,11 @@ import pytest
 from hypothesis import settings
 
 from schemas.python_process import collect_rarely
-from tests.browser import browser
 from tests.mlflow_database import mlflow_tables
 from tests.prefect_server import prefect_home, prefect_server
 from tests.small_pipeline import pipeline
 
-__all__ = ["browser", "mlflow_tables", "pipeline", "prefect_home", "prefect_server"]
+__all__ = ["mlflow_tables", "pipeline", "prefect_home", "prefect_server"]
 
 # Processes with a thread for each core would wait for one another; children inherit it, and torch reads it on import.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

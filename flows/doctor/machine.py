@@ -20,7 +20,7 @@ from schemas.config.config import Config
 from schemas.errors import TucanoError
 from schemas.source import REPOSITORY
 from tasks.checkpoints.permissions import nearest_folder
-from tasks.train.sizing.shape import BFLOAT16_BYTES, read_shape
+from tasks.train.sizing.memory import BFLOAT16_BYTES, read_shape
 
 LAPTOP = REPOSITORY / "constraints" / "laptop.txt"
 TRAINER = REPOSITORY / "constraints" / "trainer-linux-cuda.txt"

@@ -17,7 +17,7 @@ from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from tasks.bag_of_words.bag import objections, read_bags
+from tasks.bag_of_words.bag import read_bags
 from tasks.evaluate.claims import unlearned_tasks
 from tasks.evaluate.compare import read_report
 from tasks.lineage.mlflow.registry import PolicyVersion, Rollback
@@ -73,7 +73,8 @@ def promote_registered(config: Config, number: str | None, reason: str | None) -
 
 def promote_baseline(config: Config, number: str | None, task: TaskName, reason: str | None) -> dict[str, Any]:
     """Let a version's bag of words answer a task for the champion, or report what speaks against it."""
-    from tasks.evaluate.stage import METRICS_FILE  # noqa: PLC0415 - it takes a second to import
+    from tasks.bag_of_words.bag import objections, read_bags  # noqa: PLC0415 - the tasks take a second to import
+    from tasks.evaluate.stage import METRICS_FILE  # noqa: PLC0415
 
     names, store = config.promote, open_store(config)
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
@@ -166,16 +167,12 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
     merged = None if base else parts.merged
     weights = merged or parts.base
     verified_record(store, weights, parts.what)
-    version, unlearned = parts.version, dict[TaskName, str]()
-    bags = {
-        task: read_bags(store.path(verified_record(store, version.baselines[task], parts.what).sha256))[task]
-        for task in TASK_NAMES
-        if task in version.baselines and not base
-    }
+    unlearned: Mapping[TaskName, str] = {}
     if not (base or answer_all):
-        unlearned = unlearned_tasks(read_report(store.path(parts.evaluation.sha256)))
-        if number is None and bags and version.verdict != "promote" and version.forced is None:
-            unlearned = dict.fromkeys(TASK_NAMES, "the gate holds its policy")
+        is_held = number is None and parts.is_held and parts.baselines
+        held = dict.fromkeys(TASK_NAMES, "the gate holds its policy")
+        unlearned = held if is_held else unlearned_tasks(read_report(store.path(parts.evaluation.sha256)))
+    evaluations = {task: verified_record(store, of, parts.what) for task, of in parts.baselines.items() if not base}
     served = ServedModel(
         name=f"the base of version {parts.number}" if base else f"version {parts.number}",
         number=parts.number,
@@ -187,8 +184,8 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
         seed=config.seed,
         store=parts.store,
         spec=parts.spec,
-        unlearned={task: why for task, why in unlearned.items() if task not in bags},
-        bags=bags,
+        unlearned={task: why for task, why in unlearned.items() if task not in evaluations},
+        bags={task: read_bags(store.path(record.sha256))[task] for task, record in evaluations.items()},
     )
     return served, parts.dataset
 
@@ -197,7 +194,6 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
 class VersionParts:
     """Artifacts that a version is made of."""
 
-    version: PolicyVersion
     number: str
     """Its number in the registry."""
     what: str
@@ -215,6 +211,10 @@ class VersionParts:
     """How its answers were drawn when it was evaluated."""
     spec: SpecName
     evaluation: ArtifactRecord
+    is_held: bool
+    """Whether neither the gate nor a person promoted its policy."""
+    baselines: Mapping[TaskName, str]
+    """By task that a bag of words answers, the sha256 of its evaluation."""
 
 
 def version_parts(config: Config, store: ArtifactStore, number: str | None, *, instead: str) -> VersionParts:
@@ -235,7 +235,6 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
     known = evaluation.config or config.model_dump(mode="json")  # A record of long ago has none.
     wanted = {"base": policy.inputs["base"], "policy": policy.sha256}
     return VersionParts(
-        version=version,
         number=version.version,
         what=what,
         policy=policy,
@@ -246,4 +245,6 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         decoding=evaluated_decoding(known),
         spec=known["rewards"]["spec"],
         evaluation=evaluation,
+        is_held=version.verdict != "promote" and version.forced is None,
+        baselines={task: version.baselines[task] for task in TASK_NAMES if task in version.baselines},
     )

@@ -20,6 +20,7 @@ REMOVED: Final = {
     "paraphrase": "paraphrasing was removed; leave it out: `tucano curate` takes your own, as lines with a parent_id",
     "simulate": "simulated tasks beside own files were removed; leave it out: the others are made",
     "server_url": "a vLLM server for rollouts was removed; leave it out: vllm.enabled samples on the trainer's GPU",
+    "max_merge_drift": "this limit was removed; leave it out: every merge is compared with base and adapter",
     "max_cache_ratio": "this limit was removed; leave it out: the preflight counts the tokens that the cache saves",
     "result": "an adapter kept beside the base was removed; leave it out: the warm start is merged into the base",
     "sql_turns": "second turns of SQL were removed; leave it out: a rollout has one answer, as one that is served",

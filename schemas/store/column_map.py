@@ -107,7 +107,7 @@ IDENTITIES: Final = ("customer_id", "order_id", "review_id")
 """Columns that say of whom and of what a prompt is."""
 GIVEN_IN_PROMPT: Final = ("product", "offer")
 """Fields of push's reference, which its prompt names: they follow from the inputs of the same names."""
-FORMATS: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet")
+FORMATS: Final = (".csv", ".tsv", ".txt", ".xlsx", ".jsonl", ".ndjson", ".parquet")
 
 Columns = dict[str, str]
 Values = dict[str, dict[str, str]]
@@ -120,7 +120,7 @@ class MappedFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: Path
-    """JSON Lines, CSV or Parquet, by its ending; relative to the column map."""
+    """CSV, Excel, JSON Lines or Parquet, by its ending; relative to the column map."""
     columns: Columns = Field(min_length=1)
     """Column of the file, by ours."""
     values: Values = {}

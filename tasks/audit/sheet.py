@@ -9,9 +9,9 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Final
@@ -80,9 +80,10 @@ class ScoredSheet:
         """Return the tasks of the sheet, in the project's order."""
         return tuple(task for task in TASK_NAMES if any(item.rollout.task == task for item in self.items))
 
-    def of_task(self, task: TaskName) -> tuple[ScoredItem, ...]:
-        """Return the completions of one task."""
-        return tuple(item for item in self.items if item.rollout.task == task)
+    def of_tasks(self, tasks: Collection[TaskName]) -> "ScoredSheet":
+        """Return the completions of some tasks."""
+        items = tuple(item for item in self.items if item.rollout.task in tasks)
+        return replace(self, items=items, unscored=tuple(task for task in self.unscored if task in tasks))
 
 
 def as_kept(text: str) -> str:

@@ -11,12 +11,9 @@ answer nor Ctrl-C blocks.
 import asyncio
 import os
 import random
-import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Annotated, Any, Final, Self
 
@@ -25,7 +22,6 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError, Interrupted
-from schemas.sqlite_file import SqliteFile
 from tasks.policy.generate import as_messages
 
 MAX_BYTES: Final = 200_000
@@ -263,39 +259,3 @@ def authorization(key_variable: str | None, section: str) -> dict[str, str]:
     if not (key.isascii() and key.isprintable()):
         raise InputError(f"the environment variable {key_variable} holds what no key can have; set it to the key alone")
     return {"Authorization": f"Bearer {key}"}
-
-
-class ReplyCache:
-    """Replies by the key of their question; for one thread."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def get(self, key: str) -> str | None:
-        """Return the reply to a question that was asked before."""
-        row = self._connection.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
-
-    def put(self, key: str, text: str) -> None:
-        """Save a reply."""
-        with self._connection:
-            self._connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (key, text))
-
-
-@contextmanager
-def open_cache(path: Path, what: str) -> Iterator[ReplyCache]:
-    """Open a cache, which is created with its folder if missing.
-
-    Raises:
-        InputError: The file is damaged, cannot be written, or is held by another process.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{what} {path} cannot be made ({error.strerror}); give a state folder that you may write"
-        ) from None
-    with SqliteFile(path, what, "the replies in it, which are asked for again").opened(write=True) as connection:
-        with connection:
-            connection.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL)")
-        yield ReplyCache(connection)

@@ -33,7 +33,7 @@ in standard deviations of the logits. At 28 layers rounding alone makes .008, an
 The largest single difference indicates no fault: among millions of logits it is several times
 that in a correct merge."""
 REMEDY: Final = "nothing is promoted; train the policy again"
-_PHASES: Final = ("reading base and adapter", "answering", "merging", "writing", "reading what was written")
+_PHASES: Final = 5
 
 
 class MergeRequest(BaseModel):
@@ -120,13 +120,7 @@ def write_merged(
     import torch
     from peft import PeftModel
 
-    phases = iter(enumerate(_PHASES))
-
-    def begin() -> None:
-        index, phase = next(phases)
-        progress(index, len(_PHASES), phase)
-
-    begin()
+    progress(0, _PHASES, "reading base and adapter")
     tokenizer = load_tokenizer(base)
     model = _load_exact(base, remedy)
     # The base's own may set a temperature or a penalty: answers would not be greedy, and the evaluation did not use it.
@@ -139,10 +133,10 @@ def write_merged(
             f"no adapter of {base} can be read from {adapter} ({type(error).__name__}); train it again on this base, "
             f"or {remedy}"
         ) from error
-    begin()
+    progress(1, _PHASES, "answering")
     answers = _answer(adapted, tokenizer, prompts)
     wanted = _logits(adapted, answers)
-    begin()
+    progress(2, _PHASES, "merging")
     merged = adapted.merge_and_unload()
     found = _logits(merged, answers)
     # If each choice after the same tokens is equal, so is the greedy answer.
@@ -150,15 +144,15 @@ def write_merged(
         raise GateRefused(f"the base {base} with {adapter} merged into it answers with other words; {remedy}")
     largest = (found - wanted).abs().max()
     merged_difference = _require_close(largest, wanted, MERGED_TOLERANCE, "merged", remedy)
-    begin()
+    progress(3, _PHASES, "writing")
     merged.to(own_type).save_pretrained(output)
     tokenizer.save_pretrained(output)
     del adapted, merged, model
-    begin()
+    progress(4, _PHASES, "reading what was written")
     found = _logits(_load_exact(output, remedy).float().eval(), answers)
     mean = (found - wanted).square().mean().sqrt()
     written_difference = _require_close(mean, wanted, WRITTEN_TOLERANCE, f"written to {output}", remedy)
-    progress(len(_PHASES), len(_PHASES), "merged")
+    progress(_PHASES, _PHASES, "merged")
     return MergeCheck(
         prompts=len(prompts),
         tokens=len(wanted),

@@ -39,7 +39,6 @@ ROW: Final = "row"
 """Column with the number of a row in its file, from 0."""
 ORDER_OF_ITS_OWN: Final = "pedido {}"
 """Person of an order that names none: no other order's, and no id of a customer."""
-OWN_SELLER: Final = "loja"
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "orders": ("order_id",),
     "items": ("order_id", "order_item_id"),
@@ -70,7 +69,6 @@ KINDS_OF_NO_STORE: Final[Mapping[str, Any]] = {
     **dict.fromkeys(OTHER_STATUSES, pl.String()),
 }
 MOST_PIECES: Final = 10_000
-_CEP_PREFIX: Final = 5
 
 
 def own_store(own: OwnFiles) -> Store:
@@ -118,7 +116,7 @@ def _refuse_values_of_no_store(cells: Mapping[str, ColumnCells], values: Mapping
             raise cells[name].fault(wrong, what)
 
 
-def _typed(ours: str, cells: ColumnCells, kind: Any, file: MappedTableFile, order: DateOrder | None) -> pl.Series:
+def _typed(ours: str, cells: ColumnCells, kind: Any, file: MappedTableFile, order: DateOrder) -> pl.Series:
     if kind == pl.Datetime:
         return as_moments(cells, order)
     if kind in (pl.Int64, pl.Float64):
@@ -138,7 +136,7 @@ def _text(ours: str, cells: ColumnCells) -> pl.Series:
     if ours.endswith("_zip_code_prefix"):
         # A spreadsheet strips the zero of São Paulo's codes. The whole code may be that of a single house.
         digits = stripped.str.replace_all(r"\D", "").str.replace(r"^(\d{4}|\d{7})$", "0${1}")
-        return digits.str.slice(0, _CEP_PREFIX)
+        return digits.str.slice(0, 5)
     return stripped
 
 
@@ -272,7 +270,7 @@ def _with_named_rows(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFra
     """Add the customers, products and sellers that are named by others and have no file: their ids are all of them."""
     found = dict(tables)
     if "items" in found:
-        sellers = pl.col("seller_id").fill_null(OWN_SELLER)
+        sellers = pl.col("seller_id").fill_null("loja")
         found["items"] = found["items"].with_columns(sellers)
     for name, column, of_table in (
         ("customers", "customer_id", "orders"),
@@ -281,21 +279,16 @@ def _with_named_rows(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFra
     ):
         if name not in found and of_table in found:
             ids = found[of_table].select(ROW, column).drop_nulls().unique(column, keep="first", maintain_order=True)
-            same = {column, "customer_unique_id"} if name == "customers" else {column}
-            found[name] = ids.select(
-                ROW,
-                *(
-                    (pl.col(column) if each in same else pl.lit(None, kind)).alias(each)
-                    for each, kind in _schema(name).items()
-                ),
-            )
+            same = {column, "customer_unique_id"}
+            columns = {n: pl.col(column) if n in same else pl.lit(None, kind) for n, kind in _schema(name).items()}
+            found[name] = ids.select(ROW, **columns)
     return found
 
 
 def _check(own: OwnFiles, file: MappedTableFile, table: pl.DataFrame) -> None:
     if table.is_empty():
         raise InputError(f"{file.path} has no row for table {file.table}; correct the column map, or leave it out")
-    first = 1 if own.place(file).lines else 2
+    first = own.place(file).header + 1
     faults = table_faults(table.drop(ROW), TABLES[file.table], (table[ROW] + first).to_list())
     if faults:
         raise InputError(

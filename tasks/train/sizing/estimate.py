@@ -15,15 +15,11 @@ from schemas.config.evaluate import INSTRUCTIONS
 from schemas.config.train import TrainConfig
 from schemas.config.workers import price_per_hour
 from schemas.errors import InputError
-from schemas.tables.summaries import DatasetSummary, PromptsSummary
 from schemas.tasks import TaskName
-from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.policy.device import CPU
-from tasks.train.dpo.pairs import pairs_per_pass
-from tasks.train.grpo.recipe import steps_per_epoch
+from tasks.train.grpo.recipe import pairs_per_pass, steps_per_epoch
 from tasks.train.preflight.check import COMPLETIONS_A_PROMPT
-from tasks.train.sizing.fit import cache_bytes, fits, stage_memory
-from tasks.train.sizing.shape import BFLOAT16_BYTES, DecoderShape, read_shape
+from tasks.train.sizing.memory import BFLOAT16_BYTES, DecoderShape, fits, read_shape, stage_memory
 
 Sampler = Literal["transformers", "unsloth", "vllm"]
 Machine = Literal["cpu", "gpu"]
@@ -66,14 +62,13 @@ DPO_UNKNOWN: Final = "no training with DPO was measured"
 
 @dataclass(frozen=True)
 class StageCost:
-    """Time and price of a stage."""
+    """Time and price of a stage; None where nothing comparable was measured."""
 
     name: str
     machine: Machine
     seconds: float | None
-    """None if nothing comparable was measured."""
     cost_usd: float | None = None
-    """On demand; None if the time is unknown."""
+    """On demand."""
     spot_usd: float | None = None
     """At the on-demand price if no other is known."""
 
@@ -134,27 +129,6 @@ class Estimate:
 def cost_usd(seconds: float, price_per_hour: float) -> float:
     """Return the cost in US dollars of a machine's wall time in seconds, at its price per hour."""
     return seconds / 3600 * price_per_hour
-
-
-def training_prompts(config: Config, store: ArtifactStore) -> tuple[dict[TaskName, int], str]:
-    """Return the training prompts of a run by task, and a description of the source of the numbers.
-
-    The source is the newest dataset in the store that was requested with the same numbers, or else an expectation.
-    """
-    asked = {task: count for task, count in config.synthesize.counts.items() if count}
-    for dataset in store.records("dataset"):
-        try:
-            made = PromptsSummary.read(store.path(dataset.inputs["prompts"]))
-            kept = DatasetSummary.read(store.path(dataset.sha256))
-        except (OSError, ValueError, ArtifactDamaged):
-            # A run would notice, and make it again.
-            continue
-        same_source = made.source == config.synthesize.source
-        same_split = kept.held_out_share == config.curate.held_out_share
-        if same_source and same_split and {task: count for task, count in made.asked.items() if count} == asked:
-            prompts = {task: splits["train"] for task, splits in kept.tasks.items() if splits["train"]}
-            return prompts, f"dataset {dataset.sha256[:12]} of {dataset.created_at:%Y-%m-%d %H:%M}"
-    return expected_prompts(config), "counts less the held-out share"
 
 
 def expected_prompts(config: Config) -> dict[TaskName, int]:
@@ -304,7 +278,7 @@ def sampling_seconds(
     """Return the seconds that a batch of completions takes on an L4."""
     if sampler == "vllm":
         of_weights = shape.parameters * BFLOAT16_BYTES / VLLM_BANDWIDTH
-        read = (prompt_tokens + tokens / 2) * cache_bytes(shape, BFLOAT16_BYTES)
+        read = (prompt_tokens + tokens / 2) * shape.cache_bytes(BFLOAT16_BYTES)
         prompts = sequences * prompt_tokens * 2 * shape.parameters / VLLM_PREFILL
         return prompts + tokens * (of_weights + sequences * (read / VLLM_BANDWIDTH + VLLM_SEQUENCE))
     return tokens * shape.layers * LAUNCHES * (TRANSFORMERS_TO_UNSLOTH if sampler == "transformers" else 1)

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from schemas.source import REPOSITORY
-from schemas.tasks import TASK_NAMES
-from tests.contracts.adapters.rollouts import COUNT, draw_rollouts, write_rollouts
+from tests.contracts.adapters.rollouts import draw_rollouts, write_rollouts
 
 pytestmark = [pytest.mark.adapters, pytest.mark.timeout(1200)]
 
@@ -34,12 +33,3 @@ def test_the_harness_gives_the_pipelines_rewards(folder: Path) -> None:
     differences = {name: abs(rewards[name] - reward) for name, reward in expected.items()}
     print(f"{len(rewards)} rewards, largest difference {max(differences.values()):.1e}")
     assert max(differences.values()) <= TOLERANCE
-
-
-def test_the_rollouts_are_of_all_tasks_and_of_many_rewards(folder: Path) -> None:
-    rollouts = draw_rollouts()
-    assert len(rollouts) == COUNT
-    assert {rollout.task for rollout in rollouts} == set(TASK_NAMES)
-    rewards = [json.loads(line)["reward"] for line in (folder / "expected.jsonl").read_text().splitlines()]
-    assert len(set(rewards)) > COUNT / 10
-    assert sum(rollout.completion != rollout.completion.strip() for rollout in rollouts) > COUNT / 20

@@ -18,13 +18,11 @@ import pytest
 from schemas.progress import silent
 from schemas.source import REPOSITORY
 from schemas.tables.prompts import read_prompts
-from tasks.policy.load import load_tokenizer
 from tasks.policy.stand_in import shipped
 from tasks.serve.export.child import PROMPTS
 from tasks.serve.export.gguf_file import PRECISIONS, Precision, write_gguf
 from tasks.serve.export.proof import Original, ask_original, load_exact
 from tests.flows.command import in_this_process
-from tests.tasks.serve.export.models import original_of, save_model
 
 pytestmark = [pytest.mark.llama, pytest.mark.timeout(1800)]
 
@@ -110,19 +108,3 @@ def test_the_stand_in_answers_as_here(precision: Precision, stand_in: Original, 
     assert apart <= MOST_APART[precision]
     if precision == "F16":
         assert equal >= EQUAL_SHARE * len(stand_in.answers)
-
-
-@pytest.mark.parametrize("pieces", [False, True])
-def test_both_families_of_tokenizers_are_read_token_by_token(*, pieces: bool, tmp_path: Path) -> None:
-    weights = save_model(tmp_path / "model", pieces=pieces)
-    original = original_of(weights)
-    write_gguf(weights, tmp_path / "m.gguf", "F16", name="m")
-    with _served(tmp_path / "m.gguf") as client:
-        compared = _require_same_prompts(client, original)
-        answers = [
-            _asked(client, "/completion", {"prompt": text, "n_predict": 4, "temperature": 0, "return_tokens": True})
-            for text in original.texts[:4]
-        ]
-    print(f"{load_tokenizer(weights).__class__.__name__}: {compared} prompt tokens equal")
-    own = [original.tokenizer.encode(answer.text, add_special_tokens=False) for answer in original.answers[:4]]
-    assert [found["tokens"][:2] for found in answers] == [tokens[:2] for tokens in own]

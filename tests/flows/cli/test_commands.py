@@ -28,10 +28,7 @@ ROLLOUT: Final = json.dumps(ANSWER | {"reference": {"churn": True}}) + "\n"
 REFUSED: Final = (
     (("retrain", "--profile", "locl"), "there is no profile 'locl'"),
     (("retrain", "--set", "train.max_step=5"), "train.max_step: unknown key"),
-    (
-        ("retrain", "--set", "seed=one"),
-        "seed: must be a valid integer",
-    ),
+    (("retrain", "--set", "seed=one"), "seed: must be a valid integer"),
     (("retrain", "--state", "/proc/tucano"), "the state folder /proc/tucano cannot be written"),
     (("retrian",), "No such command 'retrian'"),
     (("retrain", "--no-such-option"), "No such option"),
@@ -55,10 +52,8 @@ REFUSED: Final = (
     (("benchmark", "run", "x", "--out", "y"), "--url and --model"),
     (("benchmark", "run", "x", "--out", "y", "--model", "m", "--temperature", "0"), "above 0"),
     (("benchmark", "score", "nowhere", "y"), "nowhere"),
-    (
-        ("synthesize", "--out", "absent", "--count", "9", "--source", "kaggle"),
-        "must be 'simulated', 'olist' or 'files'",
-    ),
+    (("synthesize", "--out", "absent", "--count", "9", "--source", "kaggle"), "must be 'simulated', 'olist'"),
+    (("init", "absent", "--task", "sentimento"), "there is no task 'sentimento'; use one of: extraction"),
     (("synthesize", "--out", "absent", "--count", "99999999999"), "10,000,000 is the most"),
     (("synthesize", "--out", "absent", "--profile", "local", "--count", "9"), "leave out --count, or use --set"),
     (("audit", "references", "--rater", "ana-1"), "no dataset is in"),

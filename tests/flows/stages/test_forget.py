@@ -30,7 +30,7 @@ from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.inventory import read_inventory
 from tasks.synthesize.simulated import simulate_store
-from tasks.train.dpo.pairs import PreferencePair, Preferences
+from tasks.train.children.dpo import PreferencePair, Preferences
 from tasks.train.resume.state_files import PREFERENCES
 from tests.tasks.checkpoints.checkpoint_folders import sealed_folder
 from tests.tasks.lineage.small_world import ANA, MODEL, World, make_world

@@ -37,7 +37,7 @@ def read(folder: Path, text: str) -> str:
         ('"data"\n', '"data"\norder_approved_at = "data"\n', "is both order_purchase_timestamp and order_approved_at"),
         ('"comentario"', '"sentimento"', "is both review and reference.polarity, so that the answer would"),
         ('order_purchase_timestamp = "data"\n', "", "columns lacks order_purchase_timestamp, without which"),
-        (".csv", ".xlsx", "'pedidos.xlsx' ends in none of .csv"),
+        (".csv", ".xls", "'pedidos.xls' ends in none of .csv"),
         ("[tables.columns]", "[tables.values.order_status]\nPago = \"approved\"\n[tables.columns]",
          "'order_status' is no column of ours that is mapped here"),
     ],

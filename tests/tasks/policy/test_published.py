@@ -68,12 +68,6 @@ def test_a_base_gets_chatml_and_ends_its_turns_with_it(tmp_path: Path) -> None:
     assert tokenizer.pad_token == "<|endoftext|>"
 
 
-def test_a_base_without_a_template_is_refused(tmp_path: Path) -> None:
-    folder = _save(tmp_path / "base", template=None)
-    with pytest.raises(InputError, match=r"has no chat template, .*; set policy\.chat_template='chatml'"):
-        read_tokenizer(PolicyConfig(name=str(folder)))
-
-
 def test_a_template_whose_end_of_turn_is_no_token_is_refused(tmp_path: Path) -> None:
     folder = _save(tmp_path / "base", template=None, special=())
     policy = PolicyConfig(name=str(folder), chat_template="chatml")
@@ -148,23 +142,3 @@ def test_a_name_that_the_hub_refuses_is_reported_in_one_line_with_what_to_do(
         read_tokenizer(PolicyConfig(name="nobody/none", revision="v9"))
     assert str(refused.value).startswith(said)
     assert "\n" not in str(refused.value)
-
-
-def test_every_file_is_asked_for_at_the_revision(tmp_path: Path, hub: Hub) -> None:
-    folder = _save(tmp_path / "published", template=THINKS.replace("<think>", ""))
-    asked: list[str] = []
-
-    def give(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.path)
-        file = folder / request.url.path.rpartition("/")[2]
-        if "/resolve/" not in request.url.path or not file.is_file():
-            return httpx.Response(404, headers={"X-Error-Code": "EntryNotFound", "X-Repo-Commit": COMMIT})
-        headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{file.name}"', "Content-Length": str(file.stat().st_size)}
-        return httpx.Response(200, headers=headers, content=b"" if request.method == "HEAD" else file.read_bytes())
-
-    hub(give)
-    tokenizer = read_tokenizer(PolicyConfig(name="somebody/some", revision="v2"))
-    assert _opening(tokenizer).endswith("assistant\n\n")
-    resolved = [path for path in asked if "/resolve/" in path]
-    assert resolved
-    assert all("/resolve/v2/" in path or f"/resolve/{COMMIT}/" in path for path in resolved)

@@ -1,23 +1,60 @@
-"""Recipes that do not fit their card, and the settings that are named to whom that happens."""
+"""Shapes against real small models and published numbers, memory by hand and by a card, and recipes that do not fit."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from schemas.config.config import Config
+from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
-from tasks.train.sizing.fit import (
+from tasks.train.sizing.memory import (
     CONTEXT_BYTES,
     FRAGMENTATION,
     KEPT,
+    KNOWN_SHAPES,
+    DecoderShape,
     adapter_bytes,
     kept_bytes,
+    read_shape,
     refuse_unfit,
     training_bytes,
     weight_bytes,
 )
-from tasks.train.sizing.shape import KNOWN_SHAPES, DecoderShape
+
+
+def real_model(kind: str, layers: int, *, tied: bool = True) -> Any:
+    import transformers
+
+    shape = {
+        "vocab_size": 64, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": layers,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16 if kind == "qwen3" else 8,
+        "tie_word_embeddings": tied, "attn_implementation": "sdpa",
+    }  # fmt: skip
+    name = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}[kind]
+    config = getattr(transformers, f"{name}Config")(**shape)
+    return getattr(transformers, f"{name}ForCausalLM")(config)
+
+
+@pytest.mark.parametrize("kind", ["llama", "qwen2", "qwen3"])
+@pytest.mark.parametrize("tied", [True, False])
+def test_weights_and_adapter_are_those_of_a_real_model(kind: str, tied: bool, tmp_path: Path) -> None:
+    from peft import LoraConfig, get_peft_model
+
+    model = real_model(kind, 2, tied=tied)
+    model.config.save_pretrained(tmp_path)
+    shape = read_shape(PolicyConfig(name=str(tmp_path)))
+    assert shape is not None
+    assert shape.parameters == model.num_parameters()
+    adapted = get_peft_model(model, LoraConfig(r=3, target_modules="all-linear"))
+    assert shape.adapter_parameters(3) == adapted.get_nb_trainable_parameters()[0]
+
+
+@pytest.mark.parametrize("name", ["/models/absent", "./absent", "one/too/many", "no hub name"])
+def test_a_path_without_a_model_is_named(name: str) -> None:
+    with pytest.raises(InputError, match=f"policy.name '{name}' is neither a folder nor a hub name"):
+        read_shape(PolicyConfig(name=name))
 
 
 def test_a_recipe_that_does_not_fit_is_refused_with_its_remedies() -> None:
@@ -27,11 +64,6 @@ def test_a_recipe_that_does_not_fit_is_refused_with_its_remedies() -> None:
     assert sentence.startswith("training would take ")
     assert "and of train.device_memory_gb 24 it may take 22.1" in sentence
     assert "raise train.accumulation, set train.gradient_checkpointing" in sentence
-
-
-def test_nothing_is_compared_without_a_card_or_a_shape() -> None:
-    refuse_unfit(load_config("local"))
-    refuse_unfit(load_config("l4", ("policy.name=nobody/has-fetched-this", "train.accumulation=1")))
 
 
 SMALL = DecoderShape("llama", 2, 8, 2, 1, 4, 16, 32, tied=True)

@@ -1,4 +1,4 @@
-"""TRL's DPO trainer, made to train on a CPU and to resume."""
+"""TRL's DPO trainer, made to train on a CPU and to resume; in no process of Unsloth, which would replace it."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from tasks.train.backend.cpu import add_plain_head, checkpoint_gradients, keep_a
 from tasks.train.resume.resumable import ResumableTrainer
 
 
-class PreferenceTrainer(ResumableTrainer, DPOTrainer):  # type: ignore[misc]
-    """DPO (2305.18290) on an adapter, on a CPU or a GPU; the base without the adapter is the reference."""
+class CpuDPOTrainer(ResumableTrainer, DPOTrainer):  # type: ignore[misc]
+    """TRL's DPO (2305.18290) on any device; the base without the adapter is the reference."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**named)
         keep_adapter_in_float32(self.model)
         checkpoint_gradients(self)
         if self.accelerator.device.type == "cpu":

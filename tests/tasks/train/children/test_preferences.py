@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tasks.train.dpo.pairs import PAIRS_FILE, PreferencePair, Preferences, RewardedCompletion, pairs
+from tasks.train.children.dpo import PAIRS_FILE, PreferencePair, Preferences, RewardedCompletion, pairs
 from tasks.train.resume.state_files import read_state, write_state
 from tests.tasks.curate.prompt_rows import prompt_row
 
