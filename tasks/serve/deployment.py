@@ -62,7 +62,7 @@ class DeployedVersion:
             temperature=model.decoding.temperature,
             max_tokens=model.decoding.max_tokens,
             seed=model.seed if self.client.takes_seed else None,
-            grammar=grammar_of(row.task, row.prompt, SERVED),
+            grammar="" if row.task in model.bags else grammar_of(row.task, row.prompt, SERVED),
         )
 
     async def complete(self, row: PromptRow, asked: EngineQuestion) -> EngineAnswer:
