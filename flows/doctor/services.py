@@ -1,7 +1,6 @@
 """Checks of what the profile names: servers, stores, the base model, files and endpoints."""
 
 import os
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -20,7 +19,9 @@ from schemas.errors import InputError
 from schemas.store.store import require_tables
 from tasks.checkpoints.permissions import RIGHTS, probe_address
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, open_client
+from tasks.policy.published import given_template
 from tasks.policy.stand_in import shipped
+from tasks.train.preflight.inputs import read_fit_tokenizer
 
 SECONDS_TO_ANSWER: Final = 5.0
 WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")
@@ -120,11 +121,10 @@ def _try(check: str, address: str) -> list[Finding]:
 
 def check_files(config: Config) -> list[Finding]:
     """Look for each file and folder that the profile names."""
-    general = config.curate.general
     named: dict[str, Path | None] = {
         "synthesize.olist_dir": config.synthesize.olist_dir,
         "synthesize.files": config.synthesize.files,
-        "curate.general.path": general.path if general is not None else None,
+        "curate.general.path": config.curate.general.path if config.curate.general is not None else None,
         "curate.known_to_base": config.curate.known_to_base,
         "curate.references": config.curate.references,
         "audit.sheet": config.audit.sheet,
@@ -149,9 +149,8 @@ def check_files(config: Config) -> list[Finding]:
             require_tables(olist)
         except InputError as error:
             findings.append(refused("files", error))
-    if findings:
-        return findings
-    return [Finding("files", "ok", f"{', '.join(there)}: there" if there else "none is named", unused=not there)]
+    all_there = f"{', '.join(there)}: there" if there else "none is named"
+    return findings or [Finding("files", "ok", all_there, unused=not there)]
 
 
 def check_endpoints(config: Config) -> list[Finding]:
@@ -165,7 +164,7 @@ def _call(setting: str, section: EndpointSection) -> Finding:
     key = os.environ.get(variable) if variable else None
     if variable and not key:
         return Finding(setting, "fault", f"{variable} is not set", f"export {variable}=KEY")
-    status = _status(f"{section.url}/models", _bearer(key))
+    status = _status(f"{section.url}/models", key)
     if isinstance(status, str):
         return Finding(setting, "fault", f"nothing answers at {section.url} ({status})", f"correct {setting}.url")
     if status in {401, 403}:
@@ -176,12 +175,9 @@ def _call(setting: str, section: EndpointSection) -> Finding:
     return Finding(setting, "ok", f"{section.url} answers")
 
 
-def _bearer(key: str | None) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"} if key else {}
-
-
-def _status(address: str, headers: Mapping[str, str]) -> int | str:
+def _status(address: str, key: str | None) -> int | str:
     """Return the status of an answer, or why there was none."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         return httpx.get(address, headers=headers, timeout=SECONDS_TO_ANSWER, follow_redirects=True).status_code
     except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -192,26 +188,24 @@ def check_model(config: Config) -> list[Finding]:
     """Look for the base model: the stand-in, a folder, the hub's cache on this machine, or the hub.
 
     Raises:
-        InputError: The shipped stand-in is not whole.
+        InputError: The shipped stand-in is not whole, or a folder's model or tokenizer cannot be trained.
     """
     name, check = config.policy.name, "model"
     if config.policy.stand_in:
         shipped()
         return [Finding(check, "ok", "the shipped stand-in, whose files are those of its card")]
     if (folder := Path(name)).is_dir():
-        missing = [file for file in ("config.json", "tokenizer_config.json") if not (folder / file).exists()]
+        read_fit_tokenizer(config.policy, given_template(config.policy))
         if not any((folder / file).exists() for file in WEIGHTS):
-            missing.append(WEIGHTS[0])
-        if missing:
-            return [Finding(check, "fault", f"{folder} lacks {', '.join(missing)}", "download the whole model into it")]
-        return [Finding(check, "ok", str(folder))]
+            return [Finding(check, "fault", f"{folder} lacks {WEIGHTS[0]}", "download the whole model into it")]
+        return [Finding(check, "ok", f"{folder}, whose tokenizer is fit")]
     revision = config.policy.revision
     try:
         if any(isinstance(try_to_load_from_cache(name, file, revision=revision), str) for file in WEIGHTS):
             return [Finding(check, "ok", f"{name}, downloaded already")]
     except HFValidationError:
         found = f"policy.name {name!r} is neither a folder nor a hub name"
-        return [Finding(check, "fault", found, "correct it with --set policy.name=...")]
+        return [Finding(check, "fault", found, "correct policy.name; the profile real's is made by `make real-model`")]
     return [_on_the_hub(name, revision or "main")]
 
 
@@ -221,7 +215,7 @@ def _on_the_hub(name: str, revision: str) -> Finding:
     if constants.HF_HUB_OFFLINE:
         return Finding(check, "fault", f"{name} is not downloaded, and HF_HUB_OFFLINE is set", remedy)
     address = f"{constants.ENDPOINT}/{name}/resolve/{revision}/config.json"
-    status = _status(address, _bearer(get_token()))
+    status = _status(address, get_token())
     if isinstance(status, str):
         found = f"{name} is not downloaded, and {constants.ENDPOINT} does not answer ({status})"
         return Finding(check, "fault", found, remedy)

@@ -16,7 +16,7 @@ import polars as pl
 import uvicorn
 import uvloop
 
-from flows.runtime.console import say
+from flows.runtime.console import say, warn
 from flows.runtime.session import private_files, read_no_settings_here
 from flows.runtime.signals import ENDING
 from flows.runtime.stores import existing_store, open_registry, served_logs
@@ -135,6 +135,8 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
             await client.start(serve.seconds_to_load)
         elif not await client.is_healthy():
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
+        if serve.guided and (why := await deployment.try_guidance()) is not None:
+            warn(f"the answers of {model.version_name} are not guided, for its engine cannot: {why}")
         await _check(config, deployment, dataset)
     except BaseException:
         await deployment.retire()

@@ -95,6 +95,7 @@ def promote(
                 merged=check,
                 served_is_tested=merged is not None and merged.record.sha256 in evaluation.record.inputs.values(),
                 identities=identities,
+                base_languages=json.loads((base.path / "config.json").read_text("utf-8")).get("languages", ()),
             )
         )
         (output / CARD_FILE).write_text(card, encoding="utf-8")

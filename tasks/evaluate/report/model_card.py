@@ -1,7 +1,7 @@
 """Model card: the README.md of a promotion, in Hugging Face's format."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -43,6 +43,8 @@ class CardFacts:
     served_is_tested: bool
     """Whether the merged model itself answered the test, and not base and adapter."""
     identities: Mapping[str, str]
+    base_languages: Sequence[str] = ()
+    """Languages of the base, where its config.json names them."""
 
     @property
     def promoted(self) -> bool:

@@ -22,6 +22,7 @@ from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.store.store import FILE_NAMES
 from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.policy.stand_in import FOLDER
 from tests.answering_server import answering
 from tests.flows.command import in_this_process
 from tests.storage_server import storage_server
@@ -124,6 +125,10 @@ def test_a_gpu_is_a_fault_only_where_the_training_needs_it(
     assert list(tmp_path.iterdir()) == []
     require_ready(local(), "local")
     assert only(machine.check_gpu(local("policy.stand_in=false", "policy.name=shop/m"))).verdict == "warning"
+    small = local("policy.stand_in=false", f"policy.name={FOLDER}")
+    assert "5 million weights need none" in only(machine.check_gpu(small)).found
+    monkeypatch.setattr(machine, "host_memory", lambda: 100_000_000)
+    assert only(machine.check_gpu(small)).verdict == "fault"
     install_nvidia_smi(tmp_path, monkeypatch, "echo 'NVIDIA L4, 23034 MiB, 580.82.07'")
     assert only(machine.check_gpu(local())).found == "NVIDIA L4, 23034 MiB, 580.82.07"
     assert only(machine.check_gpu(l4())).verdict == "ok"
@@ -261,11 +266,11 @@ def test_the_model_is_looked_for_in_its_folder_the_cache_and_the_hub(
     assert only(services.check_model(local())).verdict == "ok"
     folder = tmp_path / "model"
     folder.mkdir()
-    lacking = only(services.check_model(l4(f"policy.name={folder}")))
-    assert lacking.found.endswith("lacks config.json, tokenizer_config.json, model.safetensors")
-    for name in ("config.json", "tokenizer_config.json", "model.safetensors.index.json"):
-        (folder / name).touch()
-    assert only(services.check_model(l4(f"policy.name={folder}"))).verdict == "ok"
+    with pytest.raises(InputError, match="no model can be read from"):
+        services.check_model(l4(f"policy.name={folder}"))
+    assert only(services.check_model(l4(f"policy.name={FOLDER}"))).verdict == "ok"
+    monkeypatch.chdir(tmp_path)
+    assert "make real-model" in only(services.check_model(load_config("real"))).remedy
     shop = l4("policy.name=shop/model")
     assert "does not answer" in only(services.check_model(shop)).found
     with answering({"/shop/model/resolve/main/config.json": (200, "{}")}) as server:

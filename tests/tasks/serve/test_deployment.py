@@ -67,3 +67,26 @@ def test_a_task_of_a_bag_of_words_asks_the_engine_nothing() -> None:
     answer = asyncio.run(deployment.complete(row, deployment.question(row)))
     assert json.loads(answer.text)["polarity"] == "positive"
     assert asyncio.run(check_golden(deployment, [(row, rollout)], tolerance=0.1)) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (says("sim", "stop"), None),
+        (says("Sim, claro! Em que posso ajudar?", "stop"), "it does not heed a grammar"),
+        (Reply(b'{"error": {"message": "unknown field: structured_outputs"}}', status=400), "unknown field: struct"),
+        (Reply(b"", status=500), None),
+    ],
+    ids=["guides", "ignores it", "refuses it", "is away"],
+)
+def test_an_engine_that_cannot_guide_is_asked_without_grammars(reply: Reply, why: str | None) -> None:
+    async def tried() -> str | None:
+        with serve(lambda message, number: reply) as engine:
+            deployment = DeployedVersion(served_model(), EngineClient(f"{engine.url}/v1", connections=1))
+            found = await deployment.try_guidance()
+            await deployment.client.close()
+            assert bool(deployment.question(_golden(1)[0][0]).grammar) == (why is None)
+        return found
+
+    found = asyncio.run(tried())
+    assert found is None if why is None else why in str(found)

@@ -91,6 +91,8 @@ def test_the_front_matter_is_what_the_hub_reads() -> None:
     assert (results["push"].metric_value, results["push"].dataset_split) == (0.625, "test")
     assert results["push"].dataset_revision == "1" * 64
     # No licence and no base are made up.
+    assert "proves the machinery" in model_card(replace(FACTS, base_languages=["en"]))
+    assert "proves the machinery" not in model_card(replace(FACTS, base_languages=["en", "pt"]))
     nameless = model_card(replace(FACTS, base_model=None))
     assert front_matter(nameless).keys().isdisjoint({"license", "base_model"})
     assert "a base model that has no name on a hub (artifact `222222222222`)" in nameless

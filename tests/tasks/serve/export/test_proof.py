@@ -145,14 +145,21 @@ def whole(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("precision", "pieces", "tied"), [("F16", False, True), ("F16", True, False), ("Q8_0", True, True)]
+    ("precision", "family", "pieces", "tied"),
+    [
+        ("F16", "qwen3", False, True),
+        ("F16", "qwen3", True, False),
+        ("Q8_0", "qwen2", True, True),
+        ("F16", "llama", False, True),
+        ("Q8_0", "llama", False, True),
+    ],
 )
-def test_a_gguf_file_of_either_family_is_proven_with_its_vocabulary(
-    precision: Precision, *, pieces: bool, tied: bool, tmp_path: Path
+def test_a_gguf_file_of_each_family_is_proven_with_its_vocabulary(
+    precision: Precision, family: str, *, pieces: bool, tied: bool, tmp_path: Path
 ) -> None:
     from gguf import GGUFReader
 
-    weights = save_model(tmp_path / "model", tied=tied, pieces=pieces)
+    weights = save_model(tmp_path / "model", tied=tied, pieces=pieces, family=family)
     original, file = original_of(weights, ROWS[:4]), tmp_path / "m.gguf"
     write_gguf(weights, file, precision, name="m")
     found = prove_gguf(original, file, None, precision, silent)
