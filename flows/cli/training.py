@@ -180,7 +180,7 @@ def _show_estimate(config: Config, *, as_json: bool) -> None:
 def _estimate_parts(config: Config, estimate: Estimate, figures: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield whether it fits, what one training does, and time and money of each stage."""
     if estimate.stage_memory == {}:
-        yield "memory: not estimated, for the stand-in trains on a CPU"
+        yield "memory: not estimated, for a CPU trains it"
     elif estimate.stage_memory is None:
         yield f"memory: unknown, for nothing here says how large {config.policy.name} is until it was fetched once"
     else:

@@ -124,7 +124,7 @@ class VllmSection(Section):
 class AlarmsSection(Section):
     """Alarms that are worth a person's attention."""
 
-    stop_on: tuple[AlarmName, ...] = ("non_finite",)
+    stop_on: tuple[AlarmName, ...] = ("non_finite", "one_answer")
     """Alarms that stop the training."""
     patience: int = Field(default=5, ge=1)
     """Steps in a row for which a condition must hold."""

@@ -1,5 +1,6 @@
 """Preflight checks of the inputs: the audit, the tokenizer and its chat template, the prompts."""
 
+import copy
 import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -7,14 +8,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemas.audit_record import AuditRecord, read_audit_record
+from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
 from schemas.config.train_sections import PreflightSection
-from schemas.errors import GateRefused
+from schemas.errors import GateRefused, InputError
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_version
-from tasks.policy.control_tokens import without_control_tokens
+from tasks.policy.control_tokens import control_tokens_of
 from tasks.policy.generate import Message, as_messages
+from tasks.policy.published import end_turns_with_eos, read_tokenizer, require_decoder
 from tasks.train.preflight.check import Check
 
 AUDIT_REMEDY: Final = "audit the rewards of this version and of each task with `tucano audit`, or run what was audited"
@@ -79,11 +82,15 @@ def check_tokenizer(tokenizer: Any) -> list[Check]:
     """Check the tokenizer and its chat template, which renders: the base stage has refused any other.
 
     The template ends a prompt where the answer begins, and a turn with EOS; no prompt can hold a control token of the
-    policy, such as one that this project does not know; padding is masked and on the left; text comes back as it was.
+    policy, whatever it is; padding is masked and on the left; text comes back as it was.
     """
     template, padding = _template_fault(tokenizer), _padding_fault(tokenizer)
-    special = sorted(str(token) for token in tokenizer.added_tokens_decoder.values() if token.special)
-    kept = [token for token in special if token in without_control_tokens(f"a {token} a")]
+    control = control_tokens_of(tokenizer)
+    found, own = (
+        Counter(tokenizer.encode(render(tokenizer, as_messages(text, text), to_answer=True)))
+        for text in (f"a {' a '.join(control)} a", "a")
+    )
+    kept = [token for token in control if found[number := tokenizer.convert_tokens_to_ids(token)] > own[number]]
     after = tokenizer.encode(render(tokenizer, TURN, to_answer=False).rpartition(ANSWER)[2], add_special_tokens=False)
     ending = tokenizer.convert_ids_to_tokens(after[0]) if after else "nothing"
     ids = tokenizer.encode(PORTUGUESE, add_special_tokens=False)
@@ -99,9 +106,9 @@ def check_tokenizer(tokenizer: Any) -> list[Check]:
         Check(
             "control_tokens",
             not kept,
-            f"prompts can hold {', '.join(kept)}" if kept else f"{len(special)}, none in a prompt",
+            f"prompts can hold {', '.join(kept)}" if kept else f"{len(control)}, none in a prompt",
             "none in a prompt",
-            "add their names to data/policy/control_tokens.txt",
+            "make the base again with --fresh",
         ),
         Check(
             "end_of_turn",
@@ -135,6 +142,19 @@ def _padding_fault(tokenizer: Any) -> str | None:
     if [sum(mask) for mask in masks] != alone:
         return "padding is not masked"
     return "padding on the right, after which a model does not go on" if masks[0][-1] == 0 else None
+
+
+def read_fit_tokenizer(policy: PolicyConfig, template: str | None) -> Any:
+    """Load a published model's tokenizer as training takes it; refuse one that no training could use, and its model."""
+    require_decoder(policy)
+    tokenizer = read_tokenizer(policy, template)
+    end_turns_with_eos(tokenizer, policy)
+    padded = copy.deepcopy(tokenizer)
+    padded.padding_side = "left"
+    for check in check_tokenizer(padded):
+        if not check.passed:
+            raise InputError(f"policy.name {policy.name!r}: {check.name}: {check.measured}; {check.remedy}")
+    return tokenizer
 
 
 def _tokens_of(tokenizer: Any, row: PromptRow) -> int:

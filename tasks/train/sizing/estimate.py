@@ -19,7 +19,7 @@ from schemas.tasks import TaskName
 from tasks.policy.device import CPU
 from tasks.train.grpo.recipe import pairs_per_pass, steps_per_epoch
 from tasks.train.preflight.check import COMPLETIONS_A_PROMPT
-from tasks.train.sizing.memory import BFLOAT16_BYTES, DecoderShape, fits, read_shape, stage_memory
+from tasks.train.sizing.memory import BFLOAT16_BYTES, DecoderShape, fits, on_cpu, read_shape, stage_memory
 
 Sampler = Literal["transformers", "unsloth", "vllm"]
 Machine = Literal["cpu", "gpu"]
@@ -192,7 +192,7 @@ def _priced(config: Config, stage: StageCost) -> StageCost:
 
 def _stages(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape) -> Iterator[StageCost]:
     """Yield each stage of a whole retraining without reused artifacts."""
-    recipe, evaluate, on_laptop = config.train, config.evaluate, config.policy.stand_in
+    recipe, evaluate, on_laptop = config.train, config.evaluate, on_cpu(config, shape)
     here: Machine = "cpu" if on_laptop else "gpu"
     loading = 0.0 if on_laptop else LOADING
     seeds, tasks = recipe.seeds or (config.seed,), len(prompts) if recipe.adapter_per_task else 1
@@ -201,7 +201,7 @@ def _stages(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape
     yield StageCost("synthesize, curate", "cpu", asked / PROMPTS_A_SECOND + asked / ROWS_A_SECOND)
     shown = config.warm_start.steps * config.warm_start.batch_size
     if on_laptop:
-        yield StageCost("base", "cpu", shown * LAPTOP_DEMONSTRATION)
+        yield StageCost("base", "cpu", _tuning(config, shape, shown))
     else:
         yield StageCost("start-up of the GPU's machine", "gpu", START_UP)
         if shown:
@@ -240,16 +240,16 @@ def _stages(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape
 
 def _answering(config: Config, shape: DecoderShape, prompts: int, sampler: Sampler = "transformers") -> float:
     """Return the seconds in which prompts are answered, batch by batch on an L4."""
-    if config.policy.stand_in:
-        return prompts * LAPTOP_ANSWER
+    if on_cpu(config, shape):
+        return prompts * LAPTOP_ANSWER * shape.parameters / LAPTOP_PARAMETERS
     size = config.evaluate.batch_size
     return math.ceil(prompts / size) * sampling_seconds(shape, sampler, size, config.train.max_completion_tokens)
 
 
 def _tuning(config: Config, shape: DecoderShape, shown: int) -> float:
     """Return the seconds of supervised fine-tuning on so many demonstrations, with checkpointing."""
-    if config.policy.stand_in:
-        return shown * LAPTOP_DEMONSTRATION
+    if on_cpu(config, shape):
+        return shown * LAPTOP_DEMONSTRATION * shape.parameters / LAPTOP_PARAMETERS
     return _operations(shape, shown, SHORT_ANSWER) * 6 / (OPERATIONS * UTILIZATION)
 
 
@@ -259,7 +259,7 @@ def training_seconds(config: Config, shape: DecoderShape) -> float | None:
     if recipe.algorithm == "dpo":
         return None
     at_once, tokens = _sampled_at_once(recipe), recipe.max_completion_tokens
-    if config.policy.stand_in:
+    if on_cpu(config, shape):
         ratio = at_once * _samplings(recipe) * tokens / LAPTOP_TOKENS * shape.parameters / LAPTOP_PARAMETERS
         return LAPTOP_STEP * ratio * (1 + UPDATE_SHARE * (recipe.iterations - 1))
     sampler: Sampler = "vllm" if recipe.vllm.enabled else recipe.backend

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Kind = Literal["llama", "qwen2", "qwen3"]
 GIGABYTE: Final = 1e9
 FLOAT32_BYTES: Final = 4
+SMALL: Final = 200_000_000
+"""Parameters beyond which a training takes hours on two cores."""
 BFLOAT16_BYTES: Final = 2
 """Bytes of a weight as models are published and served."""
 NF4_BYTES: Final = 0.5 + 4 / 64
@@ -183,14 +185,21 @@ def adapter_bytes(to_train: int, optimizer: str) -> float:
     return to_train * (2 * FLOAT32_BYTES + ADAM_BYTES[optimizer] + BFLOAT16_BYTES)
 
 
+def on_cpu(config: "Config", shape: DecoderShape) -> bool:
+    """Return whether a recipe that names no GPU trains a model so small that a CPU does it in minutes."""
+    recipe = config.train
+    asks_none = recipe.device_memory_gb is None and recipe.backend == "transformers" and not recipe.vllm.enabled
+    return config.policy.stand_in or (asks_none and shape.parameters <= SMALL)
+
+
 def stage_memory(config: "Config", shape: DecoderShape) -> dict[str, float]:
-    """Return the smallest GPU that each stage needs, in bytes; nothing for a stand-in, which trains on a CPU.
+    """Return the smallest GPU that each stage needs, in bytes; nothing where a CPU trains.
 
     A batch of answers that a GPU has no room for is split, down to one sequence.
     """
     from tasks.policy.merge import ANSWER_TOKENS, CHECK_PROMPTS
 
-    if config.policy.stand_in:
+    if on_cpu(config, shape):
         return {}
     recipe, start = config.train, config.warm_start
     sequence = config.curate.max_prompt_tokens + recipe.max_completion_tokens

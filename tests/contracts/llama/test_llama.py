@@ -1,7 +1,8 @@
 """Real llama.cpp reads an exported GGUF file as the version: its prompts, tokens, answers and log-probabilities.
 
 `make test-llama` makes the environment of llama.cpp and runs this. The files are the shipped stand-in's, which was
-trained, and, token by token, that of a model with SentencePiece's tokenizer, as Tucano2 has it.
+trained, the pretrained Llama's of `make real-model`, where it was made, and, token by token, that of a model with
+SentencePiece's tokenizer, as Tucano2 has it.
 """
 
 import subprocess
@@ -27,6 +28,7 @@ from tests.flows.command import in_this_process
 pytestmark = [pytest.mark.llama, pytest.mark.timeout(1800)]
 
 INTERPRETER = REPOSITORY / ".venv-llama" / "bin" / "python"
+REAL = REPOSITORY / ".cache" / "real-model"
 LONGEST = 128
 MOST_APART = {"F16": 1e-3, "Q8_0": 1.5e-2}
 """Root mean square difference of log-probabilities in nats, four times what was measured: llama.cpp also rounds what a
@@ -72,29 +74,32 @@ def _require_same_prompts(client: httpx.Client, original: Original) -> int:
     return compared
 
 
-@pytest.fixture(scope="module")
-def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Original:
-    """The shipped stand-in's answers to 200 prompts of a simulated store."""
+@pytest.fixture(scope="module", params=[shipped(), REAL], ids=["stand-in", "real"])
+def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Original]:
+    """A trained model and its answers to prompts of a simulated store."""
+    weights: Path = request.param
+    if not weights.is_dir():
+        pytest.skip("`make real-model` was not run here")
     folder = tmp_path_factory.mktemp("shop") / "prompts"
     ended = in_this_process(
         "synthesize", "--source", "simulated", "--count", str(PROMPTS), "--seed", "5", "--out", folder
     )
     assert ended.returncode == 0, ended.stderr
-    rows = read_prompts(folder / "prompts.parquet")
-    return ask_original(load_exact(shipped()), shipped(), rows, None, LONGEST, silent)
+    rows = read_prompts(folder / "prompts.parquet")[:: 10 if weights == REAL else 1]
+    return weights, ask_original(load_exact(weights), weights, rows, None, LONGEST, silent)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_the_stand_in_answers_as_here(precision: Precision, stand_in: Original, tmp_path: Path) -> None:
-    file = tmp_path / "stand-in.gguf"
-    write_gguf(shipped(), file, precision, name="stand-in")
+def test_a_trained_model_answers_as_here(precision: Precision, asked: tuple[Path, Original], tmp_path: Path) -> None:
+    file, (weights, original) = tmp_path / "m.gguf", asked
+    write_gguf(weights, file, precision, name="m")
     equal, squares = 0, []
     with _served(file) as client:
-        tokens = _require_same_prompts(client, stand_in)
-        for text, own, weighed in zip(stand_in.texts, stand_in.answers, stand_in.log_probabilities, strict=False):
+        tokens = _require_same_prompts(client, original)
+        for text, own, weighed in zip(original.texts, original.answers, original.log_probabilities, strict=False):
             request = {"prompt": text, "n_predict": LONGEST, "temperature": 0, "n_probs": 1, "return_tokens": True}
             found = _asked(client, "/completion", {**request, "cache_prompt": False})
-            mine: Sequence[int] = stand_in.tokenizer.encode(own.text, add_special_tokens=False)
+            mine: Sequence[int] = original.tokenizer.encode(own.text, add_special_tokens=False)
             # Of a turn's end, the server says only that it came.
             equal += found["content"] == own.text
             pairs = zip(mine, found["tokens"], weighed, found["completion_probabilities"], strict=False)
@@ -102,9 +107,9 @@ def test_the_stand_in_answers_as_here(precision: Precision, stand_in: Original, 
             squares += [(likely - its["logprob"]) ** 2 for _, _, likely, its in same]
     apart = sqrt(sum(squares) / len(squares))
     print(
-        f"{precision}: {tokens} prompt tokens equal; {equal} of {len(stand_in.answers)} greedy answers equal; "
+        f"{precision}: {tokens} prompt tokens equal; {equal} of {len(original.answers)} greedy answers equal; "
         f"{len(squares)} tokens' log-probabilities are {apart:.1e} apart"
     )
     assert apart <= MOST_APART[precision]
     if precision == "F16":
-        assert equal >= EQUAL_SHARE * len(stand_in.answers)
+        assert equal >= EQUAL_SHARE * len(original.answers)

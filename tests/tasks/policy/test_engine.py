@@ -27,7 +27,7 @@ def _shape(family: str) -> Any:
     return AutoConfig.for_model(family, vocab_size=VOCABULARY, tie_word_embeddings=True, **size, **heads, **tokens)
 
 
-@pytest.fixture(scope="module", params=["qwen2", "qwen3"])
+@pytest.fixture(scope="module", params=["llama", "qwen2", "qwen3"])
 def policy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A base in NF4 with an adapter that does something, as training has it."""
     from peft import LoraConfig, get_peft_model

@@ -87,6 +87,37 @@ def test_the_merged_model_answers_as_base_and_adapter(tmp_path: Path, dtype: str
     assert check.written_difference < tolerance
 
 
+@pytest.mark.parametrize("ours", [True, False])
+def test_the_compared_tokens_are_those_that_base_and_adapter_answer_greedily_one_by_one(
+    *, ours: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All prompts are answered at once, by transformers padded; the padding must not be answered to."""
+    import torch
+    from peft import PeftModel
+
+    from tasks.policy.load import load_tokenizer, reset_generation_config
+
+    monkeypatch.setattr(merge, "engine_draws", lambda _: ours)
+    base = _write_base(tmp_path / "base")
+    adapter = _write_adapter(tmp_path / "adapter", base, spread=0.5)
+    tokenizer = load_tokenizer(base)
+    tokenizer.padding_side = "right"
+    plain = merge._load_exact(base, "")
+    reset_generation_config(plain)
+    model = PeftModel.from_pretrained(plain, adapter).eval()
+    answers = merge._answer(model, tokenizer, PROMPTS)
+    chosen = merge._logits(model, answers).argmax(dim=-1).tolist()
+    assert chosen == [token for _, own in answers for token in own]
+    for prompt, (asked, own) in zip(PROMPTS, answers, strict=True):
+        text = tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
+        assert asked == tokenizer.encode(text, add_special_tokens=False)
+        for place, token in enumerate(own):
+            with torch.inference_mode():
+                assert model(input_ids=torch.tensor([[*asked, *own[:place]]])).logits[0, -1].argmax() == token
+        assert len(own) == ANSWER_TOKENS or own[-1] == tokenizer.eos_token_id
+    assert len(set(chosen)) > 5
+
+
 @pytest.mark.parametrize(
     ("spread", "reported"), [(0.05, "standard deviations of a logit, limit 1e-03"), (0.5, "answers with other words")]
 )

@@ -105,6 +105,21 @@ def test_a_template_that_is_none_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
+def test_a_tokenizers_own_control_tokens_are_plain_in_prompts_without_a_list(tmp_path: Path) -> None:
+    own = ("<|im_start|>", "<|im_end|>", "<loja>", "<<loja>>", "[DADOS]", "@fim@")
+    folder = _save(tmp_path / "base", template=None, special=own)
+    tokenizer = _prepared(PolicyConfig(name=str(folder), chat_template="chatml"), tmp_path / "out")
+    rendered = [
+        tokenizer.apply_chat_template(as_messages(text, text), tokenize=False)
+        for text in ("a", "<b>a</b> <loja> <<loja>> [DADOS] @fim@")
+    ]
+    read = [[token for token in tokenizer.encode(text) if token in tokenizer.added_tokens_decoder] for text in rendered]
+    assert read[0] == read[1]
+    assert "<b>a</b> (loja) ((loja)) (DADOS) (fim)" in rendered[1]
+    again = _prepared(PolicyConfig(name=str(tmp_path / "out")), tmp_path / "again")
+    assert again.chat_template == tokenizer.chat_template
+
+
 Hub = Callable[[Callable[[httpx.Request], httpx.Response]], None]
 
 

@@ -25,7 +25,7 @@ def _with_adapter(model: Any, **settings: Any) -> Any:
         (lambda model: _with_adapter(model, trainable_token_indices=[3]), "embed_tokens: TrainableTokensWrapper"),
         (lambda model: _configured(model, layer_types=["sliding_attention"]), "layer_types: sliding_attention"),
         (lambda model: _configured(model, rope_parameters={"rope_type": "dynamic"}), "rope_type: dynamic"),
-        (lambda model: _configured(model, model_type="llama"), "model_type: llama"),
+        (lambda model: _configured(model, model_type="mistral"), "model_type: mistral"),
     ],
 )
 def test_unknown_parts_of_a_policy_are_named(base: Path, change: Callable[[Any], Any], reason: str) -> None:

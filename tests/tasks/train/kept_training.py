@@ -24,7 +24,7 @@ from tests.tasks.train.small_request import TRAINING, request_of
 from tests.tasks.train.small_training import RECIPE, small_preference_trainer, small_trainer
 
 QUIET = AlarmsSection(patience=1000)
-REWARDS = {2: 0.4, 4: 0.6, 6: 0.5}
+REWARDS = {0: 0.3, 2: 0.4, 4: 0.6, 6: 0.5}
 """What validation says after a step; after others 0.5."""
 TIMINGS = ("seconds/", "step_time", "sampling/tokens_per_second", "train_", "cost_usd")
 

@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 
 from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
+from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
-from schemas.errors import GateRefused
+from schemas.errors import GateRefused, InputError
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.train.preflight.check import Check, refuse_if_failed
 from tasks.train.preflight.inputs import (
     check_prompt_budget,
     check_tokenizer,
+    read_fit_tokenizer,
 )
 from tests.tasks.train.small_training import RECIPE, prompt_rows
 
@@ -73,6 +75,32 @@ def test_a_spoilt_tokenizer_stops_a_training(tokenizer: Any, spoil: Any, check: 
 
 def _failed(tokenizer: Any) -> dict[str, str]:
     return {check.name: check.measured for check in check_tokenizer(tokenizer) if not check.passed}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "kind", "said"),
+    [
+        (lambda _: None, "of_tomorrow", "no model can be read from policy.name"),
+        (lambda _: None, "clip", "is a clip, which writes no text"),
+        (lambda t: setattr(t, "chat_template", None), "qwen3", "has no chat template"),
+        (lambda t: setattr(t, "chat_template", "{{ messages[-1].content }}."), "qwen3", "no answer would end"),
+        (lambda t: setattr(t, "eos_token", "<|im_start|>"), "qwen3", ""),
+        (_without_accents, "qwen3", "round_trip: .* tokens came back changed; use a byte-level"),
+    ],
+)
+def test_a_folder_that_no_training_could_use_is_refused_before_the_base_stage(
+    tokenizer: Any, spoil: Any, kind: str, said: str, tmp_path: Path
+) -> None:
+    spoil(tokenizer)
+    tokenizer.save_pretrained(tmp_path)
+    (tmp_path / "config.json").write_text(f'{{"model_type": "{kind}"}}', encoding="utf-8")
+    policy = PolicyConfig(name=str(tmp_path))
+    if not said:
+        assert read_fit_tokenizer(policy, None).eos_token == "<|im_end|>"
+        return
+    with pytest.raises(InputError, match=said) as refused:
+        read_fit_tokenizer(policy, None)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

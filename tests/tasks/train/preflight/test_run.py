@@ -1,7 +1,7 @@
 """The preflight lets a sound training begin, refuses an unsound one by name, and leaves no trace."""
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,14 +90,6 @@ def flight(tmp_path_factory: pytest.TempPathFactory) -> Flight:
     model.save_pretrained(folder / "base")
     tokenizer.save_pretrained(folder / "base")
     return Flight(trainer, load_tokenizer(folder / "base"), folder / "base", rows)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _quick() -> Iterator[None]:
-    """Try the cache with fewer tokens, once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model, "CACHED_TOKENS", 6)
-        yield
 
 
 @pytest.fixture(scope="module")
