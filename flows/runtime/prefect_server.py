@@ -22,8 +22,7 @@ from pathlib import Path
 
 from flows.runtime.signals import ended_by
 from schemas.errors import TucanoError
-from schemas.garbage import collect_rarely
-from schemas.safe_path import safe_environment
+from schemas.python_process import collect_rarely, safe_environment
 from schemas.sqlite_file import Schema, SqliteFile
 from tasks.policy.child import die_with_parent, end_group
 
@@ -153,7 +152,7 @@ def _main(port: int, mlflow_port: int | None) -> None:
     from starlette.responses import RedirectResponse  # noqa: PLC0415
     from starlette.routing import Route  # noqa: PLC0415
 
-    from tasks.serve.gateway.foreign_pages import OwnPagesOnly  # noqa: PLC0415
+    from tasks.serve.gateway.limits import OwnPagesOnly  # noqa: PLC0415
 
     app = create_app(ephemeral=mlflow_port is None, final=True)
     if mlflow_port is not None:

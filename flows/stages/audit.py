@@ -55,11 +55,12 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
         GateRefused: The rewards do not agree with the scores well enough; the audit is kept all the same.
     """
     config = session.config
+    tasks = tuple(task for task in TASK_NAMES if config.synthesize.counts.get(task))
     sheet, rollouts = (file_digests([file]) for file in (files.sheet, files.rollouts))
 
     @spoken(config.language)
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        audit_stage.run(files, config.audit, config.rewards.spec, output, past_audits(config), progress)
+        audit_stage.run(files, config.audit, config.rewards.spec, output, past_audits(config), progress, tasks)
         if read_audit_record(output).sheet_sha256 not in sheet.values():
             raise Interrupted(f"the sheet {files.sheet} was changed while the run read it; run the same command again")
 
@@ -75,6 +76,7 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
             sheet,
             rollouts,
             file_digests(sorted(files.store.glob("*.csv"))),
+            *([] if tasks == TASK_NAMES else [tasks]),
         ),
         inputs={},
         work=work,
@@ -86,7 +88,7 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
     record = read_audit_record(result.path)
     text = linked_to_mlflow(_as_markdown(record), result.record, config)
     show_markdown(key="audit-gate", markdown=text, description="May training start?")
-    unaudited = sorted(task for task, count in config.synthesize.counts.items() if count and task not in record.tasks)
+    unaudited = sorted(task for task in tasks if task not in record.tasks)
     if unaudited:
         raise GateRefused(
             f"the audit sheet {files.sheet} has no scores of {', '.join(unaudited)}; score these tasks too (if a run "
@@ -147,9 +149,7 @@ def people_scores(session: Session, prompts: StageResult, dataset: StageResult, 
     config, folder = session.config, scoring_folder(session.config)
     if not folder.exists():
         kept = _sheets_before(config)
-        asked = tuple(
-            task for task in TASK_NAMES if task not in kept and (not kept or config.synthesize.counts.get(task))
-        )
+        asked = tuple(task for task in TASK_NAMES if task not in kept and config.synthesize.counts.get(task))
         drawn = sheet(session, prompts, dataset, base, asked) if asked else None
         if kept:
             new = f"new ones of {', '.join(asked)}" if asked else "nothing new"

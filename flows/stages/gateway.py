@@ -25,7 +25,7 @@ from schemas.config.config import Config
 from schemas.documents import Rollout
 from schemas.errors import InputError, Interrupted
 from schemas.json_lines import stream_json_lines
-from schemas.tables.log_file import FEEDBACK_FOLDER
+from schemas.tables.production_logs import FEEDBACK_FOLDER
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.store.artifacts import ArtifactDamaged

@@ -13,9 +13,8 @@ from flows.stages.base import merge
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
-from schemas.tables.dataset_summary import DatasetSummary
-from tasks.evaluate.compare import REPORT_TEXT, read_report
-from tasks.evaluate.report.metrics import metrics_of_report
+from schemas.tables.summaries import DatasetSummary
+from tasks.evaluate.compare import REPORT_TEXT, metrics_of_report, read_report
 from tasks.evaluate.report.model_card import CardFacts, model_card
 from tasks.lineage.graph.graph import DECISION_FILE
 from tasks.lineage.mlflow.recorder import StageRun

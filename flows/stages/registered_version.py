@@ -3,6 +3,7 @@
 Without Prefect, until there is something to run.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,8 @@ from flows.runtime.stores import existing_store, open_recorder, open_registry, o
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
-from schemas.tasks import SpecName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from tasks.bag_of_words.bag import read_bags
 from tasks.evaluate.claims import unlearned_tasks
 from tasks.evaluate.compare import read_report
 from tasks.lineage.mlflow.registry import PolicyVersion, Rollback
@@ -67,6 +69,37 @@ def promote_registered(config: Config, number: str | None, reason: str | None) -
         say(f"the gate promotes version {version.version}, so --force is not needed and its reason is not kept")
         reason = None
     return {**document, "promoted": True, "forced": reason, "path": _run(config, version, records, reason)}
+
+
+def promote_baseline(config: Config, number: str | None, task: TaskName, reason: str | None) -> dict[str, Any]:
+    """Let a version's bag of words answer a task for the champion, or report what speaks against it."""
+    from tasks.bag_of_words.bag import objections, read_bags  # noqa: PLC0415 - the tasks take a second to import
+    from tasks.evaluate.stage import METRICS_FILE  # noqa: PLC0415
+
+    names, store = config.promote, open_store(config)
+    with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
+        recorder, registry = open_recorder(config), open_registry(config)
+        recorder.end_abandoned()
+        version = registry.version(names.model_name, number)
+        what = f"version {version.version}"
+        folder = store.path(verified_record(store, version.evaluation, f"the evaluation of {what}").sha256)
+        if task not in (known := read_bags(folder)):
+            there = ", ".join(known) or "none; evaluate again with `tucano evaluate`"
+            raise InputError(f"{what} has no bag of words for {task}; it has {there}")
+        metrics = json.loads((folder / METRICS_FILE).read_text(encoding="utf-8"))
+        reasons = objections(task, read_report(folder), metrics)
+        document = {"version": version.version, "baseline": task, "promoted": not reasons or reason is not None}
+        document |= {
+            "verdict": "hold" if reasons else "promote",
+            "reasons": reasons,
+            "forced": reason if reasons else None,
+        }
+        if document["promoted"]:
+            tags = {"model": names.model_name, "baseline": task, "forced": reason or ""}
+            with recorder.pipeline(f"promote-baseline-{task}", tags):
+                of = registry.promote_baseline(names.model_name, names.alias, version.version, task, version.evaluation)
+            say(f"its bag of words answers {task} for version {of.version}, `{names.alias}`; restart `tucano serve`")
+    return document
 
 
 def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactRecord], reason: str | None) -> str:
@@ -134,6 +167,12 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
     merged = None if base else parts.merged
     weights = merged or parts.base
     verified_record(store, weights, parts.what)
+    unlearned: Mapping[TaskName, str] = {}
+    if not (base or answer_all):
+        is_held = number is None and parts.is_held and parts.baselines
+        held = dict.fromkeys(TASK_NAMES, "the gate holds its policy")
+        unlearned = held if is_held else unlearned_tasks(read_report(store.path(parts.evaluation.sha256)))
+    evaluations = {task: verified_record(store, of, parts.what) for task, of in parts.baselines.items() if not base}
     served = ServedModel(
         name=f"the base of version {parts.number}" if base else f"version {parts.number}",
         number=parts.number,
@@ -145,7 +184,8 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
         seed=config.seed,
         store=parts.store,
         spec=parts.spec,
-        unlearned={} if base or answer_all else unlearned_tasks(read_report(store.path(parts.evaluation.sha256))),
+        unlearned={task: why for task, why in unlearned.items() if task not in evaluations},
+        bags={task: read_bags(store.path(record.sha256))[task] for task, record in evaluations.items()},
     )
     return served, parts.dataset
 
@@ -171,6 +211,10 @@ class VersionParts:
     """How its answers were drawn when it was evaluated."""
     spec: SpecName
     evaluation: ArtifactRecord
+    is_held: bool
+    """Whether neither the gate nor a person promoted its policy."""
+    baselines: Mapping[TaskName, str]
+    """By task that a bag of words answers, the sha256 of its evaluation."""
 
 
 def version_parts(config: Config, store: ArtifactStore, number: str | None, *, instead: str) -> VersionParts:
@@ -201,4 +245,6 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         decoding=evaluated_decoding(known),
         spec=known["rewards"]["spec"],
         evaluation=evaluation,
+        is_held=version.verdict != "promote" and version.forced is None,
+        baselines={task: version.baselines[task] for task in TASK_NAMES if task in version.baselines},
     )

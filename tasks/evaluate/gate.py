@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from schemas.tasks import TaskName
 from tasks.evaluate.claims import TaskClaim, judged, not_learned
-from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, holm
+from tasks.evaluate.stats.variance import ALPHA
 from tasks.report.number_format import decimal, interval, p_value, shortest, signed
 from tasks.report.wording import counted, worded
 
@@ -137,7 +137,7 @@ def _merits(scores: Blocks, claims: Mapping[TaskName, TaskClaim], n_seeds: int, 
     if best:
         scores_of = {task: decimal(claims[task].baselines[name].scores.mean_base) for task, name in best.items()}
         listed = ", ".join(f"{task} (`{worded(name)}` {scores_of[task]})" for task, name in best.items())
-        merits.append(worded("above the best answer that takes no model, by the same test: {tasks}", tasks=listed))
+        merits.append(worded("above the best baseline, by the same test: {tasks}", tasks=listed))
     worse = ", ".join(task for task, block in scores.tasks.items() if block.verdict == "worse")
     return [*merits, worded("worse, but by less than the margin: {tasks}", tasks=worse)] if worse else merits
 

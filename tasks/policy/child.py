@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from schemas.full_disk import full_disk_error, is_of_full_disk
 from schemas.progress import Progress
-from schemas.safe_path import safe_environment
+from schemas.python_process import safe_environment
 from schemas.source import REPOSITORY
 from tasks.policy.batch import is_of_memory
 from tasks.policy.device import machine_device

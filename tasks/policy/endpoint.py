@@ -10,6 +10,7 @@ answer nor Ctrl-C blocks.
 
 import asyncio
 import os
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ from typing import Annotated, Any, Final, Self
 
 import httpx
 from pydantic import BaseModel, Field, JsonValue, ValidationError
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
 
 from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError, Interrupted
@@ -126,20 +126,6 @@ class Endpoint:
         headers = {"Accept-Encoding": "identity", **authorization(config.key_variable, section)}
         self._client = httpx.AsyncClient(headers=headers, timeout=config.timeout_seconds)
         self._runner = asyncio.Runner()
-        backoff = wait_exponential_jitter(initial=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS, jitter=FIRST_WAIT_SECONDS)
-
-        def wait(state: RetryCallState) -> float:
-            failure = state.outcome.exception() if state.outcome else None
-            asked_for = failure.retry_after if isinstance(failure, _Transient) else None
-            return backoff(state) if asked_for is None else min(asked_for, MAX_WAIT_SECONDS)
-
-        self._retrying = AsyncRetrying(
-            sleep=asyncio.sleep,
-            stop=stop_after_attempt(config.max_attempts),
-            wait=wait,
-            retry=retry_if_exception_type(_Transient),
-            reraise=True,
-        )
 
     def __enter__(self) -> Self:
         return self
@@ -199,10 +185,18 @@ class Endpoint:
 
     async def _ask(self, question: EndpointQuestion) -> Reply:
         body = {**self._fields, "seed": question.seed, "messages": as_messages(question.system, question.text)}
-        try:
-            return await self._retrying(self._attempt, body)
-        except _Transient as failure:
-            raise self._error(f"{failure} in each of {self._config.max_attempts} attempts", None) from None
+        attempts, waited = self._config.max_attempts, 0
+        while True:
+            try:
+                return await self._attempt(body)
+            except _Transient as failure:
+                if waited == attempts - 1:
+                    raise self._error(f"{failure} in each of {attempts} attempts", None) from None
+                # Its random part keeps apart those that failed together.
+                backoff = FIRST_WAIT_SECONDS * (2.0**waited + random.random())
+                wait = backoff if failure.retry_after is None else failure.retry_after
+            await asyncio.sleep(min(wait, MAX_WAIT_SECONDS))
+            waited += 1
 
     async def _attempt(self, body: dict[str, Any]) -> Reply:
         started = time.monotonic()

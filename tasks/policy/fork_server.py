@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, NoReturn, cast
 
-from schemas.garbage import collect_rarely
+from schemas.python_process import collect_rarely
 
 LIBRARIES: Final = (
     "torch",

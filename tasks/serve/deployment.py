@@ -20,7 +20,7 @@ from tasks.commerce.registry import SERVED, TASKS, grammar_of, score_rollout
 from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import as_messages
-from tasks.serve.engine_client import EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
+from tasks.serve.engine_client import EngineAnswer, EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.local_engine import LocalEngine
 from tasks.serve.served_model import CHAMPION, ServedModel
 
@@ -67,6 +67,11 @@ class DeployedVersion:
             seed=model.seed if self.client.takes_seed else None,
             grammar=grammar_of(row.task, row.prompt, SERVED) if self.guides else "",
         )
+
+    async def complete(self, row: PromptRow, asked: EngineQuestion) -> EngineAnswer:
+        """Return the engine's answer, or that of the task's bag of words where it has one."""
+        bag = self.model.bags.get(row.task)
+        return await self.client.complete(asked) if bag is None else EngineAnswer(bag.answer(row.prompt), 0, 0, "stop")
 
     async def try_guidance(self) -> str | None:
         """Ask for one word by its grammar, and go on unguided where another answer comes; return why, or None."""
@@ -143,7 +148,8 @@ async def check_golden(
         GateRefused: The mean reward is below the promised one by more than the tolerance, or the engine is silent.
     """
     model = deployment.model
-    asked = [(row, rollout) for row, rollout in golden if model.store is not None or row.task != "sql_qa"]
+    known = ((row, rollout) for row, rollout in golden if row.task not in model.bags)
+    asked = [(row, rollout) for row, rollout in known if model.store is not None or row.task != "sql_qa"]
     if not asked:
         return None
     questions = (deployment.question(row) for row, _ in asked)

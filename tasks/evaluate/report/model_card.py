@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.tables.dataset_summary import DatasetSummary
+from schemas.tables.summaries import DatasetSummary
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.report.markdown import markdown_template
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
@@ -16,11 +16,9 @@ DATA_FILES: Final = ("tasks/evaluate/report/model_card.md.j2",)
 LANGUAGE: Final = "pt"
 LIMITS: Final[Mapping[str, tuple[str, ...]]] = {
     "It is worse than its base in": ("worse",),
-    "Of no use, or no better than an answer that takes no model": (
-        "no better", "below floor", "collapsed", "not learned",
-    ),
+    "Of no use, or no better than a baseline": ("no better", "below floor", "collapsed", "not learned"),
     "Not decided, for too few prompts or too small a difference": ("inconclusive",),
-}  # fmt: skip
+}
 """Limits by the verdicts of the scopes that have them."""
 _HEADING: Final = re.compile(r"^(?=#{1,5} )", flags=re.MULTILINE)
 

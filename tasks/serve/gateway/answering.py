@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import content_id
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.bag_of_words.sentences import BAG_OF_WORDS
 from tasks.policy.generate import COLD
 from tasks.serve.deployment import DeployedVersion
 from tasks.serve.engine_client import EngineQuestion, EngineRefused, EngineUnavailable
@@ -123,7 +124,7 @@ class AnswerService:
     async def _answer_by(self, deployment: DeployedVersion, question: ShopQuestion, began: float) -> Answered:
         """Let a version answer, and check its answer."""
         asked, version = _engine_question(question, deployment)
-        answer = await deployment.client.complete(asked)
+        answer = await deployment.complete(question.row, asked)
         self._report_away(deployment, None)
         ends = [place for stop in question.stop if (place := answer.text.find(stop)) >= 0]
         if ends:
@@ -214,7 +215,10 @@ def _engine_question(question: ShopQuestion, deployment: DeployedVersion) -> tup
         seed=own.seed if question.seed is None else question.seed,
     )
     is_as_there = asked == own and not question.stop
-    if not question.guided:
+    by_bag = question.row.task in model.bags
+    if by_bag or not question.guided:
         asked = replace(asked, grammar="")
     asked = replace(asked, temperature=max(asked.temperature, COLD))
+    if by_bag:
+        return asked, f"{model.version_name}+{BAG_OF_WORDS}"
     return asked, model.version_name if is_as_there else f"{model.version_name}{OWN_DECODING}"

@@ -51,7 +51,7 @@ class RolloutGenerator:
             completions = [self.read(ids) for ids in completion_ids]
             scored = self._score(rows, completions)
         truncated = [completion.stop_reason is StopReason.TOKEN_LIMIT for completion in completions]
-        told = log_probabilities or [None] * len(rows)
+        told: Sequence[list[float] | None] = log_probabilities or [None] * len(rows)
         parts = zip(
             rows, prompt_ids, completion_ids, told, scored, self._rewards.components(scored), truncated, strict=True
         )

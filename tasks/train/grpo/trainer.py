@@ -12,8 +12,7 @@ from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 import torch
-from accelerate.utils import send_to_device, set_seed
-from transformers import LogitsProcessorList
+from transformers import LogitsProcessorList, set_seed
 from trl.trainer.utils import split_tensor_dict
 
 from schemas.config.train import TrainConfig
@@ -71,7 +70,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self.processing_class.padding_side = "left"
         if self.use_vllm:
             # vLLM, in this process, seeds all of its generators with 0 at start, and draws tokens from them.
-            set_seed(self.args.seed, device_specific=True)
+            set_seed(self.args.seed + self.accelerator.process_index)
         if self.use_vllm and recipe.backend == "transformers":
             self.vllm_generation.sync_weights = without_drift(self.model, self.vllm_generation.sync_weights)
         ours = recipe.backend == "transformers" and not self.use_vllm and not recipe.stock_update
@@ -114,7 +113,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             whole = whole_batch(state["batch"])
             if self.guidance is not None:
                 whole[GRAMMARS] = self.guidance.numbers_of(whole[GRAMMARS])
-            batch = send_to_device(whole, self.accelerator.device)
+            batch = self._prepare_input(whole)
             self._buffered_inputs = split_tensor_dict(batch, self.args.steps_per_generation)
         self.entropy_coef = state["entropy"]["coefficient"]
         self._packed.is_on = self._packed.is_on and state.get("packed", True)
@@ -164,8 +163,9 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
     ) -> tuple[list[list[int]], list[list[float]] | None]:
         """Return the chosen completions to TRL; sample only if none are chosen yet."""
         if self._chosen is not None:
-            told = [rollout.log_probabilities for rollout in self._chosen]
-            return [rollout.completion_ids for rollout in self._chosen], None if None in told else told
+            ids = [rollout.completion_ids for rollout in self._chosen]
+            told = [rollout.log_probabilities for rollout in self._chosen if rollout.log_probabilities is not None]
+            return ids, told or None
         with self._guided_sampling():
             return super()._generate_single_turn(prompt_ids, *others, **named)  # type: ignore[no-any-return]
 

@@ -67,12 +67,8 @@ def test_lines_of_a_shops_own_become_a_dataset_without_personal_data(tmp_path: P
     ended = in_this_process("curate", tmp_path / "own.jsonl", "--out", tmp_path / "out", *SMALL, "--json")
     assert ended.returncode == 0, ended.text
     summary = json.loads(ended.stdout)
-    assert (
-        summary["reasons"]["schema"]
-        == summary["reasons"]["personal id"]
-        == summary["reasons"]["too long"]
-        == {"churn": 1}
-    )
+    reasons = summary["reasons"]
+    assert reasons["schema"] == reasons["personal id"] == reasons["too long"] == {"churn": 1}
     assert summary["scrubbed"]["CPF"] == 9 + 2 + 1 + 2
     assert "| own |" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "[CPF]" in ended.text

@@ -11,7 +11,7 @@ from schemas.audit_record import AuditRecord, read_audit_record
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.audit.gate import Probe
-from tasks.audit.report import PastAudit, render
+from tasks.audit.report import render
 from tasks.audit.sheet import ScoredCompletion, ScoredItem
 from tasks.audit.stage import Audit
 from tests.tasks.audit.conftest import CONFIG
@@ -29,10 +29,6 @@ def record(result: Audit, output: Path) -> AuditRecord:
     return read_audit_record(output)
 
 
-def page_of(audit: Audit, record: AuditRecord, past: list[PastAudit] | None = None) -> str:
-    return render(audit.tasks, audit.gate, audit.judged, record, past or [], CONFIG)
-
-
 def judged(
     number: int, score: int, reward: float, task: TaskName = "push", stratum: str = "random"
 ) -> ScoredCompletion:
@@ -44,16 +40,13 @@ def judged(
 
 
 class Page(HTMLParser):
-    """What a browser makes of a page: elements, what could fetch or run something, and the texts of table cells."""
+    """What a browser makes of a page: elements, what could fetch or run something, and its text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.names: set[str] = set()
         self.active: list[tuple[str, str | None]] = []
-        self.rows: list[list[str]] = []
-        self.marked: list[str] = []
         self.text = ""
-        self._in_cell = self._in_marked = False
         self.feed(page)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -62,23 +55,9 @@ class Page(HTMLParser):
             inside = name in {"href", "xlink:href"} and value is not None and value.startswith("#")
             if name.startswith("on") or (name in {"src", "srcset", "href", "xlink:href", "action"} and not inside):
                 self.active.append((name, value))
-        if tag == "tr":
-            self.rows.append([])
-        if tag in {"td", "th"}:
-            self.rows[-1].append("")
-            self._in_cell, self._in_marked = True, ("class", "bad") in attributes
-            self.marked += [""] if self._in_marked else []
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in {"td", "th"}:
-            self._in_cell = self._in_marked = False
 
     def handle_data(self, data: str) -> None:
         self.text += data
-        if self._in_cell:
-            self.rows[-1][-1] += data
-        if self._in_marked:
-            self.marked[-1] += data
 
 
 def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: AuditRecord) -> None:
@@ -92,7 +71,7 @@ def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: Aud
     churn = replace(result.tasks["churn"], probes={"prompt_echo": Probe(False, HOSTILE)})
     audit = replace(result, tasks={**result.tasks, "churn": churn}, judged=(*result.judged[:-1], row))
     named = record.model_copy(update={"raters": {HOSTILE: "human", "bia": "rubric"}, "reward_version": "<b>$" * 16})
-    text = page_of(audit, named)
+    text = render(audit.tasks, audit.gate, audit.judged, named, [], CONFIG)
     page = Page(text)
     assert page.names.isdisjoint({"script", "img", "link", "iframe"})
     assert page.active == []
@@ -101,22 +80,3 @@ def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: Aud
         assert part in page.text
     assert "default-src 'none'; style-src 'unsafe-inline'" in text
     assert not re.search(r"@import|url\((?!#)", text)
-
-
-def test_page_shows_the_numbers_of_the_audit(result: Audit, record: AuditRecord) -> None:
-    page = Page(page_of(result, record))
-    for task, found in result.tasks.items():
-        figures, (first, second) = found.agreement, (row for row in page.rows if row[0].strip() == task)
-        overall = figures.overall
-        for figure in (overall.rho, figures.within_prompt_rho, figures.tau_b, figures.pairwise_accuracy, figures.auc):
-            assert f"{figure:.2f}" in map(str.strip, first)
-        assert f"{overall.rho_low:.2f} to {overall.rho_high:.2f}" in map(str.strip, first)
-        assert f"{figures.constant_groups} of {figures.prompt_groups}" in map(str.strip, second)
-        for interval in (overall.bonett_wright, overall.bca):
-            assert interval is not None
-            assert f"{interval[0]:.2f} to {interval[1]:.2f}" in page.text
-    for text in (record.reward_version, record.sheet_sha256, record.rollouts_sha256, "rubric-1"):
-        assert text in page.text
-    assert page.marked == []
-    assert "training may start." in page.text
-    assert "No person scored this sheet." in page.text

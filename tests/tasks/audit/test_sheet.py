@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
-from schemas.tables.spreadsheet import Dialect
+from schemas.tables.delimited import Dialect
 from tasks.audit.sheet import (
     as_kept,
     as_row,

@@ -33,7 +33,7 @@ def shipped() -> tuple[ScoredSheet, RewardFunction]:
 
 
 def sentiment(sheet: ScoredSheet) -> ScoredSheet:
-    return replace(sheet, items=sheet.of_task("sentiment"))
+    return sheet.of_tasks(["sentiment"])
 
 
 def rewarded(score: RewardFunction, change: Callable[[float], float]) -> RewardFunction:

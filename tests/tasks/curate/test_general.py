@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from schemas.config.config import GeneralConfig
 from schemas.config.policy import PolicyConfig
-from schemas.tables.dataset_summary import GeneralSummary
+from schemas.tables.summaries import GeneralSummary
 from tasks.curate.general import take_general
 from tasks.policy.length import PromptLengths
 

@@ -11,8 +11,8 @@ import pytest
 from schemas.config.config import CurateConfig
 from schemas.config.policy import PolicyConfig
 from schemas.progress import silent
-from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import PromptRow, read_prompts
+from schemas.tables.summaries import DatasetSummary
 from tasks.curate import stage
 from tasks.curate.processes import in_processes
 from tests.prompt_tables import write_prompts

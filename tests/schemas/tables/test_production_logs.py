@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from schemas.tables.log_table import read_production_logs
+from schemas.tables.production_logs import read_production_logs
 
 
 def line(number: int = 1, **values: Any) -> dict[str, Any]:
@@ -58,13 +58,8 @@ def test_times_of_every_zone_are_in_utc(tmp_path: Path) -> None:
     [
         ({"time": "2026-01-31T23:59:59"}, "line 2: time"),
         ({"time": "0001-01-01T00:00:00+14:00"}, "line 2: time: must be a time that UTC has too"),
-        ({"time": "0001-01-01T00:00:00Z"}, "line 2: time: must not be before 1970"),
         ({"reference": {"product": None, "offer": None, "n": float("nan")}}, "line 2: reference of push: a number"),
-        ({"reference": {"product": None, "offer": None, "n": 10**400}}, "line 2: reference of push: a number"),
-        ({"task": "poesia"}, "line 2: task"),
-        ({"cost": 1e308}, "line 2: cost: Input should be less than or equal to 1000000"),
         ({"reference": {"product": None, "offer": None, "x": nested(100)}}, "line 2: reference of push: nested more"),
-        ({"reference": {"product": "vaso"}}, "line 2: reference of push: offer is missing"),
         ({"prompt_id": "p1"}, "row 2: not true: one prompt for each prompt id"),
     ],
 )
@@ -89,31 +84,6 @@ def test_a_parquet_file_holds_the_same_as_json_lines(tmp_path: Path) -> None:
     )
     read = read_production_logs(parquet(tmp_path / "log.parquet", few))
     assert read.equals(table.with_columns(pl.lit(None, pl.String).alias("prompt_id")))
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (pl.col("time").dt.replace_time_zone(None), "write times with their zone"),
-        (pl.lit("x").alias("latency_ms"), "row 1: latency_ms: Input should be a valid number"),
-        (pl.lit(float("nan")).alias("cost"), "row 1: cost: Input should be"),
-        (pl.lit("{").alias("reference"), "row 1: reference is no JSON"),
-        (pl.lit('{"product": null, "offer": null, "n": NaN}').alias("reference"), "row 1: reference is no JSON"),
-        (pl.lit("[" * 100_000).alias("reference"), "row 1: reference is no JSON"),
-        *(
-            (
-                pl.lit(json.dumps({"product": None, "offer": None, "x": nested(depth)})).alias("reference"),
-                "row 1: reference of push: nested more than 100 deep",
-            )
-            for depth in (100, 300, 900)
-        ),
-        (pl.col("time").dt.offset_by("-1000y"), "column time holds years before 1970 or after 9999"),
-        (pl.lit(None, pl.String).alias("completion"), "row 1: completion: Input should be"),
-    ],
-)
-def test_a_faulty_parquet_file_is_reported_as_lines_are(tmp_path: Path, change: pl.Expr, words: str) -> None:
-    table = read_production_logs(write(tmp_path / "log.jsonl", line(1), line(2)))
-    assert words in message(parquet(tmp_path / "log.parquet", table.with_columns(change)))
 
 
 def test_the_first_bytes_of_a_log_are_read_as_far_as_they_go(tmp_path: Path) -> None:

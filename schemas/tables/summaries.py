@@ -1,9 +1,68 @@
-"""Summary of a dataset: its splits, what was dropped and why, and what was replaced."""
+"""Summaries of prompts and of a dataset: the counts beside an artifact's tables, as `summary.json`."""
+
+import json
+from pathlib import Path
+from typing import Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.tables.summary import Summary
 from schemas.tasks import TaskName
+
+SUMMARY_FILE: Final = "summary.json"
+
+
+class Summary(BaseModel):
+    """Counts of an artifact's tables; `read` raises OSError without a file, and ValueError for another content."""
+
+    # Artifacts are kept; those of a later version may have more fields.
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read the summary in an artifact's folder."""
+        return cls.model_validate_json((folder / SUMMARY_FILE).read_bytes())
+
+    def write(self, folder: Path) -> None:
+        """Write the summary into an artifact's folder; equal counts give equal bytes."""
+        text = json.dumps(self.as_document(), indent=2, ensure_ascii=False) + "\n"
+        (folder / SUMMARY_FILE).write_text(text, encoding="utf-8")
+
+    def as_document(self) -> dict[str, Any]:
+        """Return what the file holds."""
+        return self.model_dump(mode="json")
+
+
+class StoreSize(BaseModel):
+    """Rows of the store that the prompts were made from."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    orders: int
+    reviews: int
+    products: int
+
+
+class PromptsSummary(Summary):
+    """Counts of synthesized prompts."""
+
+    source: str
+    seed: int
+    store: StoreSize
+    asked: dict[TaskName, int]
+    made: dict[TaskName, int]
+    """Prompts made, of every task."""
+    origins: dict[TaskName, dict[str, int]] = Field(default_factory=dict)
+    """All prompts of every task by where they came from: `simulated`, `olist`, `files` or `logs`."""
+    without_reference: dict[TaskName, int] = Field(default_factory=dict)
+    """Prompts of which nothing of the right answer is known, by task."""
+    served: dict[TaskName, int] | None = None
+    """Prompts added from a served model's logs, by task; None where no logs were given."""
+    minority_floor: int
+    minorities: dict[TaskName, int]
+    """Prompts of each task with fewer."""
+    scrubbed: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
+    """Personal data replaced in the store's texts and in prompts, by kind."""
+    warnings: list[str]
 
 
 class GeneralSummary(BaseModel):
