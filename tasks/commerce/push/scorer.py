@@ -43,18 +43,11 @@ LONGEST: Final = 120
 """Graphemes that a phone shows."""
 _LINES: Final = re.compile(r"^(?:Produto|Oferta): ", re.MULTILINE)
 _CAMPAIGN: Final = re.compile(r"^Produto: (.+)\nOferta: (.+)$", re.MULTILINE)
-_NAME: Final = re.compile(r"[A-Za-zÀ-ÖØ-öø-ſ0-9 $%&'\"()+,./:!?#×–ºª°²³®™☀-➿\U0001F300-\U0001FAFF-]+")
-"""What a phone shows as the shop wrote it: Latin letters, digits, marks without markup, and emoji."""
-_NOT_OF_A_NAME: Final = re.compile(
-    r"//|\bwww\b|\w\.[^\W\d_]{2}|[^\W\d_]:\S|\d(?:\.\d+){3}|(?!\d\d/\d\d/\d{4}(?!\d))\d(?:[ ()./-]*\d){7}|\([.,]\)"
-    r"|[!?][\"')]* +[^\W\d_]|(?<!\b[dsm]r)(?<!\bst)(?<!\bsra)(?<!\bmrs)(?<!\bprof)\.[\"')]* +[^\W\d_]"
-    r"|[!?][\"')]* +\d|[.!?,:]$|^[\W_]*$|^\s|\s$|\s\s",
-    re.IGNORECASE,
-)
-"""Links, domains, addresses and telephone numbers; the end of a sentence, inside or last; and blanks nobody needs."""
-_NO_PRODUCT: Final = re.compile(
-    rf": |R\$|(?<!100)%(?! (?:de )?(?:{'|'.join(read_data('evidence/regulated.toml')['materiais'])}))", re.IGNORECASE
-)
+_NAMES: Final = read_data("evidence/push.toml")["nomes"]
+_NAME: Final = re.compile(_NAMES["sinais"])
+_NOT_OF_A_NAME: Final = re.compile("|".join(_NAMES["nunca"]), re.IGNORECASE)
+_MATERIALS: Final = "|".join(read_data("evidence/regulated.toml")["materiais"])
+_NO_PRODUCT: Final = re.compile(rf": |R\$|(?<!100)%(?! (?:de )?(?:{_MATERIALS}))", re.IGNORECASE)
 """A second offer, a price or a share in a product; all of it, or of what it is made of, is none."""
 _SHARE: Final = re.compile(r"(\d[\d.,]*)(?= ?%)")
 _AMOUNT_OF: Final = r"(?:r\$ ?)?(?P<{}>\d[\d.,]*)"
