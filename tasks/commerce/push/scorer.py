@@ -157,18 +157,12 @@ def _campaign_fault(campaign: PushCampaign) -> str | None:
 def _is_absurd(offer: str) -> bool:
     """Return whether an offer gives all, nothing, or less than is paid for."""
     shares = [share for text in _SHARE.findall(offer) for share in amounts_of(text.rstrip(".,")) or ()]
-    pairs = [
-        amounts_of(f"{each['most']} {each['least']}".rstrip(".,"))
-        for form in _MORE_THAN
-        for each in form.finditer(offer)
-    ]
+    found = (each for form in _MORE_THAN for each in form.finditer(offer))
+    pairs = [amounts_of(f"{each['most']} {each['least']}".rstrip(".,")) for each in found]
     nothing = 0 in shares and ("desconto" in offer.lower() or "off" in offer.lower())
-    return (
-        nothing
-        or _NOTHING.search(offer) is not None
-        or any(share > MOST_PERCENT for share in shares)
-        or any(pair is None or pair[0] <= pair[1] for pair in pairs)
-    )
+    if nothing or _NOTHING.search(offer) or any(share > MOST_PERCENT for share in shares):
+        return True
+    return any(pair is None or pair[0] <= pair[1] for pair in pairs)
 
 
 def fill(template: str, campaign: PushCampaign) -> str:
@@ -269,14 +263,13 @@ def v42_score(completion: str, prompt: str, _reference: Reference | None, _: obj
     present = set(text_words)
     markers = sum(map(lowered.count, _ACCENTS)) + sum(word in _PORTUGUESE for word in text_words)
     generic = sum(phrase in folded for phrase in _GENERIC)
-    return Score(
-        {
-            "length": ramp(graphemes(text), HOPELESS, LONGEST) ** 2 if text else 0.0,
-            "portuguese": min(markers, ENOUGH_MARKERS) / ENOUGH_MARKERS,
-            "creativity": min(len(present - FUNCTION_WORDS), ENOUGH_CONTENT) / ENOUGH_CONTENT * 0.5**generic,
-            "formal": float(_FORMAL.are_in(folded, present)),
-        }
-    )
+    components = {
+        "length": ramp(graphemes(text), HOPELESS, LONGEST) ** 2 if text else 0.0,
+        "portuguese": min(markers, ENOUGH_MARKERS) / ENOUGH_MARKERS,
+        "creativity": min(len(present - FUNCTION_WORDS), ENOUGH_CONTENT) / ENOUGH_CONTENT * 0.5**generic,
+        "formal": float(_FORMAL.are_in(folded, present)),
+    }
+    return Score(components)
 
 
 V42_REWARD: Final = Reward(V42_WEIGHTS, v42_score)
