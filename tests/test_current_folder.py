@@ -10,12 +10,10 @@ import pytest
 from pydantic import BaseModel
 
 from flows.cli import main
-from flows.runtime.prefect_server import session_server
 from schemas.progress import silent
 from tasks.curate.processes import in_processes
 from tasks.policy import child
 from tasks.policy.child import run_child
-from tests.prefect_server import PlaceDatabase
 
 NAMES = (
     "aiosqlite",
@@ -93,26 +91,13 @@ for changed in ({}, {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
     ("file", "content"),
     [
         ("prefect.toml", '[logging]\nconfig_path = "evil.yml"\n[tasks]\ndefault_retries = 7\n'),
-        ("prefect.toml", 'profiles_path = "profiles.toml"\n'),
-        ("prefect.toml", "no [toml"),
         ("pyproject.toml", "[tool.prefect.flows]\ndefault_retries = 7\n"),
         (".env", "PREFECT_TASKS_DEFAULT_RETRIES=7\nPREFECT_LOGGING_SETTINGS_PATH=evil.yml\n"),
-        (".env", "PREFECT_PROFILES_PATH=profiles.toml\n"),
     ],
 )
 def test_prefects_settings_are_of_no_file_there(tmp_path: Path, file: str, content: str) -> None:
     (tmp_path / file).write_text(content, encoding="utf-8")
-    profile = 'active = "evil"\n[profiles.evil]\nPREFECT_TASKS_DEFAULT_RETRIES = "7"\n'
-    (tmp_path / "profiles.toml").write_text(profile, encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     asked = [sys.executable, "-P", "-c", SETTINGS]
     ended = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert ended.stdout.splitlines() == ["logging.yml 0 0"] * 2, ended.stderr[-500:]
-
-
-@pytest.mark.integration
-def test_prefects_server_runs_none(marker: Path, monkeypatch: pytest.MonkeyPatch, prefect_home: PlaceDatabase) -> None:
-    monkeypatch.setenv("PREFECT_HOME", str(prefect_home(marker.parent / "home")))
-    with session_server(marker.parent / "log"):
-        pass
-    assert not marker.exists(), marker.read_text()

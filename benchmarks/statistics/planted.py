@@ -28,8 +28,7 @@ from tasks.evaluate.answers.baselines import baselines as choose_baselines
 from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.decision import Evaluated, Evidence, claims_of
 from tasks.evaluate.ground_truth import metrics_of, truth_of
-from tasks.synthesize.prompt_rows import as_prompt_row
-from tasks.synthesize.simulated import simulate_store
+from tasks.synthesize.simulated import as_prompt_row, simulate_store
 
 SEED: Final = 20_261
 ORDERS: Final = 4_000

@@ -17,14 +17,14 @@ from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config, synthesize_config
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
-from schemas.tables.dataset_summary import DatasetSummary
-from schemas.tables.prompts_summary import PromptsSummary
+from schemas.tables.summaries import DatasetSummary, PromptsSummary
+from schemas.tasks import TASK_NAMES
 from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes
 from tasks.synthesize import stage as synthesize_stage
 from tasks.synthesize.columns.choices import ColumnChoice
 from tasks.synthesize.columns.document import column_map_text, plan, profile_text
-from tasks.synthesize.columns.look import find_files, look_at
+from tasks.synthesize.columns.look import LookedFile, find_files, look_at
 from tasks.synthesize.columns.recognize import Recognized, recognize, undecided
 from tasks.synthesize.mix import read_mix, split_count
 from tasks.synthesize.served_prompts import write_served_prompts
@@ -90,8 +90,7 @@ def synthesize(
     for warning in summary.warnings:
         warn(warning)
     document = {**summary.as_document(), "out": str(out), "seconds": round(seconds, 3)}
-    parts: list[str | Table] = [_synthesized(summary), f"prompts and store in {out}, in {seconds:.1f} s"]
-    show(document, parts, as_json=as_json)
+    show(document, [_synthesized(summary), f"prompts and store in {out}, in {seconds:.1f} s"], as_json=as_json)
 
 
 def _by_options(count: int | None, mix: str, section: Mapping[str, Any], overrides: Sequence[str]) -> SynthesizeConfig:
@@ -139,8 +138,8 @@ def curate(
     config = configured(profile, overrides, state, makes_prompts=False)
     started = time.monotonic()
     with new_folder(out) as draft, stage_progress("curate") as progress:
-        processes = in_processes(config.curate.workers)
-        summary = curate_stage.run(config.curate, config.policy, prompts, draft, progress, processes)
+        in_parallel = in_processes(config.curate.workers)
+        summary = curate_stage.run(config.curate, config.policy, prompts, draft, progress, in_parallel)
     seconds = time.monotonic() - started
     for warning in summary.warnings:
         warn(warning)
@@ -171,9 +170,10 @@ PROFILE: Final = "shop.toml"
 def init(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Files of CSV, JSON Lines or Parquet, or folders of them.", metavar="FILE_OR_FOLDER..."),
+        typer.Argument(help="Files of CSV, Excel, JSON Lines or Parquet, or folders.", metavar="FILE_OR_FOLDER..."),
     ],
     out: Annotated[Path, typer.Option(help="The folder to write the column map and the profile into.")] = Path(),
+    task: Annotated[list[str], typer.Option(help="Train this task only. May be repeated.")] = [],  # noqa: B006
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier column map and profile.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -185,27 +185,34 @@ def init(
             f"{' and '.join(map(str, there))} exists, and may have been corrected by hand; move it away, give another "
             "folder by --out, or replace it by --force"
         )
+    if unknown := [name for name in task if name not in TASK_NAMES]:
+        raise InputError(f"there is no task {unknown[0]!r}; use one of: {', '.join(TASK_NAMES)}")
+    wanted = [name for name in TASK_NAMES if name in task or not task]
     with interruptible(UNDONE), stage_progress("init") as progress:
-        found = find_files(files)
-        looked = []
+        looked, unread, found = list[LookedFile](), list[str](), find_files(files)
         for done, file in enumerate(found):
             progress(done, len(found), f"looking at {file.name}")
-            looked.append(look_at(file))
-        recognized = recognize(looked)
-        local = load_config("local")
-        planned, confirmed = plan(recognized, local), plan(recognized.confirmed, local)
+            try:
+                looked.append(look_at(file))
+            except InputError as error:
+                unread.append(str(error))
+        if not looked:
+            raise InputError(unread[0])
+        recognized, local = recognize(looked, wanted), load_config("local")
+        planned, confirmed = (plan(each, local, wanted) for each in (recognized, recognized.confirmed))
         write_file(column_map, column_map_text(recognized, out))
-        write_file(profile, profile_text(planned, confirmed, column_map))
+        write_file(profile, profile_text(planned, confirmed, column_map, local))
         progress(len(found), len(found), "reading all rows as a run will")
         refusal = _refusal(recognized, out)
-    tasks = {each.task: {"rows": each.rows, "count": each.count, "missing": each.missing} for each in planned.tasks}
+    tasks = {each.task: {"rows": each.rows, "count": each.count, "missing": each.missing} for each in planned}
+    shown = {name: each for name, each in tasks.items() if each["count"] or each["rows"] or name in task}
     waiting, retrain = " and ".join(_waiting(recognized)), f"tucano retrain --profile {profile}"
     parts: list[str | Table] = [
         *_recognized_lines(recognized),
-        Table("Tasks that these files can train", tasks, "task=name rows prompts=count missing"),
+        *(f"left out: {sentence}" for sentence in unread),
+        Table("Tasks that these files can train", shown or tasks, "task=name rows prompts=count missing"),
         f"column map: {column_map}; read it, and remove the `#` of what you confirm",
         f"profile: {profile}",
-        *([f"a run refuses the files until you confirm {waiting} in {column_map}"] if waiting else []),
     ]
     document = {"column_map": str(column_map), "profile": str(profile), "tasks": tasks}
     if refusal is not None:
@@ -213,11 +220,9 @@ def init(
             show(document, parts, as_json=False)
         too = f", and {waiting} are confirmed" if waiting else ""
         raise InputError(f"{refusal}; once it is corrected{too}: {retrain}")
-    if planned.trained:
-        parts.append(f"{f'once {waiting} are confirmed' if waiting else 'then'}: {retrain}")
-    else:
-        parts.append("no task can be trained yet: confirm what is right in both, or give more files")
-    show(document, parts, as_json=as_json)
+    then = f"once {waiting} are confirmed" if waiting else "then"
+    none = "no task can be trained yet: confirm what is right in the column map, or give more files"
+    show(document, [*parts, f"{then}: {retrain}" if any(each.count for each in planned) else none], as_json=as_json)
 
 
 def _recognized_lines(recognized: Recognized) -> Iterator[str]:
@@ -225,17 +230,16 @@ def _recognized_lines(recognized: Recognized) -> Iterator[str]:
     for file in recognized.files:
         sections = [section for section in recognized.sections if section.file is file]
         yield f"{file.path}: {file.cells.height:,} rows, {file.cells.width} columns"
+        yield from (as_shown(f"  {note}") for note in file.notes)
         for section in sections:
-            kind = "table" if section.is_table else "prompts of"
-            sure = [as_shown(_pair(choice)) for choice in section.choices if choice.sure]
-            yield f"  {kind} {section.name}: {', '.join(sure) or 'nothing is sure'}"
+            sure = ", ".join(as_shown(_pair(choice)) for choice in section.choices if choice.sure) or "nothing is sure"
+            yield f"  {'table' if section.is_table else 'prompts of'} {section.name}: {sure}"
             open_choices = ((_pair(choice), choice.why) for choice in section.choices if not choice.sure)
             for line, why in (*open_choices, *undecided(section)):
                 yield as_shown(f"  - to confirm: {line}: {why}")
-        if not sections:
-            yield "  nothing was recognised"
-        for why, columns in recognized.left_out(file).items():
-            yield as_shown(f"  {why}: {', '.join(columns)}")
+        yield from ["  nothing of it is used"] * (not sections)
+        left_out = recognized.left_out(file).items()
+        yield from (as_shown(f"  {why}: {', '.join(columns)}") for why, columns in left_out)
 
 
 def _pair(choice: ColumnChoice) -> str:
@@ -244,16 +248,11 @@ def _pair(choice: ColumnChoice) -> str:
 
 def _waiting(recognized: Recognized) -> list[str]:
     """Return what a person must confirm before a run: tables of orders, cells with two meanings, and statuses."""
-    orders = ["the columns of table orders"] if _lack_orders(recognized) else []
-    open_cells = any(True for section in recognized.sections for _ in undecided(section))
-    statuses = {
-        each.theirs for section in recognized.sections if section.is_sure for each in section.choices if each.waits
-    }
-    return [
-        *orders,
-        *["dates and decimals"] * open_cells,
-        *(as_shown(f"the values of {name}") for name in sorted(statuses)),
-    ]
+    orders = ["the columns of table orders"] * _lack_orders(recognized)
+    open_cells = ["dates and decimals"] * any(True for section in recognized.sections for _ in undecided(section))
+    sure = [section for section in recognized.sections if section.is_sure]
+    statuses = {each.theirs for section in sure for each in section.choices if each.waits}
+    return [*orders, *open_cells, *(as_shown(f"the values of {name}") for name in sorted(statuses))]
 
 
 def _lack_orders(recognized: Recognized) -> bool:

@@ -19,7 +19,6 @@ from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
 from flows.runtime.stores import open_store, past_audits
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
-from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.audit_record import AuditRecord, read_audit_record
 from schemas.config.config import Config
@@ -56,11 +55,12 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
         GateRefused: The rewards do not agree with the scores well enough; the audit is kept all the same.
     """
     config = session.config
+    tasks = tuple(task for task in TASK_NAMES if config.synthesize.counts.get(task))
     sheet, rollouts = (file_digests([file]) for file in (files.sheet, files.rollouts))
 
     @spoken(config.language)
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        audit_stage.run(files, config.audit, config.rewards.spec, output, past_audits(config), progress)
+        audit_stage.run(files, config.audit, config.rewards.spec, output, past_audits(config), progress, tasks)
         if read_audit_record(output).sheet_sha256 not in sheet.values():
             raise Interrupted(f"the sheet {files.sheet} was changed while the run read it; run the same command again")
 
@@ -76,6 +76,7 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
             sheet,
             rollouts,
             file_digests(sorted(files.store.glob("*.csv"))),
+            *([] if tasks == TASK_NAMES else [tasks]),
         ),
         inputs={},
         work=work,
@@ -87,7 +88,7 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
     record = read_audit_record(result.path)
     text = linked_to_mlflow(_as_markdown(record), result.record, config)
     show_markdown(key="audit-gate", markdown=text, description="May training start?")
-    unaudited = sorted(task for task, count in config.synthesize.counts.items() if count and task not in record.tasks)
+    unaudited = sorted(task for task in tasks if task not in record.tasks)
     if unaudited:
         raise GateRefused(
             f"the audit sheet {files.sheet} has no scores of {', '.join(unaudited)}; score these tasks too (if a run "
@@ -148,9 +149,7 @@ def people_scores(session: Session, prompts: StageResult, dataset: StageResult, 
     config, folder = session.config, scoring_folder(session.config)
     if not folder.exists():
         kept = _sheets_before(config)
-        asked = tuple(
-            task for task in TASK_NAMES if task not in kept and (not kept or config.synthesize.counts.get(task))
-        )
+        asked = tuple(task for task in TASK_NAMES if task not in kept and config.synthesize.counts.get(task))
         drawn = sheet(session, prompts, dataset, base, asked) if asked else None
         if kept:
             new = f"new ones of {', '.join(asked)}" if asked else "nothing new"
@@ -189,7 +188,7 @@ def sheet(
             seed=config.seed,
             output=files.rollouts,
         )
-        origin = run_stage_child(session, stage, request, session.folder("sheet"), progress)
+        origin = session.run_child(stage, request, session.folder("sheet"), progress)
         per_task, needed = config.audit.scores_per_task, config.audit.min_scores_per_task
         sample = make_sheet(
             files.rollouts, config.rewards.spec, files.store, per_task, config.seed, files.sheet, progress

@@ -10,7 +10,6 @@ from flows.runtime.console import warn
 from flows.runtime.run_page import stage_flow
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, config_digest
-from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.progress import Progress
@@ -34,10 +33,9 @@ def base(session: Session, dataset: StageResult) -> StageResult:
 
 
 def published(session: Session, dataset: StageResult, base: StageResult) -> StageResult | None:
-    """Fetch the model as it was before its warm start; None without a warm start.
+    """Fetch the model as it was before its warm start, the base of the comparison; None without a warm start.
 
-    Nothing is trained on it. It answers the test split, so that the effects of warm start and training can be
-    separated. It is of the commit that the base was made of, even if the hub's branch has moved since.
+    Nothing is trained on it. It is of the commit that the base was made of, even if the hub's branch has moved since.
     """
     config = session.config
     if not config.warm_start.steps:
@@ -87,7 +85,7 @@ def make_model(name: str, session: Session, dataset: StageResult, *, further: St
             dataset=dataset.path,
             output=output,
         )
-        return run_stage_child(session, stage, request, session.folder(name), progress, metrics=mlflow_run.log_step)
+        return session.run_child(stage, request, session.folder(name), progress, metrics=mlflow_run.log_step)
 
     stage = Stage(
         name=name,
@@ -117,7 +115,7 @@ def merge(
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         request = MergeRequest(base=store.path(base.sha256), adapter=adapter, dataset=dataset.path, output=output)
-        return run_stage_child(replace(session, pool=None), stage, request, session.folder(MERGE), progress)
+        return replace(session, pool=None).run_child(stage, request, session.folder(MERGE), progress)
 
     stage = Stage(
         name=name,

@@ -11,8 +11,7 @@ import numpy as np
 
 from flows.runtime.session import work_folder
 from flows.runtime.stores import existing_store
-from flows.stages.registered_version import verified_record
-from flows.stages.served_model import VersionParts, version_parts
+from flows.stages.registered_version import VersionParts, verified_record, version_parts
 from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError, Interrupted
 from schemas.progress import Progress
@@ -40,7 +39,7 @@ def export_version(
         published = published_base(weights) if kind == "peft" else None
         request = ExportRequest(
             format=kind,
-            name=f"{config.promote.model_name}-{parts.number}",
+            name=f"{config.promote.model_name}-{parts.version.version}",
             weights=weights,
             adapters=adapters if kind == "peft" else {},
             base_on_hub=published is not None,
@@ -57,7 +56,7 @@ def export_version(
         name_base(draft / task, *(published or (str(goal.resolve() / BASE_FOLDER), None)))
     return {
         "model": config.promote.model_name,
-        "version": parts.number,
+        "version": parts.version.version,
         "format": kind,
         "files": [_proven(config, proof, draft) for proof in proofs],
     }

@@ -16,8 +16,7 @@ from flows.runtime.stores import own_files
 from flows.stages.runner import Session, Stage, StageResult, Work, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.progress import Progress
-from schemas.tables.prompts_summary import PromptsSummary
-from schemas.tables.summary import SUMMARY_FILE
+from schemas.tables.summaries import SUMMARY_FILE, PromptsSummary
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.content import file_digests
 from tasks.synthesize import stage as synthesize_stage
@@ -73,7 +72,7 @@ def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | N
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     summary = PromptsSummary.read(folder)
-    figures: dict[str, Any] = {f"prompts {task}": count for task, count in summary.made.items()}
+    figures: dict[str, Any] = {f"prompts {task}": n for task, n in summary.made.items() if summary.asked[task]}
     if summary.source == "files":
         figures |= {f"{task} from {source}": n for task, by in summary.origins.items() for source, n in by.items()}
     if summary.served is not None:

@@ -15,9 +15,10 @@ BASELINES: Final[Mapping[str, str]] = {
     "constant": "one answer to every prompt, the training split's that earns most there",
     "majority": "one answer to every prompt, each field the training split's most frequent value",
     "rule": "a constant for each value of the prompt's own lines, the rest unread",
+    "bag-of-words": "a classifier of the words, or of the lines' values, trained in seconds on the same rows",
     "echo": "the prompt itself",
 }
-"""Answers that take no model, by their name in the report, each with its kind."""
+"""Answers that take no language model, by their name in the report, each with its kind."""
 OverRungs = Literal["report", "require"]
 General = Literal["off", "report", "require"]
 INSTRUCTIONS: Final = 180
@@ -25,7 +26,7 @@ INSTRUCTIONS: Final = 180
 Rung = Literal["base-guided", "sft"]
 RUNGS: Final[Mapping[Rung, str]] = {
     "base-guided": "the base under guided decoding: a grammar of each task's form lets nothing else be sampled",
-    "sft": "the base after supervised fine-tuning on the reference answers, as many sequences as the training samples",
+    "sft": "the base after supervised fine-tuning on the reference answers",
 }
 """What may be had of the base at less cost, by its name in the report, with its kind."""
 OUR_MODELS: Final = frozenset({"base", "tuned", "published", "champion", "challenger", *BASELINES, *RUNGS})

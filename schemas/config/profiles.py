@@ -87,6 +87,8 @@ def _refuse_ignored(config: Config, profile: str, overrides: Sequence[str]) -> N
 
 def _refuse_too_few(config: Config, profile: str) -> None:
     for task, count in config.synthesize.counts.items():
+        if count:
+            config.curate.refuse_without_size(task)
         held_out = config.curate.validation_rows(task) + config.curate.test_rows(task)
         if 0 < count <= held_out:
             raise InputError(

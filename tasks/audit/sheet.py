@@ -9,9 +9,9 @@ import csv
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Final
@@ -22,9 +22,8 @@ from schemas.disk import replace_whole
 from schemas.documents import RaterKind, Rollout, ScoredRollout, SheetItem, SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault, first_few
-from schemas.tables.delimited import read_text
+from schemas.tables.delimited import Dialect, as_cell, dialect_of, header_of, of_cell, read_text
 from schemas.tables.rollout_tables import document_table, row_faults
-from schemas.tables.spreadsheet import Dialect, as_cell, dialect_of, header_of, of_cell
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.shown import shown_text
 
@@ -81,9 +80,10 @@ class ScoredSheet:
         """Return the tasks of the sheet, in the project's order."""
         return tuple(task for task in TASK_NAMES if any(item.rollout.task == task for item in self.items))
 
-    def of_task(self, task: TaskName) -> tuple[ScoredItem, ...]:
-        """Return the completions of one task."""
-        return tuple(item for item in self.items if item.rollout.task == task)
+    def of_tasks(self, tasks: Collection[TaskName]) -> "ScoredSheet":
+        """Return the completions of some tasks."""
+        items = tuple(item for item in self.items if item.rollout.task in tasks)
+        return replace(self, items=items, unscored=tuple(task for task in self.unscored if task in tasks))
 
 
 def as_kept(text: str) -> str:

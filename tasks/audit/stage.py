@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +15,7 @@ from schemas.config.config import AUDIT_FOLDER, AuditConfig
 from schemas.digests import file_sha256
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress, silent
-from schemas.tasks import SpecName, TaskName
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit.alterations.run import run_alterations
 from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
 from tasks.audit.report import REPORT_PAGE, PastAudit, render
@@ -85,8 +85,9 @@ def run(
     output: Path,
     past: Sequence[PastAudit] = (),
     progress: Progress = silent,
+    tasks: Collection[TaskName] = TASK_NAMES,
 ) -> Audit:
-    """Audit the rewards; write `report.json`, `report.html`, `audit.json`, and a copy of the sheet and its rollouts.
+    """Audit the rewards of some tasks; write `report.json`, `report.html`, `audit.json`, and copies of the files.
 
     Raises:
         InputError: Sheet, rollouts or store cannot be read or do not belong together.
@@ -94,7 +95,7 @@ def run(
     """
     digests = _digests(files)
     sheet, score = read_files(files, config, spec)
-    audit = audit_rewards(sheet, score, config, progress)
+    audit = audit_rewards(sheet.of_tasks(tasks), score, config, progress)
     # People may still be editing the sheet.
     _keep(files, output, digests)
     record = _record(audit, sheet, digests, spec, config)
@@ -125,7 +126,7 @@ def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig
     everything: list[ScoredCompletion] = []
     for done, task in enumerate(sheet.tasks):
         progress(done, len(sheet.tasks), task)
-        judged = [ScoredCompletion(item, score(item.rollout)) for item in sheet.of_task(task)]
+        judged = [ScoredCompletion(item, score(item.rollout)) for item in sheet.of_tasks([task]).items]
         rewards = {row.item.audit_id: row.rollout.reward for row in judged}
         groups: defaultdict[str, list[float]] = defaultdict(list)
         for rollout in sheet.siblings:
@@ -140,8 +141,7 @@ def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig
             np.random.default_rng(_SEED),
             list(groups.values()),
         )
-        probes = run_alterations(task, [row.item.rollout for row in judged], score)
-        tasks[task] = judge(task, agreement, probes, config)
+        tasks[task] = judge(task, agreement, run_alterations(task, [row.item.rollout for row in judged], score), config)
         everything += judged
     gate = decide(tasks, sheet.unscored, sheet.rater_kinds.values(), config)
     progress(len(sheet.tasks), len(sheet.tasks), "tasks audited")
@@ -152,8 +152,7 @@ def _figures(agreement: Agreement) -> dict[str, Any]:
     """Return a task's key figures, the specified ones first."""
     figures = asdict(agreement)
     overall, random_half = figures.pop("overall"), figures.pop("random_half")
-    correlations = agreement.overall, agreement.random_half
-    for found, correlation in zip((overall, random_half), correlations, strict=True):
+    for found, correlation in ((overall, agreement.overall), (random_half, agreement.random_half)):
         found |= {"rho_low": correlation.rho_low, "rho_high": correlation.rho_high}
     return {**overall, **figures, "random_half": random_half}
 

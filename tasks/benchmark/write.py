@@ -17,8 +17,7 @@ from tasks.benchmark.folder import BenchmarkItem, write_folder
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import reward_versions
 from tasks.commerce.sql_qa.sandbox import copies_of, tables_of
-from tasks.synthesize.prompt_rows import as_prompt_row
-from tasks.synthesize.simulated import simulate_store
+from tasks.synthesize.simulated import as_prompt_row, simulate_store
 
 NAME: Final = "tucano2-commerce-benchmark"
 LICENCE: Final = "CC0-1.0"

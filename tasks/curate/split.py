@@ -30,6 +30,8 @@ def assign(index: pl.DataFrame, config: CurateConfig) -> pl.Series:
         InputError: Too few prompts of a task are held out for test and validation, or none is left to train on.
     """
     present = [task for task in TASK_NAMES if task in set(index["task"].unique())]
+    for task in present:
+        config.refuse_without_size(task)
     order = _in_order(index)
     drawn, missing = _draw(
         order,

@@ -9,20 +9,14 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
-from tasks.synthesize.market import REVIEWS
+from tasks.synthesize.market import CHANCES, REVIEWS
 from tasks.synthesize.sentences import continued, read_patterns
 
 DATA_FILES: Final = ("data/reviews/spelling.toml",)
 
-CHANCE_OF_ABBREVIATION: Final = 0.7
-CHANCE_OF_MISSPELLING: Final = 0.6
-CHANCE_OF_SLIP: Final = 0.7
 LETTERS_BETWEEN_SLIPS: Final = 110
 FEWEST_LETTERS: Final = 20
 """Fewest letters of a text with words spelled by ear: a single one might be unrecognizable."""
-CHANCE_OF_LINE_BREAK: Final = 0.7
-"""Probability of a new line after a sentence, for those who use them."""
-KEPT_WORDS: Final = 8_192
 _LONG_WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _ACCENTED: Final = "áàâãéêíóôõúüçÁÀÂÃÉÊÍÓÔÕÚÜÇñ"
 _BARE: Final = str.maketrans({letter: unicodedata.normalize("NFD", letter)[0] for letter in _ACCENTED})
@@ -49,20 +43,7 @@ class Style:
 
 def draw_style(generator: random.Random) -> Style:
     """Draw a shopper's typing style; about four in ten type with every accent and capital in place."""
-    return Style(
-        feminine=generator.random() < 0.55,
-        terse=generator.random() < 0.35,
-        drops_accents=generator.random() < 0.12,
-        small_letters=generator.random() < 0.19,
-        capitals=generator.random() < 0.025,
-        shouts_when_angry=generator.random() < 0.06,
-        abbreviates=generator.random() < 0.09,
-        misspells=generator.random() < 0.14,
-        commas=generator.random() < 0.25,
-        exclaims=generator.random() < 0.20,
-        emoji=generator.random() < 0.025,
-        line_breaks=generator.random() < 0.16,
-    )
+    return Style(**{habit: generator.random() < chance for habit, chance in _spelling()["habits"].items()})
 
 
 class Span(NamedTuple):
@@ -83,11 +64,11 @@ def type_out(
     parts = [text[:start], text[start:end], text[end:]]
     # First, so that no misspelled word is then abbreviated as another: "mas", "mais", "+".
     if style.abbreviates:
-        parts = [_respelt(part, "abbreviations", CHANCE_OF_ABBREVIATION, generator) for part in parts]
+        parts = [_respelt(part, "abbreviations", CHANCES["abbreviation"], generator) for part in parts]
     if style.misspells:
-        parts = [_respelt(part, "misspellings", CHANCE_OF_MISSPELLING, generator) for part in parts]
+        parts = [_respelt(part, "misspellings", CHANCES["misspelling"], generator) for part in parts]
         letters = sum(map(len, parts))
-        if letters >= FEWEST_LETTERS and generator.random() < CHANCE_OF_SLIP:
+        if letters >= FEWEST_LETTERS and generator.random() < CHANCES["slip"]:
             parts = _spelled_by_ear(parts, letters, generator)
     if style.capitals or (style.shouts_when_angry and mood == "negative"):
         parts = [part.upper() for part in parts]
@@ -106,7 +87,7 @@ def _joined(sentences: list[str], style: Style, generator: random.Random, wanted
     text, start = sentences[0], 0
     for number, sentence in enumerate(sentences[1:], start=1):
         text += mark if _is_open(text) else ""
-        if style.line_breaks and generator.random() < CHANCE_OF_LINE_BREAK:
+        if style.line_breaks and generator.random() < CHANCES["line_break"]:
             text = text.removesuffix(",") + generator.choice(("\n", "\n", "\n\n")) + sentence
         else:
             text += f" {continued(sentence) if text[-1] == ',' else sentence}"
@@ -164,7 +145,7 @@ def _spelled_by_ear(parts: list[str], letters: int, generator: random.Random) ->
     return spelled
 
 
-@lru_cache(maxsize=KEPT_WORDS)
+@lru_cache(maxsize=8_192)
 def _as_heard(word: str) -> tuple[str, ...]:
     """Return the ways in which a word is misspelled by ear; never its first letter, by which it is recognized."""
     if word.isupper() or word.lower() in _spelling()["kept"]:

@@ -3,6 +3,7 @@
 import itertools
 import random
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -80,6 +81,7 @@ def _read(name: str) -> dict[str, dict[str, Any]]:
 
 
 _MARKET: Final = _read("market")
+CHANCES: Final[Mapping[str, float]] = _MARKET["chances"]
 STATES: Final = tuple(State(code=code, **_frozen(state)) for code, state in _MARKET["states"].items())
 ISSUES: Final = {key: Issue(**issue) for key, issue in _MARKET["issues"].items()}
 """Possible issues, by their key in `data/reviews/complaints.toml`, which has their sentences."""
@@ -150,7 +152,10 @@ class Catalogue:
 
 def draw_catalogue(orders: int, generator: random.Random) -> Catalogue:
     """Draw sellers and products in proportion to the orders of the store; a few products sell most."""
-    sellers = tuple(_draw_seller(generator) for _ in range(max(FEWEST_SELLERS, orders // ORDERS_PER_SELLER)))
+    sellers = tuple(
+        Seller(draw_id(generator), draw_address(generator), round(generator.betavariate(4, 1.5), 3))
+        for _ in range(max(FEWEST_SELLERS, orders // ORDERS_PER_SELLER))
+    )
     products = tuple(
         _draw_product(generator.choice(sellers), generator)
         for _ in range(max(FEWEST_PRODUCTS, orders // ORDERS_PER_PRODUCT))
@@ -168,10 +173,6 @@ def draw_address(generator: random.Random) -> Address:
     """Draw a state by its share of the country's shoppers, and a city and a post code there."""
     state = generator.choices(STATES, cum_weights=_STATE_SHARES)[0]
     return Address(state, generator.choice(state.cities), f"{generator.randint(*state.zip_prefixes):05d}")
-
-
-def _draw_seller(generator: random.Random) -> Seller:
-    return Seller(draw_id(generator), draw_address(generator), round(generator.betavariate(4, 1.5), 3))
 
 
 def _draw_product(seller: Seller, generator: random.Random) -> Product:

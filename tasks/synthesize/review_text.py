@@ -4,23 +4,11 @@ import random
 from typing import Final
 
 from tasks.synthesize.keyboard import Span, Style, type_out
-from tasks.synthesize.market import Thing
+from tasks.synthesize.market import CHANCES, Thing
 from tasks.synthesize.sentences import Teller, continued
 from tasks.synthesize.shopping import Experience
 
-CHANCE_OF_IRONY: Final = 0.03
-"""Probability of irony in a review with one or two stars and a complaint."""
-CHANCE_OF_CONTENT: Final = 0.15
-"""Probability that the one sentence of a satisfied shopper is about all of the purchase."""
-CHANCE_OF_TAG: Final = 0.45
-"""Probability that a word of thanks or the like follows the one sentence of a satisfied shopper."""
-CHANCE_OF_PURPOSE: Final = 0.75
-"""Probability that the start of a story is what the thing was bought for."""
-CHANCE_OF_ANGER: Final = 0.25
-"""Probability that a complaint starts with its overall verdict."""
 NEVER_CAME: Final = frozenset({"waiting", "lost", "canceled"})
-CHANCE_OF_STOCK: Final = 0.22
-"""Probability that a review of a few words is one that thousands have written, such as "Ótimo"."""
 DETAILS: Final = {"terse": (78, 22, 0, 0, 0), "usual": (27, 33, 13, 9, 18)}
 """Weights of zero to four additional sentences after a complaint; from three on it is a story."""
 SENT_BACK: Final = frozenset({"refund", "regret"})
@@ -39,7 +27,7 @@ def write_message(
 ) -> tuple[str, str]:
     """Return a review that mentions every issue, all of it true, and the words of its worst complaint."""
     teller = Teller(thing, days_late, feminine=style.feminine, generator=generator)
-    ironic = bool(experience.issues) and experience.score <= 2 and generator.random() < CHANCE_OF_IRONY
+    ironic = bool(experience.issues) and experience.score <= 2 and generator.random() < CHANCES["irony"]
     sentences, place = compose(experience, teller, generator, terse=style.terse, ironic=ironic)
     return type_out(sentences, "ironic" if ironic else experience.sentiment, style, generator, place)
 
@@ -68,10 +56,10 @@ def _praise(experience: Experience, teller: Teller, generator: random.Random, le
     length = generator.choices(range(5), weights=lengths)[0]
     if length == 0:
         return [_few_words(experience, teller, generator)]
-    if length == 1 and generator.random() < CHANCE_OF_CONTENT:
+    if length == 1 and generator.random() < CHANCES["content"]:
         return [teller.say("content")]
     praises = _praises(teller, generator, max(length, 1))
-    if length == 1 and generator.random() < CHANCE_OF_TAG:
+    if length == 1 and generator.random() < CHANCES["tag"]:
         praises[0] += f", {teller.say('tags')}"
     opening = [teller.say("openings", "happy")] if generator.random() < 0.12 * length else []
     closing = [_closing(experience, teller)] if generator.random() < 0.2 * length else []
@@ -84,7 +72,7 @@ def _praise(experience: Experience, teller: Teller, generator: random.Random, le
 
 
 def _few_words(experience: Experience, teller: Teller, generator: random.Random) -> str:
-    section = "brief" if generator.random() < CHANCE_OF_STOCK else "short"
+    section = "brief" if generator.random() < CHANCES["stock"] else "short"
     return teller.say(section, str(experience.score))
 
 
@@ -117,7 +105,7 @@ def _complain(
     said = len(complaints[0])
     complaints[0] = _beside_praise(complaints[0], experience, teller, generator) if not ironic else complaints[0]
     opening, contexts, details = list[str](), list[str](), list[str]()
-    if experience.score <= 2 and not ironic and generator.random() < CHANCE_OF_ANGER:
+    if experience.score <= 2 and not ironic and generator.random() < CHANCES["anger"]:
         opening = [teller.say("openings", "angry")]
     # Shoppers who would recommend and return do not elaborate.
     if not (experience.would_recommend and experience.repeat_intent):
@@ -133,7 +121,7 @@ def _complain(
 
 def _story_start(teller: Teller, generator: random.Random, count: int) -> list[str]:
     """Tell what led to the purchase, with one purpose at most."""
-    purpose = count > 0 and generator.random() < CHANCE_OF_PURPOSE
+    purpose = count > 0 and generator.random() < CHANCES["purpose"]
     return [teller.say("purposes")] * purpose + teller.say_several("contexts", "sentences", count - purpose)
 
 

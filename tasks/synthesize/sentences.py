@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from tasks.synthesize.market import MACHINE, REVIEWS, SIZED, USED_UP, Thing
+from tasks.synthesize.market import CHANCES, MACHINE, REVIEWS, SIZED, USED_UP, Thing
 
 DATA_FILES: Final = (
     "data/reviews/complaints.toml",
@@ -19,9 +19,6 @@ DATA_FILES: Final = (
 ANYTHING: Final = "produto"
 LONG_DELAY: Final = 4
 """Days from which a delay is described as long."""
-CHANCE_OF_NOUN: Final = 0.8
-CHANCE_OF_OWN: Final = 0.66
-"""Probability that a sentence is one of those that are said of the thing's kind alone, where there are any."""
 FOR_CHILDREN: Final = frozenset(("toy", "plush"))
 _CHOICE: Final = re.compile(r"\[([^\]]*)\]")
 
@@ -62,11 +59,6 @@ def sentences(section: str, key: str, mark: str = "", *, long_delay: bool = Fals
     return tuple(readings for name in names for readings in _expanded(name, key))
 
 
-def own_sentences(section: str, key: str, kind: str) -> tuple[tuple[str, ...], ...]:
-    """Return the patterns of a section that apply to things of that kind only, each with all its expansions."""
-    return _expanded(f"{section}_of_{kind}", key)
-
-
 @cache
 def _expanded(section: str, key: str) -> tuple[tuple[str, ...], ...]:
     return tuple(expand(pattern) for pattern in read_patterns().get(section, {}).get(key, ()))
@@ -81,7 +73,7 @@ class Teller:
         self._long_delay = days_late >= LONG_DELAY
         self._generator = generator
         # One name throughout, so that agreement is consistent in every sentence.
-        name = thing if generator.random() < CHANCE_OF_NOUN else Thing(ANYTHING, feminine=False)
+        name = thing if generator.random() < CHANCES["noun"] else Thing(ANYTHING, feminine=False)
         given = {**words_of(name), "delay": say_days(days_late), "y": "a" if feminine else "o"}
         self._words = DrawnWords(given, thing.kind in FOR_CHILDREN, generator)
 
@@ -92,8 +84,8 @@ class Teller:
     def say_several(self, section: str, key: str, most: int) -> list[str]:
         """Return sentences of different patterns, at most `most`."""
         common = sentences(section, key, self._mark, long_delay=self._long_delay)
-        own = own_sentences(section, key, self._kind)
-        some = min(len(own), sum(self._generator.random() < CHANCE_OF_OWN for _ in range(most))) if own else 0
+        own = _expanded(f"{section}_of_{self._kind}", key)
+        some = min(len(own), sum(self._generator.random() < CHANCES["own"] for _ in range(most))) if own else 0
         chosen = self._generator.sample(own, some) + self._generator.sample(common, min(most - some, len(common)))
         self._generator.shuffle(chosen)
         return [self._generator.choice(readings).format_map(self._words) for readings in chosen]
@@ -109,16 +101,11 @@ class DrawnWords(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         if name == "of_person":
-            return of_person(self["person"])
+            article = {"minha": "da", "meu": "do"}.get(self["person"].split(" ", 1)[0], "de")
+            return f"{article} {self['person']}"
         words = read_words()["child" if name == "person" and self._for_children else name]
         self[name] = self._generator.choice(words)
         return self[name]
-
-
-def of_person(person: str) -> str:
-    """Return a person with `de`: `da minha mãe`, `de um amigo`."""
-    article = {"minha": "da", "meu": "do"}.get(person.split(" ", 1)[0], "de")
-    return f"{article} {person}"
 
 
 def words_of(thing: Thing) -> dict[str, str]:

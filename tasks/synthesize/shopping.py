@@ -7,13 +7,10 @@ from datetime import datetime, time, timedelta
 from typing import Any, Final
 
 from tasks.synthesize.keyboard import Style, draw_style
-from tasks.synthesize.market import ISSUES, Address, Catalogue, Product, State, draw_address, draw_id
+from tasks.synthesize.market import CHANCES, ISSUES, Address, Catalogue, Product, State, draw_address, draw_id
 
-CHANCE_LOST: Final = 0.015
-CHANCE_CANCELED: Final = 0.012
 CARELESS_DELAYS, CAREFUL_DELAYS = 1.9, 0.4
 """Factor of a seller's care, from none to full, on the probability of a delay."""
-MEAN_DAYS_LATE: Final = 9
 
 
 @dataclass(frozen=True)
@@ -47,14 +44,14 @@ def draw_delivery(
     slack = destination.promised_days * generator.uniform(0.75, 1.25)
     promised = datetime.combine(purchased + _days(slack), time.min)
     fate = generator.random()
-    if fate < CHANCE_CANCELED:
+    if fate < CHANCES["canceled"]:
         return Delivery(approved, None, None, promised)
     shipped = approved + _days(0.5 + generator.expovariate(1 / (1 + 4 * (1 - care))))
-    if fate < CHANCE_CANCELED + CHANCE_LOST:
+    if fate < CHANCES["canceled"] + CHANCES["lost"]:
         return Delivery(approved, shipped, None, promised)
     delivered = shipped + _days(destination.transit_days * generator.lognormvariate(-0.05, 0.3))
     if generator.random() < destination.disruption * (CARELESS_DELAYS - (CARELESS_DELAYS - CAREFUL_DELAYS) * care):
-        delivered = max(delivered, promised + _days(1 + generator.expovariate(1 / MEAN_DAYS_LATE)))
+        delivered = max(delivered, promised + _days(1 + generator.expovariate(1 / CHANCES["mean_days_late"])))
     if delivered.date() == promised.date():
         promised += timedelta(days=1)
     return Delivery(approved, shipped, delivered, promised)
@@ -65,12 +62,8 @@ def _days(number: float) -> timedelta:
 
 
 RISK_BY_SCORE: Final = {1: 0.9, 2: 0.8, 3: 0.5, 4: 0.2, 5: 0.1}
-CHANCE_OF_INTENTION: Final = 0.5
 LEAST_PLEASURE: Final = (2.2, 2.45, 3.35, 4.42)
 """Minimum pleasure of two, three, four and five stars; few give two, as in Olist: disappointed shoppers give one."""
-MOOD: Final = 0.65
-CHANCE_OF_UNEXPLAINED: Final = 0.012
-STARS_PER_DAY_LATE: Final = 0.15
 USUAL_DELAY, LONG_DELAY = 4, 14
 """Days late at which the severity of `late` applies unchanged, and beyond which more days make it no worse."""
 
@@ -121,16 +114,16 @@ def judge(issues: Collection[str], leniency: float, generator: random.Random, da
     """Let a shopper rate an order with some of `market.ISSUES`; leniency is the stars that temperament adds."""
     ranked = tuple(sorted(issues, key=lambda key: (-ISSUES[key].severity, key)))
     cost = sum(ISSUES[key].severity for key in ranked)
-    cost += STARS_PER_DAY_LATE * (min(days_late, LONG_DELAY) - USUAL_DELAY) if "late" in ranked else 0.0
-    pleasure = 5 - cost + leniency + generator.gauss(0, MOOD)
+    cost += CHANCES["stars_per_day_late"] * (min(days_late, LONG_DELAY) - USUAL_DELAY) if "late" in ranked else 0.0
+    pleasure = 5 - cost + leniency + generator.gauss(0, CHANCES["mood"])
     stars = 1 + sum(pleasure >= least for least in LEAST_PLEASURE)
     # Complaining shoppers do not give five stars, and those without a complaint give at least three, except the few who
     # dislike it all without saying why.
     score = min(stars, 4) if ranked else max(stars, 3)
-    if not ranked and generator.random() < CHANCE_OF_UNEXPLAINED:
+    if not ranked and generator.random() < CHANCES["unexplained"]:
         score = generator.choice((1, 1, 2))
     if score == 3:
-        recommends, returns = (generator.random() < CHANCE_OF_INTENTION for _ in range(2))
+        recommends, returns = (generator.random() < CHANCES["intention"] for _ in range(2))
     else:
         recommends = returns = score > 3
     return Experience(score, ranked, recommends, returns)
@@ -139,15 +132,11 @@ def judge(issues: Collection[str], leniency: float, generator: random.Random, da
 OPENING: Final = datetime.fromisoformat("2017-01-01")
 CLOSING: Final = datetime.fromisoformat("2018-07-01")
 """Moment of the store's snapshot: events after it are null."""
-SHARE_OF_LAST_EXPERIENCE: Final = 0.6
-CHANCE_OF_BOLETO: Final = 0.195
 PRODUCT_ISSUES: Final = ("broken", "wrong", "unlike", "flimsy", "incomplete")
 SELLER_ISSUES: Final = ("silent", "packaging", "refund")
 # Reviews mention every issue of their order, and nobody writes about three.
 MOST_ISSUES: Final = 2
 FEWEST_DAYS_WAITING: Final = 2
-CHANCE_OF_WAITING: Final = 0.75
-"""Probability that a shopper whose order is late by so many days reviews it before it comes, as most on Olist did."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +198,7 @@ def draw_shopper(catalogue: Catalogue, generator: random.Random) -> Shopper:
         orders.append(order)
         if order.experience is None:
             break
-        hazard += SHARE_OF_LAST_EXPERIENCE * (order.experience.churn_risk - hazard)
+        hazard += CHANCES["share_of_last_experience"] * (order.experience.churn_risk - hazard)
         churned = generator.random() < hazard
         moment = order.delivery.settled + timedelta(days=generator.gammavariate(2, 45))
     return Shopper(draw_id(generator), address, style, tuple(orders), round(hazard, 3), churned)
@@ -225,7 +214,7 @@ def _draw_order(
         microsecond=0,
     )
     lines = _draw_lines(address, catalogue, generator)
-    by_boleto = generator.random() < CHANCE_OF_BOLETO
+    by_boleto = generator.random() < CHANCES["boleto"]
     seller = lines[0].product.seller
     delivery = draw_delivery(purchased, address.state, seller.care, by_boleto=by_boleto, generator=generator)
     lived = delivery.settled < CLOSING
@@ -255,7 +244,7 @@ def _draw_issues(lines: tuple[OrderLine, ...], delivery: Delivery, generator: ra
         return ["canceled", *silence]
     if delivery.delivered is None:
         return ["lost", *silence]
-    if delivery.days_late >= FEWEST_DAYS_WAITING and generator.random() < CHANCE_OF_WAITING:
+    if delivery.days_late >= FEWEST_DAYS_WAITING and generator.random() < CHANCES["waiting"]:
         return ["waiting", *silence]
     others = []
     if generator.random() < 0.34 * (1 - product.soundness):

@@ -3,9 +3,8 @@
 Shoppers arrive over eighteen months, order, experience each delivery (`shopping`), and either leave for good with the
 probability of their hazard or come back. Their reviews describe the experience; `review_causes` has it in fields.
 
-Some differences from Olist are intended: most shoppers come back (Olist's hardly do), so that there is a history to
-predict churn from, and two reviews in three have a message (four in ten in Olist), since prompts are made from
-messages.
+Unlike in Olist most shoppers come back, so that churn has a history, and two reviews in three have a message (there
+four in ten), since prompts are made from messages.
 """
 
 import random
@@ -16,21 +15,17 @@ from typing import Any, Final
 import polars as pl
 
 from schemas.store.store import FILE_NAMES, Store
-from schemas.tables.table_check import columns_of
-from tasks.synthesize.market import CATEGORIES, Catalogue, draw_catalogue, draw_id
+from schemas.store.tables import TABLES
+from schemas.tables.prompts import PromptRow, content_id
+from tasks.commerce.example import Example
+from tasks.synthesize.market import CATEGORIES, CHANCES, Catalogue, draw_catalogue, draw_id
 from tasks.synthesize.review_text import write_message, write_title
 from tasks.synthesize.shopping import CLOSING, Order, Shopper, draw_shopper
 
 Row = tuple[Any, ...]
 ROWS_IN_A_BATCH: Final = 5_000
-CHANCE_OF_REVIEW: Final = 0.95
-CHANCE_OF_MESSAGE: Final = 0.58
-CHANCE_OF_MESSAGE_WITH_COMPLAINT: Final = 0.95
-CHANCE_OF_TITLE: Final = 0.12
 INSTALMENTS: Final = (28, 16, 14, 10, 8, 6, 3, 8, 1, 10)
 """Weights of one to ten instalments of a card payment, after Olist, if the total allows as many."""
-LEAST_INSTALMENT: Final = 9.0
-CHANCE_OF_SPLIT: Final = 0.03
 _KINDS: Final = (("credit_card", "voucher", "debit_card"), (94.5, 3.5, 2))
 
 
@@ -56,10 +51,7 @@ class _Batches:
     """Tables that are filled row by row and kept as columns, so that a large store needs little memory."""
 
     def __init__(self) -> None:
-        # Imports pandera.
-        from schemas.store.tables import TABLES
-
-        self._schemas = {table: columns_of(TABLES[table]) for table in FILE_NAMES}
+        self._schemas = {table: TABLES[table].types for table in FILE_NAMES}
         self._rows: dict[str, list[Row]] = {table: [] for table in FILE_NAMES}
         self._frames: dict[str, list[pl.DataFrame]] = {table: [] for table in FILE_NAMES}
 
@@ -91,16 +83,11 @@ def _draw_shoppers(orders: int, catalogue: Catalogue, generator: random.Random) 
 
 
 def _order(order: Order) -> Row:
-    approved, shipped, delivered = map(
-        _seen, (order.delivery.approved, order.delivery.shipped, order.delivery.delivered)
-    )
+    moments = (order.delivery.approved, order.delivery.shipped, order.delivery.delivered)
+    approved, shipped, delivered = (each if each is not None and each < CLOSING else None for each in moments)
     status = _status(order, approved, shipped, delivered)
     promised = order.delivery.promised
     return order.order_id, order.customer_id, status, order.purchased, approved, shipped, delivered, promised
-
-
-def _seen(moment: datetime | None) -> datetime | None:
-    return moment if moment is not None and moment < CLOSING else None
 
 
 def _status(order: Order, approved: datetime | None, shipped: datetime | None, delivered: datetime | None) -> str:
@@ -128,7 +115,7 @@ def _items(order: Order) -> Iterator[Row]:
 def _payments(order: Order, generator: random.Random) -> Iterator[Row]:
     """Split the order's total into one payment, or into a voucher and another."""
     kind = "boleto" if order.by_boleto else generator.choices(*_KINDS)[0]
-    split = kind != "voucher" and generator.random() < CHANCE_OF_SPLIT
+    split = kind != "voucher" and generator.random() < CHANCES["split"]
     voucher = round(order.total * generator.uniform(0.1, 0.6), 2) if split else 0.0
     rest = round(order.total - voucher, 2)
     instalments = _instalments(rest, generator) if kind == "credit_card" else 1
@@ -138,7 +125,7 @@ def _payments(order: Order, generator: random.Random) -> Iterator[Row]:
 
 
 def _instalments(total: float, generator: random.Random) -> int:
-    most = min(len(INSTALMENTS), max(1, int(total // LEAST_INSTALMENT)))
+    most = min(len(INSTALMENTS), max(1, int(total // CHANCES["least_instalment"])))
     return generator.choices(range(1, most + 1), weights=INSTALMENTS[:most])[0]
 
 
@@ -150,13 +137,13 @@ def _review(shopper: Shopper, order: Order, batches: _Batches, generator: random
         longest = min(longest, int((order.delivery.delivered - created).total_seconds()) - 3_600)
     answered = created + timedelta(seconds=generator.randint(3_600, longest))
     experience = order.experience
-    if experience is None or answered >= CLOSING or generator.random() >= CHANCE_OF_REVIEW:
+    if experience is None or answered >= CLOSING or generator.random() >= CHANCES["review"]:
         return
-    chance = CHANCE_OF_MESSAGE_WITH_COMPLAINT if experience.issues else CHANCE_OF_MESSAGE
+    chance = CHANCES["message_with_complaint"] if experience.issues else CHANCES["message"]
     title, message, told = None, None, ""
     # A separate generator, so that changes in the word lists do not affect the orders.
     wording = random.Random(generator.getrandbits(64))
-    if generator.random() < CHANCE_OF_TITLE:
+    if generator.random() < CHANCES["title"]:
         title = write_title(experience, shopper.style, wording)
     if generator.random() < chance:
         thing, days_late = order.lines[0].product.thing, order.delivery.days_late
@@ -175,3 +162,9 @@ def _products(catalogue: Catalogue) -> Iterator[Row]:
 def _sellers(catalogue: Catalogue) -> Iterator[Row]:
     for seller in catalogue.sellers:
         yield seller.seller_id, seller.address.zip_prefix, seller.address.city, seller.address.state.code
+
+
+def as_prompt_row(example: Example, source: str = "simulated") -> PromptRow:
+    """Return an example of a store as a row of a prompt table."""
+    content = (example.task, example.system, example.prompt, example.reference)
+    return PromptRow(content_id(*content), *content, source, example.customer_id, example.order_id, example.review_id)

@@ -11,12 +11,11 @@ from schemas.config.config import SynthesizeConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.references import knows_anything
-from schemas.store.column_map import ColumnMap
+from schemas.store.column_map import NEEDED_BY_TASK, ColumnMap
 from schemas.store.files import read_store, write_store
-from schemas.store.mapped_tables import NEEDED_BY_TASK
 from schemas.store.store import Store
 from schemas.tables.prompts import PromptRow, open_prompt_table, read_prompts
-from schemas.tables.prompts_summary import PromptsSummary, StoreSize
+from schemas.tables.summaries import PromptsSummary, StoreSize
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.personal_data.scrub import Kind
@@ -26,8 +25,7 @@ from tasks.synthesize.own.opened import OwnFiles
 from tasks.synthesize.own.prompts import SOURCE, Skipped, own_prompts
 from tasks.synthesize.own.rows import MOST_ROWS
 from tasks.synthesize.own.tables import own_store
-from tasks.synthesize.prompt_rows import as_prompt_row
-from tasks.synthesize.simulated import simulate_store
+from tasks.synthesize.simulated import as_prompt_row, simulate_store
 
 DATA_FILES: Final = ("constraints/laptop.txt",)
 """The versions of the packages that know telephone numbers and check digits."""
@@ -51,6 +49,8 @@ class OpenedSource:
     """Returns what is to be known of it once all prompts were made."""
     scrubbed: Counter[Kind] = field(default_factory=Counter)
     """Personal data that was replaced so far, by kind."""
+    skipped: Skipped = field(default_factory=Skipped)
+    """Rows of files that made no prompt so far."""
 
 
 def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progress: Progress) -> OpenedSource:
@@ -109,9 +109,8 @@ def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Coun
         notes = [
             f"the files have nothing of {task}: map a file of its rows, or {', '.join(lacking[task])}"
             for task, count in config.counts.items()
-            if count and not made[task] and lacking[task]
+            if count and not made[task] and lacking[task] and not skipped.of(task)
         ]
-        notes += [f"{n:,} rows of {task} made no prompt: {why}" for (task, why), n in sorted(skipped.rows.items())]
         if own.made_pseudonyms:
             notes.append(
                 f"identities of {', '.join(own.made_pseudonyms)} hold e-mail addresses, CPF or telephone numbers and "
@@ -120,7 +119,7 @@ def _of_files(config: SynthesizeConfig, seed: int, own: OwnFiles, scrubbed: Coun
             )
         return notes
 
-    return OpenedSource(store, rows, notes, scrubbed)
+    return OpenedSource(store, rows, notes, scrubbed, skipped)
 
 
 def _lacking(column_map: ColumnMap) -> dict[TaskName, list[str]]:
@@ -219,9 +218,19 @@ def _warnings(
     without_reference: Counter[TaskName],
 ) -> list[str]:
     warnings = []
-    short = [f"{task} ({made[task]} of {count})" for task, count in asked.items() if made[task] < count]
+    short = [
+        f"{task} ({made[task]} of {count})"
+        for task, count in asked.items()
+        if made[task] < count and not (source.skipped.usable[task] or source.skipped.of(task))
+    ]
     if short:
         warnings.append(f"the {STORES[config.source]} knows too little for all prompts asked of {', '.join(short)}")
+    for task, count in asked.items():
+        used, why = source.skipped.usable[task], source.skipped.of(task)
+        if why or (used and made[task] < count):
+            what = "reviews" if "reviews" in NEEDED_BY_TASK[task] else "rows"
+            total = f"{used:,} of {used + sum(why.values()):,} {what} could be used for {task}"
+            warnings.append("; ".join([total, *(f"{number:,} {reason}" for reason, number in why.items())]))
     if minorities:
         named = ", ".join(f"{task} ({count})" for task, count in minorities.items())
         warnings.append(

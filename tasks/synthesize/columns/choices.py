@@ -1,17 +1,23 @@
 """Choice of a file's column for one of ours: by its name, and by what its cells look like."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 import polars as pl
 
-from schemas.store.mapped_tables import CANCELED, OTHER_STATUSES, TELL_CANCELED
-from tasks.synthesize.columns.look import LookedFile, are_mostly_states, expected, looks_like
-from tasks.synthesize.columns.names import Known, folded, read_names
+from schemas.store.column_map import CANCELED, OTHER_STATUSES, TELL_CANCELED
+from tasks.synthesize.columns.look import STARS, LookedFile, are_mostly_states, expected, looks_like
+from tasks.synthesize.columns.names import Known, folded, read_names, with_more
 
 MOST_VALUES: Final = 40
 """Different values of a status, beyond which it is none."""
+_POINTS: Final = re.compile(r"(\d{1,2})(?:[.,]0+)?")
+_STARS: Final = re.compile(
+    r"([1-5])(?:[.,]0+)?(?:\s*(?:estrelas?|stars?|/\s*5|de 5|out of 5|[-–—:.)]\s*\D+))?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -43,18 +49,22 @@ def identity_of(file: LookedFile, ours: str) -> ColumnChoice | None:
     return None
 
 
-def choose(file: LookedFile, wanted: Known) -> dict[str, ColumnChoice]:
-    """Return the choice for each of our columns that the file seems to have."""
+def choose(file: LookedFile, wanted: Known, phrases: Known = MappingProxyType({})) -> dict[str, ColumnChoice]:
+    """Return the choice for each of our columns that the file seems to have.
+
+    A column that is known by a phrase alone is taken only where its cells bear that out.
+    """
     named = []
-    for ours, ranks in wanted.items():
+    for ours, ranks in with_more(wanted, phrases).items():
         for column in file.cells.columns:
             cells, name = file.cells[column], folded(column)
             if name in ranks and column not in file.personal and not _is_other(ours, name, cells):
                 # Some shops give only some of their products a code.
                 lacks = _is_empty(cells) or (ours == "product_id" and cells.null_count() > 0)
                 choice = judged(ours, column, cells)
-                # The cells go before the names: `Avaliação` may be the stars or the text.
-                named.append((lacks, not choice.sure, ranks[name], choice))
+                if choice.sure or name in wanted[ours]:
+                    # The cells go before the names: `Avaliação` may be the stars or the text.
+                    named.append((lacks, not choice.sure, ranks[name], choice))
     chosen: dict[str, ColumnChoice] = {}
     taken: set[str] = set()
     for *_, choice in sorted(named, key=lambda each: each[:3]):
@@ -83,11 +93,19 @@ def judged(ours: str, column: str, cells: pl.Series) -> ColumnChoice:
     if _is_empty(cells):
         # A later export of the same form may have a canceled order.
         return ColumnChoice(ours, column, "by its name, but every cell is empty", sure=ours in TELL_CANCELED)
-    if ours not in read_names().values:
-        kind = expected(ours)
-        if kind is not None and not looks_like(cells, kind):
-            return ColumnChoice(ours, column, f"by its name, but its cells are not {kind}", sure=False)
+    if ours == "polarity" and (points := _points(cells)):
+        return ColumnChoice(ours, column, "by its name, and from 9 of 10 it is positive, from 7 neutral", values=points)
+    if ours in read_names().values:
+        return _translated(ours, column, cells)
+    kind = expected(ours)
+    if kind is None or looks_like(cells, kind):
         return ColumnChoice(ours, column, f"by its name, and its cells are {kind}" if kind else "by its name")
+    if kind == STARS and (stars := _stars(cells)):
+        return ColumnChoice(ours, column, "by its name, and its cells are stars in words", values=stars)
+    return ColumnChoice(ours, column, f"by its name, but its cells are not {kind}", sure=False)
+
+
+def _translated(ours: str, column: str, cells: pl.Series) -> ColumnChoice:
     known = read_names().values[ours]
     found = cells.drop_nulls().unique().sort().to_list()
     if len(found) > MOST_VALUES:
@@ -99,6 +117,25 @@ def judged(ours: str, column: str, cells: pl.Series) -> ColumnChoice:
         why = f"by its name, but {len(unknown)} of its {len(found)} values are unknown; say below what they mean"
     different = {theirs: value for theirs, value in values.items() if theirs != value}
     return ColumnChoice(ours, column, why, not unknown, different, unknown)
+
+
+def _points(cells: pl.Series) -> dict[str, str] | None:
+    """Return the polarity of each number of a net promoter score, from 0 to 10; None where the cells are others."""
+    found = cells.drop_nulls().unique().sort().to_list()
+    points = {cell: int(number[1]) for cell in found if (number := _POINTS.fullmatch(cell))}
+    if len(points) < len(found) or not 5 < max(points.values()) <= 10:
+        return None
+    return {cell: "positive" if n >= 9 else "neutral" if n >= 7 else "negative" for cell, n in points.items()}
+
+
+def _stars(cells: pl.Series) -> dict[str, str] | None:
+    """Return the number of stars that each cell names, such as `5 estrelas`; None where one names none."""
+    found, words = cells.drop_nulls().unique().sort().to_list(), read_names().values["stars"]
+    stars = {
+        cell: number[1] if (number := _STARS.fullmatch(cell)) else words.get(folded(cell)) or str(cell.count("★"))
+        for cell in found[: MOST_VALUES + 1]
+    }
+    return None if len(found) > MOST_VALUES or "0" in stars.values() else stars
 
 
 def _proposed(value: str, known: Mapping[str, str]) -> str:

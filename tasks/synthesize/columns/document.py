@@ -2,14 +2,15 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+import polars as pl
+
 from schemas.config.config import Config
-from schemas.store.column_map import reference_fields
-from schemas.store.mapped_tables import NEEDED_BY_TASK, ORDER_STATUSES
+from schemas.store.column_map import NEEDED_BY_TASK, ORDER_STATUSES, reference_fields
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.synthesize.columns.choices import ColumnChoice
 from tasks.synthesize.columns.recognize import READS_REVIEWS, MapSection, Recognized, required_inputs, undecided
@@ -19,6 +20,9 @@ _HEAD: Final = """\
 # is used. A line with `# confirm` is not used until you remove its first `#`, and a status with such values is refused
 # until you do: orders that are canceled by it would count. What the columns mean: docs/your-data.md.
 """
+MOST_PROMPTS: Final = 20_000
+"""Prompts of a task beyond which an epoch takes a laptop days."""
+_TEXT: Final = "text"
 FEWEST: Final = 60
 """Rows of a task below which it is left out: its test split would say nothing."""
 _TRAINED: Final = 0.5
@@ -86,60 +90,51 @@ class TaskPlan:
 
     task: TaskName
     rows: int | None
-    """Rows that are prompts of it; None where prompts are made from tables, as many as are asked for."""
+    """Different rows that are prompts of it; None where prompts are made from tables, as many as are asked for."""
     count: int
-    """Prompts to make; 0 where it cannot be trained."""
+    """Prompts to make, copies among them; 0 where it cannot be trained."""
     missing: str | None
     """What the files lack; None where nothing."""
 
-
-@dataclass(frozen=True)
-class ShopPlan:
-    """Prompts that the files give for all tasks, and sizes of splits that fit."""
-
-    tasks: tuple[TaskPlan, ...]
-    validation: Mapping[TaskName, int]
-    test: Mapping[TaskName, int]
-    fewest_trained: int
-
     @property
-    def trained(self) -> tuple[TaskName, ...]:
-        """Return the tasks that can be trained."""
-        return tuple(plan.task for plan in self.tasks if plan.count)
+    def different(self) -> int:
+        """Return how many of the prompts are no copies of others."""
+        return self.count if self.rows is None else min(self.rows, self.count)
 
 
-def plan(recognized: Recognized, local: Config) -> ShopPlan:
+def plan(recognized: Recognized, local: Config, tasks: Collection[TaskName] = TASK_NAMES) -> list[TaskPlan]:
     """Return how many prompts of each task to make.
 
-    The counts of the profile that is extended are the most; those of tasks that cannot be trained go to the others in
-    equal parts.
+    All rows that are prompts are used; of those that are made from tables the counts of the profile that is extended
+    are the most, and those of tasks that cannot be trained go to the others in equal parts.
     """
     counts = local.synthesize.counts
-    found = {task: _rows_of(task, recognized) for task in TASK_NAMES}
-    able = [task for task, (_, missing) in found.items() if missing is None and counts.get(task)]
-    times = len(TASK_NAMES) / max(len(able), 1)
-    most = {task: int(times * counts.get(task, 0)) if task in able else 0 for task in TASK_NAMES}
-    tasks = tuple(
-        TaskPlan(task, rows, most[task] if rows is None else min(rows, most[task]), missing)
-        for task, (rows, missing) in found.items()
-    )
-    fewest = min((each.count for each in tasks if each.count), default=FEWEST)
-
-    def held_out(share: float, size: int, each: TaskPlan) -> int:
-        return min(max(2, int(share * each.count)), int(times * size))
-
-    return ShopPlan(
-        tasks,
-        {each.task: held_out(_VALIDATED, local.curate.validation_rows(each.task), each) for each in tasks},
-        {each.task: held_out(_TESTED, local.curate.test_rows(each.task), each) for each in tasks},
-        min(int(_TRAINED * fewest), local.train.preflight.min_prompts_per_task),
-    )
+    found = [
+        _rows_of(task, recognized) if task in tasks else TaskPlan(task, None, 0, "not asked for") for task in TASK_NAMES
+    ]
+    able = [each.task for each in found if each.missing is None and counts.get(each.task)]
+    most = {task: int(len(TASK_NAMES) / len(able) * counts[task]) for task in able}
+    return [
+        replace(each, count=most.get(each.task, 0) if each.rows is None else min(each.count, MOST_PROMPTS))
+        for each in found
+    ]
 
 
-def profile_text(planned: ShopPlan, confirmed: ShopPlan, column_map: Path) -> str:
+def profile_text(planned: Sequence[TaskPlan], confirmed: Sequence[TaskPlan], column_map: Path, local: Config) -> str:
     """Return the profile, with the counts once every column that is to be confirmed is as a comment."""
-    more = confirmed.trained != planned.trained
-    sizes = confirmed if more else planned
+    counts, more = (_by_task({each.task: each.count for each in plans}) for plans in (planned, confirmed))
+    trained = [each for each in confirmed if each.count]
+    times = len(TASK_NAMES) / max(len(trained), 1)
+
+    def held_out(share: float, rows: Callable[[TaskName], int]) -> str:
+        """Return the rows of a split, for tasks that can be trained: others need no number."""
+        sizes = {each.task: (max(2, int(share * each.different)), int(times * rows(each.task))) for each in trained}
+        return _by_task({task: min(size) for task, size in sizes.items()})
+
+    per_step = local.train.prompts_per_step
+    prompts = int((1 - local.curate.held_out_share) * sum(each.different for each in planned))
+    steps = max(local.train.max_steps, -(-prompts // per_step))
+    fewest = min((each.different for each in trained), default=FEWEST)
     lines = [
         "# Profile for your own files, written by `tucano init`: what differs from infra/profiles/local.toml.",
         'extends = "local"',
@@ -147,22 +142,24 @@ def profile_text(planned: ShopPlan, confirmed: ShopPlan, column_map: Path) -> st
         "[synthesize]",
         'source = "files"',
         f"files = {json.dumps(str(column_map), ensure_ascii=False)}",
-        *(f"# {each.task}: {each.missing or _found(each.rows)}" for each in planned.tasks),
-        f"counts = {_by_task({each.task: each.count for each in planned.tasks})}",
-    ]
-    if more:
-        counts = _by_task({each.task: each.count for each in confirmed.tasks})
-        lines += ["# confirm, once the column map is:", f"# counts = {counts}"]
-    lines += [
+        *(f"# {each.task}: {each.missing or _found(each)}" for each in planned),
+        f"counts = {counts}",
+        *([f"# confirm, once the column map is:\n# counts = {more}"] if more != counts else []),
         "",
         "[curate]",
         "# What fits into the quarter of the customers that is never trained on.",
-        f"validation_per_task = {_by_task(sizes.validation)}",
-        f"test_per_task = {_by_task(sizes.test)}",
+        f"validation_per_task = {held_out(_VALIDATED, local.curate.validation_rows)}",
+        f"test_per_task = {held_out(_TESTED, local.curate.test_rows)}",
+        "",
+        "[train]",
+        f"# One epoch: {per_step} prompts a step, of about {prompts:,} that are left to train on.",
+        f"max_steps = {steps}",
+        "# Ten times in all; where four in a row bring nothing, training ends.",
+        f"evaluate_every = {max(local.train.evaluate_every, steps // 10)}",
         "",
         "[train.preflight]",
         "# What is left of the smallest task for training.",
-        f"min_prompts_per_task = {sizes.fewest_trained}",
+        f"min_prompts_per_task = {min(int(_TRAINED * fewest), local.train.preflight.min_prompts_per_task)}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -171,39 +168,58 @@ def _by_task(numbers: Mapping[TaskName, int]) -> str:
     return f"{{ {', '.join(f'{task} = {number}' for task, number in numbers.items())} }}"
 
 
-def _found(rows: int | None) -> str:
-    return "made from the tables, as many as you ask for" if rows is None else f"{rows:,} different rows"
+def _found(planned: TaskPlan) -> str:
+    if planned.rows is None:
+        return "made from the tables, as many as you ask for"
+    more = f", of which {MOST_PROMPTS:,} are enough for a laptop" if planned.rows > MOST_PROMPTS else ""
+    return f"{planned.rows:,} different rows{more}"
 
 
-def _rows_of(task: TaskName, recognized: Recognized) -> tuple[int | None, str | None]:
-    """Return the different rows of a task, None where prompts are made from tables, and what is missing."""
+def _rows_of(task: TaskName, recognized: Recognized) -> TaskPlan:
+    """Return all rows of a task as its prompts, as far as something of the right answer is known."""
     sections = recognized.prompts(task)
     # Training compares answers with a right one: a push with its own inputs.
-    rows = [_different(each) for each in sections if task == "push" or any(choice.sure for choice in each.reference)]
+    usable = [_usable(each) for each in sections if task == "push" or any(choice.sure for choice in each.reference)]
     missing = _missing(task, recognized)
-    if sections and not rows and missing is not None:
+    if sections and not usable and missing is not None:
+        found = sum(_usable(each)[_TEXT].n_unique() for each in sections)
         fields = ", ".join(reference_fields(task))
-        return sum(map(_different, sections)), f"no right answers to learn from; map one or more of {fields}"
-    if task in READS_REVIEWS and missing is None:
-        section = recognized.table("reviews")
-        rows += [_texts(section, "review_comment_message")] if section else []
-    if rows:
-        found = sum(rows)
-        return found, f"only {found:,} different texts, and {FEWEST} are the least" if found < FEWEST else None
-    hazards = recognized.table("customer_hazards")
-    if task == "churn" and hazards is not None and missing is None:
-        return _texts(hazards, "customer_unique_id"), None
-    return None, missing
+        return TaskPlan(task, found, 0, f"no right answers to learn from; map one or more of {fields}")
+    reviews, hazards = recognized.table("reviews"), recognized.table("customer_hazards")
+    if task in READS_REVIEWS and missing is None and reviews is not None:
+        text, answer = (
+            [c for c in reviews.columns if c.ours == name] for name in ("review_comment_message", "review_score")
+        )
+        usable.append(_usable(replace(reviews, columns=tuple(text), reference=tuple(answer))).unique(_TEXT))
+    if task == "churn" and missing is None and hazards is not None and not usable:
+        person = [choice for choice in hazards.columns if choice.ours == "customer_unique_id"]
+        different = hazards.file.cells[person[0].theirs].drop_nulls().n_unique()
+        return TaskPlan(task, different, different, None)
+    if not usable:
+        return TaskPlan(task, None, 0, missing)
+    rows = pl.concat(usable, how="diagonal")
+    answers, different = rows.drop(_TEXT), rows[_TEXT].n_unique()
+    if different < FEWEST:
+        return TaskPlan(task, different, 0, f"only {different:,} different texts, and {FEWEST} are the least")
+    if answers.width and answers.unique().height == 1:
+        why = f"all {rows.height:,} right answers are the same, from which nothing is learned"
+        return TaskPlan(task, different, 0, why)
+    return TaskPlan(task, different, rows.height, None)
 
 
-def _different(section: MapSection) -> int:
+def _usable(section: MapSection) -> pl.DataFrame:
+    """Return the rows with an input and a known answer: their inputs as one text, and the answers by field."""
     inputs = [choice.theirs for choice in section.columns if choice.sure and not choice.ours.endswith("_id")]
-    return section.file.cells.select(inputs).drop_nulls(inputs[0]).unique().height
-
-
-def _texts(section: MapSection, ours: str) -> int:
-    column = section.column(ours)
-    return 0 if column is None else section.file.cells[column].drop_nulls().n_unique()
+    known = [choice for choice in section.reference if choice.sure]
+    rows = section.file.cells.drop_nulls(inputs[0]).select(
+        pl.concat_str(inputs, separator="\0", ignore_nulls=True).alias(_TEXT),
+        # A value may mean nothing, such as that a customer gave no answer.
+        *(
+            pl.col(each.theirs).replace({theirs: ours or None for theirs, ours in each.values.items()}).alias(each.ours)
+            for each in known
+        ),
+    )
+    return rows.filter(pl.any_horizontal(pl.col(each.ours).is_not_null() for each in known)) if known else rows
 
 
 def _missing(task: TaskName, recognized: Recognized) -> str | None:

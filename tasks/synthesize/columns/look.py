@@ -10,9 +10,9 @@ import polars as pl
 
 from schemas.errors import InputError
 from schemas.store.column_map import FORMATS
-from schemas.store.mapped_tables import QUANTITY, REFUNDED
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
+from tasks.personal_data.scrub import personal_identifiers
 from tasks.synthesize.columns.names import folded, read_names
 from tasks.synthesize.own.cells import DATES, without_nothing
 from tasks.synthesize.own.identities import FULL_NAME
@@ -22,12 +22,13 @@ LOOKED_AT: Final = 2_000
 """Cells of a column that are looked at."""
 ENOUGH: Final = 0.95
 """Share of the cells that must look like a kind: files have a few odd ones, which reading then names."""
+STARS: Final = "stars from 1 to 5"
 _STATES: Final = "|".join(
     form for line in read_lexicon("states") for part in line.split(" = ", 1) for form in (part, fold(part))
 )
 _PATTERNS: Final[Mapping[str, str]] = {
     "dates": "|".join(f"(?:{pattern})" for pattern in DATES),
-    "stars from 1 to 5": r"^[1-5](?:[.,]0+)?$",
+    STARS: r"^[1-5](?:[.,]0+)?$",
     "whole numbers": r"^\d+(?:[.,]0+)?$",
     "numbers": r"^-?\s*(?:R\$)?\s*-?\d[\d.,]*$",
     "true or false": r"(?i)^(?:true|false|1|0|sim|s|yes|não|nao|n|no)$",
@@ -36,30 +37,8 @@ _PATTERNS: Final[Mapping[str, str]] = {
     "texts": r"\p{L}{2,}\s+\S*\p{L}{2,}",
     "codes": r"^(?:[\w-]*\d[\w-]*|[0-9a-fA-F]{16,})$",
 }
-_EXPECTED: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("order_id", "customer_id", "customer_unique_id", "review_id", "seller_id"), "ids"),
-    "order_approved_at": "dates",
-    **dict.fromkeys(("review_score", "score", "rating", "last_rating"), "stars from 1 to 5"),
-    **dict.fromkeys(("price", "freight_value", "payment_value", REFUNDED, "spent", "mean_rating"), "numbers"),
-    **dict.fromkeys((QUANTITY, "orders", "instalments", "silent_days", "late", "undelivered"), "whole numbers"),
-    **dict.fromkeys(("churned", "churn"), "true or false"),
-    **dict.fromkeys(("review_comment_message", "review", "question"), "texts"),
-    "state": "states",
-}
-_BY_ENDING: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("_timestamp", "_date"), "dates"),
-    **dict.fromkeys(("_qty", "_lenght", "_g", "_cm", "_installments", "_sequential", "_item_id"), "whole numbers"),
-    "_state": "states",
-    "_zip_code_prefix": "prefixes of postcodes",
-}
-_PERSONAL: Final = (
-    r"^[\w.+-]+@[\w-]+\.[\w.-]+$",
-    r"^\d{3}\.\d{3}\.\d{3}-\d{2}$|^\d{2}\.\d{3}\.\d{3}/\d{4}-\d{2}$",
-    r"^(?:\+?55)?\s*\(?\d{2}\)?\s*9?\d{4}-\d{4}$|^\+55\d{10,11}$",
-)
-_TAXPAYER: Final = r"^(?:\d{11}|\d{14})$"
-_CHECKED: Final = 100
-"""Numbers whose check digits are looked at."""
+_FOREIGN: Final = r"(?i)\b(?:muy|pero|el|y|del|una|ya|llegó|llego|the|and|was|very|not|it)\b"
+"""Words of Spanish and English that no Portuguese sentence has."""
 _SHORTEST_TEXT: Final = 20
 """Mean characters of what people write, in contrast to names and codes."""
 OF_DATA: Final = tuple(ending for ending in FORMATS if ending != ".txt")
@@ -70,8 +49,9 @@ MOST_FILES: Final = 50
 
 def expected(ours: str) -> str | None:
     """Return the kind of a column of ours; None where any text will do."""
-    by_ending = next((kind for ending, kind in _BY_ENDING.items() if ours.endswith(ending)), None)
-    return _EXPECTED.get(ours, by_ending)
+    kinds = read_names().kinds
+    endings = (kind for name, kind in kinds.items() if name[0] == "*" and ours.endswith(name[1:]))
+    return kinds.get(ours) or next(endings, None)
 
 
 def looks_like(cells: pl.Series, kind: str) -> bool:
@@ -95,22 +75,12 @@ def are_mostly_states(cells: pl.Series) -> bool:
 
 
 def is_personal(cells: pl.Series) -> bool:
-    """Return whether cells are e-mail addresses, numbers of identity documents, or telephone numbers."""
-    some = _some(cells)
-    if some.is_empty():
-        return False
-    return max(_share(some, pattern) for pattern in _PERSONAL) >= 0.5 or _are_taxpayers(some)
+    """Return whether half of the cells are e-mail addresses, numbers of documents or telephones; texts are scrubbed."""
+    from stdnum.br import cnpj
 
-
-def _are_taxpayers(cells: pl.Series) -> bool:
-    """Return whether numbers without punctuation have the check digits of CPF or CNPJ, as one in a hundred would."""
-    from stdnum.br import cnpj, cpf
-
-    bare = cells.filter(cells.str.contains(_TAXPAYER))
-    if bare.len() < cells.len() / 2:
-        return False
-    some = bare.head(_CHECKED)
-    return sum(bool(cpf.is_valid(cell) or cnpj.is_valid(cell)) for cell in some) >= some.len() / 2
+    some = _some(cells).head(100).alias("customer_id")
+    found = personal_identifiers(some) | pl.Series([cnpj.is_valid(cell) for cell in some], dtype=pl.Boolean)
+    return not some.is_empty() and int(found.sum()) >= some.len() / 2 and not looks_like(cells, "texts")
 
 
 def _some(cells: pl.Series) -> pl.Series:
@@ -132,6 +102,8 @@ class LookedFile:
     """Keys of a file of JSON Lines that hold objects, which no column map names."""
     numbers: frozenset[str] = frozenset()
     """Columns whose cells were all numbers in the file, and no texts."""
+    notes: tuple[str, ...] = ()
+    """Sentences on how it was read, and on its language."""
 
     @cached_property
     def personal(self) -> tuple[str, ...]:
@@ -170,7 +142,13 @@ def look_at(path: Path) -> LookedFile:
     rows = read_rows(path)
     if not rows.texts.width:
         raise InputError(f"{path} has no column of texts or numbers; write flat rows")
-    return LookedFile(path, rows.texts.select(pl.all().map_batches(without_nothing)), tuple(rows.nested), rows.numbers)
+    cells = rows.texts.select(pl.all().map_batches(without_nothing))
+    foreign = (
+        f"{name} is hardly in Portuguese, the only language that rewards and checks know"
+        for name in cells.columns
+        if looks_like(cells[name], "texts") and _share(_some(cells[name]), _FOREIGN) >= 0.4
+    )
+    return LookedFile(path, cells, tuple(rows.nested), rows.numbers, (*rows.notes, *foreign))
 
 
 def _in_folder(folder: Path) -> list[Path]:

@@ -8,13 +8,14 @@ from functools import cache
 from typing import Any, Final
 
 from schemas.source import REPOSITORY
-from schemas.store.mapped_tables import OTHER_STATUSES
+from schemas.store.column_map import OTHER_STATUSES
 from tasks.commerce.text.text_form import fold
 
 NAMES_FILE: Final = REPOSITORY / "data" / "columns" / "names.toml"
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORDS: Final = re.compile(r"[a-z0-9]+|#")
 _GENDER: Final = re.compile(r"(?<=[a-z]{3})[ao]\Z")
+_DOUBLED: Final = re.compile(r" \(\d+\)\Z")  # of the second of two columns of one name
 
 Ranked = Mapping[str, int]
 """Rank of each name that is known of a column of ours, by the folded name; the lowest wins."""
@@ -30,6 +31,12 @@ class ColumnNames:
     prompts: Mapping[str, Known]
     """Inputs by task; `review` for those that read one."""
     references: Mapping[str, Known]
+    short: Mapping[str, Known]
+    """By table: names that count only in a file named after it."""
+    beside: Mapping[str, Known]
+    """By a folded name: names that count only in a file that has it, too."""
+    phrases: Known
+    """Words, all of which stand in the name of a column of ours among reviews, as in a question of a form."""
     identities: Ranked
     """Personal columns that may identify a person."""
     personal: frozenset[str]
@@ -37,17 +44,15 @@ class ColumnNames:
     """Columns that are personal where they hold no codes."""
     files: Mapping[str, str]
     """Table of a file by its name without the ending."""
-    short: Mapping[str, Known]
-    """By table: names that count only in a file named after it."""
-    beside: Mapping[str, Known]
-    """By a name: names that count only in a file that has it, too."""
+    kinds: Mapping[str, str]
+    """Kind of the cells by column of ours, or by `*` and an ending."""
     values: Mapping[str, Mapping[str, str]]
-    """By column of ours: our value, by the folded one of a file."""
+    """By column of ours, or `stars`: our value, by the folded one of a file."""
 
 
 def folded(name: str) -> str:
     """Return a name in the form in which names are compared: `ID do Pedido`, `codPedido` and `order_id` are one."""
-    words = _WORDS.findall(fold(_HUMP.sub(" ", name).replace("º", "").replace("ª", "")))
+    words = _WORDS.findall(fold(_HUMP.sub(" ", _DOUBLED.sub("", name)).replace("º", "").replace("ª", "")))
     fillers, same = _word_lists()
     telling = [word for word in words if word not in fillers]
     if len(telling) > 1:
@@ -63,26 +68,40 @@ def with_more(known: Known, more: Known) -> Known:
     }
 
 
+def in_words(columns: Sequence[str]) -> Known:
+    """Return the names of a file's columns that have all words of a known phrase."""
+    found: dict[str, dict[str, int]] = {}
+    for ours, phrases in read_names().phrases.items():
+        for phrase, rank in phrases.items():
+            names = (name for column in columns if {*phrase.split()} <= {*(name := folded(column)).split()})
+            for name in names:
+                found.setdefault(ours, {}).setdefault(name, rank)
+    return found
+
+
 @cache
 def read_names() -> ColumnNames:
     """Return the known names."""
     document = _document()
-    personal, values = document["personal"], document["values"]
+    personal = document["personal"]
     of_values = {
         column: {folded(word): ours for ours, words in of_column.items() for word in (ours, *words)}
-        for column, of_column in values.items()
+        for column, of_column in document["values"].items()
     }
     statuses = {name: of_values["order_status"] | of_values.get(name, {}) for name in OTHER_STATUSES}
     return ColumnNames(
-        tables=_ranked(document["tables"]),
-        prompts=_ranked(document["prompts"]),
-        references=_ranked(document["references"]),
+        **{
+            section: {each: _known(columns, ours_too=True) for each, columns in document[section].items()}
+            for section in ("tables", "prompts", "references")
+        },
         identities=_ranks(personal["identities"]),
         personal=frozenset(map(folded, [*personal["identities"], *personal["others"]])),
         names_or_codes=frozenset(map(folded, personal["names_or_codes"])),
         files={folded(name): table for table, names in document["files"].items() for name in (table, *names)},
-        short={table: _ranked_alone(columns) for table, columns in document["short"].items()},
-        beside={folded(name): _ranked_alone(columns) for name, columns in document["beside"].items()},
+        short={table: _known(columns) for table, columns in document["short"].items()},
+        beside={folded(name): _known(columns) for name, columns in document["beside"].items()},
+        phrases=_known(document["phrases"]),
+        kinds={ours: kind for kind, columns in document["kinds"].items() for ours in columns},
         values=of_values | statuses,
     )
 
@@ -99,21 +118,10 @@ def _word_lists() -> tuple[frozenset[str], Mapping[str, str]]:
     return frozenset(words["fillers"]), {fold(word): fold(one) for one, same in words["same"].items() for word in same}
 
 
-def _ranked(sections: Mapping[str, Any]) -> Mapping[str, Known]:
-    return {
-        section: {ours: _ranked_with(ours, names) for ours, names in columns.items()}
-        for section, columns in sections.items()
-    }
-
-
-def _ranked_with(ours: str, given: str | Sequence[str]) -> Ranked:
-    """Return the ranks of names and of our own, which comes first where it is not listed."""
-    names = _listed(given)
-    return _ranks(names if ours in names else [ours, *names])
-
-
-def _ranked_alone(columns: Mapping[str, Sequence[str]]) -> Known:
-    return {ours: _ranks(names) for ours, names in columns.items()}
+def _known(columns: Mapping[str, str | Sequence[str]], *, ours_too: bool = False) -> Known:
+    """Return the ranks of names; with `ours_too` our own comes first where it is not listed."""
+    listed = {ours: _listed(names) for ours, names in columns.items()}
+    return {ours: _ranks([ours, *names] if ours_too and ours not in names else names) for ours, names in listed.items()}
 
 
 def _listed(names: str | Sequence[str]) -> Sequence[str]:

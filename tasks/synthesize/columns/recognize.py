@@ -1,22 +1,22 @@
 """Recognition of a shop's files: which tables of a store they make, and which rows are prompts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from schemas.errors import InputError
-from schemas.store.column_map import reference_fields
-from schemas.store.mapped_tables import NEEDED
+from schemas.store.column_map import NEEDED, reference_fields
 from schemas.tables.decimal_comma import read_numbers
-from schemas.tasks import TaskName
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.synthesize.columns.choices import ColumnChoice, choose, identity_of, more_statuses, tells_canceled
 from tasks.synthesize.columns.look import LookedFile, expected
-from tasks.synthesize.columns.names import folded, read_names, with_more
+from tasks.synthesize.columns.names import folded, in_words, read_names, with_more
 
 _YEAR_LAST: Final = r"^\s*(\d{1,2})[-/.](\d{1,2})[-/.]\d{4}"
 READS_REVIEWS: Final[tuple[TaskName, ...]] = ("extraction", "sentiment")
+_OF_REVIEWS: Final = ("orders", "customers", "reviews", "review_causes")
 NAMED_BY_OTHERS: Final = ("customers", "products", "sellers", "category_translation")
 """Tables that follow from those that name their rows, where a file says no more of them."""
 
@@ -75,13 +75,16 @@ class Recognized:
 
     def left_out(self, file: LookedFile) -> dict[str, tuple[str, ...]]:
         """Return a file's columns that are in no section, by the reason: only those that have some."""
-        named = {choice.theirs for section in self.sections if section.file is file for choice in section.choices}
+        sections = [section for section in self.sections if section.file is file]
+        named = {choice.theirs for section in sections for choice in section.choices}
         left = [name for name in file.cells.columns if name not in named]
         unused = tuple(name for name in left if name not in file.personal)
         reasons = {
             "not recognised": unused,
             "not read, though they may tell of canceled sales, which count": tuple(
-                name for name in unused if tells_canceled(name, file.cells[name])
+                name
+                for name in unused
+                if any(each.is_table for each in sections) and tells_canceled(name, file.cells[name])
             ),
             "a person's own, and left out": tuple(name for name in file.personal if name not in named),
             "objects, and left out": file.nested,
@@ -89,11 +92,13 @@ class Recognized:
         return {reason: columns for reason, columns in reasons.items() if columns}
 
 
-def recognize(files: Sequence[LookedFile]) -> Recognized:
-    """Recognise the columns of some files."""
+def recognize(files: Sequence[LookedFile], tasks: Collection[TaskName] = TASK_NAMES) -> Recognized:
+    """Recognise the columns of some files, as far as some tasks need them."""
     tables = _one_file_each([section for file in files for section in _table_sections(file)])
+    if {*tasks} <= {*READS_REVIEWS}:
+        tables = tuple(section for section in tables if section.name in _OF_REVIEWS)
     without_table = [file for file in files if all(section.file is not file for section in tables)]
-    prompts = [section for file in without_table for section in _prompt_sections(file)]
+    prompts = [section for file in without_table for section in _prompt_sections(file) if section.name in tasks]
     return Recognized(tuple(files), (*tables, *prompts))
 
 
@@ -119,13 +124,22 @@ def _table_sections(file: LookedFile) -> Iterator[MapSection]:
 
 def _one_file_each(found: Sequence[MapSection]) -> tuple[MapSection, ...]:
     """Return of each table the section that says most, and no table without those that it names."""
-    best: dict[str, MapSection] = {}
-    for section in found:
-        rival = best.get(section.name)
-        if rival is None or _worth(section) > _worth(rival):
-            best[section.name] = section
-    if "orders" not in best:
+    ordered = sorted(found, key=_worth, reverse=True)
+    orders = next((section for section in ordered if section.name == "orders"), None)
+    if orders is None:
         return ()
+    best = {"orders": orders}
+    for section in ordered:
+        # Rows of another shop are no part of these orders, but where a few orders are missing that is a mistake.
+        if section.file is orders.file or _joined(section, orders) >= (1 if section.name == "reviews" else 0.5):
+            best.setdefault(section.name, section)
+    reviews = best.get("reviews")
+    if reviews is not None and reviews.file is orders.file:
+        if not best.keys() & {"items", "payments"}:
+            # Reviews with the number and the date of their orders are no sales.
+            return ()
+    elif reviews is not None and not reviews.is_sure and any(map(_knows_answers, _prompt_sections(reviews.file))):
+        del best["reviews"]
     best |= {section.name: section for section in _with_persons(best["orders"], best.pop("customers", None))}
     tables = (best[table] for table in NEEDED if table in best)
     return tuple(
@@ -133,6 +147,19 @@ def _one_file_each(found: Sequence[MapSection]) -> tuple[MapSection, ...]:
         for each in tables
         if each.name not in NAMED_BY_OTHERS or any(choice.ours not in each.needed for choice in each.columns)
     )
+
+
+def _knows_answers(section: MapSection) -> bool:
+    return any(choice.sure for choice in section.reference)
+
+
+def _joined(section: MapSection, orders: MapSection) -> float:
+    """Return the share of a table's rows that are of an order that is there; 1 where it names none."""
+    theirs, known = section.column("order_id"), orders.column("order_id")
+    if theirs is None or known is None:
+        return 1.0
+    named = section.file.cells[theirs].drop_nulls()
+    return int(named.is_in(orders.file.cells[known].implode()).sum()) / max(named.len(), 1)
 
 
 def _worth(section: MapSection) -> tuple[bool, int, int]:
@@ -166,15 +193,19 @@ def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[
 def _prompt_sections(file: LookedFile) -> Iterator[MapSection]:
     names = read_names()
     for group, wanted in names.prompts.items():
-        chosen = choose(file, wanted)
-        inputs = {choice.theirs for choice in chosen.values()}
+        phrases = in_words(file.cells.columns) if group == "review" else {}
+        chosen = choose(file, wanted, phrases)
+        inputs, fields = {choice.theirs for choice in chosen.values()}, names.references.get(group, {})
+        sections = []
         for task in READS_REVIEWS if group == "review" else (cast("TaskName", group),):
-            needed = required_inputs(task)
-            if all(name in chosen for name in needed):
-                fields = names.references.get(group, {})
-                known = choose(file, {field: fields[field] for field in fields if field in reference_fields(task)})
+            if all(name in chosen for name in required_inputs(task)):
+                known = choose(file, {each: fields[each] for each in fields if each in reference_fields(task)}, phrases)
                 reference = tuple(choice for choice in known.values() if choice.theirs not in inputs)
-                yield MapSection(task, False, file, needed, (*chosen.values(), *_identities(file)), reference)
+                used = {*inputs, *(choice.theirs for choice in reference)}
+                columns = (*chosen.values(), *(each for each in _identities(file) if each.theirs not in used))
+                sections.append(MapSection(task, False, file, required_inputs(task), columns, reference))
+        by_name = all(folded(choice.theirs) in wanted[ours] for ours, choice in chosen.items())
+        yield from [*filter(_knows_answers, sections)] or (sections if by_name else [])
 
 
 def _identities(file: LookedFile) -> tuple[ColumnChoice, ...]:

@@ -24,8 +24,8 @@ _DASHES: Final = r"^[\p{Pd}\u2212_]+$"
 LAST_YEAR: Final = 2200
 HERE: Final = "America/Sao_Paulo"
 """Clock of the store: moments with an offset are told by it, as most exports without one are."""
-_TIME: Final = r"(?:[T ,]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?)?"
-_OFFSET: Final = r" ?(Z|UTC|[+-]\d{2}:?\d{2})?"
+_TIME: Final = r"(?:[T ,]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?)?(?: ?(?i:([ap])\.?m\.?))?"
+_OFFSET: Final = r" ?(Z|UTC|GMT|BRT|(?:GMT|UTC)?[+-]\d{1,2}(?::?\d{2})?)?"
 _MONTHS: Final = (
     "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
     "january february march april may june july august september october november december",
@@ -57,8 +57,8 @@ class ColumnCells:
     texts: pl.Series
     place: str
     """The file and column, for messages."""
-    lines: bool
-    """Whether the file has lines of JSON instead of rows below a header."""
+    header: int
+    """Row of the header above the rows, from 1; 0 where the file has lines of JSON instead."""
     are_numbers: bool
     """Whether all of them were numbers in the file and no texts, so that they have a decimal point."""
 
@@ -70,7 +70,7 @@ class ColumnCells:
 
     def row(self, number: int) -> str:
         """Return how a row is called in the file."""
-        return f"line {number + 1}" if self.lines else f"row {number + 2}"
+        return f"{'row' if self.header else 'line'} {number + 1 + self.header}"
 
     def translated(self, values: Mapping[str, str]) -> "ColumnCells":
         """Return the cells with our values for the file's, in any case; an empty value of ours is none."""
@@ -78,7 +78,7 @@ class ColumnCells:
         stripped = self.texts.str.strip_chars().str.to_lowercase()
         known = stripped.is_in([*ours]).fill_null(value=False)
         replaced = stripped.replace_strict(ours, default=None, return_dtype=pl.String)
-        return ColumnCells(replaced.zip_with(known, self.texts), self.place, self.lines, self.are_numbers)
+        return ColumnCells(replaced.zip_with(known, self.texts), self.place, self.header, self.are_numbers)
 
 
 def without_nothing(texts: pl.Series) -> pl.Series:
@@ -126,30 +126,26 @@ def as_flags(cells: ColumnCells) -> pl.Series:
     return flags
 
 
-def date_order(columns: Iterable[ColumnCells], given: DateOrder | None) -> DateOrder | None:
-    """Return the order of days and months in all dates of a table; None where no date needs one."""
-    shown: dict[DateOrder, str] = {}
-    undecided: str | None = None
+def date_order(columns: Iterable[ColumnCells], given: DateOrder | None) -> DateOrder:
+    """Return the order of days and months in all dates of a table."""
+    shown: dict[str, str] = {}
     for cells in columns:
         parts = cells.texts.str.strip_chars().str.extract_groups(_YEAR_LAST).struct.unnest()
         first, second = (parts[name].cast(pl.Int64) for name in ("1", "2"))
-        orders: tuple[tuple[DateOrder, pl.Series], ...] = (("day-first", first), ("month-first", second))
-        for order, days in orders:
-            rows = (days > 12).fill_null(value=False).arg_true()
+        for order, found in (("day-first", first > 12), ("month-first", second > 12), ("either", first != second)):
+            rows = found.fill_null(value=False).arg_true()
             if len(rows):
                 shown.setdefault(order, f"{cells.place}: {cells.row(rows[0])}")
-        rows = (first != second).fill_null(value=False).arg_true()
-        if len(rows):
-            undecided = undecided or f"{cells.place}: {cells.row(rows[0])}"
+    undecided = shown.pop("either", None)
     if given is not None:
-        other: DateOrder = "month-first" if given == "day-first" else "day-first"
+        other = "month-first" if given == "day-first" else "day-first"
         if other in shown:
             raise InputError(
                 f"{shown[other]} has the {other.removesuffix('-first')} first, and the column map says dates = "
                 f'"{given}"; correct one of them'
             )
         return given
-    if len(shown) == len(("day-first", "month-first")):
+    if len(shown) > 1:
         raise InputError(
             f"{shown['month-first']} has the month first, and {shown['day-first']} the day; write all dates in one way"
         )
@@ -158,10 +154,10 @@ def date_order(columns: Iterable[ColumnCells], given: DateOrder | None) -> DateO
             f'{undecided} is one of two dates, and no row tells which; say dates = "day-first" or "month-first" in '
             "the column map"
         )
-    return next(iter(shown), "day-first" if undecided is None else None)
+    return "month-first" if "month-first" in shown else "day-first"
 
 
-def as_moments(cells: ColumnCells, order: DateOrder | None) -> pl.Series:
+def as_moments(cells: ColumnCells, order: DateOrder) -> pl.Series:
     """Return moments by the clock of the store, to the second; a date alone is its midnight."""
     texts = as_identifiers(cells)
     parts = texts.str.extract_groups(_YEAR_FIRST).struct.unnest()
@@ -180,8 +176,14 @@ def as_moments(cells: ColumnCells, order: DateOrder | None) -> pl.Series:
                 name: parts[group].fill_null(other[group]).fill_null(words[group])
                 for name, group in (("hour", "4"), ("minute", "5"), ("second", "6"))
             },
-            "offset": parts["7"].fill_null(other["7"]),
+            "half": parts["7"].fill_null(other["7"]).str.to_lowercase(),
+            "offset": parts["8"].fill_null(other["8"]),
         }
+    )
+    # 12 AM is midnight, and 12 PM noon.
+    hours = pl.col("hour").cast(pl.Int64) % 12 + pl.when(pl.col("half") == "p").then(12).otherwise(0)
+    table = table.with_columns(
+        pl.when(pl.col("half").is_null()).then("hour").otherwise(hours.cast(pl.String)).alias("hour")
     )
     written = pl.format(
         "{}-{}-{} {}:{}:{}",
@@ -201,9 +203,9 @@ def _here(naive: pl.Series, offsets: pl.Series) -> pl.Series:
     """Return moments by the store's clock: those with an offset moved to it, the others as they are."""
     if not offsets.is_not_null().any():
         return naive
-    marks = offsets.str.replace(r"^(?:Z|UTC)$", "+0000").str.replace(":", "", literal=True)
-    minutes = marks.str.slice(1, 2).cast(pl.Int64) * 60 + marks.str.slice(3, 2).cast(pl.Int64)
-    signed = pl.select(pl.when(marks.str.starts_with("-")).then(-minutes).otherwise(minutes)).to_series()
+    parts = offsets.str.replace("BRT", "-03").str.extract_groups(r"([+-])(\d{1,2}):?(\d{2})?$").struct.unnest()
+    hours, minutes = (parts[group].cast(pl.Int64).fill_null(0) for group in ("2", "3"))
+    signed = (hours * 60 + minutes) * (1 - 2 * (parts["1"] == "-").fill_null(value=False).cast(pl.Int64))
     moved = pl.DataFrame({"naive": naive, "minutes": signed}).select(
         (pl.col("naive") - pl.duration(minutes=pl.col("minutes")))
         .dt.replace_time_zone("UTC")

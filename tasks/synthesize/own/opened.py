@@ -26,7 +26,8 @@ from schemas.tasks import TaskName
 from tasks.commerce.inputs import TaskInputs
 from tasks.synthesize.own.cells import ColumnCells, as_identifiers
 from tasks.synthesize.own.identities import KINDS, personal_kinds, replaced
-from tasks.synthesize.own.rows import FileRows, has_lines, read_rows
+from tasks.synthesize.own.rows import read_rows
+from tasks.synthesize.sheets.table import FileRows
 
 FOLLOWING: Final[Mapping[str, Mapping[str, str]]] = {
     "orders": {"customer_id": "order_id"},
@@ -82,7 +83,7 @@ class OwnFiles:
         """Return the cells of a column, with our values for the file's."""
         place = f"{file.path}: column {name!r}"
         rows = self._tables[file.path]
-        cells = ColumnCells(rows.texts[name], place, has_lines(file.path), name in rows.numbers)
+        cells = ColumnCells(rows.texts[name], place, rows.header, name in rows.numbers)
         return cells.translated(file.values[ours]) if ours in file.values else cells
 
     @cached_property

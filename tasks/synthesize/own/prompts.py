@@ -24,13 +24,12 @@ from tasks.synthesize.own.opened import NO_TABLES, OwnFiles
 
 SOURCE: Final = "files"
 """Origin of these prompts, as `PromptRow.source`."""
-EMPTY: Final = "nothing to read"
-TOO_LONG: Final = "too long"
-UNTOLD: Final = "complaint unknown"
+EMPTY: Final = "have no text"
+TOO_LONG: Final = "are too long"
+UNTOLD: Final = "do not tell their complaint"
 """Reasons for which a row makes no prompt. Of a review whose sentiment is known the complaint has to be, too, as of the
 store's reviews: else to hide it would earn as much as to name it."""
 COMPLAINT: Final = "main_complaint"
-_BETWEEN_FACTS: Final = "|"
 
 _READERS: Final[Mapping[str, Callable[[ColumnCells, MappedPrompts], list[Any]]]] = {
     "array": lambda cells, _: [None if text is None else _facts(text) for text in cells.texts],
@@ -43,9 +42,15 @@ _READERS: Final[Mapping[str, Callable[[ColumnCells, MappedPrompts], list[Any]]]]
 
 @dataclass
 class Skipped:
-    """Rows that made no prompt, by task and reason."""
+    """Rows that made no prompt, by task and reason, and those that could."""
 
     rows: Counter[tuple[TaskName, str]] = field(default_factory=Counter)
+    usable: Counter[TaskName] = field(default_factory=Counter)
+    """Rows that could be prompts, by task."""
+
+    def of(self, task: TaskName) -> dict[str, int]:
+        """Return the rows of a task by the reason why they made no prompt."""
+        return {reason: number for (name, reason), number in sorted(self.rows.items()) if name == task}
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,7 @@ def own_prompts(
     """
     found = [_candidates(own, file, task) for file in own.column_map.prompts if task in file.tasks]
     made = [row for candidates in found for row in _rows(candidates, task, generator, skipped)]
+    skipped.usable[task] += len(made)
     if made and task == "sql_qa" and not own.column_map.tables:
         raise InputError(f"{found[0].file.path} has rows of sql_qa, and {NO_TABLES}")
     generator.shuffle(made)
@@ -131,7 +137,7 @@ def _facts(text: str) -> list[Any]:
         found = json.loads(text)
     except (ValueError, RecursionError):
         found = None
-    return found if isinstance(found, list) else [part.strip() for part in text.split(_BETWEEN_FACTS) if part.strip()]
+    return found if isinstance(found, list) else [part.strip() for part in text.split("|") if part.strip()]
 
 
 def _rows(candidates: _Candidates, task: TaskName, generator: random.Random, skipped: Skipped) -> Iterator[PromptRow]:

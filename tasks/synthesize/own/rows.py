@@ -1,8 +1,8 @@
 """Rows of a shop's file, whatever its kind, as a table of texts: null is empty, lists are JSON."""
 
 import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +14,9 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from schemas.errors import InputError
 from schemas.faults import did_you_mean
 from schemas.json_lines import gives_a_key_twice, stream_lines
-from schemas.tables.delimited import read_delimited
+from tasks.synthesize.sheets.delimited import read_export
+from tasks.synthesize.sheets.table import FileRows
+from tasks.synthesize.sheets.workbook import ENDING, read_workbook
 
 JSON_LINES: Final = (".jsonl", ".ndjson")
 MOST_ROWS: Final = 5_000_000
@@ -23,26 +25,8 @@ MOST_BYTES: Final = 4 * 2**30
 _ROWS_AT_ONCE: Final = 20_000
 
 
-@dataclass(frozen=True)
-class FileRows:
-    """Rows of a file."""
-
-    texts: pl.DataFrame
-    """The cells as texts; null where one is empty."""
-    numbers: frozenset[str] = frozenset()
-    """Columns whose cells were all numbers: a text such as "1.234" may be more than a thousand, and the number is not.
-    """
-    nested: Mapping[str, str] = field(default_factory=dict)
-    """Columns that were left out, each with the nested values that it holds."""
-
-
-def has_lines(path: Path) -> bool:
-    """Return whether a file is JSON Lines, whose rows are counted from 1 and have no header."""
-    return path.suffix.lower() in JSON_LINES
-
-
 def read_rows(path: Path, columns: Collection[str] | None = None) -> FileRows:
-    """Read columns of a file of JSON Lines, CSV or Parquet, as texts; all but nested ones where none are named.
+    """Read columns of a file of JSON Lines, CSV, Excel or Parquet, as texts; all but nested ones where none are named.
 
     Raises:
         InputError: The file cannot be read, is empty, too large or malformed, has no such column, or a named column has
@@ -56,7 +40,7 @@ def read_rows(path: Path, columns: Collection[str] | None = None) -> FileRows:
         raise InputError(f"{path} is {'empty; export it again' if path.is_file() else 'no file; correct its path'}")
     if size > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES // 2**30} GB; export a shorter span")
-    rows = _READERS.get(path.suffix.lower(), lambda file: FileRows(read_delimited(file)))(path)
+    rows = _READERS.get(path.suffix.lower(), read_export)(path)
     _refuse_too_many(path, rows.texts.height)
     return rows if columns is None else _selected(path, rows, columns)
 
@@ -71,7 +55,7 @@ def _selected(path: Path, rows: FileRows, columns: Collection[str]) -> FileRows:
         if name not in rows.texts.columns:
             near = did_you_mean(name, rows.texts.columns) or "; correct the column map"
             raise InputError(f"{path} has no column {name!r}{near}")
-    return FileRows(rows.texts.select(columns), rows.numbers)
+    return replace(rows, texts=rows.texts.select(columns))
 
 
 def _refuse_too_many(path: Path, rows: int) -> None:
@@ -115,7 +99,7 @@ def _read_json_lines(path: Path) -> FileRows:
             texts[name] = [*map(_text, values)]
         parts.append(pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)))
     whole = pl.concat(parts, how="diagonal").drop(nested)
-    return FileRows(whole, frozenset(whole.columns) - others, nested)
+    return FileRows(whole, 0, frozenset(whole.columns) - others, nested=nested)
 
 
 def _is_plain(value: Any) -> bool:
@@ -152,7 +136,7 @@ def _read_parquet(path: Path) -> FileRows:
         raise InputError(f"{path} cannot be read as Parquet ({reason}); export it again") from None
     numbers = frozenset(name for name in table.columns if schema[name].is_numeric())
     nested = {name: f"is of the type {schema[name]}" for name, text in texts.items() if text is None}
-    return FileRows(table.select(pl.all().replace("", None)), numbers, nested)
+    return FileRows(table.select(pl.all().replace("", None)), 1, numbers, nested=nested)
 
 
 def _as_text(name: str, kind: pl.DataType) -> pl.Expr | None:
@@ -171,4 +155,8 @@ def _as_text(name: str, kind: pl.DataType) -> pl.Expr | None:
     return None
 
 
-_READERS: Final = {**dict.fromkeys(JSON_LINES, _read_json_lines), ".parquet": _read_parquet}
+_READERS: Final = {
+    **dict.fromkeys(JSON_LINES, _read_json_lines),
+    ".parquet": _read_parquet,
+    ENDING: read_workbook,
+}

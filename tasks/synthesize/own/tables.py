@@ -6,8 +6,7 @@ from typing import Any, Final
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.store.column_map import MappedTableFile
-from schemas.store.mapped_tables import (
+from schemas.store.column_map import (
     CANCELED,
     CANCELED_DATE,
     ORDER_STATUSES,
@@ -15,9 +14,11 @@ from schemas.store.mapped_tables import (
     QUANTITY,
     REFUNDED,
     TABLE_NAMES,
+    MappedTableFile,
 )
 from schemas.store.store import HIDDEN_TABLES, Store
-from schemas.tables.table_check import columns_of, table_faults
+from schemas.store.tables import LINKS, TABLES
+from schemas.tables.table_check import table_faults
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
 from tasks.synthesize.own.cells import (
@@ -38,7 +39,6 @@ ROW: Final = "row"
 """Column with the number of a row in its file, from 0."""
 ORDER_OF_ITS_OWN: Final = "pedido {}"
 """Person of an order that names none: no other order's, and no id of a customer."""
-OWN_SELLER: Final = "loja"
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "orders": ("order_id",),
     "items": ("order_id", "order_item_id"),
@@ -69,7 +69,6 @@ KINDS_OF_NO_STORE: Final[Mapping[str, Any]] = {
     **dict.fromkeys(OTHER_STATUSES, pl.String()),
 }
 MOST_PIECES: Final = 10_000
-_CEP_PREFIX: Final = 5
 
 
 def own_store(own: OwnFiles) -> Store:
@@ -84,9 +83,7 @@ def own_store(own: OwnFiles) -> Store:
 
 
 def _schema(table: str) -> dict[str, Any]:
-    from schemas.store.tables import TABLES
-
-    return columns_of(TABLES[table])
+    return TABLES[table].types
 
 
 def _read_table(own: OwnFiles, file: MappedTableFile) -> pl.DataFrame:
@@ -119,7 +116,7 @@ def _refuse_values_of_no_store(cells: Mapping[str, ColumnCells], values: Mapping
             raise cells[name].fault(wrong, what)
 
 
-def _typed(ours: str, cells: ColumnCells, kind: Any, file: MappedTableFile, order: DateOrder | None) -> pl.Series:
+def _typed(ours: str, cells: ColumnCells, kind: Any, file: MappedTableFile, order: DateOrder) -> pl.Series:
     if kind == pl.Datetime:
         return as_moments(cells, order)
     if kind in (pl.Int64, pl.Float64):
@@ -139,7 +136,7 @@ def _text(ours: str, cells: ColumnCells) -> pl.Series:
     if ours.endswith("_zip_code_prefix"):
         # A spreadsheet strips the zero of São Paulo's codes. The whole code may be that of a single house.
         digits = stripped.str.replace_all(r"\D", "").str.replace(r"^(\d{4}|\d{7})$", "0${1}")
-        return digits.str.slice(0, _CEP_PREFIX)
+        return digits.str.slice(0, 5)
     return stripped
 
 
@@ -273,7 +270,7 @@ def _with_named_rows(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFra
     """Add the customers, products and sellers that are named by others and have no file: their ids are all of them."""
     found = dict(tables)
     if "items" in found:
-        sellers = pl.col("seller_id").fill_null(OWN_SELLER)
+        sellers = pl.col("seller_id").fill_null("loja")
         found["items"] = found["items"].with_columns(sellers)
     for name, column, of_table in (
         ("customers", "customer_id", "orders"),
@@ -282,23 +279,16 @@ def _with_named_rows(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFra
     ):
         if name not in found and of_table in found:
             ids = found[of_table].select(ROW, column).drop_nulls().unique(column, keep="first", maintain_order=True)
-            same = {column, "customer_unique_id"} if name == "customers" else {column}
-            found[name] = ids.select(
-                ROW,
-                *(
-                    (pl.col(column) if each in same else pl.lit(None, kind)).alias(each)
-                    for each, kind in _schema(name).items()
-                ),
-            )
+            same = {column, "customer_unique_id"}
+            columns = {n: pl.col(column) if n in same else pl.lit(None, kind) for n, kind in _schema(name).items()}
+            found[name] = ids.select(ROW, **columns)
     return found
 
 
 def _check(own: OwnFiles, file: MappedTableFile, table: pl.DataFrame) -> None:
-    from schemas.store.tables import TABLES
-
     if table.is_empty():
         raise InputError(f"{file.path} has no row for table {file.table}; correct the column map, or leave it out")
-    first = 1 if own.place(file).lines else 2
+    first = own.place(file).header + 1
     faults = table_faults(table.drop(ROW), TABLES[file.table], (table[ROW] + first).to_list())
     if faults:
         raise InputError(
@@ -308,8 +298,6 @@ def _check(own: OwnFiles, file: MappedTableFile, table: pl.DataFrame) -> None:
 
 
 def _check_links(own: OwnFiles, files: Mapping[str, MappedTableFile], tables: Mapping[str, pl.DataFrame]) -> None:
-    from schemas.store.tables import LINKS
-
     for name, column, other in LINKS:
         file = files.get(name)
         if file is None:

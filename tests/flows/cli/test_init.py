@@ -9,35 +9,25 @@ from schemas.config.profiles import load_config
 from schemas.store.column_map import read_column_map
 from schemas.store.files import read_store
 from schemas.store.store import Store
+from schemas.tables.prompts import read_prompts
 from tests.flows.command import in_this_process
+from tests.tasks.synthesize.exports import CPF, EXPORTS, ROWS, opinion, write_export
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    rows = [f"{n};ana{n}@exemplo.com;Produto {n} chegou antes do prazo, adorei;{n % 5 + 1}" for n in range(80)]
-    file = tmp_path / "avaliações.csv"
-    file.write_bytes("\r\n".join(["Canal;E-mail;Comentário;Nota", *rows]).encode("cp1252"))
-    return file
-
-
-def test_a_map_and_a_profile_are_written_and_the_next_command_is_told(shop: Path, tmp_path: Path) -> None:
-    ended = in_this_process("init", shop, "--out", tmp_path / "loja", "--json")
+def test_a_map_and_a_profile_are_written_and_the_next_command_is_told(tmp_path: Path) -> None:
+    file, profile = write_export(tmp_path, "nps.csv"), tmp_path / "loja" / "shop.toml"
+    ended = in_this_process("init", file, "--out", tmp_path / "loja", "--json")
     assert ended.returncode == 0, ended.text
-    assert [file.task for file in read_column_map(tmp_path / "loja" / "columns.toml").prompts] == [
-        "extraction",
-        "sentiment",
-    ]
-    profile = tmp_path / "loja" / "shop.toml"
     assert load_config(str(profile)).synthesize.files == tmp_path / "loja" / "columns.toml"
     assert f"then: tucano retrain --profile {profile}" in ended.text
-    assert "not recognised: Canal" in ended.text
-    assert "ana1@" not in ended.text + ended.stdout
-    again = in_this_process("init", shop, "--out", tmp_path / "loja")
+    assert "not recognised: Respondido em" in ended.text
+    assert "a1@" not in ended.text + ended.stdout
+    again = in_this_process("init", file, "--out", tmp_path / "loja")
     assert (again.returncode, "may have been corrected by hand" in again.text) == (2, True)
-    assert in_this_process("init", shop, "--out", tmp_path / "loja", "--force").returncode == 0
-    document = json.loads(ended.stdout)
-    assert document["tasks"]["sentiment"] == {"rows": 80, "count": 80, "missing": None}
-    assert document["tasks"]["churn"]["count"] == 0
+    assert in_this_process("init", file, "--out", tmp_path / "loja", "--force").returncode == 0
+    tasks = json.loads(ended.stdout)["tasks"]
+    assert tasks["sentiment"] == {"rows": 80, "count": 80, "missing": None}
+    assert tasks["churn"]["count"] == 0
 
 
 ORDERS = (
@@ -115,18 +105,11 @@ def test_a_status_that_is_not_understood_is_refused_until_it_is_confirmed(
     assert (read_store(tmp_path / "o" / "store").orders["order_status"] == "canceled").sum() == 6
 
 
-EXPORTS: dict[str, tuple[str, str, dict[str, str | None]]] = {
-    "Mercado Livre": (
-        (
-            "N.º de venda;Data da venda;Estado;Unidades;Total (BRL);SKU;Título do anúncio;"
-            "Preço unitário de venda do anúncio (BRL);UF"
-        ),
-        "20000{n};{n} de janeiro de 2025 09:00 hs.;{status};2;R$ 20,00;A-1;Caneca;10.00;SP",
-        {
-            **dict.fromkeys(("Cancelada pelo comprador", "Venda cancelada", "Devolvida"), "canceled"),
-            "A caminho": "shipped",
-            "Venda concluída": "delivered",
-        },
+SYSTEMS: dict[str, tuple[str, str, dict[str, str | None]]] = {
+    "VTEX": (
+        "Order;Creation Date;Client Document;UF;Status;Payment Value;Quantity_SKU;ID_SKU;SKU Selling Price",
+        "{n};2026-02-04 10:29:11Z;1114447773{n};SP;{status};20.00;2;11;10.00",
+        {"Faturado": "invoiced", "Cancelado": "canceled", "Pronto para o manuseio": "approved"},
     ),
     "Nuvemshop": (
         (
@@ -152,9 +135,9 @@ EXPORTS: dict[str, tuple[str, str, dict[str, str | None]]] = {
 }
 
 
-@pytest.mark.parametrize("system", list(EXPORTS))
+@pytest.mark.parametrize("system", list(SYSTEMS))
 def test_an_export_is_read_without_a_question(tmp_path: Path, system: str) -> None:
-    header, row, statuses = EXPORTS[system]
+    header, row, statuses = SYSTEMS[system]
     rows = [row.format(n=n, status=status) for n, status in enumerate(statuses, 1)]
     ended = in_this_process("init", sales(tmp_path, header, *rows), "--out", tmp_path / "loja")
     assert ended.returncode == 0, ended.text
@@ -175,3 +158,93 @@ def test_what_a_run_would_refuse_init_refuses(tmp_path: Path) -> None:
     assert "'Created at': row 82 is not a date" in " ".join(ended.text.split())
     assert "then: tucano retrain" not in ended.text
     assert {file.name for file in (tmp_path / "loja").iterdir()} == {"columns.toml", "shop.toml"}
+
+
+# What is mapped of each export: columns, then what is known of the right answer.
+MAPPED = {
+    "pedidos.csv": {
+        "orders": "order_id=Pedido order_status=Situação order_purchase_timestamp=Data customer_id=Pedido",
+        "items": "order_id=Pedido product_id=SKU price=Valor freight_value=Custo de envio",
+        "customers": "customer_id=Pedido customer_unique_id=CPF customer_state=UF",
+    },
+    "avaliacoes.csv": {
+        "extraction": "review=Comentário order_id=Pedido rating=Avaliação",
+        "sentiment": "review=Comentário order_id=Pedido score=Avaliação",
+    },
+    "mercado.xlsx": {
+        "orders": "order_id=Venda order_status=Estado order_purchase_timestamp=Data da venda customer_id=Venda",
+        "items": "order_id=Venda product_id=SKU price=Preço unitário de venda do anúncio (BRL) quantity=Unidades",
+        "payments": "order_id=Venda payment_value=Total (BRL)",
+        "customers": "customer_id=Venda customer_unique_id=CPF customer_state=Estado (2)",
+    },
+    "nps.csv": {"sentiment": "review=Comentário customer_id=E-mail polarity=Nota"},
+    "tickets.csv": {"sentiment": "review=Satisfaction Comment polarity=Satisfaction Score"},
+    "respostas.csv": {
+        "extraction": "review=Conte o que achou da compra rating=De 1 a 5, qual a sua satisfação?",
+        "sentiment": "review=Conte o que achou da compra score=De 1 a 5, qual a sua satisfação?",
+    },
+}
+
+
+def mapped(column_map: Path) -> dict[str, str]:
+    read = read_column_map(column_map)
+    sections = {file.table: file.columns for file in read.tables}
+    sections |= {str(file.task): file.columns | file.reference for file in read.prompts}
+    return {
+        name: " ".join(f"{ours}={theirs}" for ours, theirs in columns.items()) for name, columns in sections.items()
+    }
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_what_init_maps_of_an_export_synthesize_reads(tmp_path: Path, name: str) -> None:
+    ended = in_this_process("init", write_export(tmp_path, name), "--out", tmp_path / "loja", "--json")
+    assert (ended.returncode, CPF in ended.text) == (0, False), ended.text
+    assert mapped(tmp_path / "loja" / "columns.toml") == MAPPED[name]
+    planned, run = json.loads(ended.stdout)["tasks"], ("synthesize", "--profile", tmp_path / "loja" / "shop.toml")
+    made = in_this_process(*run, "--out", tmp_path / "out", "--state", tmp_path / "s")
+    assert made.returncode == 0, made.text
+    store = read_store(tmp_path / "out" / "store")
+    rows = [row for row in read_prompts(tmp_path / "out" / "prompts.parquet") if row.task == "sentiment"]
+    assert len(rows) == planned["sentiment"]["count"]
+    assert not any("@" in f"{row.prompt} {row.customer_id}" for row in rows)
+    if name == "mercado.xlsx":
+        assert str(store.orders["order_purchase_timestamp"].min()) == "2025-01-01 22:04:00"
+        assert store.payments["payment_value"].sum() == 20.5 * ROWS
+        assert store.orders["order_status"].to_list() == ["delivered", "shipped", "canceled", "canceled"] * 20
+        assert (store.items.height, store.customers["customer_state"].unique().to_list()) == (2 * ROWS, ["SP"])
+    elif rows:
+        # A complaint of one star or of five points, and a ticket that was rated well.
+        number, polarity = (0, "positive") if name == "tickets.csv" else (5, "negative")
+        assert [row.reference["polarity"] for row in rows if opinion(number) in row.prompt] == [polarity]
+    said = "70 of 80 reviews could be used for sentiment; 10 have no text"
+    assert (said in " ".join(made.text.split())) == (name == "avaliacoes.csv")
+
+
+def test_a_file_that_cannot_be_read_leaves_the_others(tmp_path: Path) -> None:
+    for name in EXPORTS:
+        write_export(tmp_path, name)
+    (tmp_path / "quebrado.csv").write_text("Nota;Texto\n5;bom\n1;ruim;demais\n", encoding="utf-8")
+    (tmp_path / "senha.xlsx").write_bytes(b"\xd0\xcf\x11\xe0" * 9)
+    ended = in_this_process("init", tmp_path, "--out", tmp_path / "loja")
+    said = " ".join(ended.text.split())
+    assert ended.returncode == 0, ended.text
+    assert "quebrado.csv: line 3 has 3 cells where the header has 2" in said
+    assert "senha.xlsx has a password" in said
+    assert "then: tucano retrain" in said
+    alone = in_this_process("init", tmp_path / "senha.xlsx", "--out", tmp_path / "nada")
+    assert (alone.returncode, (tmp_path / "nada").exists()) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ([f"El producto {n} llegó roto y nadie responde, muy mal" for n in range(80)], "is hardly in Portuguese"),
+        ([f"O produto {n} chegou antes do prazo" for n in range(12)], "only 12 different texts, and 60 are the least"),
+    ],
+)
+def test_reviews_of_which_little_can_be_learned_say_so(tmp_path: Path, texts: list[str], said: str) -> None:
+    rows = [["Comentário", "Nota"], *([text, str(1 + n % 5)] for n, text in enumerate(texts))]
+    file = write_export(tmp_path, "avaliacoes.csv", rows)
+    ended = in_this_process("init", file, "--out", tmp_path / "loja", "--task", "sentiment")
+    assert (ended.returncode, said in " ".join(ended.text.split())) == (0, True), ended.text
+    assert "extraction" not in ended.text + (tmp_path / "loja" / "columns.toml").read_text(encoding="utf-8")

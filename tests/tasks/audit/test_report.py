@@ -1,9 +1,7 @@
 """The page of an audit: it says what was found, shows hostile text as text, and is the same for the same audit."""
 
 import re
-from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,8 +10,8 @@ import pytest
 from schemas.audit_record import AuditRecord, read_audit_record
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TaskName
-from tasks.audit.gate import Probe, decide, judge
-from tasks.audit.report import PastAudit, render, scatter, worst_disagreements
+from tasks.audit.gate import Probe
+from tasks.audit.report import render
 from tasks.audit.sheet import ScoredCompletion, ScoredItem
 from tasks.audit.stage import Audit
 from tests.tasks.audit.conftest import CONFIG
@@ -31,10 +29,6 @@ def record(result: Audit, output: Path) -> AuditRecord:
     return read_audit_record(output)
 
 
-def page_of(audit: Audit, record: AuditRecord, past: list[PastAudit] | None = None) -> str:
-    return render(audit.tasks, audit.gate, audit.judged, record, past or [], CONFIG)
-
-
 def judged(
     number: int, score: int, reward: float, task: TaskName = "push", stratum: str = "random"
 ) -> ScoredCompletion:
@@ -46,16 +40,13 @@ def judged(
 
 
 class Page(HTMLParser):
-    """What a browser makes of a page: elements, what could fetch or run something, and the texts of table cells."""
+    """What a browser makes of a page: elements, what could fetch or run something, and its text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.names: set[str] = set()
         self.active: list[tuple[str, str | None]] = []
-        self.rows: list[list[str]] = []
-        self.marked: list[str] = []
         self.text = ""
-        self._in_cell = self._in_marked = False
         self.feed(page)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -64,23 +55,9 @@ class Page(HTMLParser):
             inside = name in {"href", "xlink:href"} and value is not None and value.startswith("#")
             if name.startswith("on") or (name in {"src", "srcset", "href", "xlink:href", "action"} and not inside):
                 self.active.append((name, value))
-        if tag == "tr":
-            self.rows.append([])
-        if tag in {"td", "th"}:
-            self.rows[-1].append("")
-            self._in_cell, self._in_marked = True, ("class", "bad") in attributes
-            self.marked += [""] if self._in_marked else []
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in {"td", "th"}:
-            self._in_cell = self._in_marked = False
 
     def handle_data(self, data: str) -> None:
         self.text += data
-        if self._in_cell:
-            self.rows[-1][-1] += data
-        if self._in_marked:
-            self.marked[-1] += data
 
 
 def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: AuditRecord) -> None:
@@ -94,7 +71,7 @@ def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: Aud
     churn = replace(result.tasks["churn"], probes={"prompt_echo": Probe(False, HOSTILE)})
     audit = replace(result, tasks={**result.tasks, "churn": churn}, judged=(*result.judged[:-1], row))
     named = record.model_copy(update={"raters": {HOSTILE: "human", "bia": "rubric"}, "reward_version": "<b>$" * 16})
-    text = page_of(audit, named)
+    text = render(audit.tasks, audit.gate, audit.judged, named, [], CONFIG)
     page = Page(text)
     assert page.names.isdisjoint({"script", "img", "link", "iframe"})
     assert page.active == []
@@ -103,67 +80,3 @@ def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: Aud
         assert part in page.text
     assert "default-src 'none'; style-src 'unsafe-inline'" in text
     assert not re.search(r"@import|url\((?!#)", text)
-
-
-def test_page_shows_the_numbers_of_the_audit(result: Audit, record: AuditRecord) -> None:
-    page = Page(page_of(result, record))
-    for task, found in result.tasks.items():
-        figures, (first, second) = found.agreement, (row for row in page.rows if row[0].strip() == task)
-        overall = figures.overall
-        for figure in (overall.rho, figures.within_prompt_rho, figures.tau_b, figures.pairwise_accuracy, figures.auc):
-            assert f"{figure:.2f}" in map(str.strip, first)
-        assert f"{overall.rho_low:.2f} to {overall.rho_high:.2f}" in map(str.strip, first)
-        assert f"{figures.constant_groups} of {figures.prompt_groups}" in map(str.strip, second)
-        for interval in (overall.bonett_wright, overall.bca):
-            assert interval is not None
-            assert f"{interval[0]:.2f} to {interval[1]:.2f}" in page.text
-    for text in (record.reward_version, record.sheet_sha256, record.rollouts_sha256, "rubric-1"):
-        assert text in page.text
-    assert page.marked == []
-    assert "training may start." in page.text
-    assert "No person scored this sheet." in page.text
-
-
-def test_an_objection_is_marked_and_reported(result: Audit, record: AuditRecord) -> None:
-    agreement = result.tasks["push"].agreement
-    low = replace(agreement, overall=replace(agreement.overall, rho=-0.5, bonett_wright=(-0.7, -0.3)))
-    tasks = {**result.tasks, "push": judge("push", low, {"empty": Probe(False, "at most 0.9")}, CONFIG)}
-    refused = replace(result, tasks=tasks, gate=decide(tasks, (), ["rubric"], CONFIG))
-    page = Page(page_of(refused, record))
-    assert [marked.split()[0] for marked in page.marked] == ["−0.50", "−0.70", "0"]
-    assert "training must not start." in page.text
-    assert all(reason in page.text for reason in refused.gate.reasons)
-
-
-def test_history_shows_earlier_audits_the_newest_first_in_any_order(result: Audit, record: AuditRecord) -> None:
-    older = record.model_copy(update={"spec": "v4.2", "reward_version": "9" * 64, "verdict": "refused"})
-    past = [PastAudit(datetime(2025, 1, day, 12, 30, tzinfo=UTC), older) for day in (3, 9, 1)]
-    text = page_of(result, record, past)
-    lines = [[cell.strip() for cell in row] for row in Page(text).rows if row[0] in {"1", "2", "3", "4"}]
-    assert [line[2] for line in lines] == ["this audit", *(f"2025-01-0{day} 12:30:00 UTC" for day in (9, 3, 1))]
-    assert lines[2][:5] == ["2", "refused", lines[2][2], "v4.2999999999999", "model, rubric"]
-    assert page_of(result, record, past[::-1]) == text
-
-
-def test_every_completion_has_a_point_among_those_of_its_stratum() -> None:
-    strata = ["random"] * 7 + ["by reward"] * 5 + ["written"] * 2 + ["other"]
-    rows = [judged(n, n % 5 + 1, n % 5 / 4, stratum=stratum) for n, stratum in enumerate(strata)]
-    svg = scatter(rows)
-    points = svg[: svg.index("score on the sheet")]
-    # matplotlib writes few points as paths, and many as uses of one.
-    colours = re.findall(r'(?:<use |\n" clip-path=)[^>]*stroke: (#\w+); stroke-opacity: 0.75', points)
-    assert [*Counter(colours).values()] == [7, 5, 3]
-    for words in ("drawn at random: 7", "chosen by reward: 5", "chosen otherwise: 3"):
-        assert words in svg
-
-
-def test_the_furthest_apart_comes_first_by_its_place_within_its_task() -> None:
-    small = [judged(n, n + 1, [0.9, 0.2, 0.3, 0.4, 0.5][n], "churn") for n in range(5)]
-    large = [judged(n, n // 10 + 1, n / 40) for n in range(39)] + [judged(39, 5, 0.01)]
-    found = worst_disagreements([*large, *small], 3)
-    assert [(case.judged.item.audit_id, case.places, case.of) for case in found[:2]] == [
-        ("push 39", -38.0, 40),
-        ("churn 0", 4.0, 5),
-    ]
-    assert found[0].share == pytest.approx(38 / 40)
-    assert worst_disagreements([judged(0, 3, 0.3), judged(1, 3, 0.1 + 0.2)], 20) == ()

@@ -40,12 +40,8 @@ def test_a_store_has_exactly_the_orders_that_were_asked_for(orders: int, tmp_pat
 
 
 def test_times_follow_each_other_and_none_is_in_the_future(store: Store) -> None:
-    steps = [
-        "order_purchase_timestamp",
-        "order_approved_at",
-        "order_delivered_carrier_date",
-        "order_delivered_customer_date",
-    ]
+    names = ("purchase_timestamp", "approved_at", "delivered_carrier_date", "delivered_customer_date")
+    steps = [f"order_{name}" for name in names]
     for earlier, later in itertools.pairwise(steps):
         assert (store.orders[earlier] < store.orders[later]).drop_nulls().all()
         assert store.orders.filter(pl.col(earlier).is_null(), pl.col(later).is_not_null()).is_empty()

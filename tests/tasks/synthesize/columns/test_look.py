@@ -8,6 +8,7 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.synthesize.columns.look import find_files, look_at
+from tests.tasks.synthesize.exports import write_workbook
 
 
 def test_a_folder_gives_its_files_and_nothing_else(tmp_path: Path) -> None:
@@ -27,16 +28,28 @@ def test_the_same_cells_are_read_from_every_kind_of_file(tmp_path: Path) -> None
     assert look_at(tmp_path / "a.jsonl").nested == ("cliente",)
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
+def test_a_workbook_is_read_as_it_is_shown(tmp_path: Path) -> None:
+    rows = [["Pedido", "Valor", "Estado"], ["1001", 10.5, "SP"], [None, 12, "RJ"]]
+    help_sheet = [["Ajuda"], ["Leia"]]
+    path = write_workbook(tmp_path / "a.xlsx", {"A": rows, "B": help_sheet}, merged=["A2:A3"], hidden=["B"])
+    assert look_at(path).cells.rows() == [("1001", "10.5", "SP"), ("1001", "12", "RJ")]
+    assert look_at(path).numbers == {"Valor"}
+    for sheets, sentence in (
+        ({"A": rows, "B": rows}, r"has rows in 2 sheets \('A', 'B'\); save each as a file of its own"),
+        ({"A": [*rows, ["1002", "=B2+B3", "SP"]]}, "has formulas without results"),
+        ({"A": [["ana@b.com", "1", "2"]] * 3}, "has no row with the names of its columns"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            look_at(write_workbook(path, sheets))
+
+
+def test_other_files_and_empty_folders_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "leia.md").write_text("x", encoding="utf-8")
+    (tmp_path / "vazia").mkdir()
+    for name, sentence in (
         ("nada.csv", r"nada\.csv does not exist; give files or folders of \.csv"),
         ("leia.md", r"leia\.md is none of \.csv, .*; export it as one of them"),
         ("vazia", r"folder .*vazia has no files of \.csv"),
-    ],
-)
-def test_other_files_and_empty_folders_are_refused(tmp_path: Path, name: str, sentence: str) -> None:
-    (tmp_path / "leia.md").write_text("x", encoding="utf-8")
-    (tmp_path / "vazia").mkdir()
-    with pytest.raises(InputError, match=sentence):
-        find_files([tmp_path / name])
+    ):
+        with pytest.raises(InputError, match=sentence):
+            find_files([tmp_path / name])

@@ -6,7 +6,7 @@ from tasks.synthesize.own.cells import ColumnCells, DateOrder, as_identifiers, a
 
 
 def cells(*texts: str | None) -> ColumnCells:
-    return ColumnCells(pl.Series(texts, dtype=pl.String), "pedidos.csv: column 'x'", lines=False, are_numbers=False)
+    return ColumnCells(pl.Series(texts, dtype=pl.String), "pedidos.csv: column 'x'", header=1, are_numbers=False)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from schemas.tables.decimal_comma import Decimals
 from tasks.synthesize.own.cells import ColumnCells, as_identifiers, as_numbers
-from tasks.synthesize.own.rows import has_lines, read_rows
+from tasks.synthesize.own.rows import read_rows
 
 
 def column(folder: Path, ending: str, values: list[Any]) -> ColumnCells:
@@ -18,7 +18,7 @@ def column(folder: Path, ending: str, values: list[Any]) -> ColumnCells:
     else:
         path.write_text("".join(json.dumps({"preco": value}) + "\n" for value in values), encoding="utf-8")
     rows = read_rows(path, ["preco"])
-    return ColumnCells(rows.texts["preco"], "preco", has_lines(path), "preco" in rows.numbers)
+    return ColumnCells(rows.texts["preco"], "preco", rows.header, "preco" in rows.numbers)
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
