@@ -191,8 +191,7 @@ def _prepare(
     priced = config.model_copy(update={"price_per_hour": price})
     checkpointer = watch(started.trainer, started.parts, selection, alarms, held.keeper, preemption, priced, channel)
     if checkpoint is None:
-        # A resumed training has passed it, with the same code, data and recipe; a Spot machine would pay for it each
-        # time.
+        # A resumed training has passed it with the same recipe; a Spot machine would pay for it each time.
         _check(inputs, started.trainer, held.folder)
         return _Prepared(started, selection, alarms)
     checkpointer.restore(checkpoint)
