@@ -87,8 +87,8 @@ def promote_baseline(config: Config, number: str | None, task: TaskName, reason:
             raise InputError(f"{what} has no bag of words for {task}; it has {there}")
         metrics = json.loads((folder / METRICS_FILE).read_text(encoding="utf-8"))
         reasons = objections(task, read_report(folder), metrics)
-        document = {"version": version.version, "baseline": task, "verdict": "hold" if reasons else "promote"}
-        document |= {"promoted": not reasons or reason is not None, "reasons": reasons}
+        document: dict[str, Any] = {"version": version.version, "baseline": task, "reasons": reasons}
+        document |= {"verdict": "hold" if reasons else "promote", "promoted": not reasons or reason is not None}
         document["forced"] = reason if reasons else None
         if document["promoted"]:
             tags = {"model": names.model_name, "baseline": task, "forced": reason or ""}
