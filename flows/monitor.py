@@ -17,7 +17,7 @@ from flows.stages.monitor import STAGE, Monitored, monitor_logs
 from flows.stages.runner import Session
 from schemas.config.config import Config
 from schemas.errors import InputError
-from schemas.tables.log_file import log_files
+from schemas.tables.production_logs import log_files
 from tasks.commerce.push.phrases import use_own
 from tasks.monitor.operations import OPERATIONS, SentAlarms, alarms_of
 

@@ -13,24 +13,23 @@ from prefect.runtime import flow_run
 from flows.runtime.console import captured
 from flows.runtime.deployed import deployed, run_name
 from flows.runtime.prefect_client import emit_held
-from flows.runtime.run_page import add_tags, is_recorded, profile_of_run, run_page
+from flows.runtime.run_page import add_tags, is_recorded, logging_of_chain, profile_of_run
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages.answers import Made, rung_makers, try_rivals
 from flows.stages.audit import audit, known_scores, people_scores
 from flows.stages.base import base
-from flows.stages.child_pool import do_all, pool_of
+from flows.stages.child_pool import do_all, expect_stage_children, pool_of
 from flows.stages.curate import curate
 from flows.stages.evaluate import evaluate
 from flows.stages.promote import promote, read_decision
 from flows.stages.retraining import Retraining, Until, conclude
 from flows.stages.runner import Session, StageResult, WorkDue, only_reuse
-from flows.stages.stage_child import expect_stage_children
 from flows.stages.synthesize import synthesize
 from flows.stages.train import best_seed, stage_name, train
 from schemas.config.config import Config
 from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import read_report
-from tasks.train.sizing.fit import refuse_unfit
+from tasks.train.sizing.memory import refuse_unfit
 
 TRAINED_FROM: Final = {"prompts": "synthesize", "dataset": "curate", "base": "base", "audit": "audit"}
 """Stages that a training starts from, by the role of their artifacts."""
@@ -50,8 +49,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
 
     Interrupted, the run of a deployment is scheduled again, and resumes where another worker takes it.
     """
-    with deployed(config), run_page() as page:
-        page.show(0.0, "starting")
+    with deployed(config), logging_of_chain():
         started = time.monotonic()
         policies: Mapping[int, StageResult] = {}
         for_rungs: Mapping[str, Made] = {}
@@ -84,7 +82,6 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
             seconds, champion = time.monotonic() - started, holder.version if holder else None
             result = Retraining(stages, seconds, policies, report, decision, champion)
             conclude(session, result, until)
-        page.show(100.0, f"done in {result.seconds:.0f} s")
         return result
 
 

@@ -155,10 +155,6 @@ class LoggedAnswer(BaseModel):
     """The reward in [0, 1], where the serving side scored the answer; monitoring computes its own."""
     rating: Stars | None = None
     """The asking person's rating of the answer, from 1 to 5."""
-    role: str | None = None
-    """What answered, in the words of earlier gateways: `champion`, `challenger`, `shadow` or `larger`."""
-    shadow_of: str | None = Field(default=None, min_length=1)
-    """The `request_id` of the champion's answer to the request that a shadow answered too."""
 
     @field_validator("time")
     @classmethod

@@ -53,9 +53,4 @@ def first_few(faults: Iterable[str]) -> str:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a question after the known word that is nearest, to stand behind the word; empty where none is near."""
     near = get_close_matches(word, list(known), n=1)
-    return question_after(near[0]) if near else ""
-
-
-def question_after(meant: str) -> str:
-    """Return the question whether a word was meant."""
-    return f", did you mean {meant!r}?"
+    return f", did you mean {near[0]!r}?" if near else ""

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from schemas.garbage import collect_rarely
-from tests.browser import browser
+from schemas.python_process import collect_rarely
 from tests.mlflow_database import mlflow_tables
 from tests.prefect_server import prefect_home, prefect_server
 from tests.small_pipeline import pipeline
 
-__all__ = ["browser", "mlflow_tables", "pipeline", "prefect_home", "prefect_server"]
+__all__ = ["mlflow_tables", "pipeline", "prefect_home", "prefect_server"]
 
 # Processes with a thread for each core would wait for one another; children inherit it, and torch reads it on import.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -28,6 +27,9 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 collect_rarely()
+
+# No file of a test outlives it, and to wait for a disk takes longer than many a test.
+pytest.MonkeyPatch().setattr(os, "fsync", lambda descriptor: None)
 
 # A property is no less true on a busy machine.
 settings.register_profile("unhurried", settings.get_profile(settings.get_current_profile_name()), deadline=None)

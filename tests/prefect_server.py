@@ -53,5 +53,7 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory, prefect_home: Place
         patch.setenv("PREFECT_HOME", str(home))
         patch.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
         patch.setenv("DO_NOT_TRACK", "1")
+        # What a user's environment may say, and what the server must not do.
+        patch.setenv("PREFECT_SERVER_CORS_ALLOWED_ORIGINS", "*")
         with session_server(home / "server.log") as address:
             yield address

@@ -1,4 +1,4 @@
-"""One pipeline, killed at two points and resumed each time, that tests look at from all sides."""
+"""One pipeline, killed in its training and resumed, that tests look at from all sides."""
 
 import json
 import os
@@ -94,22 +94,15 @@ def retrain_here(root: Path, *more: str, server: str, stage: str = "retrain") ->
     return Ended(ended.returncode, ended.stderr, json.loads(ended.stdout) if ended.stdout else None)
 
 
-KILLS = ("mirror/*/manifests/*.json", "artifacts/plan/*/record.json")
-"""Files whose appearance is the moment of a kill: in training, and before the answers.
-
-The stage that has just written one may be made again, for its key is kept a moment later.
-"""
-
-
 @dataclass(frozen=True)
 class Pipeline:
-    """The state folder after two killed runs and one that came to its end."""
+    """The state folder after a run that was killed in its training, and one that came to its end."""
 
     root: Path
-    said: list[str]
-    """What each killed run wrote to stderr."""
+    said: str
+    """What the killed run wrote to stderr."""
     survivors: list[psutil.Process]
-    """Children of the killed commands that did not die with them."""
+    """Children of the killed command that did not die with it."""
     resumed: Ended
     records: Path
     """Folder with a record of each child process that came to its end."""
@@ -119,26 +112,22 @@ class Pipeline:
 def pipeline(tmp_path_factory: pytest.TempPathFactory, prefect_home: PlaceDatabase) -> Pipeline:
     root = tmp_path_factory.mktemp("state")
     prefect_home(prefect_folder(root))
-    records = root.parent / "records"
-    said: list[str] = []
-    survivors: list[psutil.Process] = []
-    for number, moment in enumerate(KILLS):
-        log = root.parent / f"{number}.log"
-        with log.open("w", encoding="utf-8") as stderr:
-            killed = subprocess.Popen(
-                command(root, module="tests.recorded_flows"),
-                env={**os.environ, "RECORD_SOURCES": str(records)},
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-            )
-        while not list(root.glob(moment)):
-            assert killed.poll() is None, log.read_text(encoding="utf-8")
-            time.sleep(0.05)
-        children = psutil.Process(killed.pid).children(recursive=True)
-        os.kill(killed.pid, signal.SIGKILL)
-        killed.wait()
-        survivors += psutil.wait_procs(children, timeout=20)[1]
-        said.append(log.read_text(encoding="utf-8"))
+    records, log = root.parent / "records", root.parent / "killed.log"
+    with log.open("w", encoding="utf-8") as stderr:
+        killed = subprocess.Popen(
+            command(root, module="tests.recorded_flows"),
+            env={**os.environ, "RECORD_SOURCES": str(records)},
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+        )
+    while not list(root.glob("mirror/*/manifests/*.json")):
+        assert killed.poll() is None, log.read_text(encoding="utf-8")
+        time.sleep(0.05)
+    children = psutil.Process(killed.pid).children(recursive=True)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    survivors = psutil.wait_procs(children, timeout=20)[1]
+    said = log.read_text(encoding="utf-8")
     return Pipeline(root, said, survivors, retrain(root, records=records), records)
 
 

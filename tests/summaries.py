@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from schemas.tables.dataset_summary import DatasetSummary
-from schemas.tables.prompts_summary import PromptsSummary, StoreSize
+from schemas.tables.summaries import DatasetSummary, PromptsSummary, StoreSize
 
 PROMPTS_SUMMARY: Final = PromptsSummary(
     source="simulated",

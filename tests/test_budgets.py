@@ -101,10 +101,3 @@ def test_no_number_rises() -> None:
 
 def _git(*arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
-
-
-def test_a_room_that_grew_and_a_number_that_rose_are_named() -> None:
-    budgets = {"lines": {"tasks/audit": 100}}
-    assert too_many({"lines": {"tasks/audit": 101}}, budgets) == ["tasks/audit: 101 lines, and its budget is 100"]
-    assert too_loose({"lines": {"tasks/audit": 20}}, budgets) == ["tasks/audit: lower 100 to 20 lines"]
-    assert risen(budgets, {"lines": {"tasks/audit": 101}}) == ["tasks/audit: from 100 to 101 lines"]

@@ -10,12 +10,10 @@ import pytest
 from pydantic import BaseModel
 
 from flows.cli import main
-from flows.runtime.prefect_server import session_server
 from schemas.progress import silent
 from tasks.curate.processes import in_processes
 from tasks.policy import child
 from tasks.policy.child import run_child
-from tests.prefect_server import PlaceDatabase
 
 NAMES = (
     "aiosqlite",
@@ -108,11 +106,3 @@ def test_prefects_settings_are_of_no_file_there(tmp_path: Path, file: str, conte
     asked = [sys.executable, "-P", "-c", SETTINGS]
     ended = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert ended.stdout.splitlines() == ["logging.yml 0 0"] * 2, ended.stderr[-500:]
-
-
-@pytest.mark.integration
-def test_prefects_server_runs_none(marker: Path, monkeypatch: pytest.MonkeyPatch, prefect_home: PlaceDatabase) -> None:
-    monkeypatch.setenv("PREFECT_HOME", str(prefect_home(marker.parent / "home")))
-    with session_server(marker.parent / "log"):
-        pass
-    assert not marker.exists(), marker.read_text()

@@ -30,18 +30,3 @@ def test_the_docstring_of_each_module_begins_with_no_question_word(package: str)
     assert docstrings, f"{package} has no modules"
     assert not [name for name, docstring in docstrings.items() if not docstring]
     assert not [f"{name}: {docstring.splitlines()[0]}" for name, docstring in docstrings.items() if asks(docstring)]
-
-
-@pytest.mark.parametrize(
-    ("docstring", "expected"),
-    [
-        ("Object store protocol.", False),
-        ("Whatever: a title.", False),
-        ("What the mirror asks of a store.", True),
-        ("Where: the address.", True),
-        ("\n    How every stage runs.", True),
-        ("", False),
-    ],
-)
-def test_a_question_is_recognized(docstring: str, expected: bool) -> None:
-    assert asks(docstring) is expected

@@ -30,7 +30,7 @@ MIN_SECONDS: Final = 10
 WIDTH: Final = 100
 SHOWN: Final = 4000
 """Last characters that are printed of each log of a failed group."""
-PROJECT: Final = ("torch", "transformers", "pydantic", "polars", "pandera", "datasets", "peft", "trl")
+PROJECT: Final = ("torch", "transformers", "pydantic", "polars", "datasets", "peft", "trl")
 """Imports of the trainer's child."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tasks.train.sizing.shape import KNOWN_SHAPES, DecoderShape
+from tasks.train.sizing.memory import KNOWN_SHAPES, DecoderShape
 
 if TYPE_CHECKING:
     import torch

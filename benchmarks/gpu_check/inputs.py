@@ -18,7 +18,7 @@ from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS, joint_version, reward_versions
 from tasks.synthesize.simulated import as_prompt_row, simulate_store
 from tasks.train.request import TrainRequest
-from tasks.train.sizing.shape import DecoderShape
+from tasks.train.sizing.memory import DecoderShape
 
 CHECKED_TASKS: Final[tuple[TaskName, ...]] = ("push", "sentiment")
 """Tasks whose reference answers are short: a policy of random weights learns from these."""

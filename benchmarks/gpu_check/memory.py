@@ -12,8 +12,14 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from benchmarks.gpu_check.base import POLICY, SEED, TINY, Row, Scale, build, row_of
-from tasks.train.sizing.fit import adapter_bytes, kept_bytes, weight_bytes
-from tasks.train.sizing.shape import BFLOAT16_BYTES, KNOWN_SHAPES, DecoderShape
+from tasks.train.sizing.memory import (
+    BFLOAT16_BYTES,
+    KNOWN_SHAPES,
+    DecoderShape,
+    adapter_bytes,
+    kept_bytes,
+    weight_bytes,
+)
 
 RANK, ALPHA = 16, 32
 LARGEST: Final = "Polygl0t/Tucano2-qwen-3.7B-Instruct"

@@ -20,7 +20,7 @@ from benchmarks.serve.attacks import PLANTED, Attack
 from schemas.config.monitor import MonitorConfig
 from schemas.documents import LoggedAnswer
 from schemas.json_lines import stream_json_lines
-from schemas.tables.log_file import log_files
+from schemas.tables.production_logs import log_files
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.logs import read_logs
 

@@ -17,8 +17,8 @@ from schemas.tasks import TaskName
 from tasks.evaluate.compare import compare
 from tasks.evaluate.gate import decide
 from tasks.evaluate.stats.resampling import mean_interval
-from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import measure
+from tasks.evaluate.stats.variance import ALPHA
 
 Numbers = NDArray[np.float64]
 

@@ -94,7 +94,7 @@ def train_both(
 
     def sampled(*arguments: Any) -> Any:
         rollouts = sample(*arguments)
-        lengths.append(list(map(len, rollouts.completion_ids)))
+        lengths.append([len(rollout.completion_ids) for rollout in rollouts.rollouts])
         return rollouts
 
     trainer.rollout_generator.sample = sampled

@@ -19,6 +19,7 @@ from flows.cli.result import Table, new_folder, show, write_file
 from flows.cli.tucano import UNDONE, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, group
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.console import show as notice
+from flows.runtime.prefect_server import HOST
 from flows.runtime.session import ARTIFACTS_FOLDER
 from flows.runtime.signals import interruptible
 from flows.runtime.stores import past_audits
@@ -272,7 +273,6 @@ def _store(rollouts: Path, given: Path | None) -> Path:
 
 
 PAGE: Final = Path(__file__).with_name("rating.html")
-HOST: Final = "127.0.0.1"
 LONGEST_BODY: Final = 200_000
 
 

@@ -20,7 +20,7 @@ from flows.runtime.stores import existing_store, logs_to_monitor, open_store
 from schemas.disk import write_whole
 from schemas.errors import GateRefused, InputError
 from schemas.shown_text import as_shown
-from schemas.tables.log_file import log_files, require_rows
+from schemas.tables.production_logs import log_files, require_rows
 from schemas.tasks import TaskName
 from tasks.serve.questions import fields_of, question_of, read_questions
 
@@ -61,7 +61,7 @@ def ask(
         from tasks.policy.fork_server import load_less  # noqa: PLC0415
 
         load_less()
-        from flows.stages.served_model import find_served_model  # noqa: PLC0415
+        from flows.stages.registered_version import find_served_model  # noqa: PLC0415
 
         served, _ = find_served_model(config, version, base=base, answer_all=answer_all)
         with stage_progress("ask") as progress:
@@ -73,7 +73,8 @@ def ask(
         write_whole(out, "".join(f"{answer.model_dump_json()}\n" for answer in answers))
         notice(f"answers: {out}")
     documents = [answer.model_dump() for answer in answers]
-    document = {"model": config.promote.model_name, "answered_by": served.name, "answers": documents}
+    by = f"the bag of words of {served.name}" if task in served.bags else served.name
+    document = {"model": config.promote.model_name, "answered_by": by, "answers": documents}
     if as_json:
         show(document, [], as_json=True)
         return
@@ -82,7 +83,7 @@ def ask(
     rewards = [answer.reward for answer in answers if answer.reward is not None]
     worth = f", mean reward {fmean(rewards):.3f}" if rewards else ""
     notice(
-        f"{document['model']}, {served.name}: {plural(len(answers), 'answer')}, "
+        f"{document['model']}, {by}: {plural(len(answers), 'answer')}, "
         f"{sum(answer.text is not None for answer in answers)} shown, {sum(answer.checked for answer in answers)} "
         f"checked{worth}, {sum(answer.tokens for answer in answers)} tokens in "
         f"{sum({answer.seconds for answer in answers}):.2f} s"
@@ -177,6 +178,9 @@ def promote(
     force: Annotated[
         str | None, typer.Option(metavar="REASON", help="Promote it though the gate holds it; the reason is recorded.")
     ] = None,
+    baseline: Annotated[
+        TaskName | None, typer.Option(metavar="TASK", help="Let its bag of words answer this task for the champion.")
+    ] = None,
     rollback: Annotated[
         bool, typer.Option("--rollback", help="Give the alias back to the version that held it before.")
     ] = False,
@@ -186,11 +190,11 @@ def promote(
     as_json: Json = False,
 ) -> None:
     """Promote a version that an earlier run registered; exit code 3 where the gate holds it and nothing is forced."""
-    from flows.stages.registered_version import promote_registered, roll_back  # noqa: PLC0415 - MLflow
+    from flows.stages.registered_version import promote_baseline, promote_registered, roll_back  # noqa: PLC0415 - MLflow
     from tasks.lineage.mlflow.registry import checked_reason  # noqa: PLC0415
 
-    if rollback and (version is not None or force is not None):
-        given = f"VERSION {version}" if version is not None else "--force"
+    if rollback and (version or force is not None or baseline):
+        given = f"VERSION {version}" if version else "--force" if force is not None else "--baseline"
         raise InputError(f"--rollback goes to the version before and takes no {given}; leave one of them out")
     reason = None if force is None else checked_reason(force)
     config = configured(profile, overrides, state)
@@ -201,13 +205,16 @@ def promote(
         done = roll_back(config)
         parts.append(f"version {done.left.version} of {model} is left: `{alias}` is version {done.back.version} again")
         document: dict[str, Any] = {"version": done.back.version, "rolled_back": done.left.version}
+    elif baseline is not None:
+        document = promote_baseline(config, version, baseline, reason)
     else:
         document = promote_registered(config, version, reason)
     show({"model": model, "alias": alias, **document}, parts, as_json=as_json)
     if not rollback and not document["promoted"]:
+        what = "" if baseline is None else "the bag of words of "
         raise GateRefused(
-            f"the gate holds version {document['version']} of {model}: {'; '.join(document['reasons'])}; promote it "
-            "all the same with --force REASON"
+            f"the gate holds {what}version {document['version']} of {model}: {'; '.join(document['reasons'])}; promote "
+            "it all the same with --force REASON"
         )
 
 

@@ -21,11 +21,10 @@ from schemas.shown_text import as_shown
 from tasks.evaluate.compare import BASE, REPORT_FILE, REPORT_TEXT, TUNED, Comparison, scores_file, write_report
 from tasks.evaluate.compare import compare as compare_scores
 from tasks.evaluate.report.background import Background
-from tasks.evaluate.report.figures import draw
-from tasks.evaluate.report.page import REPORT_PAGE, write_report_files
+from tasks.evaluate.report.page import REPORT_PAGE, draw, write_report_files
 from tasks.evaluate.report.sentences import headline
 from tasks.evaluate.stats.pairing import read_scores
-from tasks.evaluate.stats.sample_size import PLANNED_SAMPLES, plan, read_comparison
+from tasks.evaluate.stats.variance import PLANNED_SAMPLES, plan, read_comparison
 from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactDamaged, ArtifactStore
 from tasks.lineage.store.inventory import short
 from tasks.report.language import spoken
@@ -182,7 +181,7 @@ def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
             for task, claim in claims.items()
         }
         columns = f"name tuned {' '.join(BASELINES)} variety,_base=base_variety variety,_tuned=variety"
-        title = "Scores of answers that take no model, and the answers' variety beside the references'"
+        title = "Scores of baselines, and the answers' variety beside the references'"
         yield Table(title, rows, columns)
     if report["ground_truth"]:
         yield _scores("Ground truth of the same answers, which is no reward", report["ground_truth"])

@@ -8,12 +8,10 @@ import typer
 
 from flows.cli.tucano import LOOKED
 from flows.runtime.console import show
-from flows.runtime.stores import open_store
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
-from tasks.evaluate.stats.sample_size import detectable_effect, prompts_needed
-from tasks.evaluate.stats.variance import MeanVariance
-from tasks.train.sizing.estimate import DPO_UNKNOWN, Estimate, estimate_training, expected_prompts, training_prompts
+from tasks.evaluate.stats.variance import MeanVariance, detectable_effect, prompts_needed
+from tasks.train.sizing.estimate import DPO_UNKNOWN, Estimate, estimate_training, expected_prompts
 
 SPREAD: Final = 0.30
 """Assumed standard deviation of a prompt's gain in reward; `tucano compare --plan` has that of an evaluation."""
@@ -47,11 +45,6 @@ def costs_of(config: Config, estimate: Estimate) -> dict[str, Any]:
         "gain_overall": detectable_effect(VARIANCE, sum(test_prompts)),
         "prompts_for_margin": prompts_needed(VARIANCE, config.evaluate.margin),
     }
-
-
-def expected_costs(config: Config) -> dict[str, Any]:
-    """Return the costs of a retraining by its configuration alone."""
-    return costs_of(config, estimate_training(config, expected_prompts(config)))
 
 
 def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
@@ -91,8 +84,7 @@ def confirm_costs(config: Config, *, yes: bool) -> None:
     """
     if not (config.train.price_per_hour or config.workers.prices):
         return
-    prompts, _ = training_prompts(config, open_store(config))
-    for line in cost_lines(costs_of(config, estimate_training(config, prompts))):
+    for line in cost_lines(costs_of(config, estimate_training(config, expected_prompts(config)))):
         show(line)
     if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return

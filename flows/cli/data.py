@@ -17,8 +17,7 @@ from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config, synthesize_config
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
-from schemas.tables.dataset_summary import DatasetSummary
-from schemas.tables.prompts_summary import PromptsSummary
+from schemas.tables.summaries import DatasetSummary, PromptsSummary
 from schemas.tasks import TASK_NAMES
 from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes

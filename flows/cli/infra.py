@@ -4,7 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,7 +21,7 @@ from schemas.errors import InputError
 from schemas.source import REPOSITORY
 
 if TYPE_CHECKING:
-    from flows.deploy.apply import Planned
+    from flows.deploy.apply import Thing
 
 app = group("infra")
 
@@ -45,21 +45,20 @@ def apply(
     """Make what the server lacks and update the rest in place; ids, runs and paused deployments stay."""
     config = configured(profile, overrides, state)
     address = _server_address(config)
-    things: list[dict[str, Any]] = []
+    things: list[dict[str, str]] = []
+    warnings: list[str] = []
 
-    def written(thing: "Planned") -> None:
-        things.append({"kind": thing.kind, "name": thing.name, "status": "updated" if thing.is_there else "made"})
+    def written(thing: "Thing") -> None:
+        things.append(thing._asdict())
         say(f"written: {thing.kind} {thing.name}")
 
     with interruptible(APPLIED_IN_PART):
         # Prefect reads what `_server_address` sets when it is imported, which takes seconds.
         from flows.deploy.apply import apply as write  # noqa: PLC0415
-        from flows.deploy.apply import plan  # noqa: PLC0415
         from flows.runtime.prefect_client import connected  # noqa: PLC0415
 
         with connected(address) as client:
-            planned, warnings = plan(client, FOLDER, config, profile)
-            write(planned, address, written)
+            write(client, FOLDER, config, profile, written, warnings.append)
     for warning in warnings:
         warn(warning)
     document = {"server": shown(address), "things": things, "warnings": warnings}

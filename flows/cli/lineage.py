@@ -16,7 +16,7 @@ from flows.cli.result import Table, cell, plural
 from flows.cli.result import show as show_result
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
 from flows.runtime.console import stage_progress, warn
-from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
+from flows.runtime.session import artifacts_folder, mlflow_store
 from flows.runtime.signals import interruptible
 from flows.runtime.stores import existing_store, open_registry
 from schemas.config.config import Config
@@ -29,7 +29,6 @@ from tasks.lineage.graph.completions import FEWEST_CHARACTERS, STEP_DIGITS, newe
 from tasks.lineage.graph.graph import Graph, Node, read_versions
 from tasks.lineage.graph.page import write_page
 from tasks.lineage.graph.walk import Lineage, Registered, Walker
-from tasks.lineage.mlflow.recorder import artifacts_of_run
 from tasks.lineage.mlflow.registry import local_aliases
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
@@ -253,13 +252,7 @@ def open_walker(config: Config) -> Walker:
         holder = open_registry(config).holder(model, alias)
         return holder.version if holder else None
 
-    def ask_run(run_id: str) -> Sequence[str]:
-        if local is not None and not local.parent.is_dir():
-            return ()  # Opening the store would create it.
-
-        return artifacts_of_run(uri, EXPERIMENT, run_id)
-
-    known = Registered(model, local_aliases(uri, model), ask_alias, ask_run)
+    known = Registered(model, local_aliases(uri, model), ask_alias)
     return Walker(inventory, read_versions(inventory), known)
 
 

@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -19,7 +18,7 @@ from filelock import FileLock, Timeout
 
 from flows.cli.tucano import Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, show
-from flows.runtime.prefect_server import prove_prefect_usable
+from flows.runtime.prefect_server import HOST, prove_prefect_usable, start_server
 from flows.runtime.session import (
     EXPERIMENT,
     UI_FILE,
@@ -34,13 +33,11 @@ from flows.runtime.session import (
 )
 from flows.runtime.signals import continue_stopped, sigterm_as_ctrl_c
 from schemas.errors import InputError, Interrupted, TucanoError
-from schemas.safe_path import safe_environment
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, prove_usable
 from tasks.lineage.mlflow.pages import DATABASE
 from tasks.lineage.mlflow.recorder import RETRAININGS
 from tasks.policy.child import end_group
 
-HOST = "127.0.0.1"
 SECONDS_TO_START = 90
 
 
@@ -100,7 +97,8 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
         # Before this, a signal ends the command as any other.
         with sigterm_as_ctrl_c():
             for name, command in commands.items():
-                servers.append(_start(command, root / f"{name}.log"))
+                log_file = root / f"{name}.log"
+                servers.append(start_server(command, log_file, {"PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"}))
             pages = Pages(prefect_api=address, mlflow=f"http://{HOST}:{mlflow_port}")
             file.write_text(json.dumps(asdict(pages)), encoding="utf-8")
             _wait_for(servers, (prefect_port, mlflow_port), root)
@@ -117,19 +115,6 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
         file.unlink(missing_ok=True)
         for server in servers:
             end_group(server, 10)
-
-
-def _start(command: Sequence[str], log_file: Path) -> "subprocess.Popen[bytes]":
-    with log_file.open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", *command],
-            # Its end shows a server that this process is gone, however it ended.
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            env={**safe_environment(), "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"},
-            start_new_session=True,
-        )
 
 
 def _wait_for(servers: Sequence["subprocess.Popen[bytes]"], ports: Sequence[int], root: Path) -> None:

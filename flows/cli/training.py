@@ -13,15 +13,15 @@ from flows.doctor.run import require_ready
 from flows.runtime.console import say, warn
 from flows.runtime.session import BYTES_NEEDED, has_server, prefect_folder, recorded, session
 from flows.runtime.signals import fresh_hint, interruptible
-from flows.runtime.stores import open_recorder, open_store
+from flows.runtime.stores import open_recorder
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
 from schemas.source import source_digest
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.policy.merge import MERGED_FOLDER
-from tasks.train.sizing.estimate import Estimate, cost_usd, estimate_training, training_prompts
-from tasks.train.sizing.fit import memory_limit, refuse_unfit
+from tasks.train.sizing.estimate import Estimate, cost_usd, estimate_training, expected_prompts
+from tasks.train.sizing.memory import memory_limit, refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
 
 if TYPE_CHECKING:
@@ -163,10 +163,9 @@ def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
 
 
 def _show_estimate(config: Config, *, as_json: bool) -> None:
-    prompts, source = training_prompts(config, open_store(config))
-    estimate = estimate_training(config, prompts)
+    estimate = estimate_training(config, expected_prompts(config))
     costs = costs_of(config, estimate)
-    figures = _estimate_document(config, estimate, source)
+    figures = _estimate_document(config, estimate)
     document = {"recipe": config.train.model_dump(mode="json"), "estimate": figures, "costs": costs}
     parts = [*cost_lines(costs), *_estimate_parts(config, estimate, figures)]
     if estimate.too_many_epochs:
@@ -181,7 +180,7 @@ def _show_estimate(config: Config, *, as_json: bool) -> None:
 def _estimate_parts(config: Config, estimate: Estimate, figures: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield whether it fits, what one training does, and time and money of each stage."""
     if estimate.stage_memory == {}:
-        yield "memory: not estimated, for the stand-in trains on a CPU"
+        yield "memory: not estimated, for a CPU trains it"
     elif estimate.stage_memory is None:
         yield f"memory: unknown, for nothing here says how large {config.policy.name} is until it was fetched once"
     else:
@@ -200,11 +199,11 @@ def _estimate_parts(config: Config, estimate: Estimate, figures: Mapping[str, An
     yield "the whole recipe and all figures: --json"
 
 
-def _estimate_document(config: Config, estimate: Estimate, source: str) -> dict[str, Any]:
+def _estimate_document(config: Config, estimate: Estimate) -> dict[str, Any]:
     """Return an estimate as a JSON document: seconds, US dollars and bytes; unknown values are null."""
     return {
         "prompts": dict(estimate.prompts),
-        "prompts_from": source,
+        "prompts_from": "counts less the held-out share",
         "trainings": estimate.trainings,
         "steps": config.train.max_steps,
         "pairs": estimate.pairs,

@@ -15,8 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from flows.runtime.signals import handle_signals, interruptible
 from schemas.errors import InputError, Interrupted, TucanoError
-from schemas.garbage import collect_rarely
-from schemas.safe_path import safe_environment
+from schemas.python_process import collect_rarely, safe_environment
 
 if TYPE_CHECKING:
     from schemas.config.config import Config

@@ -1,292 +1,160 @@
-"""A team's Prefect server set up by the repository's YAML files: checked as a whole, then made or updated in place."""
+"""A team's Prefect server set up by the repository's YAML files: what it lacks is made, the rest updated in place."""
 
-import importlib
-import inspect
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-from uuid import UUID, uuid4
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+from uuid import UUID
 
-import httpx
 import yaml
-from prefect import Flow
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import DeploymentScheduleCreate, WorkPoolCreate, WorkPoolUpdate
 from prefect.client.schemas.objects import ConcurrencyLimitStrategy, ConcurrencyOptions
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.events.schemas.automations import AutomationCore
-from prefect.exceptions import (
-    ObjectNotFound,
-    ParameterBindError,
-    ParameterTypeError,
-    PrefectException,
-    SignatureMismatchError,
-)
+from prefect.exceptions import ObjectNotFound, PrefectException
+from prefect.flows import load_flow_from_entrypoint
 from prefect.utilities.callables import parameter_schema
 from prefect.workers.process import ProcessWorker
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from flows.runtime.deployed import absolute_config
-from flows.runtime.prefect_client import refusal
 from flows.runtime.run_page import profile_tag
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.faults import first_fault
 
-DEPLOYMENTS_FILE = Path("prefect.yaml")
-POOLS_FILE = Path("infra/work_pools.yaml")
-AUTOMATIONS_FOLDER = Path("infra/automations")
-CONFIG = "config"
-"""Parameter of a flow that receives the profile."""
-PAGE = 200
+DEPLOYMENTS_FILE: Final = Path("prefect.yaml")
+POOLS_FILE: Final = Path("infra/work_pools.yaml")
+AUTOMATIONS_FOLDER: Final = Path("infra/automations")
+PAGE: Final = 200
 """Most items in one response of Prefect's server."""
 
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+Model = TypeVar("Model", bound=BaseModel)
 
 
-class Schedule(_Part):
-    """A schedule of a deployment; `slug` is its name there."""
-
-    slug: str = Field(min_length=1)
-    cron: str
-    timezone: str
-
-
-class PoolOfDeployment(_Part):
-    """The work pool of a deployment."""
-
-    name: str
-    job_variables: dict[str, Any] = {}
-
-
-class Deployment(_Part):
-    """A flow that the server can start, as in Prefect's own file; its entrypoint is importable by the workers."""
-
-    name: str = Field(min_length=1)
-    description: str
-    entrypoint: str = Field(pattern=r"^\w+(\.\w+)+$")
-    tags: tuple[str, ...] = ()
-    parameters: dict[str, Any] = {}
-    schedules: tuple[Schedule, ...] = ()
-    concurrency_limit: int = Field(ge=1)
-    work_pool: PoolOfDeployment
-
-
-class Declared(NamedTuple):
-    """Content of all files: pools and automations in Prefect's format, the latter with names in place of ids."""
-
-    pools: list[dict[str, Any]]
-    deployments: list[Deployment]
-    automations: list[tuple[Path, dict[str, Any]]]
-
-
-def read_declared(folder: Path) -> Declared:
-    """Read the files of a checkout, which has prefect.yaml and infra/.
-
-    Raises:
-        InputError: A file is missing, is not YAML, or is invalid.
-    """
-    deployments = []
-    for number, each in enumerate(_read(folder / DEPLOYMENTS_FILE, "deployments")):
-        try:
-            deployments.append(Deployment.model_validate(each))
-        except ValidationError as error:
-            raise InputError(f"{DEPLOYMENTS_FILE}: deployments.{number}.{first_fault(error)}; correct it") from None
-    files = sorted((folder / AUTOMATIONS_FOLDER).glob("*.yaml"))
-    automations = [(file, each) for file in files for each in _read(file, "automations")]
-    return Declared(_read(folder / POOLS_FILE, "work_pools"), deployments, automations)
-
-
-def _read(path: Path, key: str) -> list[dict[str, Any]]:
-    try:
-        found: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))[key]
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}; it belongs to the repository") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is no YAML: {' '.join(str(error).split())}; correct it") from None
-    except (KeyError, TypeError):
-        raise InputError(f"{path} has no {key}; correct it") from None
-    return found
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A thing that the server is to have."""
+class Thing(NamedTuple):
+    """A thing that was written to the server."""
 
     kind: Literal["work pool", "deployment", "automation"]
     name: str
-    is_there: bool
-    write: Callable[[], object]
-    """Create it, or update the one of its name."""
+    status: Literal["made", "updated"]
 
 
-def plan(client: SyncPrefectClient, folder: Path, config: Config, profile: str) -> tuple[list[Planned], list[str]]:
-    """Check the files against each other, the profile and the server; return what to write, in order, and warnings.
+def declared(folder: Path, file: Path, key: str) -> list[dict[str, Any]]:
+    """Return what a file of a checkout declares under a key, in Prefect's format; automations name, and have no ids.
 
     Raises:
-        InputError: A file is invalid, by itself or on this server.
+        InputError: The file is missing or no YAML, or lacks the key.
     """
-    declared = read_declared(folder)
-    pools = [_pool(client, pool, (folder / POOLS_FILE).parent) for pool in declared.pools]
-    known = {pool.name for pool in pools}
-    deployments = [_deployment(client, each, known, config, profile) for each in declared.deployments]
-    names = {each.name for each in deployments}
-
-    def require(deployment: str, what: str) -> None:
-        if deployment not in names and not _is_there(client.read_deployment_by_name, deployment):
-            raise InputError(
-                f"{what} {deployment!r}, and neither {DEPLOYMENTS_FILE} nor the server has that deployment; use one "
-                f"of: {', '.join(sorted(names))}"
-            )
-
-    for name, worker in (("training", config.workers.training), ("inference", config.workers.for_inference)):
-        if worker is not None:
-            require(worker, f"workers.{name} is")
-    blocks, automations = _notification_blocks(client), []
-    warnings: list[str] = []
-    for path, automation in declared.automations:
-        for action in automation.get("actions", []):
-            if "deployment" in action:
-                require(action["deployment"], f"{path}, automation {automation.get('name')}: it starts")
-            if action.get("block", "") not in ("", *blocks):
-                warnings.append(
-                    f"automation {automation['name']} notifies nobody: the server has no notification block "
-                    f"{action['block']}; make one of that name on its page Blocks, and apply again"
-                )
-        automations.append(_automation(client, path, automation, blocks))
-    things = [*pools, *deployments, *automations]
-    named = [f"{thing.kind} {thing.name}" for thing in things]
-    if doubled := next((name for name in named if named.count(name) > 1), None):
-        raise InputError(f"the files of {folder} name the {doubled} twice; rename one of them, or delete it")
-    return things, warnings
+    try:
+        found: list[dict[str, Any]] = yaml.safe_load((folder / file).read_text(encoding="utf-8"))[key]
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}; it belongs to the repository") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} is no YAML: {' '.join(str(error).split())}; correct it") from None
+    except (KeyError, TypeError):
+        raise InputError(f"{file} has no {key}; correct it") from None
+    return found
 
 
-def apply(planned: list[Planned], address: str, progress: Callable[[Planned], None]) -> None:
-    """Write everything planned, and call `progress` with each thing once it is written.
+def automations_of(folder: Path) -> list[dict[str, Any]]:
+    """Return the automations that a checkout declares."""
+    files = sorted(path.relative_to(folder) for path in (folder / AUTOMATIONS_FOLDER).glob("*.yaml"))
+    return [each for file in files for each in declared(folder, file, "automations")]
+
+
+def apply(
+    client: SyncPrefectClient,
+    folder: Path,
+    config: Config,
+    profile: str,
+    written: Callable[[Thing], None],
+    warn: Callable[[str], None],
+) -> None:
+    """Write the pools, the deployments with the profile as their configuration, and the automations.
+
+    Interrupted or refused, what was written before stays, and the same call writes the rest.
 
     Raises:
-        InputError: The server refused a thing, or somebody else changed it meanwhile; what was written before is named,
-            and stays.
+        InputError: A file is invalid.
     """
-    written: list[str] = []
-    for thing in planned:
+    for pool in declared(folder, POOLS_FILE, "work_pools"):
+        written(_write_pool(client, pool, (folder / POOLS_FILE).parent))
+    for deployment in declared(folder, DEPLOYMENTS_FILE, "deployments"):
+        written(_write_deployment(client, deployment, config, profile))
+    blocks = _notification_blocks(client)
+    for automation in automations_of(folder):
+        written(_write_automation(client, automation, blocks, warn))
+
+
+def _write_pool(client: SyncPrefectClient, given: Mapping[str, Any], home: Path) -> Thing:
+    values = dict(given)
+    if template := values.get("base_job_template"):
         try:
-            thing.write()
-        except (httpx.HTTPError, PrefectException, ValueError) as error:
-            raise InputError(
-                f"the {thing.kind} {thing.name} was not written: {refusal(error, address, read_before=True)}; written "
-                f"before it: {', '.join(written) or 'nothing'}; run again, the same command writes the rest"
-            ) from None
-        written.append(f"{thing.kind} {thing.name}")
-        progress(thing)
-
-
-def _is_there(read: Callable[[str], object], name: str) -> bool:
-    try:
-        read(name)
-    except ObjectNotFound:
-        return False
-    return True
-
-
-def _pool(client: SyncPrefectClient, declared: Mapping[str, Any], home: Path) -> Planned:
-    given = dict(declared)
-    if template := given.get("base_job_template"):
-        given["base_job_template"] = _read_template(home / template)
-    try:
-        pool = WorkPoolCreate.model_validate(given)
-    except ValidationError as error:
-        raise InputError(f"{POOLS_FILE}: {first_fault(error)}; correct it") from None
-    own = ProcessWorker.get_default_base_job_template()
+            values["base_job_template"] = json.loads((home / template).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{home / template} is no job template ({error}); correct it") from None
+    pool = _valid(WorkPoolCreate, values, str(POOLS_FILE))
     if not template and pool.type != ProcessWorker.type:
         raise InputError(f"{POOLS_FILE}: the pool {pool.name} of type {pool.type!r} needs a base_job_template")
-    is_there = _is_there(client.read_work_pool, pool.name)
-    if is_there and (kept := client.read_work_pool(pool.name).type) != pool.type:
+    there = next((each for each in client.read_work_pools() if each.name == pool.name), None)
+    if there is None:
+        own = ProcessWorker.get_default_base_job_template()
+        client.create_work_pool(pool if template else pool.model_copy(update={"base_job_template": own}))
+        return Thing("work pool", pool.name, "made")
+    if there.type != pool.type:
         raise InputError(
-            f"the server's work pool {pool.name} has the type {kept!r}, and {POOLS_FILE} says {pool.type!r}; a pool "
-            f"keeps its type for life: give this one another name, or run: prefect work-pool delete {pool.name}"
+            f"the server's work pool {pool.name} has the type {there.type!r}, and {POOLS_FILE} says {pool.type!r}; a "
+            f"pool keeps its type for life: give this one another name, or run: prefect work-pool delete {pool.name}"
         )
-
-    def write() -> None:
-        if is_there:
-            kept = {name: value for name, value in given.items() if name not in ("name", "type")}
-            client.update_work_pool(pool.name, WorkPoolUpdate.model_validate(kept))
-        else:
-            client.create_work_pool(pool if template else pool.model_copy(update={"base_job_template": own}))
-
-    return Planned("work pool", pool.name, is_there, write)
+    # Only what the file says: a pool that was paused stays paused.
+    update = {name: value for name, value in values.items() if name not in ("name", "type")}
+    client.update_work_pool(pool.name, WorkPoolUpdate.model_validate(update))
+    return Thing("work pool", pool.name, "updated")
 
 
-def _read_template(path: Path) -> dict[str, Any]:
+def _write_deployment(client: SyncPrefectClient, given: Mapping[str, Any], config: Config, profile: str) -> Thing:
+    """Write a deployment with the profile as its parameter `config`, where its flow has one."""
+    fault, values = f"{DEPLOYMENTS_FILE}, deployment {given.get('name')}", dict(given)
     try:
-        template: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is no job template ({error}); correct it") from None
-    return template
-
-
-def _deployment(
-    client: SyncPrefectClient, declared: Deployment, pools: set[str], config: Config, profile: str
-) -> Planned:
-    """Return a deployment whose parameter `config` is the profile."""
-    fault = f"{DEPLOYMENTS_FILE}, deployment {declared.name}:"
-    pool = declared.work_pool.name
-    if pool not in pools and not _is_there(client.read_work_pool, pool):
-        raise InputError(f"{fault} neither {POOLS_FILE} nor the server has its work pool {pool}; correct it")
-    flow = _flow(declared, fault)
-    taken = inspect.signature(flow.fn).parameters
-    filled = {CONFIG: absolute_config(config).model_dump(mode="json")} if CONFIG in taken else {}
-    parameters = {**filled, **declared.parameters}
-    try:
-        flow.validate_parameters(parameters)
+        pool, tags = values.pop("work_pool"), values.pop("tags", ())
+        flow = load_flow_from_entrypoint(values["entrypoint"])
         schedules = [
-            DeploymentScheduleCreate(
-                schedule=CronSchedule(cron=each.cron, timezone=each.timezone), slug=each.slug, active=True
-            )
-            for each in declared.schedules
+            DeploymentScheduleCreate(slug=each.pop("slug"), schedule=_valid(CronSchedule, each, fault), active=True)
+            for each in map(dict, values.pop("schedules", ()))
         ]
-    except (ParameterTypeError, SignatureMismatchError, ParameterBindError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{fault} the flow {flow.name} does not take its parameters: {reason}; correct it") from None
-    except ValidationError as error:
-        raise InputError(f"{fault} its schedules: {first_fault(error)}; correct it") from None
-
-    def write() -> None:
+        schema = json.loads(parameter_schema(flow).model_dump_json())
+        filled = {"config": absolute_config(config).model_dump(mode="json")} if "config" in schema["properties"] else {}
+        parameters = {**filled, **values.pop("parameters", {})}
+        flow.validate_parameters(parameters)
+        name = f"{flow.name}/{values['name']}"
+        is_there = _is_there(client, name)
         # Prefect's own upsert keeps the id, the history and the paused state.
         client.create_deployment(
             client.create_flow_from_name(flow.name),
-            declared.name,
-            description=declared.description,
-            entrypoint=declared.entrypoint,
-            tags=[*declared.tags, profile_tag(profile)],
             parameters=parameters,
-            parameter_openapi_schema=json.loads(parameter_schema(flow).model_dump_json()),
+            parameter_openapi_schema=schema,
             enforce_parameter_schema=True,
+            tags=[*tags, profile_tag(profile)],
             schedules=schedules,
-            concurrency_limit=declared.concurrency_limit,
             concurrency_options=ConcurrencyOptions(collision_strategy=ConcurrencyLimitStrategy.ENQUEUE),
-            work_pool_name=pool,
-            job_variables=declared.work_pool.job_variables,
+            work_pool_name=pool["name"],
+            job_variables=pool["job_variables"],
             pull_steps=[],
+            **values,
         )
+    except (ImportError, KeyError, TypeError, PrefectException) as error:
+        raise InputError(f"{fault}: {type(error).__name__}: {' '.join(str(error).split())}; correct it") from None
+    return Thing("deployment", name, "updated" if is_there else "made")
 
-    name = f"{flow.name}/{declared.name}"
-    return Planned("deployment", name, _is_there(client.read_deployment_by_name, name), write)
 
-
-def _flow(declared: Deployment, fault: str) -> Flow[..., Any]:
-    module, _, name = declared.entrypoint.rpartition(".")
+def _is_there(client: SyncPrefectClient, deployment: str) -> bool:
     try:
-        flow = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"{fault} {declared.entrypoint} cannot be imported: {error}; correct it") from None
-    if not isinstance(flow, Flow):
-        raise InputError(f"{fault} its entrypoint {declared.entrypoint} is no Prefect flow; correct it")
-    return flow
+        client.read_deployment_by_name(deployment)
+    except ObjectNotFound:
+        return False
+    return True
 
 
 def _notification_blocks(client: SyncPrefectClient) -> dict[str, UUID]:
@@ -301,42 +169,43 @@ def _notification_blocks(client: SyncPrefectClient) -> dict[str, UUID]:
     return found
 
 
-def _automation(
-    client: SyncPrefectClient, path: Path, declared: Mapping[str, Any], blocks: Mapping[str, UUID]
-) -> Planned:
-    """Return an automation, whose file names deployments and blocks where Prefect has ids; nobody is sent nothing."""
-    fault, name = f"{path}, automation {declared.get('name')}:", str(declared.get("name"))
-    try:
-        # The deployment may be new, too.
-        _with_ids(declared, blocks, lambda _: uuid4())
-    except ValidationError as error:
-        raise InputError(f"{fault} {first_fault(error)}; correct it") from None
+def _write_automation(
+    client: SyncPrefectClient, given: Mapping[str, Any], blocks: Mapping[str, UUID], warn: Callable[[str], None]
+) -> Thing:
+    """Write an automation, whose file names deployments and blocks where Prefect has ids; nobody is sent nothing."""
+    name, actions = str(given.get("name")), []
+    for each in given.get("actions", []):
+        action = dict(each)
+        if (deployment := action.pop("deployment", None)) is not None:
+            if not _is_there(client, deployment):
+                raise InputError(f"automation {name}: the server does not have its deployment {deployment}; correct it")
+            action["deployment_id"] = str(client.read_deployment_by_name(deployment).id)
+        if (block := action.pop("block", None)) is not None and block not in blocks:
+            warn(
+                f"automation {name} notifies nobody: the server has no notification block {block}; make one of that "
+                "name on its page Blocks, and apply again"
+            )
+            action = {"type": "do-nothing"}
+        elif block is not None:
+            action["block_document_id"] = str(blocks[block])
+        actions.append(action)
+    core = _valid(AutomationCore, {**given, "actions": actions}, f"automation {name}")
     there = client.read_automations_by_name(name)
     if len(there) > 1:
         raise InputError(
             f"the server has {len(there)} automations {name}, which would all act; delete all but one on its page "
             "Automations"
         )
-
-    def write() -> None:
-        core = _with_ids(declared, blocks, lambda full: client.read_deployment_by_name(full).id)
-        if there:
-            # The client sends only fields that are set; others keep the server's value, such as being switched off.
-            client.update_automation(there[0].id, AutomationCore(**core.model_dump(exclude={"owner_resource"})))
-        else:
-            client.create_automation(core)
-
-    return Planned("automation", name, bool(there), write)
+    if there:
+        # The client sends only fields that are set; others keep the server's value, such as being switched off.
+        client.update_automation(there[0].id, core)
+    else:
+        client.create_automation(core)
+    return Thing("automation", name, "updated" if there else "made")
 
 
-def _with_ids(declared: Mapping[str, Any], blocks: Mapping[str, UUID], id_of: Callable[[str], UUID]) -> AutomationCore:
-    actions = []
-    for action in declared.get("actions", []):
-        given = dict(action)
-        if "deployment" in given:
-            given["deployment_id"] = str(id_of(given.pop("deployment")))
-        if "block" in given:
-            given["block_document_id"] = str(blocks.get(given["block"], ""))
-            given = {"type": "do-nothing"} if given.pop("block") not in blocks else given
-        actions.append(given)
-    return AutomationCore.model_validate({**declared, "actions": actions})
+def _valid(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise InputError(f"{where}: {first_fault(error)}; correct it") from None

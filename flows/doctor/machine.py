@@ -20,7 +20,8 @@ from schemas.config.config import Config
 from schemas.errors import TucanoError
 from schemas.source import REPOSITORY
 from tasks.checkpoints.permissions import nearest_folder
-from tasks.train.sizing.shape import BFLOAT16_BYTES, read_shape
+from tasks.policy.batch import host_memory
+from tasks.train.sizing.memory import BFLOAT16_BYTES, on_cpu, read_shape
 
 LAPTOP = REPOSITORY / "constraints" / "laptop.txt"
 TRAINER = REPOSITORY / "constraints" / "trainer-linux-cuda.txt"
@@ -28,14 +29,14 @@ SECONDS_TO_LIST = 15.0
 MOST_NAMED = 5
 BYTES_FOR_A_MODEL = 10_000_000_000
 """Disk for a model of unknown size: half a billion parameters, merged copies, several adapters and some runs."""
+MEMORY_OF_A_PARAMETER = 36
+"""Bytes of a CPU's memory for each parameter that is trained there, with all processes of a run."""
 COPIES_OF_A_MODEL = 5
 """The hub's download, the published model, the base, a merged policy, and one that is being written."""
 _LIST = (
     "import importlib.metadata as m, json; print(json.dumps([[d.metadata['Name'], d.version] for d in "
     "m.distributions()]))"
 )
-
-
 Verdict = Literal["ok", "warning", "fault"]
 
 
@@ -167,6 +168,13 @@ def _without_gpu(config: Config) -> Finding:
         return Finding("GPU", "fault", f"there is none, and the backend {config.train.backend} needs one", remedy)
     if config.policy.stand_in or config.workers.training is not None:
         return Finding("GPU", "ok", "there is none, and this machine needs none", unused=True)
+    shape = read_shape(config.policy)
+    if shape is not None and on_cpu(config, shape):
+        needed, memory = MEMORY_OF_A_PARAMETER * shape.parameters / 1e9, host_memory() / 1e9
+        if memory >= needed:
+            return Finding("GPU", "ok", f"none: {shape.parameters / 1e6:.0f} million weights need none", unused=True)
+        found = f"training {config.policy.name} takes some {needed:.1f} GB, and this machine has {memory:.1f}"
+        return Finding("memory", "fault", found, "use a larger machine, or --set policy.stand_in=true")
     remedy = "use a machine with one, or --set policy.stand_in=true to try the pipeline"
     return Finding("GPU", "warning", f"there is none: {config.policy.name} would train for days", remedy)
 
@@ -177,13 +185,11 @@ def check_disk(config: Config) -> list[Finding]:
     free = shutil.disk_usage(nearest_folder(root)).free
     found, remedy = f"{free / 1e9:.1f} GB free for {root}", "free some, or use another with --set state.root=FOLDER"
     if free < BYTES_NEEDED:
-        below = f"{found}; a run does not begin below {BYTES_NEEDED / 1e9:.0f}"
-        return [Finding("disk", "fault", below, remedy)]
+        return [Finding("disk", "fault", f"{found}; a run does not begin below {BYTES_NEEDED / 1e9:.0f}", remedy)]
     shape = None if config.policy.stand_in else read_shape(config.policy)
     needed = max(BYTES_FOR_A_MODEL, COPIES_OF_A_MODEL * BFLOAT16_BYTES * shape.parameters if shape else 0)
     if free < needed and not config.policy.stand_in:
-        more = f"{found}; {config.policy.name} takes some {needed / 1e9:.0f}"
-        return [Finding("disk", "warning", more, remedy)]
+        return [Finding("disk", "warning", f"{found}; {config.policy.name} takes some {needed / 1e9:.0f}", remedy)]
     return [Finding("disk", "ok", found)]
 
 

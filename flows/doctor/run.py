@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Final
 
@@ -69,7 +69,9 @@ def require_ready(config: Config, profile_name: str) -> None:
     Raises:
         InputError: Something is missing; the sentence names it and the remedy.
     """
-    for check in _before_a_run(config):
+    # Those first that ask no other machine.
+    checks = [services.check_files, machine.check_gpu, machine.check_gpu_packages, machine.check_trainer]
+    for check in checks if _has_base(config) else [*checks, services.check_model]:
         faults = [finding for finding in check(config) if finding.verdict == "fault"]
         if faults:
             first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
@@ -77,16 +79,6 @@ def require_ready(config: Config, profile_name: str) -> None:
                 f"profile {profile_name} cannot run here: {first.check}: {first.found}{more}; {first.remedy}; all that "
                 f"is missing: tucano doctor --profile {profile_name}"
             )
-
-
-def _before_a_run(config: Config) -> Iterator[Check]:
-    """Yield the checks, those first that ask no other machine."""
-    yield services.check_files
-    yield machine.check_gpu
-    yield machine.check_gpu_packages
-    yield machine.check_trainer
-    if not _has_base(config):
-        yield services.check_model
 
 
 def _has_base(config: Config) -> bool:

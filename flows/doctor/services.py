@@ -1,7 +1,6 @@
 """Checks of what the profile names: servers, stores, the base model, files and endpoints."""
 
 import os
-from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -11,7 +10,7 @@ from huggingface_hub import constants, get_token, try_to_load_from_cache
 from huggingface_hub.errors import HFValidationError
 from packaging.version import Version
 
-from flows.doctor.machine import Finding, Verdict, refused
+from flows.doctor.machine import Finding, refused
 from flows.runtime.prefect_server import prove_prefect_usable, reachable, shown
 from flows.runtime.session import mirror_address, mlflow_store, prefect_folder, running_server
 from schemas.config.config import Config
@@ -20,7 +19,9 @@ from schemas.errors import InputError
 from schemas.store.store import require_tables
 from tasks.checkpoints.permissions import RIGHTS, probe_address
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, open_client
+from tasks.policy.published import given_template
 from tasks.policy.stand_in import shipped
+from tasks.train.preflight.inputs import read_fit_tokenizer
 
 SECONDS_TO_ANSWER: Final = 5.0
 WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")
@@ -120,11 +121,10 @@ def _try(check: str, address: str) -> list[Finding]:
 
 def check_files(config: Config) -> list[Finding]:
     """Look for each file and folder that the profile names."""
-    general = config.curate.general
     named: dict[str, Path | None] = {
         "synthesize.olist_dir": config.synthesize.olist_dir,
         "synthesize.files": config.synthesize.files,
-        "curate.general.path": general.path if general is not None else None,
+        "curate.general.path": config.curate.general.path if config.curate.general is not None else None,
         "curate.known_to_base": config.curate.known_to_base,
         "curate.references": config.curate.references,
         "audit.sheet": config.audit.sheet,
@@ -149,44 +149,35 @@ def check_files(config: Config) -> list[Finding]:
             require_tables(olist)
         except InputError as error:
             findings.append(refused("files", error))
-    if findings:
-        return findings
-    return [Finding("files", "ok", f"{', '.join(there)}: there" if there else "none is named", unused=not there)]
+    all_there = f"{', '.join(there)}: there" if there else "none is named"
+    return findings or [Finding("files", "ok", all_there, unused=not there)]
 
 
 def check_endpoints(config: Config) -> list[Finding]:
     """Call each model endpoint that the profile names."""
-    found = [_call(setting, section, verdict) for setting, section, verdict in _endpoints(config)]
+    found = [_call(f"evaluate.rivals.{rival.name}", rival) for rival in config.evaluate.rivals]
     return found or [Finding("endpoints", "ok", "the profile names none", unused=True)]
 
 
-def _endpoints(config: Config) -> Iterator[tuple[str, EndpointSection, Verdict]]:
-    for rival in config.evaluate.rivals:
-        yield f"evaluate.rivals.{rival.name}", rival, "fault"
-
-
-def _call(setting: str, section: EndpointSection, verdict: Verdict) -> Finding:
+def _call(setting: str, section: EndpointSection) -> Finding:
     variable = section.key_variable
     key = os.environ.get(variable) if variable else None
     if variable and not key:
-        return Finding(setting, verdict, f"{variable} is not set", f"export {variable}=KEY")
-    status = _status(f"{section.url}/models", _bearer(key))
+        return Finding(setting, "fault", f"{variable} is not set", f"export {variable}=KEY")
+    status = _status(f"{section.url}/models", key)
     if isinstance(status, str):
-        return Finding(setting, verdict, f"nothing answers at {section.url} ({status})", f"correct {setting}.url")
+        return Finding(setting, "fault", f"nothing answers at {section.url} ({status})", f"correct {setting}.url")
     if status in {401, 403}:
         found = f"{section.url} refuses the key (HTTP {status})"
-        return Finding(setting, verdict, found, f"set {setting}.key_variable, and the variable that it names")
+        return Finding(setting, "fault", found, f"set {setting}.key_variable, and the variable that it names")
     if status >= 500:
-        return Finding(setting, verdict, f"{section.url} fails (HTTP {status})", "look into the endpoint's own log")
+        return Finding(setting, "fault", f"{section.url} fails (HTTP {status})", "look into the endpoint's own log")
     return Finding(setting, "ok", f"{section.url} answers")
 
 
-def _bearer(key: str | None) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"} if key else {}
-
-
-def _status(address: str, headers: Mapping[str, str]) -> int | str:
+def _status(address: str, key: str | None) -> int | str:
     """Return the status of an answer, or why there was none."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         return httpx.get(address, headers=headers, timeout=SECONDS_TO_ANSWER, follow_redirects=True).status_code
     except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -197,26 +188,24 @@ def check_model(config: Config) -> list[Finding]:
     """Look for the base model: the stand-in, a folder, the hub's cache on this machine, or the hub.
 
     Raises:
-        InputError: The shipped stand-in is not whole.
+        InputError: The shipped stand-in is not whole, or a folder's model or tokenizer cannot be trained.
     """
     name, check = config.policy.name, "model"
     if config.policy.stand_in:
         shipped()
         return [Finding(check, "ok", "the shipped stand-in, whose files are those of its card")]
     if (folder := Path(name)).is_dir():
-        missing = [file for file in ("config.json", "tokenizer_config.json") if not (folder / file).exists()]
+        read_fit_tokenizer(config.policy, given_template(config.policy))
         if not any((folder / file).exists() for file in WEIGHTS):
-            missing.append(WEIGHTS[0])
-        if missing:
-            return [Finding(check, "fault", f"{folder} lacks {', '.join(missing)}", "download the whole model into it")]
-        return [Finding(check, "ok", str(folder))]
+            return [Finding(check, "fault", f"{folder} lacks {WEIGHTS[0]}", "download the whole model into it")]
+        return [Finding(check, "ok", f"{folder}, whose tokenizer is fit")]
     revision = config.policy.revision
     try:
         if any(isinstance(try_to_load_from_cache(name, file, revision=revision), str) for file in WEIGHTS):
             return [Finding(check, "ok", f"{name}, downloaded already")]
     except HFValidationError:
         found = f"policy.name {name!r} is neither a folder nor a hub name"
-        return [Finding(check, "fault", found, "correct it with --set policy.name=...")]
+        return [Finding(check, "fault", found, "correct policy.name; the profile real's is made by `make real-model`")]
     return [_on_the_hub(name, revision or "main")]
 
 
@@ -226,7 +215,7 @@ def _on_the_hub(name: str, revision: str) -> Finding:
     if constants.HF_HUB_OFFLINE:
         return Finding(check, "fault", f"{name} is not downloaded, and HF_HUB_OFFLINE is set", remedy)
     address = f"{constants.ENDPOINT}/{name}/resolve/{revision}/config.json"
-    status = _status(address, _bearer(get_token()))
+    status = _status(address, get_token())
     if isinstance(status, str):
         found = f"{name} is not downloaded, and {constants.ENDPOINT} does not answer ({status})"
         return Finding(check, "fault", found, remedy)

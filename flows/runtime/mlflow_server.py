@@ -9,7 +9,7 @@ import uvicorn
 from flows.runtime.prefect_server import HOST
 from tasks.lineage.mlflow.pages import pages_of
 from tasks.policy.child import die_with_parent
-from tasks.serve.gateway.foreign_pages import OwnPagesOnly
+from tasks.serve.gateway.limits import OwnPagesOnly
 
 if __name__ == "__main__":
     threading.Thread(target=die_with_parent, daemon=True).start()

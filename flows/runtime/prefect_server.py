@@ -16,14 +16,13 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from flows.runtime.signals import ended_by
 from schemas.errors import TucanoError
-from schemas.garbage import collect_rarely
-from schemas.safe_path import safe_environment
+from schemas.python_process import collect_rarely, safe_environment
 from schemas.sqlite_file import Schema, SqliteFile
 from tasks.policy.child import die_with_parent, end_group
 
@@ -47,15 +46,7 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
     port = _free_port()
     address = f"http://{HOST}:{port}/api"
     settings = {"PREFECT_UI_ENABLED": "false", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
-    with log_file.open("ab") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "flows.runtime.prefect_server", str(port)],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            env={**safe_environment(), **settings},
-            start_new_session=True,
-        )
+    server = start_server(["flows.runtime.prefect_server", str(port)], log_file, settings)
     try:
         # The session needs Prefect itself, whose import takes half as long as the server's start.
         importlib.import_module("prefect.flows")
@@ -66,6 +57,20 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
             yield address
     finally:
         end_group(server, SECONDS_TO_END)
+
+
+def start_server(command: Sequence[str], log_file: Path, settings: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    """Start a module that serves, with its arguments, in an environment with some settings."""
+    with log_file.open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", *command],
+            # Its end shows a server that this process is gone, however it ended.
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            env={**safe_environment(), **settings},
+            start_new_session=True,
+        )
 
 
 def prove_prefect_usable(home: Path) -> None:
@@ -147,7 +152,7 @@ def _main(port: int, mlflow_port: int | None) -> None:
     from starlette.responses import RedirectResponse  # noqa: PLC0415
     from starlette.routing import Route  # noqa: PLC0415
 
-    from tasks.serve.gateway.foreign_pages import OwnPagesOnly  # noqa: PLC0415
+    from tasks.serve.gateway.limits import OwnPagesOnly  # noqa: PLC0415
 
     app = create_app(ephemeral=mlflow_port is None, final=True)
     if mlflow_port is not None:

@@ -1,4 +1,4 @@
-"""Prefect's record of what a command does: flows, log, progress, tags, and links to MLflow's pages.
+"""Prefect's record of what a command does: flows, log, tags, and links to MLflow's pages.
 
 It is kept where a Prefect server is in use, and left out where none is: a command that schedules nothing starts no
 server, which would take it ten seconds. Its stages are plain calls then, and what they would show on a run's page is in
@@ -7,16 +7,14 @@ MLflow and in the terminal alone. Each stage has a page of its own; that of the 
 
 import logging
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
-from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Final, Generic, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from prefect import artifacts, flow, get_run_logger, tags
-from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
@@ -26,8 +24,6 @@ from flows.runtime.session import OWN_SERVER_VARIABLE, running_pages
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 
-PERCENT_BETWEEN_UPDATES: Final = 5.0
-PROGRESS_KEY: Final = "progress"
 PROFILE: Final = "profile"
 SEED: Final = "seed"
 PAGES_VARIABLE: Final = "MLFLOW_PAGES"
@@ -82,64 +78,23 @@ def show_markdown(*, key: str, markdown: str, description: str) -> None:
     artifacts.create_markdown_artifact(key=key, markdown=markdown.replace(',"', ', "'), description=description)
 
 
-class RunPage:
-    """Page of one run; stages that work at once may report from their threads."""
-
-    def __init__(self) -> None:
-        """Open the page of the flow or task that is running; of a run that nothing records there is none."""
-        self._recorded = is_recorded()
-        self._log = run_log()
-        self._lock = threading.Lock()
-        self._artifact: UUID | None = None
-        self._shown: dict[str, float] = {}
-
-    def log(self, text: str) -> None:
-        """Add a line to the run's log."""
-        self._log.info(text)
-
-    def progress(self, stage: str, done: int, total: int, text: str) -> None:
-        """Show how far a stage is, in steps of some percent."""
-        if not self._recorded:
-            return
-        percent = 100.0 * done / total if total else 0.0
-        with self._lock:
-            shown = self._shown.get(stage, 0.0)
-            if percent < shown:
-                # Another part of the work, with a count of its own: first the preflight's checks, then the steps.
-                shown = self._shown[stage] = 0.0
-            if percent - shown >= PERCENT_BETWEEN_UPDATES or (done == total and percent > shown):
-                self._shown[stage] = percent
-                self._show(percent, f"{stage}: {done}/{total} {text}")
-
-    def show(self, percent: float, description: str) -> None:
-        """Show how far the run is; the first call makes the artifact, on the page of the flow that calls."""
-        if self._recorded:
-            with self._lock:
-                self._show(percent, description)
-
-    def _show(self, percent: float, description: str) -> None:
-        if self._artifact is None:
-            made = create_progress_artifact(percent, key=PROGRESS_KEY, description=description)
-            self._artifact = cast("UUID", made)
-        else:
-            update_progress_artifact(self._artifact, percent, description=description)
-
-
-_open: RunPage | None = None
+_chain: logging.Logger | logging.LoggerAdapter[Any] | None = None
 
 
 @contextmanager
-def run_page() -> Iterator[RunPage]:
-    """Give the page of the running chain; where there is none, of the flow or task that is running."""
-    global _open  # noqa: PLW0603 - a process runs one chain, whose stages report from several threads
-    if _open is not None:
-        yield _open
-        return
-    page = _open = RunPage()
+def logging_of_chain() -> Iterator[None]:
+    """Have all that `log` is given in the block, from any stage and thread, in the log of the run that is open now."""
+    global _chain  # noqa: PLW0603 - a process runs one chain, whose stages report from several threads
+    _chain = run_log()
     try:
-        yield page
+        yield
     finally:
-        _open = None
+        _chain = None
+
+
+def log(text: str) -> None:
+    """Add a line to the log of the chain, whose page people open; without one, of the flow or task that is running."""
+    (_chain or run_log()).info(text)
 
 
 def profile_tag(profile: str) -> str:

@@ -15,7 +15,6 @@ from flows.stages.base import tuned_on_references
 from flows.stages.child_pool import do_all
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
-from flows.stages.stage_child import batches_folder, run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.config.endpoint import HOW_IT_IS_REACHED
@@ -114,7 +113,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
             output=output,
             general=who.general,
         )
-        return run_stage_child(session, stage, request, folder, progress)
+        return session.run_child(stage, request, folder, progress)
 
     stage = Stage(
         name=f"{STAGE}-{who.name}",
@@ -128,7 +127,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
         work=work,
         summary=_figures,
     )
-    folder = batches_folder(session, stage)
+    folder = _batches_folder(session, stage)
     given = {"base": who.base, **inputs, **stage.order_only_inputs}
     call = {"name": who.name, "guided": who.guided, "general": who.general}
     result = run_with_weights(stage, session, "answer", given, **call)
@@ -194,7 +193,7 @@ def answer_rival(session: Session, dataset: StageResult, plan: StageResult, riva
         work=work,
         summary=_figures,
     )
-    folder = batches_folder(session, stage)
+    folder = _batches_folder(session, stage)
     result = run_stage(stage, session)
     _remove_batches(stage, session)
     return result
@@ -214,8 +213,14 @@ def _grammars_of_prompts(test_file: Path, guided: Guided) -> dict[str, str]:
     return {row.prompt_id: grammar_of(row.task, row.prompt, guided) for row in rows if row.task in with_own}
 
 
+def _batches_folder(session: Session, stage: Stage) -> Path:
+    """Return the folder of what children have finished: one per stage, and one per run that makes all again."""
+    of_stage = f"{stage.name}-{stage.key[:16]}"
+    return session.folder(f"{of_stage}-{session.fresh}" if session.fresh else of_stage)
+
+
 def _remove_batches(stage: Stage, session: Session) -> None:
-    kept = batches_folder(replace(session, fresh=None), stage)
+    kept = _batches_folder(replace(session, fresh=None), stage)
     for folder in kept.parent.glob(f"{kept.name}*"):
         shutil.rmtree(folder)
 

@@ -19,7 +19,6 @@ from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
 from flows.runtime.stores import open_store, past_audits
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
-from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.audit_record import AuditRecord, read_audit_record
 from schemas.config.config import Config
@@ -189,7 +188,7 @@ def sheet(
             seed=config.seed,
             output=files.rollouts,
         )
-        origin = run_stage_child(session, stage, request, session.folder("sheet"), progress)
+        origin = session.run_child(stage, request, session.folder("sheet"), progress)
         per_task, needed = config.audit.scores_per_task, config.audit.min_scores_per_task
         sample = make_sheet(
             files.rollouts, config.rewards.spec, files.store, per_task, config.seed, files.sheet, progress

@@ -10,7 +10,6 @@ from flows.runtime.console import warn
 from flows.runtime.run_page import stage_flow
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, config_digest
-from flows.stages.stage_child import run_stage_child
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.progress import Progress
@@ -87,7 +86,7 @@ def make_model(name: str, session: Session, dataset: StageResult, *, further: St
             dataset=dataset.path,
             output=output,
         )
-        return run_stage_child(session, stage, request, session.folder(name), progress, metrics=mlflow_run.log_step)
+        return session.run_child(stage, request, session.folder(name), progress, metrics=mlflow_run.log_step)
 
     stage = Stage(
         name=name,
@@ -117,7 +116,7 @@ def merge(
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         request = MergeRequest(base=store.path(base.sha256), adapter=adapter, dataset=dataset.path, output=output)
-        return run_stage_child(replace(session, pool=None), stage, request, session.folder(MERGE), progress)
+        return replace(session, pool=None).run_child(stage, request, session.folder(MERGE), progress)
 
     stage = Stage(
         name=name,

@@ -1,5 +1,6 @@
-"""Concurrent children of a run: a thread for each work, limited in number, and ended together."""
+"""Children of a run: one of a stage that needs weights, or several at once, limited in number and ended together."""
 
+import platform
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -9,13 +10,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from prefect.runtime import flow_run
 from pydantic import BaseModel
 
 from flows.runtime.run_page import is_recorded
 from flows.runtime.signals import refuse_if_interrupted
+from schemas.artifact import Worker
 from schemas.config.config import Config
 from schemas.errors import Interrupted
-from tasks.policy.child import SECONDS_TO_END, THREADS, ChildProcess, ask_to_end, end_group, run_child
+from tasks.policy.child import (
+    SECONDS_TO_END,
+    THREADS,
+    ChildProcess,
+    ask_to_end,
+    end_group,
+    expect_children,
+    run_child,
+)
 
 Result = TypeVar("Result")
 
@@ -118,3 +129,19 @@ def _results(futures: Mapping[str, "Future[Result]"]) -> dict[str, Result]:
     if failures:
         raise min(failures, key=lambda error: not isinstance(error, Interrupted))
     return {name: future.result() for name, future in futures.items()}
+
+
+def expect_stage_children(config: Config) -> None:
+    """Let the libraries of this run's children load while it does other work, where they run here."""
+    if config.workers.for_inference is None and config.train.interpreter is None:
+        expect_children()
+
+
+def run_one(pool: ChildPool | None, module: str, request: BaseModel, folder: Path, **named: Any) -> str | None:
+    """Run a child, one of a pool or alone, and return its device."""
+    return (run_child if pool is None else pool.run_child)(module, request, folder, **named)
+
+
+def this_worker(device: str | None) -> Worker:
+    """Return this machine as the worker of what was made on a device."""
+    return Worker(machine=platform.node(), device=device, prefect_run_id=flow_run.get_id())

@@ -10,8 +10,7 @@ from flows.stages.runner import Session, Stage, StageResult, config_digest, run_
 from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
-from schemas.tables.dataset_summary import DatasetSummary
-from schemas.tables.summary import SUMMARY_FILE
+from schemas.tables.summaries import SUMMARY_FILE, DatasetSummary
 from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes
 from tasks.lineage.mlflow.recorder import StageRun

@@ -19,15 +19,14 @@ from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
-from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, read_prompts
+from schemas.tables.summaries import DatasetSummary
 from tasks.commerce.registry import joint_version
-from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, REPORT_TEXT, TUNED, read_report
+from tasks.evaluate.compare import BASE, CHAMPION, REPORT_FILE, REPORT_TEXT, TUNED, metrics_of_report, read_report
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.completions.rows import LoggedTraining, RaisedAlarm
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
 from tasks.evaluate.report.background import Background
-from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.stage import PUBLISHED, Evaluation, ShownModel
 from tasks.evaluate.stage import run as run_evaluation

@@ -11,8 +11,7 @@ import numpy as np
 
 from flows.runtime.session import work_folder
 from flows.runtime.stores import existing_store
-from flows.stages.registered_version import verified_record
-from flows.stages.served_model import VersionParts, version_parts
+from flows.stages.registered_version import VersionParts, verified_record, version_parts
 from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError, Interrupted
 from schemas.progress import Progress

@@ -25,10 +25,10 @@ from schemas.progress import Progress, silent
 from schemas.scratch import scratch_folder
 from schemas.store.column_map import read_column_map
 from schemas.store.files import finish_replacement, read_store, replace_store
-from schemas.tables.log_file import FEEDBACK_FOLDER
 from schemas.tables.person import Person
+from schemas.tables.production_logs import FEEDBACK_FOLDER
 from schemas.tables.prompts import SPLITS, TRAIN_FILE, read_prompt_table
-from schemas.tables.prompts_summary import PromptsSummary
+from schemas.tables.summaries import PromptsSummary
 from tasks.audit.forget import remove_given, remove_prompts
 from tasks.audit.stage import AuditFiles, files_of
 from tasks.checkpoints.address import BUCKET_SCHEME, open_mirror, require_folder, trainings

@@ -16,17 +16,16 @@ import polars as pl
 import uvicorn
 import uvloop
 
-from flows.runtime.console import say
+from flows.runtime.console import say, warn
 from flows.runtime.session import private_files, read_no_settings_here
 from flows.runtime.signals import ENDING
 from flows.runtime.stores import existing_store, open_registry, served_logs
-from flows.stages.registered_version import answers_of, verified_record
-from flows.stages.served_model import find_served_model
+from flows.stages.registered_version import answers_of, find_served_model, verified_record
 from schemas.config.config import Config
 from schemas.documents import Rollout
 from schemas.errors import InputError, Interrupted
 from schemas.json_lines import stream_json_lines
-from schemas.tables.log_file import FEEDBACK_FOLDER
+from schemas.tables.production_logs import FEEDBACK_FOLDER
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
 from tasks.lineage.store.artifacts import ArtifactDamaged
@@ -136,6 +135,8 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
             await client.start(serve.seconds_to_load)
         elif not await client.is_healthy():
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
+        if serve.guided and (why := await deployment.try_guidance()) is not None:
+            warn(f"the answers of {model.version_name} are not guided, for its engine cannot: {why}")
         await _check(config, deployment, dataset)
     except BaseException:
         await deployment.retire()

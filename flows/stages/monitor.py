@@ -17,7 +17,7 @@ from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress
-from schemas.tables.log_file import LogFiles, require_rows
+from schemas.tables.production_logs import LogFiles, require_rows
 from schemas.tasks import SPEC_NAMES
 from tasks.curate.processes import in_processes
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
@@ -72,7 +72,6 @@ def monitor_logs(session: Session, files: LogFiles) -> Monitored:
             files,
             digests,
             config.monitor,
-            config.evaluate.cost,
             champion,
             scrub=scrubbed_texts,
             map_chunks=partial(_in_processes, config.monitor.workers),
@@ -88,7 +87,6 @@ def monitor_logs(session: Session, files: LogFiles) -> Monitored:
         sources=("flows.stages.monitor",),
         config_digest=config_digest(
             config.monitor.model_dump(mode="json", exclude={"logs", "workers", "silence_hours"}),
-            config.evaluate.cost.model_dump(mode="json"),
             config.language,
             config.workers.reais_per_dollar,
             champion.names,

@@ -13,9 +13,8 @@ from flows.stages.base import merge
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
-from schemas.tables.dataset_summary import DatasetSummary
-from tasks.evaluate.compare import REPORT_TEXT, read_report
-from tasks.evaluate.report.metrics import metrics_of_report
+from schemas.tables.summaries import DatasetSummary
+from tasks.evaluate.compare import REPORT_TEXT, metrics_of_report, read_report
 from tasks.evaluate.report.model_card import CardFacts, model_card
 from tasks.lineage.graph.graph import DECISION_FILE
 from tasks.lineage.mlflow.recorder import StageRun
@@ -96,6 +95,7 @@ def promote(
                 merged=check,
                 served_is_tested=merged is not None and merged.record.sha256 in evaluation.record.inputs.values(),
                 identities=identities,
+                base_languages=json.loads((base.path / "config.json").read_text("utf-8")).get("languages", ()),
             )
         )
         (output / CARD_FILE).write_text(card, encoding="utf-8")

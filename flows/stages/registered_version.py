@@ -1,21 +1,28 @@
-"""Version that an earlier run registered: its promotion by a person, and the way back.
+"""Version that an earlier run registered: its promotion by a person, the way back, and its weights for questions.
 
 Without Prefect, until there is something to run.
 """
 
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from flows.runtime.console import say
 from flows.runtime.session import BYTES_NEEDED, session, state_folder
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import open_recorder, open_registry, open_store
+from flows.runtime.stores import existing_store, open_recorder, open_registry, open_store
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
+from schemas.tasks import TASK_NAMES, SpecName, TaskName
+from tasks.bag_of_words.bag import read_bags
+from tasks.evaluate.claims import unlearned_tasks
 from tasks.evaluate.compare import read_report
 from tasks.lineage.mlflow.registry import PolicyVersion, Rollback
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.serve.served_model import Decoding, ServedModel, evaluated_decoding
 
 UNFINISHED: Final = "interrupted before it was done; run the same command again"
 
@@ -62,6 +69,37 @@ def promote_registered(config: Config, number: str | None, reason: str | None) -
         say(f"the gate promotes version {version.version}, so --force is not needed and its reason is not kept")
         reason = None
     return {**document, "promoted": True, "forced": reason, "path": _run(config, version, records, reason)}
+
+
+def promote_baseline(config: Config, number: str | None, task: TaskName, reason: str | None) -> dict[str, Any]:
+    """Let a version's bag of words answer a task for the champion, or report what speaks against it."""
+    from tasks.bag_of_words.bag import objections, read_bags  # noqa: PLC0415 - the tasks take a second to import
+    from tasks.evaluate.stage import METRICS_FILE  # noqa: PLC0415
+
+    names, store = config.promote, open_store(config)
+    with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
+        recorder, registry = open_recorder(config), open_registry(config)
+        recorder.end_abandoned()
+        version = registry.version(names.model_name, number)
+        what = f"version {version.version}"
+        folder = store.path(verified_record(store, version.evaluation, f"the evaluation of {what}").sha256)
+        if task not in (known := read_bags(folder)):
+            there = ", ".join(known) or "none; evaluate again with `tucano evaluate`"
+            raise InputError(f"{what} has no bag of words for {task}; it has {there}")
+        metrics = json.loads((folder / METRICS_FILE).read_text(encoding="utf-8"))
+        reasons = objections(task, read_report(folder), metrics)
+        document = {"version": version.version, "baseline": task, "promoted": not reasons or reason is not None}
+        document |= {
+            "verdict": "hold" if reasons else "promote",
+            "reasons": reasons,
+            "forced": reason if reasons else None,
+        }
+        if document["promoted"]:
+            tags = {"model": names.model_name, "baseline": task, "forced": reason or ""}
+            with recorder.pipeline(f"promote-baseline-{task}", tags):
+                of = registry.promote_baseline(names.model_name, names.alias, version.version, task, version.evaluation)
+            say(f"its bag of words answers {task} for version {of.version}, `{names.alias}`; restart `tucano serve`")
+    return document
 
 
 def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactRecord], reason: str | None) -> str:
@@ -120,3 +158,93 @@ def answers_of(store: ArtifactStore, evaluation: ArtifactRecord, version: Policy
         if role.startswith("answers-") and (record := store.record(sha256)).inputs.get("policy") == version.policy:
             return record
     raise ArtifactDamaged(f"evaluation {evaluation.sha256} names no answers of the policy {version.policy}")
+
+
+def find_served_model(config: Config, number: str | None, *, base: bool, answer_all: bool) -> tuple[ServedModel, Path]:
+    """Return the model of a version, with the decoding that it was evaluated with, and the folder of its dataset."""
+    store = existing_store(config, "no model is there that could answer")
+    parts = version_parts(config, store, number, instead="ask one that is registered with --version {}")
+    merged = None if base else parts.merged
+    weights = merged or parts.base
+    verified_record(store, weights, parts.what)
+    unlearned: Mapping[TaskName, str] = {}
+    if not (base or answer_all):
+        is_held = number is None and parts.is_held and parts.baselines
+        held = dict.fromkeys(TASK_NAMES, "the gate holds its policy")
+        unlearned = held if is_held else unlearned_tasks(read_report(store.path(parts.evaluation.sha256)))
+    evaluations = {task: verified_record(store, of, parts.what) for task, of in parts.baselines.items() if not base}
+    served = ServedModel(
+        name=f"the base of version {parts.number}" if base else f"version {parts.number}",
+        number=parts.number,
+        version_name=f"{config.promote.model_name}/{parts.number}",
+        weights=store.path(weights),
+        policy=None if base or merged else store.path(parts.policy.sha256),
+        decoding=parts.decoding,
+        batch_size=config.evaluate.batch_size,
+        seed=config.seed,
+        store=parts.store,
+        spec=parts.spec,
+        unlearned={task: why for task, why in unlearned.items() if task not in evaluations},
+        bags={task: read_bags(store.path(record.sha256))[task] for task, record in evaluations.items()},
+    )
+    return served, parts.dataset
+
+
+@dataclass(frozen=True)
+class VersionParts:
+    """Artifacts that a version is made of."""
+
+    number: str
+    """Its number in the registry."""
+    what: str
+    """The version in a sentence."""
+    policy: ArtifactRecord
+    base: str
+    """The sha256 of its base, which is not verified."""
+    merged: str | None
+    """The sha256 of the policy merged into its base, not verified; None where each task has an adapter of its own."""
+    dataset: Path
+    """Folder of its dataset."""
+    store: Path | None
+    """Folder of the store that its prompts are about; None where it is gone."""
+    decoding: Decoding
+    """How its answers were drawn when it was evaluated."""
+    spec: SpecName
+    evaluation: ArtifactRecord
+    is_held: bool
+    """Whether neither the gate nor a person promoted its policy."""
+    baselines: Mapping[TaskName, str]
+    """By task that a bag of words answers, the sha256 of its evaluation."""
+
+
+def version_parts(config: Config, store: ArtifactStore, number: str | None, *, instead: str) -> VersionParts:
+    """Find what a version is made of."""
+    names, registry = config.promote, open_registry(config)
+    version = (
+        registry.holder(names.model_name, names.alias) if number is None else registry.version(names.model_name, number)
+    )
+    if version is None:
+        newest = registry.version(names.model_name, None)
+        raise InputError(
+            f"no version of {names.model_name} is `{names.alias}` yet: the gate held what was trained; "
+            f"{instead.format(newest.version)}, or promote one with `tucano promote VERSION`"
+        )
+    what = f"version {version.version} of {names.model_name}"
+    evaluation, policy = (verified_record(store, sha256, what) for sha256 in (version.evaluation, version.policy))
+    shop = evaluation.inputs.get("prompts")
+    known = evaluation.config or config.model_dump(mode="json")  # A record of long ago has none.
+    wanted = {"base": policy.inputs["base"], "policy": policy.sha256}
+    return VersionParts(
+        number=version.version,
+        what=what,
+        policy=policy,
+        base=policy.inputs["base"],
+        merged=next((each.sha256 for each in store.records("merged") if wanted.items() <= each.inputs.items()), None),
+        dataset=store.path(policy.inputs["dataset"]),
+        store=store.path(shop) / "store" if shop is not None and store.is_whole(shop) else None,
+        decoding=evaluated_decoding(known),
+        spec=known["rewards"]["spec"],
+        evaluation=evaluation,
+        is_held=version.verdict != "promote" and version.forced is None,
+        baselines={task: version.baselines[task] for task in TASK_NAMES if task in version.baselines},
+    )

@@ -11,7 +11,7 @@ from flows.stages.runner import FRESH_FOLDER, Session, StageResult
 from flows.stages.synthesize import release_served_prompts
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
-from tasks.evaluate.report.metrics import compared_figures
+from tasks.evaluate.compare import compared_figures
 from tasks.train.sizing.estimate import cost_usd
 
 Until = Literal["audit", "train", "evaluate", "promote"]

@@ -17,13 +17,14 @@ from prefect.results import ResultStore
 from prefect.runtime import flow_run
 from prefect.serializers import JSONSerializer
 from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
+from pydantic import BaseModel
 
 from flows.runtime.console import say, stage_progress, warn
-from flows.runtime.run_page import is_recorded, run_log, run_page
+from flows.runtime.run_page import is_recorded, log
 from flows.runtime.session import BYTES_FOR_A_STAGE, mirror_address, prove_space, work_folder
 from flows.runtime.signals import refuse_if_interrupted
 from flows.runtime.stores import open_recorder, open_registry, open_store
-from flows.stages.child_pool import ChildPool
+from flows.stages.child_pool import ChildPool, run_one, this_worker
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -33,12 +34,14 @@ from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.recorder import Recorder, StageRun
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.policy.child import Metrics
 
 Work = Callable[[Path, Progress, StageRun], Origin | None]
 Summary = Callable[[Path], Mapping[str, Any]]
 
 WORK_SECONDS: Final = "work_seconds"
 """MLflow's metric of the time of a stage's own work; the rest of a run is orchestration."""
+PERCENT_BETWEEN_LINES: Final = 5.0
 FRESH_FOLDER: Final = "fresh"
 """Folder of the state that lists the stages a run has made again, for that run when it resumes."""
 _ONLY_REUSE: Final = ContextVar("only_reuse", default=False)
@@ -81,6 +84,13 @@ class Session:
     def folder(self, name: str) -> Path:
         """Return the folder in which a stage's child works."""
         return work_folder(self.config, name)
+
+    def run_child(
+        self, stage: "Stage", request: BaseModel, folder: Path, progress: Progress, metrics: Metrics | None = None
+    ) -> Origin:
+        """Run the child process of a stage's first entry module, and return its worker."""
+        how = {"interpreter": self.config.train.interpreter, "progress": progress, "metrics": metrics}
+        return Origin(worker=this_worker(run_one(self.pool, stage.sources[0], request, folder, **how)))
 
     def result(self, record: ArtifactRecord) -> "StageResult":
         """Return the result of a stage that made an artifact before."""
@@ -224,14 +234,22 @@ def _kept_though_held(stage: str, committed: Sequence[ArtifactRecord]) -> Iterat
 
 @contextmanager
 def watched(name: str) -> Iterator[Progress]:
-    """Show a stage's progress in the terminal and on the run's page."""
-    with run_page() as page, stage_progress(name) as terminal:
+    """Show a stage's progress in the terminal and in the run's log, there in steps of some percent."""
+    logged = 0.0
+    with stage_progress(name) as terminal:
 
         def report(done: int, total: int, text: str) -> None:
+            nonlocal logged
             terminal(done, total, text)
-            page.progress(name, done, total, text)
+            percent = 100.0 * done / total if total else 0.0
+            if percent < logged:
+                # Another part of the work, with a count of its own: first the preflight's checks, then the steps.
+                logged = 0.0
+            if percent - logged >= PERCENT_BETWEEN_LINES:
+                logged = percent
+                log(f"{name}: {done}/{total} {text}")
 
-        page.log(f"{name}: begins")
+        log(f"{name}: begins")
         yield report
 
 
@@ -266,9 +284,7 @@ def run_stage(stage: Stage, session: Session, *, again: bool = False) -> StageRe
         if session.run:
             session.recorder.note_reuse(session.run, stage.name, record)
     say(text)
-    run_log().info(text)
-    with run_page() as page:
-        page.log(text)
+    log(text)
     return result
 
 

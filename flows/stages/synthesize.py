@@ -16,8 +16,7 @@ from flows.runtime.stores import own_files
 from flows.stages.runner import Session, Stage, StageResult, Work, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.progress import Progress
-from schemas.tables.prompts_summary import PromptsSummary
-from schemas.tables.summary import SUMMARY_FILE
+from schemas.tables.summaries import SUMMARY_FILE, PromptsSummary
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.content import file_digests
 from tasks.synthesize import stage as synthesize_stage

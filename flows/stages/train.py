@@ -12,11 +12,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from flows.runtime.console import say, warn
-from flows.runtime.run_page import run_log, run_page, stage_flow
-from flows.stages.child_pool import ChildPool
+from flows.runtime.run_page import log, run_log, stage_flow
+from flows.stages.child_pool import ChildPool, this_worker
 from flows.stages.remote import make_elsewhere
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
-from flows.stages.stage_child import this_worker
 from schemas.artifact import ArtifactRecord, Origin, TrainingSegment
 from schemas.config.config import Config
 from schemas.progress import Progress
@@ -78,6 +77,10 @@ def train(session: Session, given: Mapping[str, StageResult]) -> dict[int, Stage
         # A step's own reward is of a few prompts alone.
         summary = read_summary(policy.path)
         say(f"{name}: validation reward {reward_before(summary):.3f} -> {chosen_reward(summary):.3f}")
+        if (drawn_by := summary.get("rollouts_drawn_by")) is not None:
+            unknown = summary["unknown_to_engine"]
+            why = "" if unknown is None else f", for our engine does not know {unknown}"
+            say(f"{name}: rollouts drawn by {'our engine' if drawn_by == 'ours' else drawn_by}{why}")
     return {seed: policies[stage.name] for seed, stage in stages.items()}
 
 
@@ -180,8 +183,7 @@ def show_alarm(training: str, name: str, step: int, text: str) -> None:
     found = f"alarm {name} at step {step}: {text}"
     warn(found, training)
     run_log().warning(f"{training}: {found}")
-    with run_page() as page:
-        page.log(f"{training}: {found}")
+    log(f"{training}: {found}")
 
 
 def training_name(config: Config, seed: int, inputs: Mapping[str, ArtifactRecord]) -> str:

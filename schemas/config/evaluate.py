@@ -15,9 +15,10 @@ BASELINES: Final[Mapping[str, str]] = {
     "constant": "one answer to every prompt, the training split's that earns most there",
     "majority": "one answer to every prompt, each field the training split's most frequent value",
     "rule": "a constant for each value of the prompt's own lines, the rest unread",
+    "bag-of-words": "a classifier of the words, or of the lines' values, trained in seconds on the same rows",
     "echo": "the prompt itself",
 }
-"""Answers that take no model, by their name in the report, each with its kind."""
+"""Answers that take no language model, by their name in the report, each with its kind."""
 OverRungs = Literal["report", "require"]
 General = Literal["off", "report", "require"]
 INSTRUCTIONS: Final = 180

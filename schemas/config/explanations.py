@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, get_args
 
 from schemas.config.section import Section
-from schemas.faults import did_you_mean, question_after
+from schemas.faults import did_you_mean
 
 REMOVED: Final = {
     "sql_schema": "SQL prompts show all tables now, as they are served; leave it out",
@@ -20,6 +20,7 @@ REMOVED: Final = {
     "paraphrase": "paraphrasing was removed; leave it out: `tucano curate` takes your own, as lines with a parent_id",
     "simulate": "simulated tasks beside own files were removed; leave it out: the others are made",
     "server_url": "a vLLM server for rollouts was removed; leave it out: vllm.enabled samples on the trainer's GPU",
+    "max_merge_drift": "this limit was removed; leave it out: every merge is compared with base and adapter",
     "max_cache_ratio": "this limit was removed; leave it out: the preflight counts the tokens that the cache saves",
     "result": "an adapter kept beside the base was removed; leave it out: the warm start is merged into the base",
     "sql_turns": "second turns of SQL were removed; leave it out: a rollout has one answer, as one that is served",
@@ -35,6 +36,7 @@ REMOVED: Final = {
     "vllm_arguments": "the gateway starts no vLLM any more; leave it out, start vLLM and set serve.engine_url",
     "larger": "another model for refused tasks was removed; leave it out, and ask it where the gateway answers 422",
     "challenger": "trials of a version were removed; leave it out: the evaluation compares it with the champion",
+    "cost_per_analysis": "alarms of cost were removed; leave it out: the report of monitoring has each day's cost",
     "form_share": "scores of forms were removed; leave it out: the metric tucano_checked_answers has what holds",
     "language": "language is that of all reports now; set report.language instead",
     "rival": "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields",
@@ -65,25 +67,14 @@ def explain(failure: Any, section: type[Section]) -> str:
 
 
 def _meant_key(section: type[Section], location: Sequence[str | int]) -> str:
-    """Return a question for the nearest key of the same section, or of the same name in another."""
-    *way, wrong = map(str, location)
-    keys = [*_dotted_keys(section)]
-    beside = ".".join(part for part in way if not part.isdigit())
-    here = [key.rpartition(".")[2] for key in keys if key.rpartition(".")[0] == beside]
-    elsewhere = [key for key in keys if key.rpartition(".")[2] == wrong]
-    return did_you_mean(wrong, here) or (question_after(elsewhere[0]) if elsewhere else "")
+    """Return a question for the nearest key, in whichever section it is."""
+    wrong = ".".join(part for part in map(str, location) if not part.isdigit())
+    return did_you_mean(wrong, _dotted_keys(section))
 
 
 def _dotted_keys(section: type[Section], way: str = "") -> Iterator[str]:
     for name, field in section.model_fields.items():
         yield f"{way}{name}"
-        inner = _section_of(field.annotation)
-        if inner is not None:
-            yield from _dotted_keys(inner, f"{way}{name}.")
-
-
-def _section_of(annotation: Any) -> type[Section] | None:
-    """Return the section that an annotation is of, alone or among others."""
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        return annotation
-    return next((found for part in get_args(annotation) if (found := _section_of(part)) is not None), None)
+        for part in (field.annotation, *get_args(field.annotation)):
+            if isinstance(part, type) and issubclass(part, Section):
+                yield from _dotted_keys(part, f"{way}{name}.")

@@ -29,8 +29,6 @@ class MonitorConfig(Section):
     """Whether answers with feedback were drawn at random."""
     latency_ms: float = Field(default=10_000.0, gt=0)
     """Milliseconds from which an answer is late; more than 5 % late give an alarm."""
-    cost_per_analysis: float | None = Field(default=None, gt=0)
-    """US dollars an answer above which a day gives an alarm; the API's price."""
     silence_hours: float = Field(default=24.0, gt=0)
     """Hours without any answer that give an alarm."""
     workers: int = Field(default=2, ge=1, le=64)

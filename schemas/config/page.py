@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from schemas.config.config import Config
-from schemas.config.endpoint import EndpointSection
 from schemas.source import REPOSITORY
 from schemas.tasks import TASK_NAMES
 
@@ -26,43 +24,25 @@ exit code 2.
 In brackets stand a field's default and range; of several words the first is the default. What follows a semicolon holds
 where a field is not set. A section marked `[]` is a list, and one marked `NAME` has a key of yours.
 """
-# Symbols of the schema's bounds, in the order in which a range is read.
 BOUNDS: Final = {"exclusiveMinimum": "> {}", "minimum": "≥ {}", "exclusiveMaximum": "< {}", "maximum": "≤ {}"}
 TYPES: Final = {"integer": "integer", "number": "number", "boolean": "boolean", "string": "text", "object": "table"}
 
 
 def config_page() -> str:
     """Return the page as Markdown: a list for each section, in the order of the configuration; a section once."""
-    schema = _without_folder(Config.model_json_schema())
+    schema = Config.model_json_schema()
     parts = [INTRODUCTION]
     shown: dict[int, str] = {}
-    for name, section, own in _sections("", schema, schema):
-        fields = own
+    for name, section, fields in _sections("", schema, schema):
         heading = f"{'###' if '.' in name else '##'} {name}\n\n" if name else ""
         if id(section) in shown:
             parts.append(f"{heading}As `{shown[id(section)]}`.\n")
             continue
         shown[id(section)] = name
-        description = f"{' '.join(section['description'].split())}" if name else ""
-        if EndpointSection.model_fields.keys() <= fields.keys():
-            endpoint = shown.setdefault(id(EndpointSection), name)
-            if endpoint != name:
-                description += f" Its endpoint is set as that of `{endpoint}`."
-                fields = {each: field for each, field in fields.items() if each not in EndpointSection.model_fields}
-        listed = _listed(fields, section.get("required", ()))
-        parts.append(f"{heading}{description}\n\n{listed}".lstrip("\n") if fields else f"{heading}{description}\n")
+        description = " ".join(section["description"].split()) if name else ""
+        listed = f"\n{_listed(fields, section.get('required', ()))}" if fields else ""
+        parts.append(f"{heading}{description}\n{listed}".lstrip("\n"))
     return "\n".join(parts)
-
-
-def _without_folder(value: Any) -> Any:
-    """Return a schema with the paths of the repository relative to it."""
-    if isinstance(value, dict):
-        return {key: _without_folder(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_without_folder(inner) for inner in value]
-    if isinstance(value, str) and Path(value).is_relative_to(REPOSITORY):
-        return Path(value).relative_to(REPOSITORY).as_posix()
-    return value
 
 
 def _sections(name: str, section: Schema, schema: Schema) -> Iterator[tuple[str, Schema, dict[str, Schema]]]:

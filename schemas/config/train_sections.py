@@ -124,7 +124,7 @@ class VllmSection(Section):
 class AlarmsSection(Section):
     """Alarms that are worth a person's attention."""
 
-    stop_on: tuple[AlarmName, ...] = ("non_finite",)
+    stop_on: tuple[AlarmName, ...] = ("non_finite", "one_answer")
     """Alarms that stop the training."""
     patience: int = Field(default=5, ge=1)
     """Steps in a row for which a condition must hold."""
@@ -159,8 +159,6 @@ class PreflightSection(Section):
     """Largest share of groups with equal rewards."""
     max_cache_error: float = Field(default=0.1, gt=0)
     """Largest error of logits with the cache, in standard deviations."""
-    max_merge_drift: float = Field(default=1e-2, gt=0)
-    """Largest change of a logit by 50 merges of the adapter."""
     max_memory_share: float = Field(default=0.92, gt=0, le=1)
     """Largest share of the GPU's memory at the peak."""
     min_prompts_per_task: int = Field(default=150, ge=1)

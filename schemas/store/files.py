@@ -87,7 +87,7 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
     """Read one CSV file and check it against the model of the table."""
     from schemas.store.tables import TABLES
 
-    columns = TABLES[table].to_schema().columns
+    columns = TABLES[table].columns
     text = _read_texts(path)
     missing = [name for name, column in columns.items() if column.required and name not in text.columns]
     unknown = [name for name in text.columns if name not in columns]
@@ -96,7 +96,7 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
         faults += [f"an unknown column {', '.join(map(shown_column, unknown))}"] * bool(unknown)
         raise InputError(f"{path} has {' and '.join(faults)}; its header must be {','.join(columns)}")
     frame = text.select(
-        _typed(path, text[name], column.dtype.type) for name, column in columns.items() if name in text.columns
+        _typed(path, text[name], column.dtype) for name, column in columns.items() if name in text.columns
     )
     return validate_table(frame, TABLES[table], str(path), FIRST_ROW)
 

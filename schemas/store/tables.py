@@ -1,16 +1,12 @@
-"""Table schemas of a store: Olist's columns, their types and permitted values.
+"""Table schemas of a store: Olist's columns, their types and permitted values."""
 
-Import it inside the function that checks a table: pandera takes a second to load.
-"""
+from collections.abc import Callable, Mapping
+from typing import Final
 
-from datetime import datetime
-from typing import Final, Optional
-
-import pandera.polars as pa
 import polars as pl
-from pandera.polars import PolarsData
 
-from schemas.store.mapped_tables import ORDER_STATUSES
+from schemas.store.column_map import ORDER_STATUSES
+from schemas.tables.table_check import Column, TableSchema, at_least, between, one_of
 
 TOLERATED_WITHOUT_DATE: Final = 0.002
 """Share of delivered orders that may lack the date: Olist has 8 such in 96,478, and its sample 7 in some 5,900."""
@@ -20,170 +16,138 @@ STATES: Final = (
     "PB", "PE", "PI", "PR", "RJ", "RN", "RO", "RR", "RS", "SC", "SE", "SP", "TO",
 )
 # fmt: on
+_TEXT, _WHOLE, _NUMBER, _FLAG, _TIME = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean(), pl.Datetime("us")
+_ID: Final = Column(_TEXT)
+_KEY: Final = Column(_TEXT, unique=True)
+_ANY_TEXT: Final = Column(_TEXT, nullable=True)
+_MOMENT: Final = Column(_TIME, nullable=True)
+_SIZE: Final = Column(_WHOLE, at_least(0), nullable=True)
+_STATE: Final = Column(_TEXT, one_of(STATES), nullable=True)
+_STARS: Final = Column(_WHOLE, between(1, 5))
 
 
-class _StoreTable(pa.DataFrameModel):  # type: ignore[misc]
-    """A table of a store: exactly the declared columns, with exactly their types."""
-
-    class Config:
-        strict = True
+def _rows(is_right: pl.Expr) -> Callable[[pl.DataFrame], pl.Series]:
+    return lambda table: table.select(is_right).to_series()
 
 
-def _verdict(data: PolarsData, is_right: pl.Expr) -> pl.LazyFrame:
-    """Return for each row whether it is right; a row with an unknown value in the expression counts as right."""
-    verdict: pl.LazyFrame = data.lazyframe.select(is_right.fill_null(True))
-    return verdict
+_DELIVERED: Final = pl.col("order_status") == "delivered"
+_HAS_NO_DATE: Final = pl.col("order_delivered_customer_date").is_null()
+_WITHOUT: Final = _DELIVERED & _HAS_NO_DATE
+# A shop that keeps no such dates has none at all; Olist as Kaggle ships it lacks a few.
+_TOLERATED: Final = _HAS_NO_DATE.all() | (_WITHOUT.sum() <= TOLERATED_WITHOUT_DATE * _DELIVERED.sum())
+_WAS_SENT: Final = pl.col("order_status").is_in(["delivered", "canceled"])
+# The carrier's date says less: in Olist it lies before the purchase, or after the delivery, of some orders.
+_LATER: Final = pl.min_horizontal("order_approved_at", "order_delivered_customer_date")
 
-
-class _Orders(_StoreTable):
-    order_id: str = pa.Field(unique=True)
-    customer_id: str = pa.Field()
-    order_status: str = pa.Field(nullable=True, isin=[*ORDER_STATUSES])
-    order_purchase_timestamp: datetime = pa.Field()
-    order_approved_at: datetime = pa.Field(nullable=True)
-    order_delivered_carrier_date: datetime = pa.Field(nullable=True)
-    order_delivered_customer_date: datetime = pa.Field(nullable=True)
-    order_estimated_delivery_date: datetime = pa.Field(nullable=True)
-
-    @pa.dataframe_check  # type: ignore[untyped-decorator]
-    def a_delivered_order_has_a_delivery_date(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Require the date on which its customer got it of each delivered order.
-
-        Olist as Kaggle ships it lacks the date of a few, so that such rows are faults only where they are more than
-        `TOLERATED_WITHOUT_DATE` of the delivered ones. A shop that keeps no such dates has none at all.
-        """
-        delivered, is_null = pl.col("order_status") == "delivered", pl.col("order_delivered_customer_date").is_null()
-        is_without = delivered & is_null
-        tolerated = is_null.all() | (is_without.sum() <= TOLERATED_WITHOUT_DATE * delivered.sum())
-        return _verdict(data, ~is_without | tolerated)
-
-    @pa.dataframe_check  # type: ignore[untyped-decorator]
-    def only_what_was_sent_has_a_delivery_date(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Require an order with a delivery date to be delivered, or cancelled afterwards."""
-        was_sent = pl.col("order_status").is_in(["delivered", "canceled"])
-        return _verdict(data, was_sent | pl.col("order_delivered_customer_date").is_null())
-
-    @pa.dataframe_check  # type: ignore[untyped-decorator]
-    def nothing_is_before_the_purchase(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Require approval and delivery of an order to be after its purchase.
-
-        The carrier's date says less: in Olist it lies before the purchase, or after the delivery, of some orders.
-        """
-        later = pl.min_horizontal("order_approved_at", "order_delivered_customer_date")
-        return _verdict(data, later >= pl.col("order_purchase_timestamp"))
-
-
-class _Items(_StoreTable):
-    order_id: str = pa.Field()
-    order_item_id: int = pa.Field(ge=1)
-    product_id: str = pa.Field()
-    seller_id: str = pa.Field()
-    shipping_limit_date: datetime = pa.Field(nullable=True)
-    price: float = pa.Field(ge=0)
-    freight_value: float = pa.Field(nullable=True, ge=0)
-
-    class Config:
-        unique = ("order_id", "order_item_id")
-
-
-class _Payments(_StoreTable):
-    order_id: str = pa.Field()
-    payment_sequential: int = pa.Field(ge=1)
-    payment_type: str = pa.Field(
-        nullable=True, isin=["credit_card", "boleto", "pix", "voucher", "debit_card", "not_defined"]
-    )
-    payment_installments: int = pa.Field(nullable=True, ge=0)
-    payment_value: float = pa.Field(ge=0)
-
-    class Config:
-        unique = ("order_id", "payment_sequential")
-
-
-class _Reviews(_StoreTable):
-    review_id: str = pa.Field()
-    order_id: str = pa.Field()
-    review_score: int = pa.Field(in_range={"min_value": 1, "max_value": 5})
-    review_comment_title: str = pa.Field(nullable=True)
-    review_comment_message: str = pa.Field(nullable=True)
-    review_creation_date: datetime = pa.Field(nullable=True)
-    review_answer_timestamp: datetime = pa.Field(nullable=True)
-
-    class Config:
-        unique = ("review_id", "order_id")
-
-    @pa.dataframe_check  # type: ignore[untyped-decorator]
-    def no_answer_is_before_its_question(cls, data: PolarsData) -> pl.LazyFrame:  # noqa: N805
-        """Require the answer of a review to be after its form was sent."""
-        return _verdict(data, pl.col("review_answer_timestamp") >= pl.col("review_creation_date"))
-
-
-class _Customers(_StoreTable):
-    customer_id: str = pa.Field(unique=True)
-    customer_unique_id: str = pa.Field()
-    customer_zip_code_prefix: str = pa.Field(nullable=True)
-    customer_city: str = pa.Field(nullable=True)
-    customer_state: str = pa.Field(nullable=True, isin=STATES)
-
-
-class _Products(_StoreTable):
-    product_id: str = pa.Field(unique=True)
-    product_category_name: str = pa.Field(nullable=True)
-    product_name_lenght: int = pa.Field(nullable=True, ge=0)
-    product_description_lenght: int = pa.Field(nullable=True, ge=0)
-    product_photos_qty: int = pa.Field(nullable=True, ge=0)
-    product_weight_g: int = pa.Field(nullable=True, ge=0)
-    product_length_cm: int = pa.Field(nullable=True, ge=0)
-    product_height_cm: int = pa.Field(nullable=True, ge=0)
-    product_width_cm: int = pa.Field(nullable=True, ge=0)
-
-
-class _Sellers(_StoreTable):
-    seller_id: str = pa.Field(unique=True)
-    seller_zip_code_prefix: str = pa.Field(nullable=True)
-    seller_city: str = pa.Field(nullable=True)
-    seller_state: str = pa.Field(nullable=True, isin=STATES)
-
-
-class _CategoryTranslation(_StoreTable):
-    product_category_name: str = pa.Field(unique=True)
-    product_category_name_english: str = pa.Field(nullable=True)
-
-
-class _ReviewCauses(_StoreTable):
-    review_id: str = pa.Field(unique=True)
-    sentiment: str = pa.Field(isin=["positive", "neutral", "negative"])
-    sentiment_score: int = pa.Field(in_range={"min_value": 1, "max_value": 5})
-    churn_risk: float = pa.Field(in_range={"min_value": 0, "max_value": 1})
-    delivery_issue: bool = pa.Field()
-    product_issue: bool = pa.Field()
-    seller_issue: bool = pa.Field()
-    main_complaint: str = pa.Field()
-    complaint_category: str = pa.Field(isin=["delivery", "product", "seller", "price", "other", "none"])
-    repeat_intent: bool = pa.Field()
-    would_recommend: bool = pa.Field()
-    complaint_words: Optional[str] = pa.Field(nullable=True)  # noqa: UP045 - pandera reads this as a column that may lack
-    """The main complaint as the review's own words tell it; stores that were made before have no such column."""
-
-
-class _CustomerHazards(_StoreTable):
-    customer_unique_id: str = pa.Field(unique=True)
-    hazard: float = pa.Field(nullable=True, in_range={"min_value": 0, "max_value": 1})
-    churned: bool = pa.Field()
-
-
-TABLES: Final[dict[str, type[_StoreTable]]] = {
-    "orders": _Orders,
-    "items": _Items,
-    "payments": _Payments,
-    "reviews": _Reviews,
-    "customers": _Customers,
-    "products": _Products,
-    "sellers": _Sellers,
-    "category_translation": _CategoryTranslation,
-    "review_causes": _ReviewCauses,
-    "customer_hazards": _CustomerHazards,
+TABLES: Final[Mapping[str, TableSchema]] = {
+    "orders": TableSchema(
+        {
+            "order_id": _KEY,
+            "customer_id": _ID,
+            "order_status": Column(_TEXT, one_of([*ORDER_STATUSES]), nullable=True),
+            "order_purchase_timestamp": Column(_TIME),
+            "order_approved_at": _MOMENT,
+            "order_delivered_carrier_date": _MOMENT,
+            "order_delivered_customer_date": _MOMENT,
+            "order_estimated_delivery_date": _MOMENT,
+        },
+        rules={
+            "a delivered order has a delivery date": _rows(~_WITHOUT | _TOLERATED),
+            "only what was sent has a delivery date": _rows(_WAS_SENT | _HAS_NO_DATE),
+            "nothing is before the purchase": _rows(pl.col("order_purchase_timestamp") <= _LATER),
+        },
+    ),
+    "items": TableSchema(
+        {
+            "order_id": _ID,
+            "order_item_id": Column(_WHOLE, at_least(1)),
+            "product_id": _ID,
+            "seller_id": _ID,
+            "shipping_limit_date": _MOMENT,
+            "price": Column(_NUMBER, at_least(0)),
+            "freight_value": Column(_NUMBER, at_least(0), nullable=True),
+        },
+        unique=("order_id", "order_item_id"),
+    ),
+    "payments": TableSchema(
+        {
+            "order_id": _ID,
+            "payment_sequential": Column(_WHOLE, at_least(1)),
+            "payment_type": Column(
+                _TEXT,
+                one_of(["credit_card", "boleto", "pix", "voucher", "debit_card", "not_defined"]),
+                nullable=True,
+            ),
+            "payment_installments": _SIZE,
+            "payment_value": Column(_NUMBER, at_least(0)),
+        },
+        unique=("order_id", "payment_sequential"),
+    ),
+    "reviews": TableSchema(
+        {
+            "review_id": _ID,
+            "order_id": _ID,
+            "review_score": _STARS,
+            "review_comment_title": _ANY_TEXT,
+            "review_comment_message": _ANY_TEXT,
+            "review_creation_date": _MOMENT,
+            "review_answer_timestamp": _MOMENT,
+        },
+        unique=("review_id", "order_id"),
+        rules={
+            "no answer is before its question": _rows(
+                pl.col("review_answer_timestamp") >= pl.col("review_creation_date")
+            )
+        },
+    ),
+    "customers": TableSchema(
+        {
+            "customer_id": _KEY,
+            "customer_unique_id": _ID,
+            "customer_zip_code_prefix": _ANY_TEXT,
+            "customer_city": _ANY_TEXT,
+            "customer_state": _STATE,
+        }
+    ),
+    "products": TableSchema(
+        {
+            "product_id": _KEY,
+            "product_category_name": _ANY_TEXT,
+            "product_name_lenght": _SIZE,
+            "product_description_lenght": _SIZE,
+            "product_photos_qty": _SIZE,
+            "product_weight_g": _SIZE,
+            "product_length_cm": _SIZE,
+            "product_height_cm": _SIZE,
+            "product_width_cm": _SIZE,
+        }
+    ),
+    "sellers": TableSchema(
+        {"seller_id": _KEY, "seller_zip_code_prefix": _ANY_TEXT, "seller_city": _ANY_TEXT, "seller_state": _STATE}
+    ),
+    "category_translation": TableSchema({"product_category_name": _KEY, "product_category_name_english": _ANY_TEXT}),
+    "review_causes": TableSchema(
+        {
+            "review_id": _KEY,
+            "sentiment": Column(_TEXT, one_of(["positive", "neutral", "negative"])),
+            "sentiment_score": _STARS,
+            "churn_risk": Column(_NUMBER, between(0, 1)),
+            "delivery_issue": Column(_FLAG),
+            "product_issue": Column(_FLAG),
+            "seller_issue": Column(_FLAG),
+            "main_complaint": _ID,
+            "complaint_category": Column(_TEXT, one_of(["delivery", "product", "seller", "price", "other", "none"])),
+            "repeat_intent": Column(_FLAG),
+            "would_recommend": Column(_FLAG),
+            # The main complaint as the review's own words tell it; earlier stores have no such column.
+            "complaint_words": Column(_TEXT, nullable=True, required=False),
+        }
+    ),
+    "customer_hazards": TableSchema(
+        {"customer_unique_id": _KEY, "hazard": Column(_NUMBER, between(0, 1), nullable=True), "churned": Column(_FLAG)}
+    ),
 }
-"""The model of each table, by its name in `schemas.store.store.Store`."""
+"""The schema of each table, by its name in `schemas.store.store.Store`."""
 
 LINKS: Final = (
     ("orders", "customer_id", "customers"),

@@ -1,21 +1,22 @@
-"""Prompts with their references: made by synthesis, split by curation, read by training and evaluation."""
+"""Prompts with their references: made by synthesis or a shop, split by curation, read by training and evaluation."""
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 from polars.exceptions import PolarsError
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.references import check_reference, knows_anything
 from schemas.tables.parquet import ROWS_PER_GROUP, ParquetTable, open_parquet
+from schemas.tables.table_check import FILLED, Column, TableSchema, matching, one_of
 from schemas.tasks import TASK_NAMES, TaskName
 
 COLUMNS: Final = {
@@ -212,3 +213,63 @@ def _is_flat(value: Any, levels: int) -> bool:
         return True
     parts = value.values() if isinstance(value, dict) else value
     return levels > 0 and all(_is_flat(part, levels - 1) for part in parts)
+
+
+_TEXT: Final = pl.String()
+_DIGEST: Final = matching("^[0-9a-f]{64}$")
+PROMPTS: Final = TableSchema(
+    {
+        "prompt_id": Column(_TEXT, _DIGEST),
+        "task": Column(_TEXT, one_of(TASK_NAMES)),
+        "system": Column(_TEXT, FILLED),
+        "prompt": Column(_TEXT, FILLED),
+        "reference": Column(_TEXT),
+        "source": Column(_TEXT, matching("^[a-z0-9_-]{1,40}$")),
+        "customer_id": Column(_TEXT, nullable=True),
+        "order_id": Column(_TEXT, nullable=True),
+        "review_id": Column(_TEXT, nullable=True),
+        "parent_id": Column(_TEXT, _DIGEST, nullable=True),
+    },
+    rules={
+        "reference fits its task": references_that_fit,
+        # An edited prompt never keeps its old id.
+        "prompt id is its content": ids_that_fit,
+        "parent is another prompt": lambda table: table["parent_id"].ne_missing(table["prompt_id"]),
+    },
+)
+"""`prompts.parquet`."""
+DATASET: Final = replace(
+    PROMPTS, columns={**PROMPTS.columns, "prompt_id": replace(PROMPTS.columns["prompt_id"], unique=True)}
+)
+"""`train`, `validation` and `test.parquet` of a dataset."""
+
+
+class PromptLine(BaseModel):
+    """One prompt with its reference and its origin; an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    task: TaskName
+    prompt: str = Field(min_length=1)
+    reference: dict[str, Any]
+    """The known part of the right answer, in the shape of its task; null marks unknown values."""
+    system: str | None = Field(default=None, min_length=1)
+    """The system prompt; the task's own where not given."""
+    source: str = Field(default="own", pattern=r"^[a-z0-9_-]{1,40}$")
+    customer_id: str | None = Field(default=None, min_length=1)
+    """A pseudonym of the customer: prompts of one customer are never in different splits."""
+    order_id: str | None = Field(default=None, min_length=1)
+    review_id: str | None = Field(default=None, min_length=1)
+    parent_id: str | None = None
+    """The `prompt_id` of the prompt that this one is a paraphrase of."""
+    prompt_id: str | None = None
+    """The sha256 of its content; computed where not given."""
+
+    @field_validator("reference")
+    @classmethod
+    def _reference_can_be_written(cls, reference: dict[str, Any]) -> dict[str, Any]:
+        try:
+            canonical_json(reference).encode()
+        except (ValueError, RecursionError):
+            raise ValueError("must be JSON with finite numbers and whole characters") from None
+        return reference

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
-from schemas.tables.table_check import as_table, named_rows
+from schemas.tables.table_check import as_table, more_than_once, named_rows
 
 _TYPES: Final[Mapping[str, Any]] = {"integer": pl.Int64(), "number": pl.Float64(), "boolean": pl.Boolean()}
 ONE_PROMPT: Final = {"one prompt for each prompt id": ("prompt_id", ("task", "prompt"))}
@@ -47,7 +47,7 @@ def row_faults(
         right = table.select(pl.col(key).is_null() | pl.all_horizontal(equal)).to_series()
         faults += [f"{_named(~right, numbers)}: not true: {rule}"] * (not right.all())
     twice = table.select(unique).is_duplicated() if unique else pl.Series([], dtype=pl.Boolean)
-    faults += [f"{_named(twice, numbers)}: {', '.join(unique)} together are there more than once"] * twice.any()
+    faults += [f"{_named(twice, numbers)}: {more_than_once(unique)}"] * twice.any()
     return faults
 
 

@@ -22,9 +22,8 @@ from schemas.disk import replace_whole
 from schemas.documents import RaterKind, Rollout, ScoredRollout, SheetItem, SheetRow
 from schemas.errors import InputError
 from schemas.faults import first_fault, first_few
-from schemas.tables.delimited import read_text
+from schemas.tables.delimited import Dialect, as_cell, dialect_of, header_of, of_cell, read_text
 from schemas.tables.rollout_tables import document_table, row_faults
-from schemas.tables.spreadsheet import Dialect, as_cell, dialect_of, header_of, of_cell
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.shown import shown_text
 

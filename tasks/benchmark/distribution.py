@@ -1,4 +1,4 @@
-"""Wheel of the benchmark's own distribution: the modules and data files that its scorers and adapters depend on."""
+"""Wheel of the benchmark's own distribution: the modules and data files that its scorers and its adapter depend on."""
 
 import os
 import shutil
@@ -14,9 +14,7 @@ from schemas.source import REPOSITORY, module_file, source_files
 PROJECT: Final = REPOSITORY / "packages" / "benchmark"
 ENTRY_MODULES: Final = (
     "tasks.benchmark.__main__",
-    "tasks.benchmark.adapters.inspect_task",
     "tasks.benchmark.adapters.lm_eval.docs",
-    "tasks.benchmark.adapters.verifiers_taskset",
     # No key follows into these, but the scorers import them.
     "schemas.errors",
     "schemas.progress",

@@ -1,4 +1,4 @@
-"""Benchmark as a folder: its items, the copies of its store, and its card; read without polars, pandera or torch."""
+"""Benchmark as a folder: its items, the copies of its store, and its card; read without polars or torch."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Scorers of the benchmark: reward, components and ground truth of one answer, in any Python with pydantic and orjson.
 
-They are the pipeline's own rewards, not a copy. Nothing here imports torch, Prefect, MLflow, pandera or polars.
+They are the pipeline's own rewards, not a copy. Nothing here imports torch, Prefect, MLflow or polars.
 """
 
 import threading

@@ -5,9 +5,12 @@ No scorer imports this, and it imports nothing of theirs (the contracts of impor
 
 import json
 import re
+import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import cache
 from math import isfinite
+from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, NoReturn
 
@@ -23,6 +26,12 @@ _COMBINING: Final = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\
 _DASHES: Final = {ord(dash): "-" for dash in "‐‑‒–—−"} | {ord(quote): "'" for quote in "’‘´`"}
 _WORD: Final = re.compile(r"[^\W_]+")
 _FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(?P<inside>[^`]*)\n[ \t]*```\s*", re.IGNORECASE)
+
+
+@cache
+def read_data(file: str) -> Mapping[str, Any]:
+    """Return what a TOML file of the repository holds; the same object each time."""
+    return tomllib.loads((Path(__file__).resolve().parents[2] / file).read_text(encoding="utf-8"))
 
 
 def fold(text: str) -> str:

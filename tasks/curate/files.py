@@ -12,10 +12,10 @@ import polars as pl
 
 from schemas.digests import file_sha256
 from schemas.references import knows_anything
-from schemas.tables.dataset_summary import DatasetSummary, GeneralSummary
 from schemas.tables.instructions import GENERAL_FILE
 from schemas.tables.parquet import open_parquet
 from schemas.tables.prompts import COLUMNS, SPLITS
+from schemas.tables.summaries import DatasetSummary, GeneralSummary
 from schemas.tasks import TASK_NAMES
 from tasks.curate.shards import ROW, Shard
 from tasks.personal_data.scrub_table import with_renamed_parents

@@ -17,9 +17,9 @@ import polars as pl
 from schemas.config.config import GeneralConfig
 from schemas.errors import InputError
 from schemas.json_lines import stream_json_lines
-from schemas.tables.dataset_summary import GeneralSummary
 from schemas.tables.instructions import COLUMNS, GENERAL_FILE, Instruction
 from schemas.tables.parquet import open_parquet
+from schemas.tables.summaries import GeneralSummary
 from tasks.curate.files import split_file
 from tasks.curate.split import DRAWN
 from tasks.curate.words import with_words

@@ -9,10 +9,15 @@ import polars as pl
 
 from schemas.errors import InputError
 from schemas.json_lines import gives_a_key_twice, stream_lines
-from schemas.tables.prompt_lines import PromptLine
-from schemas.tables.prompts import PromptRow, content_id, open_prompt_table, reading_prompts, scan_prompt_table
-from schemas.tables.prompts_summary import PromptsSummary
-from schemas.tables.summary import SUMMARY_FILE
+from schemas.tables.prompts import (
+    PromptLine,
+    PromptRow,
+    content_id,
+    open_prompt_table,
+    reading_prompts,
+    scan_prompt_table,
+)
+from schemas.tables.summaries import SUMMARY_FILE, PromptsSummary
 from tasks.commerce.registry import TASKS
 
 JSON_LINES: Final = (".jsonl", ".ndjson", ".json")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from schemas.tables.prompts import SPLITS
+from schemas.tables.prompts import DATASET, SPLITS
+from schemas.tables.table_check import table_faults
 from tasks.curate.files import split_file
 from tasks.curate.fingerprint import fingerprint
 from tasks.curate.kinship import SOURCES
@@ -47,12 +48,9 @@ def prove(folder: Path, rows_at_once: int, map_shards: MapShards) -> None:
 
 def prove_segment(segment: SplitSegment) -> None:
     """Check a segment of a split by itself and against the whole of others; see `prove`."""
-    from schemas.tables.prompt_table import Dataset
-    from schemas.tables.table_check import table_faults
-
     path = split_file(segment.folder, segment.split)
     rows = pl.scan_parquet(path, glob=False).slice(segment.first_row, segment.rows).collect()
-    faults = table_faults(rows, Dataset, range(segment.first_row + 1, segment.first_row + rows.height + 1))
+    faults = table_faults(rows, DATASET, range(segment.first_row + 1, segment.first_row + rows.height + 1))
     if faults:
         raise UnsoundDatasetError(f"{segment.split}: {'; '.join(faults)}")
     marks, reviews = fingerprint(rows), _reviews(rows)

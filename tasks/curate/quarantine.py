@@ -9,7 +9,9 @@ import polars as pl
 
 from schemas.json_lines import gives_a_key_twice
 from schemas.store.store import Store
-from schemas.tables.prompts import COLUMNS, KNOWN_TO_BASE
+from schemas.store.tables import TABLES
+from schemas.tables.prompts import COLUMNS, KNOWN_TO_BASE, PROMPTS
+from schemas.tables.table_check import broken_rows
 from tasks.commerce.sql_qa.sandbox import Database, Refusal
 from tasks.curate.kinship import SOURCES
 from tasks.personal_data.scrub import personal_identifiers
@@ -72,8 +74,6 @@ def drop_blank(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def drop_sql_that_fails(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Split off the rows whose reference is a query that cannot be run; an unknown one stays."""
-    from schemas.store.tables import TABLES
-
     asked = zip(table["task"], table["reference"], strict=True)
     queries = [json.loads(reference)["sql"] if task == "sql_qa" else None for task, reference in asked]
     sql = pl.Series(queries, dtype=pl.String)
@@ -89,19 +89,10 @@ def drop_sql_that_fails(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame
 
 def drop_schema_failures(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Split a table into the rows that fit the schema of prompts and those that do not, each with all its failures."""
-    from pandera.errors import SchemaErrors
-
-    from schemas.tables.prompt_table import Prompts
-    from schemas.tables.table_check import fault_text
-
     failures: defaultdict[int, list[str]] = defaultdict(list)
-    try:
-        Prompts.validate(table.select(*COLUMNS), lazy=True)
-    except SchemaErrors as error:
-        for failure in error.failure_cases.sort("index", "column", "check").to_dicts():
-            if failure["index"] is None:
-                raise
-            failures[failure["index"]].append(fault_text(failure["column"], failure["check"], Prompts.__name__))
+    for fault, rows in broken_rows(table.select(*COLUMNS), PROMPTS):
+        for row in rows:
+            failures[row].append(fault)
     broken = sorted(failures)
     details = ["; ".join(failures[index]) for index in broken]
     is_broken = pl.Series([index in failures for index in range(table.height)], dtype=pl.Boolean)

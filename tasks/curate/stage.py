@@ -18,8 +18,8 @@ from schemas.config.config import CurateConfig
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
-from schemas.tables.dataset_summary import DatasetSummary, GeneralSummary
 from schemas.tables.prompts import SPLITS
+from schemas.tables.summaries import DatasetSummary, GeneralSummary
 from schemas.tasks import TASK_NAMES
 from tasks.curate.decide import NONE_KNOWN, decide
 from tasks.curate.files import Counts, data_card, write_splits

@@ -1,9 +1,10 @@
 """Claims: what a task must show beside its score before a gain is called better.
 
 A score can rise on a task where one constant text earns more, where the ground truth stays useless, or where all
-prompts get one answer. So a gain counts where the model beats every baseline by the paired test, stands above the
-task's floor in ground truth, and does not answer all prompts alike. A task where base and tuned both stand below the
-floor is not learned: it counts neither for nor against.
+prompts get one answer; and more answers are right by form alone. So a gain counts where the model beats every baseline
+by the paired test, stands above the task's floor in ground truth, and does not answer all prompts alike. A task where
+base and tuned both stand below the floor is not learned: it counts neither for nor against, unless its answers became
+alike or less right.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.evaluate.stats.statistics import PairedStats, Verdict
+from tasks.bag_of_words.sentences import form_sentence
+from tasks.evaluate.stats.statistics import Blocks, PairedStats, Verdict
 from tasks.report.number_format import decimal, interval, shortest, signed
 from tasks.report.wording import worded
 
@@ -21,11 +23,18 @@ SHOWN: Final = 90
 
 @dataclass(frozen=True)
 class AgainstBaseline:
-    """The tuned model against answers that take no model; they take the place of the base."""
+    """The tuned model against a baseline, which takes the place of the base."""
 
     says: str
     """Its text, or what it reads."""
     scores: PairedStats
+    truth: PairedStats | None = None
+    """The same of right answers, of a bag of words; None where unknown."""
+
+    @property
+    def is_right_more_often(self) -> bool:
+        """Return whether an interval shows that it has more right answers."""
+        return self.truth is not None and self.truth.ci_high is not None and self.truth.ci_high < 0
 
     @property
     def beaten(self) -> bool:
@@ -60,6 +69,8 @@ class TaskClaim:
     base_variety: float | None = None
     """The same of the base's."""
     min_variety: float = 0.0
+    repaired: PairedStats | None = None
+    """Right answers of base and tuned where broken JSON is repaired first; None where none of it could be."""
 
     @property
     def best_baseline(self) -> str | None:
@@ -73,18 +84,25 @@ class TaskClaim:
         return tuned or all(floor.base >= floor.least for floor in self.floors)
 
     @property
+    def became_alike(self) -> bool:
+        """Return whether the tuned model answers all prompts alike, and the base does not."""
+        return self._is_alike(self.variety) and not self._is_alike(self.base_variety)
+
+    @property
     def floor_values(self) -> str:
         """Return where the tuned model stands with each floor."""
         return "; ".join(map(str, self.floors))
 
     def verdict(self, block: PairedStats) -> Verdict:
         """Return a task's verdict: that of its scores, or what keeps it from counting."""
+        if self.became_alike:
+            return "collapsed"
         if not self.learned:
             return "not learned"
         if any(floor.tuned < floor.least for floor in self.floors):
             return "below floor"
         claimed = block.verdict == "better"
-        if self._is_alike(self.variety) and (claimed or not self._is_alike(self.base_variety)):
+        if claimed and self._is_alike(self.variety):
             return "collapsed"
         if claimed and not all(baseline.beaten for baseline in self.baselines.values()):
             return "no better"
@@ -96,18 +114,22 @@ class TaskClaim:
         if found == "below floor":
             return worded("{task} fell below its floor: {standing}", task=task, standing=self.floor_values)
         if found == "collapsed":
-            return worded(
-                "{task} collapsed: its answers are {variety} times as varied as the references "
-                "(evaluate.min_variety {least})",
-                task=task,
-                variety=decimal(self.variety or 0.0, 2),
-                least=shortest(self.min_variety),
-            )
+            return self.collapse(task)
         return self._against_best(task) if found == "no better" and self._is_beaten else None
 
     def note(self, task: TaskName, block: PairedStats) -> str | None:
-        """Return what takes no model and is not beaten, where that is no objection; None where nothing is."""
+        """Return which baseline is not beaten, where that is no objection; None where each is."""
         return self._against_best(task) if (self.verdict(block) == "no better") != self._is_beaten else None
+
+    def collapse(self, task: TaskName) -> str:
+        """Return how little the answers of a task vary."""
+        return worded(
+            "{task} collapsed: its answers are {variety} times as varied as the references "
+            "(evaluate.min_variety {least})",
+            task=task,
+            variety=decimal(self.variety or 0.0, 2),
+            least=shortest(self.min_variety),
+        )
 
     def not_learned(self, task: TaskName) -> str:
         """Return why the task counts neither for nor against, and what is better without a model."""
@@ -175,13 +197,24 @@ def not_learned(claims: Mapping[TaskName, TaskClaim]) -> list[str]:
     return [claim.not_learned(task) for task, claim in claims.items() if not claim.learned]
 
 
+def gain_of_form(claims: Mapping[TaskName, TaskClaim], truth: Blocks | None) -> str:
+    """Return how much of the gain in right answers is form, over the tasks where none is shown by repaired JSON."""
+    repaired = {task: claim.repaired for task, claim in claims.items() if claim.repaired is not None}
+    strict = truth.tasks if truth else {}
+    form = [task for task, found in repaired.items() if strict[task].shows_gain and not found.shows_gain]
+    if not form:
+        return ""
+    gain, left = (sum(of[task].mean_difference * of[task].n_prompts for task in form) for of in (strict, repaired))
+    return form_sentence(form, gain, left)
+
+
 def unlearned_tasks(report: Mapping[str, Any]) -> dict[TaskName, str]:
     """Return the tasks that the tuned model has not learned, by an evaluation's `report.json`, with what it found."""
     found: dict[TaskName, str] = {}
     for task in TASK_NAMES:
         if task not in report["tasks"]:
             found[task] = "its evaluation asked nothing of it"
-        elif report["tasks"][task]["verdict"] in ("not learned", "below floor"):
+        elif (verdict := report["tasks"][task]["verdict"]) in ("not learned", "below floor", "collapsed"):
             floors = (Floor(**floor) for floor in report["claims"][task]["floors"])
-            found[task] = "; ".join(str(floor) for floor in floors if floor.tuned < floor.least)
+            found[task] = "; ".join(str(floor) for floor in floors if floor.tuned < floor.least) or verdict
     return found

@@ -4,18 +4,20 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from schemas.config.evaluate import BASELINES, RUNGS, EvaluateConfig, OverRungs, Rung
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.bag_of_words.sentences import BAG_OF_WORDS
 from tasks.commerce.shortcuts import variety_of
-from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged, judged_overall, not_learned
+from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, gain_of_form, judged, judged_overall, not_learned
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED, Comparison, read_report, scores_file
-from tasks.evaluate.gate import PromotionGate, decide, hold_where_worse
+from tasks.evaluate.gate import PromotionGate, decide, hold_where_spoilt, hold_where_worse
 from tasks.evaluate.retention import GeneralOutcome, read_general
 from tasks.evaluate.stats.pairing import read_scores
+from tasks.evaluate.stats.statistics import PairedStats
 from tasks.report.number_format import interval, signed
 from tasks.report.wording import worded
 
@@ -32,6 +34,8 @@ class Evaluated(NamedTuple):
     rollouts: Sequence[ScoredRollout]
     pairs: Sequence[PairedScore]
     metrics: Metrics
+    repaired: Sequence[PairedScore] = ()
+    """The pairs, with the ground truth of answers whose broken JSON is repaired."""
 
 
 class Match:
@@ -73,7 +77,7 @@ class Evidence:
     chosen_seed: int
     """Seed of the training whose policy may be promoted."""
     baselines: Mapping[str, Mapping[TaskName, str]] = field(default_factory=dict)
-    """By name of answers that take no model and by task, their text, or the lines that they read."""
+    """By name of a baseline and by task, its text, or what it reads."""
     rungs: Sequence[Rung] = ()
     over_rungs: OverRungs = "report"
     """Whether a gain that a rung has too holds the model."""
@@ -93,13 +97,15 @@ class Evidence:
         match = Match(scores[BASE], tuned, compare)
         alone = Match(scores[BASE], chosen, compare) if len(chosen) < len(tuned) else None
         champion = Match(scores[CHAMPION], chosen, compare) if CHAMPION in scores else None
-        drawn = without_decoding(tuned)
-        ladder = {name: Match(without_decoding(scores[name]), drawn, compare) for name in self.rungs}
+        drawn = without("decoding", tuned)
+        ladder = {name: Match(without("decoding", scores[name]), drawn, compare) for name in self.rungs}
         claims = self._beside_baselines(scores, compare)
         learned = [task for task, claim in claims.items() if claim.learned]
         if learned:
             counted = match.of(learned)
-            gate = decide(counted.scores, counted.seed_differences, margin, counted.ground_truth, claims)
+            # The table's blocks: one set of tasks for Holm's correction.
+            scored = replace(counted.scores, tasks={task: match.found.tasks[task] for task in learned})
+            gate = decide(scored, counted.seed_differences, margin, counted.ground_truth, claims)
             by_itself = worded("with seed {seed} alone (it would be promoted)", seed=self.chosen_seed)
             for name, other in ((by_itself, alone), (worded("against the champion"), champion)):
                 if other is not None:
@@ -109,9 +115,15 @@ class Evidence:
         else:
             nothing = worded("no task is learned, so that there is nothing to promote")
             gate = PromotionGate("hold", (nothing, *not_learned(claims)))
+        truths = {"": match.found.ground_truth}
+        if champion is not None:
+            truths[f"{worded('against the champion')}, "] = champion.found.ground_truth
+        gate = hold_where_spoilt(gate, claims, truths)
         if self.general is not None:
             gate = self.general.decide(gate)
         gate = hold_where_untested(gate, self.missing_references)
+        if form := gain_of_form(claims, match.found.ground_truth):
+            gate = gate.with_reasons(form)
         tasks = judged(match.found.tasks, claims)
         overall = judged_overall(match.found.overall, tasks)
         return Decision(
@@ -124,9 +136,11 @@ class Evidence:
         """Compare the tuned model's scores with each baseline's; a gain over it needs no ground truth."""
         against: dict[TaskName, dict[str, AgainstBaseline]] = {task: {} for task in self.claims}
         for name, says in self.baselines.items():
-            found = compare(_without("truth", scores[name]), _without("truth", _of_tasks(says, scores[TUNED])))
+            pairs = scores[name], _of_tasks(says, scores[TUNED])
+            found = compare(*(pairs if name == BAG_OF_WORDS else [without("truth", each) for each in pairs]))
+            truth = found.ground_truth.tasks if found.ground_truth else {}
             for task, block in found.tasks.items():
-                against[task][name] = AgainstBaseline(says[task], block)
+                against[task][name] = AgainstBaseline(says[task], block, truth.get(task))
         return {task: replace(claim, baselines=against[task]) for task, claim in self.claims.items()}
 
     def _over_rungs(
@@ -194,17 +208,12 @@ def claims_of(config: EvaluateConfig, base: Evaluated, chosen: Evaluated) -> dic
 
 
 def _variety(rollouts: Sequence[ScoredRollout], task: TaskName) -> float | None:
-    own = [rollout for rollout in rollouts if rollout.task == task]
-    found = variety_of(own) if own else None
+    found = variety_of([rollout for rollout in rollouts if rollout.task == task])
     return None if found is None else found.share
 
 
-def without_decoding(pairs: Sequence[PairedScore]) -> list[PairedScore]:
-    """Return scores without how their answers were drawn, which may differ."""
-    return _without("decoding", pairs)
-
-
-def _without(name: str, pairs: Sequence[PairedScore]) -> list[PairedScore]:
+def without(name: Literal["decoding", "truth"], pairs: Sequence[PairedScore]) -> list[PairedScore]:
+    """Return scores without how their answers were drawn, which may differ, or without their ground truth."""
     return [pair.model_copy(update={name: None}) for pair in pairs]
 
 
@@ -277,6 +286,7 @@ def read_evidence(folder: Path, over_rungs: OverRungs) -> tuple[Evidence, Scores
                     variety=claim["variety"],
                     base_variety=claim["base_variety"],
                     min_variety=claim["min_variety"],
+                    repaired=PairedStats(**claim["repaired"]) if claim.get("repaired") else None,
                 )
                 for task, claim in known
             },

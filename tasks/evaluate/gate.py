@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from schemas.tasks import TaskName
 from tasks.evaluate.claims import TaskClaim, judged, not_learned
-from tasks.evaluate.stats.sample_size import ALPHA
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, holm
+from tasks.evaluate.stats.variance import ALPHA
 from tasks.report.number_format import decimal, interval, p_value, shortest, signed
 from tasks.report.wording import counted, worded
 
@@ -95,6 +95,24 @@ def hold_where_worse(
     return gate.with_reasons(merit)
 
 
+def hold_where_spoilt(
+    gate: PromotionGate, claims: Mapping[TaskName, TaskClaim], ground_truths: Mapping[str, Blocks | None]
+) -> PromotionGate:
+    """Hold, whatever was decided, where a task that counts for nothing became alike in its answers, or less right.
+
+    The ground truths are over all tasks, by the words for the model that each compares with. A policy that collapsed on
+    one of its two tasks was promoted for the other.
+    """
+    idle = {task: claim for task, claim in claims.items() if not claim.learned}
+    objections = [claim.collapse(task) for task, claim in idle.items() if claim.became_alike]
+    for against, ground_truth in ground_truths.items():
+        harmed = _harmed(ground_truth.tasks) if ground_truth else {}
+        for task in idle.keys() & harmed.keys():
+            what = against + worded("the ground truth of {task}", task=task)
+            objections.append(worded("{what} is worse: {harm}", what=what, harm=harmed[task]))
+    return gate.held(*objections) if objections else gate
+
+
 def _merits(scores: Blocks, claims: Mapping[TaskName, TaskClaim], n_seeds: int, margin: float) -> list[str]:
     claimed = [task for task, block in scores.tasks.items() if block.verdict == "better"]
     wide = [task for task, block in scores.tasks.items() if block.margin_is_wide(margin)]
@@ -119,7 +137,7 @@ def _merits(scores: Blocks, claims: Mapping[TaskName, TaskClaim], n_seeds: int, 
     if best:
         scores_of = {task: decimal(claims[task].baselines[name].scores.mean_base) for task, name in best.items()}
         listed = ", ".join(f"{task} (`{worded(name)}` {scores_of[task]})" for task, name in best.items())
-        merits.append(worded("above the best answer that takes no model, by the same test: {tasks}", tasks=listed))
+        merits.append(worded("above the best baseline, by the same test: {tasks}", tasks=listed))
     worse = ", ".join(task for task, block in scores.tasks.items() if block.verdict == "worse")
     return [*merits, worded("worse, but by less than the margin: {tasks}", tasks=worse)] if worse else merits
 

@@ -1,6 +1,7 @@
 """Ground truth beside the rewards: correctness of one answer, and each task's metrics over many.
 
-Never mixed with the rewards: a reward can be gamed, and the gate requires that the truth did not get worse.
+Never mixed with the rewards: a reward can be gamed, and the gate requires that the truth did not get worse. JSON is
+read strictly; what repaired JSON makes right is counted beside it (`tasks.bag_of_words.repair`).
 """
 
 from collections.abc import Iterable, Sequence

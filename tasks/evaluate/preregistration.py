@@ -85,8 +85,8 @@ def count_looks(store: ArtifactStore, plan: ArtifactRecord) -> Looks:
     recorded = [store.record(sha256).created_at for sha256, each in plans.items() if each.margin == planned.margin]
     return Looks(
         number=1 + len(earlier),
-        margin_recorded_at=_written(min(recorded)),
-        first_read_at=_written(min(_times_read(store, planned))),
+        margin_recorded_at=min(recorded).isoformat(timespec="seconds"),
+        first_read_at=min(_times_read(store, planned)).isoformat(timespec="seconds"),
         margin_before=margins[0] if margins else None,
     )
 
@@ -115,7 +115,3 @@ def _times_read(store: ArtifactStore, planned: EvaluationPlan) -> Iterator[datet
             continue
         if dataset.files.get(TEST_FILE) == planned.test_split:
             yield answers.created_at
-
-
-def _written(moment: datetime) -> str:
-    return moment.isoformat(timespec="seconds")

@@ -14,8 +14,8 @@ from schemas.config.evaluate import EvaluateConfig
 from schemas.documents import Rollout
 from tasks.evaluate.gate import PromotionGate
 from tasks.evaluate.general.instructions import instructions
-from tasks.evaluate.stats.sample_size import ALPHA, SMALLEST_EFFECT
 from tasks.evaluate.stats.statistics import PairedStats, measure
+from tasks.evaluate.stats.variance import ALPHA, SMALLEST_EFFECT
 from tasks.report.number_format import decimal, p_value, percent, signed
 from tasks.report.wording import worded
 
@@ -52,26 +52,29 @@ class GeneralOutcome:
     @property
     def objection(self) -> str | None:
         """Return what speaks against promotion; None where nothing does."""
-        if not self.measurable or self._excluded:
-            return None
-        if self.stats.p_harm < ALPHA:
-            difference, p = signed(self.stats.mean_difference), p_value(self.stats.p_harm)
-            harm = "{followed}: difference {difference}, p {p} for harm"
-            return worded(harm, followed=self._followed, difference=difference, p=p)
-        return self._undecided if self.required else None
+        counts = self.required or self.stats.p_harm < ALPHA
+        return self.finding if counts and self.measurable and not self._excluded else None
 
     @property
     def finding(self) -> str:
         """Return what was found, in one sentence."""
-        if self.objection is not None:
-            return self.objection
+        base, tuned = (sum(getattr(kind, name) for kind in self.kinds.values()) for name in ("base", "tuned"))
+        sentence = "general instructions: tuned follows {tuned} of {prompts} where base follows {base}"
+        followed = worded(sentence, tuned=tuned, prompts=self.stats.n_prompts, base=base)
         if not self.measurable:
             little = "{followed}: not measurable, for a base that follows less than {least} has nothing to lose"
-            return worded(little, followed=self._followed, least=percent(MIN_FOLLOWED_SHARE))
+            return worded(little, followed=followed, least=percent(MIN_FOLLOWED_SHARE))
         if self._excluded:
             excluded = "{followed}: a loss as large as the margin of {margin} is excluded"
-            return worded(excluded, followed=self._followed, margin=decimal(self.margin))
-        return self._undecided
+            return worded(excluded, followed=followed, margin=decimal(self.margin))
+        if self.stats.p_harm < ALPHA:
+            difference, p = signed(self.stats.mean_difference), p_value(self.stats.p_harm)
+            harm = "{followed}: difference {difference}, p {p} for harm"
+            return worded(harm, followed=followed, difference=difference, p=p)
+        # The bound is known, for there are many instructions.
+        loss, margin = decimal(-(self.stats.noninferiority_low or 0.0)), decimal(self.margin)
+        undecided = worded("a loss of {loss} cannot be excluded, the margin is {margin}", loss=loss, margin=margin)
+        return f"{followed}: {undecided}"
 
     def decide(self, gate: PromotionGate) -> PromotionGate:
         """Hold, whatever was decided, a model that no longer follows general instructions."""
@@ -84,24 +87,9 @@ class GeneralOutcome:
         return {**asdict(self), "measurable": self.measurable, "finding": self.finding}
 
     @property
-    def _followed(self) -> str:
-        base, tuned = (sum(getattr(kind, name) for kind in self.kinds.values()) for name in ("base", "tuned"))
-        sentence = "general instructions: tuned follows {tuned} of {prompts} where base follows {base}"
-        return worded(sentence, tuned=tuned, prompts=self.stats.n_prompts, base=base)
-
-    @property
     def _excluded(self) -> bool:
         low = self.stats.noninferiority_low
         return low is not None and low > -self.margin
-
-    @property
-    def _undecided(self) -> str:
-        """Return which loss cannot be excluded; the bound is known, for there are many instructions."""
-        loss = decimal(-(self.stats.noninferiority_low or 0.0))
-        undecided = worded(
-            "a loss of {loss} cannot be excluded, the margin is {margin}", loss=loss, margin=decimal(self.margin)
-        )
-        return f"{self._followed}: {undecided}"
 
 
 def measure_general(

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 from schemas.config.evaluate import EvaluateConfig, OverRungs, RivalConfig, Rung
@@ -13,6 +14,8 @@ from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName, TaskName
+from tasks.bag_of_words.bag import write_bags
+from tasks.bag_of_words.repair import repaired
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.answers.baselines import baselines
@@ -21,20 +24,12 @@ from tasks.evaluate.answers.files import GENERAL_FOLDER, read_answers
 from tasks.evaluate.compare import BASE, CHAMPION, TUNED, Comparison, compare, scores_file, write_report
 from tasks.evaluate.completions.page import write_page as write_completions
 from tasks.evaluate.completions.rows import LoggedTraining, Scrub, ShownAnswers, as_document
-from tasks.evaluate.decision import (
-    Evaluated,
-    Evidence,
-    claims_of,
-    missing_references,
-    with_reference,
-    without_decoding,
-)
+from tasks.evaluate.decision import Evaluated, Evidence, claims_of, missing_references, with_reference, without
 from tasks.evaluate.ground_truth import metrics_apart, metrics_of, truth_of
-from tasks.evaluate.report.background import Background, OtherModel, reward_identity
-from tasks.evaluate.report.figures import draw
-from tasks.evaluate.report.page import write_report_files
-from tasks.evaluate.report.side_by_side import side_by_side
+from tasks.evaluate.report.background import Background, OtherModel, reward_identity, side_by_side
+from tasks.evaluate.report.page import draw, write_report_files
 from tasks.evaluate.retention import GeneralOutcome, measure_general
+from tasks.evaluate.stats.statistics import PairedStats
 from tasks.report.canvas import write_figures
 from tasks.report.wording import worded
 
@@ -106,7 +101,15 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
         found = registry.score_beside([score(rollout) for rollout in rollouts], spec)
         apart = metrics_apart(found, evaluation.training, databases)
         metrics = {task: values | apart.get(task, {}) for task, values in metrics_of(found, databases).items()}
-        return Evaluated(found, [_as_pair(each, as_seed, databases) for each in found], metrics)
+        pairs = [_as_pair(each, as_seed, databases) for each in found]
+        lenient = [
+            pair if new is old else pair.model_copy(update={"truth": truth_of(new, databases)})
+            for pair, old, new in zip(pairs, found, repaired(found), strict=True)
+        ]
+        for task in _repaired_tasks(pairs, lenient):
+            known = [pair.truth for pair in lenient if pair.task == task and pair.truth is not None]
+            metrics[task][f"{registry.TASKS[task].answer_metrics[-1]}_repaired"] = fmean(known)
+        return Evaluated(found, pairs, metrics, lenient)
 
     def read(folder: Path, as_seed: int) -> Evaluated:
         nonlocal done
@@ -121,11 +124,15 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
     shown = {name: chosen if name == TUNED else read(folder, seed) for name, folder in folders.items()}
     base = shown[BASE]
     constants = baselines(evaluation.training, base.rollouts, lambda each: score(each).reward, seed, progress)
+    write_bags({task: bag for each in constants for task, bag in each.bags.items()}, evaluation.output)
     without_model = {each.name: evaluated(each.rollouts, seed) for each in constants}
     of_rungs = {name: read(folder, seed) for name, folder in evaluation.rungs.items()}
     everything = shown | without_model | of_rungs
+    right = _repaired(evaluation, base, [*by_seed.values()])
     evidence = Evidence(
-        claims=claims_of(config, base, chosen),
+        claims={
+            task: replace(claim, repaired=right.get(task)) for task, claim in claims_of(config, base, chosen).items()
+        },
         chosen_seed=chosen_seed,
         baselines={each.name: each.says for each in constants},
         rungs=list(of_rungs),
@@ -135,7 +142,8 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
     )
     scores = {name: each.pairs for name, each in everything.items()} | {TUNED: all_tuned}
     for name, pairs in scores.items():
-        _write_scores(evaluation.output / scores_file(name), pairs)
+        lines = "".join(pair.model_dump_json() + "\n" for pair in pairs)
+        (evaluation.output / scores_file(name)).write_text(lines, encoding="utf-8")
     decision = evidence.decide(scores, config.margin, evaluation.compare)
     comparison = decision.comparison
     rivals = {other.name: other.rival for other in evaluation.others if other.rival is not None}
@@ -171,6 +179,25 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
     return comparison
 
 
+def _repaired(evaluation: Evaluation, base: Evaluated, tuned: Sequence[Evaluated]) -> Mapping[TaskName, PairedStats]:
+    """Compare the right answers with broken JSON repaired, of the tasks in which that makes some right."""
+    tasks = {task for each in (base, *tuned) for task in _repaired_tasks(each.pairs, each.repaired)}
+    first, second = (
+        [
+            pair.model_copy(update={"score": pair.truth, "truth": None})
+            for each in models
+            for pair in each.repaired
+            if pair.task in tasks and pair.truth is not None
+        ]
+        for models in ([base], tuned)
+    )
+    return evaluation.compare(first, second).tasks if tasks else {}
+
+
+def _repaired_tasks(strict: Sequence[PairedScore], lenient: Sequence[PairedScore]) -> set[TaskName]:
+    return {new.task for old, new in zip(strict, lenient, strict=True) if new.truth != old.truth}
+
+
 def _general(evaluation: Evaluation) -> GeneralOutcome | None:
     if evaluation.config.general == "off":
         return None
@@ -202,11 +229,7 @@ def _as_other(evaluation: Evaluation, other: ShownModel, scored: Evaluated, chos
         body = json.dumps(other.rival.body, ensure_ascii=False, sort_keys=True)
         sentence = "{model} at an endpoint ({decoding}, with {body} in each request)"
         description = worded(sentence, model=model, decoding=decoding, body=body)
-    return OtherModel(other.name, description, evaluation.compare(without_decoding(scored.pairs), chosen.pairs))
-
-
-def _write_scores(file: Path, scores: Sequence[PairedScore]) -> None:
-    file.write_text("".join(score.model_dump_json() + "\n" for score in scores), encoding="utf-8")
+    return OtherModel(other.name, description, evaluation.compare(without("decoding", scored.pairs), chosen.pairs))
 
 
 def _by_metric(

@@ -15,23 +15,18 @@ import polars as pl
 
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
-from schemas.tables.feedback import FeedbackCounts, read_feedback, with_feedback
-from schemas.tables.log_file import LogFiles
-from schemas.tables.log_table import read_production_logs
+from schemas.tables.production_logs import FeedbackCounts, LogFiles, read_feedback, read_production_logs, with_feedback
 from tasks.personal_data.scrub import LEAST_PERSONAL
 
 CLOCK_SKEW: Final = timedelta(minutes=5)
 """Tolerated lead of another machine's clock; later times are an error."""
 MAX_NAMES: Final = 20
 """Model names in the logs that are counted."""
-SHADOW: Final = "shadow"
-"""Role of an answer that nobody received."""
 
 TWICE: Final = "delivered twice"
 TOO_OLD: Final = "older than the days that are looked at"
 EARLIER: Final = "from before the champion was promoted"
 OF_OTHERS: Final = "of another model than the champion"
-OWN_SHADOW: Final = "by the champion as its own shadow"
 HALF_WRITTEN: Final = "written only in part when the logs were read"
 
 _FILE: Final = "file"
@@ -105,13 +100,10 @@ def read_logs(
     models = own["model_version"].value_counts(sort=True).sort("count", "model_version", descending=[True, False])
     is_named = pl.col("model_version").is_in(list(champion)).fill_null(value=False)
     counts = is_named if own.select(is_named.any()).item() else pl.col("model_version").is_null()
-    # To count an answer and its repetition would be to count one thing twice.
-    is_shadow = pl.col("role").eq_missing(SHADOW)
-    kept = own.filter(counts & ~is_shadow)
-    left_out[OWN_SHADOW] = own.filter(counts & is_shadow).height
+    kept = own.filter(counts)
     left_out[OF_OTHERS] = own.filter(~counts).height
     return Logs(
-        kept.drop("request_id", "role", "shadow_of").sort("time", maintain_order=True),
+        kept.drop("request_id").sort("time", maintain_order=True),
         len(parts),
         delivered.height + left_out[HALF_WRITTEN],
         dict(models.head(MAX_NAMES).rows()),

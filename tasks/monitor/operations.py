@@ -1,4 +1,4 @@
-"""Alarms of the service itself, which are late answers, dear answers and silence, and the record of sent alarms.
+"""Alarms of the service itself, which are late answers and silence, and the record of sent alarms.
 
 None of these starts a retraining: people are told. The record lets one drift start one retraining, however often it is
 detected. The alarm day moves with the monitored days. So an alarm is identified by its subject: of drift, the champion,
@@ -10,31 +10,26 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
 
-from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.series import ALL, interval
-from tasks.report.number_format import amount, decimal, percent, shortest, written_day
+from tasks.report.number_format import decimal, percent, shortest, written_day
 from tasks.report.wording import worded
 
 LATE_SHARE: Final = 0.05
 """Share of a day's answers that may be later than the limit."""
-SURE: Final = 0.95
-"""Level of the bound that the mean cost has to be above the limit by."""
-SAME: Final = 1e-9
-"""Relative difference of amounts that rounding makes: three costs of 0.1 have a mean above 0.1."""
 LATEST_DAYS: Final = timedelta(days=3)
 """Days before the newest day of which an alarm still is: an earlier one is how the service was."""
 
-OperationsKind = Literal["latency", "cost", "silence"]
-OPERATIONS: Final[tuple[OperationsKind, ...]] = ("latency", "cost", "silence")
+OperationsKind = Literal["latency", "silence"]
+OPERATIONS: Final[tuple[OperationsKind, ...]] = ("latency", "silence")
 
 
 @dataclass(frozen=True)
@@ -46,20 +41,15 @@ class OperationsAlarm:
     """In a sentence."""
 
 
-def operations_alarms(answers: pl.DataFrame, config: MonitorConfig, prices: CostConfig) -> list[OperationsAlarm]:
+def latency_alarm(answers: pl.DataFrame, config: MonitorConfig) -> OperationsAlarm | None:
     """Look at the last day with enough answers, if it is of late: an alarm is of how it is, not of how it was."""
     by_day = answers.group_by("day").len().filter(pl.col("len") >= config.floor_answers)
     if not by_day.height:
-        return []
+        return None
     day = by_day.select(pl.col("day").max()).item()
     if answers.select(pl.col("day").max()).item() - day > LATEST_DAYS:
-        return []
+        return None
     last = answers.filter(pl.col("day") == day)
-    alarms = [_latency(last, day, config), _cost(last, day, config, prices)]
-    return [alarm for alarm in alarms if alarm is not None]
-
-
-def _latency(last: pl.DataFrame, day: date, config: MonitorConfig) -> OperationsAlarm | None:
     late = pl.col("latency_ms") > config.latency_ms
     tasks = last.group_by("task").agg(pl.len(), late.sum().alias("late")).filter(pl.col("len") >= config.floor_answers)
     every = (worded("all tasks together"), last.height, last.select(late.sum()).item())
@@ -82,26 +72,6 @@ def _latency(last: pl.DataFrame, day: date, config: MonitorConfig) -> Operations
             found=", ".join(found),
         ),
     )
-
-
-def _cost(last: pl.DataFrame, day: date, config: MonitorConfig, prices: CostConfig) -> OperationsAlarm | None:
-    from scipy.stats import sem, t
-
-    limit = config.cost_per_analysis or prices.api_price_per_analysis
-    logged = last["cost"].drop_nulls().to_numpy()
-    if not limit or len(logged) < config.floor_answers:
-        return None
-    # Student's one-sided bound: a few dear answers are luck.
-    bound = float(logged.mean() - t.ppf(SURE, len(logged) - 1) * sem(logged))
-    if bound <= limit * (1 + SAME):
-        return None
-    message = (
-        "cost: on {day} an analysis cost {mean} on average, more than the limit of {limit}"
-        if config.cost_per_analysis
-        else "cost: on {day} an analysis cost {mean} on average, more than an API's price of {limit}"
-    )
-    mean = amount(float(logged.mean()))
-    return OperationsAlarm("cost", worded(message, day=written_day(day), mean=mean, limit=amount(limit)))
 
 
 def silence_alarm(last: datetime, now: datetime, config: MonitorConfig) -> OperationsAlarm | None:

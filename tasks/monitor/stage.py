@@ -14,18 +14,17 @@ from typing import Any, Final
 
 import polars as pl
 
-from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
 from schemas.errors import InputError
 from schemas.progress import Progress, silent
-from schemas.tables.log_file import LogFiles
 from schemas.tables.parquet import open_parquet
+from schemas.tables.production_logs import LogFiles
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.monitor.drift import Compared, Drift, Measure, find_drift
 from tasks.monitor.logs import Logs, Scrub, read_logs, scrubbed
 from tasks.monitor.measures import compared_variety, known_answers
-from tasks.monitor.operations import operations_alarms
+from tasks.monitor.operations import latency_alarm
 from tasks.monitor.report import Page, write_report
 from tasks.monitor.scoring import (
     REFERENCE_IS_UNREAD,
@@ -106,7 +105,6 @@ def run(
     files: LogFiles,
     digests: Mapping[str, str],
     config: MonitorConfig,
-    prices: CostConfig,
     champion: ServingChampion,
     *,
     scrub: Scrub,
@@ -156,6 +154,7 @@ def run(
         beside["reference"] = with_reference
     counts = count_rewards(answers, [task for task in TASK_NAMES if task in answered])
     drift = find_drift(counts, baselines, config, by_form=by_form, beside=beside)
+    late = latency_alarm(answers, config)
     document = {
         "champion": {"model": champion.model, "version": champion.version, "alias": champion.alias},
         "rewards": {
@@ -169,7 +168,7 @@ def run(
         "shares": shares,
         "known": [asdict(each) for each in known_ones],
         "drift": drift.document(),
-        "operations": [asdict(alarm) for alarm in operations_alarms(answers, config, prices)],
+        "operations": [asdict(late)] if late else [],
         "ratings": _ratings(answers),
         "notes": _notes({task: known[task] for task in TASK_NAMES if task in answered}, champion.spec, broken),
     }

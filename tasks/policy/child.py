@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from schemas.full_disk import full_disk_error, is_of_full_disk
 from schemas.progress import Progress
-from schemas.safe_path import safe_environment
+from schemas.python_process import safe_environment
 from schemas.source import REPOSITORY
 from tasks.policy.batch import is_of_memory
 from tasks.policy.device import machine_device
@@ -290,7 +290,8 @@ def as_child() -> Iterator[tuple[Path, Channel]]:
         if sentence := _full_machine(error, Path(request_file).parent):
             channel.failure(sentence, InputError.exit_code)
             sys.exit(InputError.exit_code)
-        channel.failure(f"unexpected {type(error).__name__}; the traceback is in {_log_beside(request_file)}", 1)
+        log = request_file.removesuffix(".request.json") + ".log"
+        channel.failure(f"unexpected {type(error).__name__}; the traceback is in {log}", 1)
         sys.exit(1)
 
 
@@ -304,10 +305,6 @@ def _full_machine(error: Exception, folder: Path) -> str | None:
             "command again"
         )
     return None
-
-
-def _log_beside(request_file: str) -> str:
-    return request_file.removesuffix(".request.json") + ".log"
 
 
 def _open_channel() -> Channel:

@@ -8,7 +8,7 @@ bytes.
 
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import regex
 
@@ -29,6 +29,7 @@ _SUSPECT: Final = regex.compile(
 _BARRED: Final = regex.compile(
     rf"{_OPEN}\s{{0,3}}{_BAR}\s{{0,3}}([\p{{L}}\p{{N}}_/\u2581:. -]{{1,60}}?)\s{{0,3}}{_BAR}\s{{0,3}}{_CLOSE}"
 )
+_SIGN: Final = regex.compile(rf"{_OPEN}|{_CLOSE}|{_BAR}|[\[\]]")
 _OPENED: Final = regex.compile(rf"{_OPEN}{_BAR}")
 _CLOSED: Final = regex.compile(rf"{_BAR}{_CLOSE}")
 
@@ -43,6 +44,30 @@ def without_control_tokens(text: str) -> str:
     text = _CONTROL.sub(" ", _LOOSE_JOINER.sub("", _NO_WIDTH.sub("", _LINE_END.sub("\n", text))))
     text = _named().sub(r"(\g<name>)", _BARRED.sub(r"(\1)", text))
     return str(_CLOSED.sub(")", _OPENED.sub("(", text)))
+
+
+def control_tokens_of(tokenizer: Any) -> list[str]:
+    """Return a tokenizer's added tokens that are no mere words, the longest first."""
+    added = tokenizer.added_tokens_decoder.values()
+    found = {str(token) for token in added if token.special or _SIGN.search(str(token))}
+    return sorted((token for token in found if token.strip()), key=lambda token: (-len(token), token))
+
+
+def with_plain_messages(template: str, tokenizer: Any) -> str:
+    """Return a chat template that also makes those of a tokenizer's own tokens plain that are not known here.
+
+    So they are plain wherever it renders: in training, in a server and in an export.
+    """
+    unknown = [token for token in control_tokens_of(tokenizer) if token in without_control_tokens(f"a {token} a")]
+    if not unknown:
+        return template
+    plain = "".join(f" | replace({token!r}, {f'({token[1:-1]})'[: len(token)]!r})" for token in unknown)
+    begin = (
+        "{%- set plain = namespace(messages=[]) %}{%- for message in messages %}{%- set plain.messages = plain.messages"
+        f" + [{{'role': message['role'], 'content': message['content']{plain}}}] %}}{{%- endfor %}}"
+        "{%- set messages = plain.messages %}"
+    )
+    return template if template.startswith(begin) else begin + template
 
 
 @cache

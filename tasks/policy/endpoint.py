@@ -10,22 +10,18 @@ answer nor Ctrl-C blocks.
 
 import asyncio
 import os
-import sqlite3
+import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Annotated, Any, Final, Self
 
 import httpx
 from pydantic import BaseModel, Field, JsonValue, ValidationError
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
 
 from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError, Interrupted
-from schemas.sqlite_file import SqliteFile
 from tasks.policy.generate import as_messages
 
 MAX_BYTES: Final = 200_000
@@ -130,20 +126,6 @@ class Endpoint:
         headers = {"Accept-Encoding": "identity", **authorization(config.key_variable, section)}
         self._client = httpx.AsyncClient(headers=headers, timeout=config.timeout_seconds)
         self._runner = asyncio.Runner()
-        backoff = wait_exponential_jitter(initial=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS, jitter=FIRST_WAIT_SECONDS)
-
-        def wait(state: RetryCallState) -> float:
-            failure = state.outcome.exception() if state.outcome else None
-            asked_for = failure.retry_after if isinstance(failure, _Transient) else None
-            return backoff(state) if asked_for is None else min(asked_for, MAX_WAIT_SECONDS)
-
-        self._retrying = AsyncRetrying(
-            sleep=asyncio.sleep,
-            stop=stop_after_attempt(config.max_attempts),
-            wait=wait,
-            retry=retry_if_exception_type(_Transient),
-            reraise=True,
-        )
 
     def __enter__(self) -> Self:
         return self
@@ -203,10 +185,18 @@ class Endpoint:
 
     async def _ask(self, question: EndpointQuestion) -> Reply:
         body = {**self._fields, "seed": question.seed, "messages": as_messages(question.system, question.text)}
-        try:
-            return await self._retrying(self._attempt, body)
-        except _Transient as failure:
-            raise self._error(f"{failure} in each of {self._config.max_attempts} attempts", None) from None
+        attempts, waited = self._config.max_attempts, 0
+        while True:
+            try:
+                return await self._attempt(body)
+            except _Transient as failure:
+                if waited == attempts - 1:
+                    raise self._error(f"{failure} in each of {attempts} attempts", None) from None
+                # Its random part keeps apart those that failed together.
+                backoff = FIRST_WAIT_SECONDS * (2.0**waited + random.random())
+                wait = backoff if failure.retry_after is None else failure.retry_after
+            await asyncio.sleep(min(wait, MAX_WAIT_SECONDS))
+            waited += 1
 
     async def _attempt(self, body: dict[str, Any]) -> Reply:
         started = time.monotonic()
@@ -269,39 +259,3 @@ def authorization(key_variable: str | None, section: str) -> dict[str, str]:
     if not (key.isascii() and key.isprintable()):
         raise InputError(f"the environment variable {key_variable} holds what no key can have; set it to the key alone")
     return {"Authorization": f"Bearer {key}"}
-
-
-class ReplyCache:
-    """Replies by the key of their question; for one thread."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def get(self, key: str) -> str | None:
-        """Return the reply to a question that was asked before."""
-        row = self._connection.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
-
-    def put(self, key: str, text: str) -> None:
-        """Save a reply."""
-        with self._connection:
-            self._connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (key, text))
-
-
-@contextmanager
-def open_cache(path: Path, what: str) -> Iterator[ReplyCache]:
-    """Open a cache, which is created with its folder if missing.
-
-    Raises:
-        InputError: The file is damaged, cannot be written, or is held by another process.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{what} {path} cannot be made ({error.strerror}); give a state folder that you may write"
-        ) from None
-    with SqliteFile(path, what, "the replies in it, which are asked for again").opened(write=True) as connection:
-        with connection:
-            connection.execute("CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL)")
-        yield ReplyCache(connection)

@@ -106,11 +106,14 @@ class PromptMemory(Protocol):
 def read_on(model: Any, memory: PromptMemory, tokens: Sequence[int]) -> torch.Tensor:
     """Compute more tokens of a prompt, and return the last one's hidden state, (1, width)."""
     before, count = memory.length, len(tokens)
-    mask = torch.ones(1, 1, count, before + count, dtype=torch.bool).tril(before) if before else None
+    mask: Any = torch.ones(1, 1, count, before + count, dtype=torch.bool).tril(before)
+    if not before and model.config.model_type != "llama":
+        # Causal attention without a mask, which is faster; transformers' Llama would make one from its own cache.
+        mask = {"full_attention": None}
     positions = torch.arange(before, before + count).unsqueeze(0)
     hidden: torch.Tensor = model.model(
         input_ids=torch.tensor([tokens]),
-        attention_mask={"full_attention": mask},
+        attention_mask=mask,
         position_ids=positions,
         past_key_values=memory,
         use_cache=True,

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, NoReturn, cast
 
-from schemas.garbage import collect_rarely
+from schemas.python_process import collect_rarely
 
 LIBRARIES: Final = (
     "torch",
@@ -128,7 +128,8 @@ _starting = threading.Lock()
 
 def start_server(environment: Mapping[str, str]) -> ForkServer | None:
     """Return the process's server, which loads the libraries from its start on; None where nothing can be forked."""
-    if sys.platform != "linux" or _has_gpu():
+    has_gpu = any(Path("/dev").glob("nvidia[0-9]*")) or Path("/dev/kfd").exists()
+    if sys.platform != "linux" or has_gpu:
         return None
     read_on_import = {name: value for name, value in environment.items() if not name.startswith(READ_LATER)}
     with _starting:
@@ -151,10 +152,6 @@ def fork_child(command: Sequence[str], environment: Mapping[str, str], log: IO[b
     except (OSError, EOFError):
         # A process of its own says in its log what cannot be imported.
         return None
-
-
-def _has_gpu() -> bool:
-    return any(Path("/dev").glob("nvidia[0-9]*")) or Path("/dev/kfd").exists()
 
 
 def _serve() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from schemas.documents import Rollout
 from schemas.progress import Progress, silent
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tasks.policy.guidance import GuidedLogits
 
 Message = dict[str, str]
+COLD: Final = 1e-4
+"""Temperature that is as good as always the most likely token."""
 
 
 class StopReason(StrEnum):

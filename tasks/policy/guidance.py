@@ -25,8 +25,8 @@ from schemas.errors import InputError
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-BYTES: Final = frozenset((0x0A, *range(0x20, 0x7F), *range(0x80, 0xC0), *range(0xC2, 0xF5)))
-"""Bytes of UTF-8, of control characters the line end alone."""
+BYTES: Final = frozenset((0x0A, *range(0x20, 0x7F), *range(0x80, 0xC0), *range(0xC2, 0xF1), 0xF3, 0xF4))
+"""Bytes of UTF-8, of control characters the line end alone; no character begins with F1 or F2 yet."""
 KEPT: Final = 8
 """Tokenizers that stay compiled; one takes a second for a large vocabulary."""
 STARTED: Final = 64

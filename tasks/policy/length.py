@@ -6,7 +6,7 @@ at most as many tokens as bytes.
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, Literal, get_args
 
@@ -44,13 +44,12 @@ class PromptLengths:
             InputError: The policy's tokenizer cannot be read, or cannot render a prompt.
         """
         measure = _measure(self.policy)
-        if not measure.bounded:
-            return (measure.count(table) > most_tokens).alias("too_long")
-        doubtful = (measure.most_tokens(table) > most_tokens).alias("too_long")
-        if not doubtful.any():
-            return doubtful
-        rows = doubtful.arg_true()
-        return doubtful.scatter(rows, measure.count(table[rows]) > most_tokens)
+        found = pl.Series("too_long", [True], pl.Boolean).new_from_index(0, table.height)
+        if measure.template_bytes is not None:
+            most = pl.sum_horizontal(measure.most_bytes("system"), measure.most_bytes("prompt"))
+            found = table.select(too_long=most + measure.template_bytes > most_tokens).to_series()
+        rows = found.arg_true()
+        return found.scatter(rows, measure.count(table[rows]) > most_tokens) if len(rows) else found
 
     def tokens(self, table: pl.DataFrame) -> pl.Series:
         """Return, for each row, its prompt's tokens; InputError as `too_long`."""
@@ -58,71 +57,56 @@ class PromptLengths:
 
 
 @dataclass(frozen=True)
-class _Reader:
-    """Chat template and tokenizer of a policy."""
+class _Measure:
+    """Chat template and tokenizer of a policy, loaded once per process."""
 
     render: Callable[[list[Message]], str]
-    count: Callable[[list[str]], Iterable[int]]
+    encode: Callable[[list[str]], Iterable[int]]
     """Returns the tokens of each text."""
-    backend: Any
-    """The tokenizer of the library `tokenizers`; None if it has none."""
-
-
-@dataclass(frozen=True)
-class _Measure:
-    """Reader of a policy and the bounds of its tokens, loaded once per process."""
-
-    reader: _Reader
-    bounded: bool
-    """Whether a prompt has at most as many tokens as bytes."""
-    template_tokens: int = 0
-    """The most tokens that the chat template itself adds."""
+    template_bytes: int | None = None
+    """Bytes that the chat template itself adds; None where a prompt may have more tokens than bytes."""
     forms: tuple[NormalForm, ...] = ()
     """Normal forms that the tokenizer applies, which can make a text longer."""
 
-    def most_tokens(self, table: pl.DataFrame) -> pl.Series:
-        system, prompt = (self._most_bytes(pl.col(name)) for name in ("system", "prompt"))
-        return table.select(tokens=(system + prompt + self.template_tokens).cast(pl.UInt32)).to_series()
-
-    def _most_bytes(self, text: pl.Expr) -> pl.Expr:
-        normalized = (text.str.normalize(form).str.len_bytes() for form in self.forms)
-        return pl.max_horizontal(text.str.len_bytes(), *normalized)
+    def most_bytes(self, column: str) -> pl.Expr:
+        text = pl.col(column)
+        return pl.max_horizontal(
+            text.str.len_bytes(), *(text.str.normalize(form).str.len_bytes() for form in self.forms)
+        )
 
     def count(self, table: pl.DataFrame) -> pl.Series:
         counts: list[int] = []
         for part in table.select("system", "prompt").iter_slices(ROWS_AT_ONCE):
-            rendered = [self.reader.render(as_messages(system, prompt)) for system, prompt in part.rows()]
-            counts += self.reader.count(rendered)
+            counts += self.encode([self.render(as_messages(system, prompt)) for system, prompt in part.rows()])
         return pl.Series("tokens", counts, pl.UInt32)
 
 
 @lru_cache(maxsize=2)
 def _measure(policy: str) -> _Measure:
     config = PolicyConfig.model_validate_json(policy)
-    reader = _of_stand_in() if config.stand_in else _of_published(config)
-    rendered = reader.render(as_messages(_SYSTEM_MARK, _PROMPT_MARK))
-    verbatim = rendered.count(_SYSTEM_MARK) == 1 and rendered.count(_PROMPT_MARK) == 1
-    forms = _forms_within_bytes(reader.backend)
-    if forms is None or not verbatim:
-        return _Measure(reader, bounded=False)
+    measure, backend = _of_stand_in() if config.stand_in else _of_published(config)
+    rendered = measure.render(as_messages(_SYSTEM_MARK, _PROMPT_MARK))
+    forms = _forms_within_bytes(backend)
+    if forms is None or rendered.count(_SYSTEM_MARK) != 1 or rendered.count(_PROMPT_MARK) != 1:
+        return measure
     own = rendered.replace(_SYSTEM_MARK, "").replace(_PROMPT_MARK, "")
-    return _Measure(reader, bounded=True, template_tokens=len(own.encode()), forms=forms)
+    return replace(measure, template_bytes=len(own.encode()), forms=forms)
 
 
-def _of_published(config: PolicyConfig) -> _Reader:
+def _of_published(config: PolicyConfig) -> tuple[_Measure, Any]:
     tokenizer = read_tokenizer(config, given_template(config))
 
     def render(messages: list[Message]) -> str:
         return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
 
-    def count(texts: list[str]) -> Iterable[int]:
+    def encode(texts: list[str]) -> Iterable[int]:
         encoded = tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)
         return map(len, encoded["input_ids"])
 
-    return _Reader(render, count, getattr(tokenizer, "backend_tokenizer", None))
+    return _Measure(render, encode), getattr(tokenizer, "backend_tokenizer", None)
 
 
-def _of_stand_in() -> _Reader:
+def _of_stand_in() -> tuple[_Measure, Any]:
     """Read the stand-in's files by what transformers reads them with: itself it would load torch, for seconds."""
     from tokenizers import Tokenizer
 
@@ -133,10 +117,10 @@ def _of_stand_in() -> _Reader:
     def render(messages: list[Message]) -> str:
         return str(template.render(messages=messages, add_generation_prompt=True))
 
-    def count(texts: list[str]) -> Iterable[int]:
-        return (len(encoded) for encoded in tokenizer.encode_batch_fast(texts, add_special_tokens=False))
+    def encode(texts: list[str]) -> Iterable[int]:
+        return map(len, tokenizer.encode_batch_fast(texts, add_special_tokens=False))
 
-    return _Reader(render, count, tokenizer)
+    return _Measure(render, encode), tokenizer
 
 
 def _forms_within_bytes(backend: Any) -> tuple[NormalForm, ...] | None:

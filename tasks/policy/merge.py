@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
@@ -11,8 +11,9 @@ from schemas.errors import GateRefused, InputError
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import VALIDATION_FILE, PromptRow, read_prompts
 from tasks.policy.child import Channel, as_child
-from tasks.policy.generate import Message, as_messages
+from tasks.policy.generate import COLD, Message, as_messages
 from tasks.policy.load import load_tokenizer, reset_generation_config
+from tasks.policy.unpacked import engine_draws
 
 if TYPE_CHECKING:
     import torch
@@ -33,7 +34,7 @@ in standard deviations of the logits. At 28 layers rounding alone makes .008, an
 The largest single difference indicates no fault: among millions of logits it is several times
 that in a correct merge."""
 REMEDY: Final = "nothing is promoted; train the policy again"
-_PHASES: Final = ("reading base and adapter", "answering", "merging", "writing", "reading what was written")
+_PHASES: Final = 5
 
 
 class MergeRequest(BaseModel):
@@ -92,9 +93,13 @@ def read_check(folder: Path) -> MergeCheck:
 
 def check_prompts(rows: Sequence[PromptRow]) -> list[list[Message]]:
     """Return the conversations for the comparison: some of the rows, spread evenly, or all."""
-    count = min(CHECK_PROMPTS, len(rows))
-    chosen = [rows[index * len(rows) // count] for index in range(count)]
-    return [as_messages(row.system, row.prompt) for row in chosen]
+    return [as_messages(row.system, row.prompt) for row in spread_evenly(rows, CHECK_PROMPTS)]
+
+
+def spread_evenly(rows: Sequence[PromptRow], most: int) -> Sequence[PromptRow]:
+    """Return some of the rows, spread evenly, or all."""
+    count = min(most, len(rows))
+    return [rows[index * len(rows) // count] for index in range(count)]
 
 
 def write_merged(
@@ -120,13 +125,7 @@ def write_merged(
     import torch
     from peft import PeftModel
 
-    phases = iter(enumerate(_PHASES))
-
-    def begin() -> None:
-        index, phase = next(phases)
-        progress(index, len(_PHASES), phase)
-
-    begin()
+    progress(0, _PHASES, "reading base and adapter")
     tokenizer = load_tokenizer(base)
     model = _load_exact(base, remedy)
     # The base's own may set a temperature or a penalty: answers would not be greedy, and the evaluation did not use it.
@@ -139,10 +138,10 @@ def write_merged(
             f"no adapter of {base} can be read from {adapter} ({type(error).__name__}); train it again on this base, "
             f"or {remedy}"
         ) from error
-    begin()
+    progress(1, _PHASES, "answering")
     answers = _answer(adapted, tokenizer, prompts)
     wanted = _logits(adapted, answers)
-    begin()
+    progress(2, _PHASES, "merging")
     merged = adapted.merge_and_unload()
     found = _logits(merged, answers)
     # If each choice after the same tokens is equal, so is the greedy answer.
@@ -150,15 +149,15 @@ def write_merged(
         raise GateRefused(f"the base {base} with {adapter} merged into it answers with other words; {remedy}")
     largest = (found - wanted).abs().max()
     merged_difference = _require_close(largest, wanted, MERGED_TOLERANCE, "merged", remedy)
-    begin()
+    progress(3, _PHASES, "writing")
     merged.to(own_type).save_pretrained(output)
     tokenizer.save_pretrained(output)
     del adapted, merged, model
-    begin()
+    progress(4, _PHASES, "reading what was written")
     found = _logits(_load_exact(output, remedy).float().eval(), answers)
     mean = (found - wanted).square().mean().sqrt()
     written_difference = _require_close(mean, wanted, WRITTEN_TOLERANCE, f"written to {output}", remedy)
-    progress(len(_PHASES), len(_PHASES), "merged")
+    progress(_PHASES, _PHASES, "merged")
     return MergeCheck(
         prompts=len(prompts),
         tokens=len(wanted),
@@ -184,52 +183,42 @@ def _load_exact(folder: Path, remedy: str) -> "PreTrainedModel":
         ) from error
 
 
-class _Answers(NamedTuple):
-    """Greedy answers after their prompts."""
-
-    ids: "torch.Tensor"
-    counted: "torch.Tensor"
-    """Mask of the answers' tokens, including their ends: (prompts, longest)."""
-    mask: "torch.Tensor"
-    """Mask of the tokens of prompts and answers."""
-
-
-def _answer(model: Any, tokenizer: "PreTrainedTokenizerBase", prompts: Sequence[list[Message]]) -> _Answers:
-    """Answer all prompts greedily in one batch: the weights of a large model are read once for all."""
+def _answer(
+    model: Any, tokenizer: "PreTrainedTokenizerBase", prompts: Sequence[list[Message]]
+) -> list[tuple[list[int], list[int]]]:
+    """Answer all prompts greedily at once; return each one's tokens, and those of its answer with its end."""
     import torch
     from transformers import GenerationConfig
 
-    rendered = [
-        tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True) for messages in prompts
-    ]
-    encoded = tokenizer(rendered, return_tensors="pt", padding=True, padding_side="left", add_special_tokens=False).to(
-        model.device
-    )
+    from tasks.policy.engine import Engine
+    from tasks.policy.guidance import Sampled, keys_of
+
     end: Any = tokenizer.eos_token_id
-    greedy = GenerationConfig(
+    rendered = [tokenizer.apply_chat_template(each, tokenize=False, add_generation_prompt=True) for each in prompts]
+    asked = [tokenizer.encode(text, add_special_tokens=False) for text in rendered]
+    if engine_draws(model):
+        greedy = Sampled(keys_of(asked), temperature=COLD)
+        return list(zip(asked, Engine(model).draw(asked, greedy, most=ANSWER_TOKENS, ends={end}), strict=True))
+    padded = tokenizer.pad({"input_ids": asked}, padding_side="left", return_tensors="pt").to(model.device)
+    decoding = GenerationConfig(
         do_sample=False, max_new_tokens=ANSWER_TOKENS, pad_token_id=tokenizer.pad_token_id, eos_token_id=end
     )
-    asked = encoded["attention_mask"]
     with torch.inference_mode():
-        ids = model.generate(input_ids=encoded["input_ids"], attention_mask=asked, generation_config=greedy)
-    ends = torch.eq(ids[:, asked.shape[1] :], end)
-    counted = ends.cumsum(dim=1) - ends.long() == 0
-    return _Answers(ids, counted, torch.cat([asked, counted.long()], dim=1))
+        ids = model.generate(**padded, generation_config=decoding)[:, padded["input_ids"].shape[1] :].tolist()
+    return [(prompt, own[: own.index(end) + 1] if end in own else own) for prompt, own in zip(asked, ids, strict=True)]
 
 
-def _logits(model: Any, answers: _Answers) -> "torch.Tensor":
+def _logits(model: Any, answers: Sequence[tuple[list[int], list[int]]]) -> "torch.Tensor":
     """Return the logits of each answer token, given those before it: (tokens, vocabulary)."""
     import torch
 
     with torch.inference_mode():
         # The prompts' own logits are left out: with a large vocabulary they would not fit into memory.
-        logits: torch.Tensor = model(
-            input_ids=answers.ids,
-            attention_mask=answers.mask,
-            position_ids=(answers.mask.cumsum(dim=1) - 1).clamp(min=0),
-            logits_to_keep=answers.counted.shape[1] + 1,
-        ).logits
-    return logits[:, :-1][answers.counted]
+        found = [
+            model(input_ids=torch.tensor([[*asked, *own]], device=model.device), logits_to_keep=len(own) + 1).logits
+            for asked, own in answers
+        ]
+    return torch.cat([logits[0, :-1] for logits in found])
 
 
 def _require_close(

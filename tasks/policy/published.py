@@ -8,7 +8,7 @@ from schemas.causes import causes_of
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from schemas.text_file import read_text_file
-from tasks.policy.control_tokens import opens_a_thought
+from tasks.policy.control_tokens import opens_a_thought, with_plain_messages
 from tasks.policy.generate import Message, as_messages
 from tasks.policy.stand_in import located
 
@@ -71,9 +71,24 @@ def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTra
             f"policy.name {policy.name!r} has no chat template, as Base models have none; set "
             "policy.chat_template='chatml', or give an Instruct model"
         )
-    tokenizer.chat_template = _with_variables(template or tokenizer.get_chat_template(), policy)
+    own = _with_variables(template or tokenizer.get_chat_template(), policy)
+    tokenizer.chat_template = with_plain_messages(own, tokenizer)
     _require_answers_without_thoughts(tokenizer, policy)
     return tokenizer
+
+
+def require_decoder(policy: PolicyConfig) -> None:
+    """Refuse a model that is none, or writes no text, before its weights are read."""
+    from transformers import AutoConfig
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+    policy = located(policy)
+    try:
+        kind = AutoConfig.from_pretrained(policy.name, revision=_revision(policy)).model_type
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise unavailable(policy, "model", error) from error
+    if kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        raise InputError(f"policy.name {policy.name!r} is a {kind}, which writes no text; give a model such as a Llama")
 
 
 def read_weights(policy: PolicyConfig, **loading: Any) -> "PreTrainedModel":

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-FAMILIES: Final = ("qwen2", "qwen3")
-"""Model types, as in a config.json, whose layers take the engine's cache and attention."""
+FAMILIES: Final = ("llama", "qwen2", "qwen3")
+"""Model types, as in a config.json, whose layers take the engine's cache and attention, and a packed row's."""
 ROTATIONS: Final = ("default", "linear", "llama3", "yarn")
 """Rotary embeddings that depend on a token's position alone, and not on how long the sequence has become."""
 _LOG: Final = logging.getLogger(__name__)

@@ -20,12 +20,13 @@ from tasks.commerce.registry import SERVED, TASKS, grammar_of, score_rollout
 from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import as_messages
-from tasks.serve.engine_client import EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
+from tasks.serve.engine_client import EngineAnswer, EngineClient, EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.local_engine import LocalEngine
-from tasks.serve.served_model import ServedModel
+from tasks.serve.served_model import CHAMPION, ServedModel
 
 SECONDS_TO_ANSWER: Final = 600.0
 """Time for all golden prompts; an engine that hangs would keep a champion from being tried again."""
+WORD: Final = "sim"  # What the grammar allows by which an engine is tried.
 
 
 class DeployedVersion:
@@ -34,6 +35,8 @@ class DeployedVersion:
     def __init__(self, model: ServedModel, client: EngineClient | LocalEngine) -> None:
         """Describe a version and its engine."""
         self.model, self.client = model, client
+        self.guides = True
+        """Whether the engine heeds a grammar; `try_guidance` finds out."""
         self._under_way = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -62,8 +65,27 @@ class DeployedVersion:
             temperature=model.decoding.temperature,
             max_tokens=model.decoding.max_tokens,
             seed=model.seed if self.client.takes_seed else None,
-            grammar=grammar_of(row.task, row.prompt, SERVED),
+            grammar=grammar_of(row.task, row.prompt, SERVED) if self.guides else "",
         )
+
+    async def complete(self, row: PromptRow, asked: EngineQuestion) -> EngineAnswer:
+        """Return the engine's answer, or that of the task's bag of words where it has one."""
+        bag = self.model.bags.get(row.task)
+        return await self.client.complete(asked) if bag is None else EngineAnswer(bag.answer(row.prompt), 0, 0, "stop")
+
+    async def try_guidance(self) -> str | None:
+        """Ask for one word by its grammar, and go on unguided where another answer comes; return why, or None."""
+        asked = EngineQuestion(CHAMPION, as_messages(WORD, WORD), 1.0, 8, None, f'start: "{WORD}"')
+        try:
+            answer = await self.client.complete(asked)
+        except EngineUnavailable:
+            # The golden prompts, or the first request, will show it.
+            return None
+        except EngineRefused as error:
+            self.guides = False
+            return str(error)
+        self.guides = answer.text.strip() == WORD
+        return None if self.guides else "it does not heed a grammar"
 
     async def serve(self, row: PromptRow, completion: str) -> Served:
         """Check an answer to a prompt, and return what may be given away."""
@@ -126,7 +148,8 @@ async def check_golden(
         GateRefused: The mean reward is below the promised one by more than the tolerance, or the engine is silent.
     """
     model = deployment.model
-    asked = [(row, rollout) for row, rollout in golden if model.store is not None or row.task != "sql_qa"]
+    known = ((row, rollout) for row, rollout in golden if row.task not in model.bags)
+    asked = [(row, rollout) for row, rollout in known if model.store is not None or row.task != "sql_qa"]
     if not asked:
         return None
     questions = (deployment.question(row) for row, _ in asked)

@@ -23,6 +23,7 @@ SECONDS_TO_KEEP: Final = 4.0
 FAILURES: Final = (aiohttp.ClientError, RuntimeError)
 """Errors of a broken reply: of one whose chunks are none, aiohttp raises a RuntimeError."""
 
+SUCCESS: Final = range(HTTPStatus.OK, HTTPStatus.MULTIPLE_CHOICES)
 FinishReason = Literal["stop", "length"]
 
 
@@ -98,7 +99,7 @@ class EngineClient:
                 status = await self._status(f"{self._url}/models")
         except (*FAILURES, TimeoutError):
             return False
-        return _is_success(status)
+        return status in SUCCESS
 
     async def _status(self, url: str) -> int:
         async with self._http.get(url, timeout=HEALTH_DEADLINE, allow_redirects=False) as response:
@@ -141,12 +142,8 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     return bytes(body)
 
 
-def _is_success(status: int) -> bool:
-    return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
-
-
 def _raise_for(status: int, body: bytes) -> None:
-    if _is_success(status):
+    if status in SUCCESS:
         return
     is_clients = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
     if not is_clients or status == HTTPStatus.TOO_MANY_REQUESTS:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jinja2 import TemplateError
 
 from schemas.errors import InputError, TucanoError
+from tasks.policy.child import THREADS
 from tasks.policy.fork_server import THREADS_VARIABLE
 from tasks.policy.generate import Completion, StopReason, generate, read_completion
 from tasks.serve.engine_client import EngineAnswer, EngineQuestion, EngineRefused, EngineUnavailable
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 PROMPT_TOKENS: Final = 512
 """Tokens of prompts computed between two steps, beyond which others wait: so long those that are drawn stand still."""
 SECONDS_TO_END: Final = 5.0
-THREADS: Final = 2
-"""Threads of the arithmetic, as of a child's, unless the environment sets another number."""
 
 _log = logging.getLogger(__name__)
 
@@ -158,8 +157,7 @@ class LocalEngine:
     def _engine_of(self, policy: Any) -> "ContinuousEngine":
         from tasks.policy.continuous import ContinuousEngine
 
-        ends = {self._tokenizer.eos_token_id}
-        return ContinuousEngine(policy, rows=self._rows, longest=self._longest, ends=ends)
+        return ContinuousEngine(policy, rows=self._rows, longest=self._longest, ends={self._tokenizer.eos_token_id})
 
     def _begin_again(self) -> None:
         """Give up all answers, and what was computed for them."""

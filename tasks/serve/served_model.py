@@ -1,12 +1,13 @@
 """Model that answers in production, without its weights in memory."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 from schemas.tasks import SpecName, TaskName
+from tasks.bag_of_words.bag import BagOfWords
 from tasks.policy.adapters import ADAPTER_FOLDER, adapters_of
 
 CUT_OFF: Final = "a resposta foi cortada no limite de tokens"
@@ -52,6 +53,8 @@ class ServedModel:
     """How its training asked the tasks."""
     unlearned: Mapping[TaskName, str]
     """Tasks that its evaluation did not find learned, with the floors missed; empty where all may be asked."""
+    bags: Mapping[TaskName, BagOfWords] = field(default_factory=dict)
+    """Bags of words that answer tasks in its place."""
 
     @cached_property
     def adapters(self) -> dict[str, Path]:

@@ -17,7 +17,7 @@ from schemas.store.files import read_store, write_store
 from schemas.store.store import Store
 from schemas.tables.person import Person
 from schemas.tables.prompts import open_prompt_table, read_prompts
-from schemas.tables.prompts_summary import PromptsSummary
+from schemas.tables.summaries import PromptsSummary
 from schemas.tasks import TASK_NAMES
 from tasks.commerce.sql_qa.store_copies import cut
 

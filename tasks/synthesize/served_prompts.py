@@ -9,9 +9,7 @@ import orjson
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.tables.feedback import read_feedback, with_feedback
-from schemas.tables.log_file import files_of_folder
-from schemas.tables.log_table import read_production_logs
+from schemas.tables.production_logs import files_of_folder, read_feedback, read_production_logs, with_feedback
 from schemas.tables.prompts import PromptRow, content_id, open_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS

@@ -15,8 +15,8 @@ from typing import Any, Final
 import polars as pl
 
 from schemas.store.store import FILE_NAMES, Store
+from schemas.store.tables import TABLES
 from schemas.tables.prompts import PromptRow, content_id
-from schemas.tables.table_check import columns_of
 from tasks.commerce.example import Example
 from tasks.synthesize.market import CATEGORIES, CHANCES, Catalogue, draw_catalogue, draw_id
 from tasks.synthesize.review_text import write_message, write_title
@@ -51,10 +51,7 @@ class _Batches:
     """Tables that are filled row by row and kept as columns, so that a large store needs little memory."""
 
     def __init__(self) -> None:
-        # Imports pandera.
-        from schemas.store.tables import TABLES
-
-        self._schemas = {table: columns_of(TABLES[table]) for table in FILE_NAMES}
+        self._schemas = {table: TABLES[table].types for table in FILE_NAMES}
         self._rows: dict[str, list[Row]] = {table: [] for table in FILE_NAMES}
         self._frames: dict[str, list[pl.DataFrame]] = {table: [] for table in FILE_NAMES}
 

@@ -11,12 +11,11 @@ from schemas.config.config import SynthesizeConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.references import knows_anything
-from schemas.store.column_map import ColumnMap
+from schemas.store.column_map import NEEDED_BY_TASK, ColumnMap
 from schemas.store.files import read_store, write_store
-from schemas.store.mapped_tables import NEEDED_BY_TASK
 from schemas.store.store import Store
 from schemas.tables.prompts import PromptRow, open_prompt_table, read_prompts
-from schemas.tables.prompts_summary import PromptsSummary, StoreSize
+from schemas.tables.summaries import PromptsSummary, StoreSize
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.personal_data.scrub import Kind

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from schemas.audit_record import AuditRecord
 from schemas.config.workers import price_per_hour
 from schemas.disk import write_whole
 from schemas.errors import InputError
@@ -88,173 +89,159 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
         GateRefused: There is no audit of these rewards, a preflight check failed, or an alarm stopped the training.
         Interrupted: The machine is preempted; the work done is mirrored.
     """
-    training = _Training(request_file, channel)
-    config = training.config
+    request = TrainRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
+    config, folder, rows = request.config, request_file.parent, _rows_of(request, "train")
+    audit = require_audit(request.audit, request.spec, {row.task for row in rows})
+    if len(rows) < config.prompts_per_step:
+        raise InputError(
+            f"train.prompts_per_step is {config.prompts_per_step}, and there are {len(rows)} training prompts; lower "
+            "it, or make more with synthesize.counts"
+        )
     preemption = Preemption(config.preemption.seconds, config.preemption.notice_url)
     preemption.watch()
     shutdown = GracefulShutdown(preemption, channel)
     channel.progress(0, config.max_steps, "loading torch and TRL")
-    with (
-        memory_errors_translated(config),
-        acquire_training(training.request, training.folder, channel, preemption) as held,
-    ):
+    with memory_errors_translated(config), acquire_training(request, folder, channel, preemption) as held:
         shutdown.with_training(held)
-        prepared = training.prepare(held, preemption, start)
+        prepared = _prepare(_load(request, rows, folder, held.checkpoint, channel), held, preemption, start)
         if prepared.ended is None:
             checkpoint = str(held.checkpoint) if held.checkpoint else None
             prepared.started.trainer.train(resume_from_checkpoint=checkpoint)
         shutdown.stop_if_requested()
-        training.finish(held, prepared)
+        _finish(request, audit, held, prepared)
 
 
-class _Training:
-    """A training that may start."""
-
-    def __init__(self, request_file: Path, channel: Channel) -> None:
-        """Read the request, and refuse what cannot be trained before anything is loaded."""
-        self.request = TrainRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
-        self.config = self.request.config
-        self.folder, self.channel = request_file.parent, channel
-        self.rows = self._rows_of("train")
-        self.audit = require_audit(self.request.audit, self.request.spec, {row.task for row in self.rows})
-        if len(self.rows) < self.config.prompts_per_step:
-            raise InputError(
-                f"train.prompts_per_step is {self.config.prompts_per_step}, and there are {len(self.rows)} training "
-                "prompts; lower it, or make more with synthesize.counts"
-            )
-
-    def _rows_of(self, split: str) -> list[PromptRow]:
-        request = self.request
-        rows = read_prompts(request.dataset / "data" / f"{split}.parquet")
-        wanted = [row for row in rows if not request.tasks or row.task in request.tasks]
-        if not wanted:
-            tasks = f" of {', '.join(request.tasks)}" if request.tasks else ""
-            raise InputError(
-                f"the {split} split of the dataset in {request.dataset} has no prompts{tasks}; make more with "
-                "synthesize.counts"
-            )
-        return wanted
-
-    def prepare(
-        self, held: TrainingLease, preemption: Preemption, start: Callable[[TrainingInputs], StartedTraining]
-    ) -> _Prepared:
-        """Build the trainer with all that watches it, and restore a checkpoint or check the first step."""
-        channel, config, checkpoint = self.channel, self.config, held.checkpoint
-        refuse_small_card(config)
-        inputs = self._load(checkpoint)
-
-        from transformers import TrainerState
-
-        from tasks.train.resume.state_files import TRAINER_STATE_FILE
-        from tasks.train.watch.alarms import Alarms
-        from tasks.train.watch.callbacks import watch
-
-        if checkpoint is not None:
-            channel.progress(held.step, config.max_steps, f"resumed at step {held.step}")
-        started = start(inputs)
-        selection = self._selection(inputs, started.trainer)
-        alarms = Alarms(config.alarms, config.iterations)
-        priced = config.model_copy(update={"price_per_hour": _price_per_hour(self.request)})
-        checkpointer = watch(
-            started.trainer, started.parts, selection, alarms, held.keeper, preemption, priced, channel
+def _rows_of(request: TrainRequest, split: str) -> list[PromptRow]:
+    rows = read_prompts(request.dataset / "data" / f"{split}.parquet")
+    wanted = [row for row in rows if not request.tasks or row.task in request.tasks]
+    if not wanted:
+        tasks = f" of {', '.join(request.tasks)}" if request.tasks else ""
+        raise InputError(
+            f"the {split} split of the dataset in {request.dataset} has no prompts{tasks}; make more with "
+            "synthesize.counts"
         )
-        if checkpoint is None:
-            # A resumed training has passed it, with the same code, data and recipe; a Spot machine would pay for it
-            # each time.
-            self._check(inputs, started.trainer)
-            return _Prepared(started, selection, alarms)
-        checkpointer.restore(checkpoint)
-        if selection.best is not None:
-            held.retry_best_pin(selection.best.step)
-        # Where nothing is left to train, the Trainer would take one more step before it noticed.
-        over = held.step >= config.max_steps or selection.exhausted or alarms.stopped_by is not None
-        ended = TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE)) if over else None
-        return _Prepared(started, selection, alarms, ended)
+    return wanted
 
-    def _load(self, checkpoint: Path | None) -> TrainingInputs:
-        """Load the policy, and the rewards with the databases that queries run on."""
-        from tasks.train.backend.trainable import load_trainable
 
-        request, work = self.request, self.folder / WORK_FOLDER
-        # Before any other import of TRL: Unsloth, if it is the backend, must be first.
-        trainable = load_trainable(
-            request.base, self.config, seed=request.seed, max_prompt_tokens=request.max_prompt_tokens, work=work
-        )
+def _load(
+    request: TrainRequest, rows: Sequence[PromptRow], folder: Path, checkpoint: Path | None, channel: Channel
+) -> TrainingInputs:
+    """Load the policy, and the rewards with the databases that queries run on."""
+    refuse_small_card(request.config)
+    from tasks.train.backend.trainable import load_trainable
 
-        import torch
-        import transformers
+    work = folder / WORK_FOLDER
+    # Before any other import of TRL: Unsloth, if it is the backend, must be first.
+    trainable = load_trainable(
+        request.base, request.config, seed=request.seed, max_prompt_tokens=request.max_prompt_tokens, work=work
+    )
 
-        from tasks.train.grpo.rewards import ComponentRewards
+    import torch
+    import transformers
 
-        transformers.utils.logging.disable_progress_bar()
-        on_gpu = torch.cuda.is_available()
-        # On a GPU it would also fill all fresh memory.
-        torch.use_deterministic_algorithms(not on_gpu, warn_only=True)
-        rewards = ComponentRewards(Databases.open(request.store), request.spec)
-        return TrainingInputs(request, self.rows, trainable, rewards, work, on_gpu, checkpoint, self.channel)
+    from tasks.train.grpo.rewards import ComponentRewards
 
-    def _selection(self, inputs: TrainingInputs, trainer: Any) -> "Selection":
-        """Return the choice of the checkpoint by validation."""
-        from tasks.train.watch.validation import Selection, validate
+    transformers.utils.logging.disable_progress_bar()
+    on_gpu = torch.cuda.is_available()
+    # On a GPU it would also fill all fresh memory.
+    torch.use_deterministic_algorithms(not on_gpu, warn_only=True)
+    rewards = ComponentRewards(Databases.open(request.store), request.spec)
+    return TrainingInputs(request, rows, trainable, rewards, work, on_gpu, checkpoint, channel)
 
-        request, config, rows = self.request, self.config, self._rows_of("validation")
-        return Selection(
-            lambda step: validate(
-                trainer.model,
-                inputs.trainable.tokenizer,
-                rows,
-                inputs.rewards.databases,
-                request.spec,
-                step=step,
-                temperature=request.validation_temperature,
-                max_tokens=config.max_completion_tokens,
-                batch_size=request.validation_batch_size,
-                seed=request.seed,
-                stock=config.stock_generation,
-                guided=config.guided,
-            ),
-            every=config.evaluate_every,
-            patience=config.patience,
-        )
 
-    def _check(self, inputs: TrainingInputs, trainer: Any) -> None:
-        """Run the preflight, and write its results even if it refuses."""
-        from tasks.train.preflight.run import preflight
+def _prepare(
+    inputs: TrainingInputs,
+    held: TrainingLease,
+    preemption: Preemption,
+    start: Callable[[TrainingInputs], StartedTraining],
+) -> _Prepared:
+    """Build the trainer with all that watches it, and restore a checkpoint or check the first step."""
+    from transformers import TrainerState
 
-        tokenizer, rewards = inputs.trainable.tokenizer, inputs.rewards
-        checks = preflight(trainer, tokenizer, self.request, self.audit, self.rows, rewards, self.channel.progress)
-        write_whole(self.folder / PREFLIGHT_FILE, json.dumps(as_json(checks), indent=1, ensure_ascii=False))
-        refuse_if_failed(checks)
+    from tasks.train.resume.state_files import TRAINER_STATE_FILE
+    from tasks.train.watch.alarms import Alarms
+    from tasks.train.watch.callbacks import watch
+    from tasks.train.watch.validation import Selection, validate
 
-    def finish(self, held: TrainingLease, prepared: _Prepared) -> None:
-        """Mirror the last checkpoint of a training that ended, and write its result."""
-        from tasks.policy.unpacked import unknown_to_engine
-        from tasks.train.resume.adapter_files import adapter_config
+    request, channel, checkpoint, config = inputs.request, inputs.channel, held.checkpoint, inputs.request.config
+    if checkpoint is not None:
+        channel.progress(held.step, config.max_steps, f"resumed at step {held.step}")
+    started, rows = start(inputs), _rows_of(request, "validation")
+    selection = Selection(
+        lambda step: validate(
+            started.trainer.model,
+            inputs.trainable.tokenizer,
+            rows,
+            inputs.rewards.databases,
+            request.spec,
+            step=step,
+            temperature=request.validation_temperature,
+            max_tokens=config.max_completion_tokens,
+            batch_size=request.validation_batch_size,
+            seed=request.seed,
+            stock=config.stock_generation,
+            guided=config.guided,
+        ),
+        every=config.evaluate_every,
+        patience=config.patience,
+    )
+    alarms = Alarms(config.alarms, config.iterations)
+    priced = config.model_copy(update={"price_per_hour": _price_per_hour(request)})
+    checkpointer = watch(started.trainer, started.parts, selection, alarms, held.keeper, preemption, priced, channel)
+    if checkpoint is None:
+        # A resumed training has passed it, with the same code, data and recipe; a Spot machine would pay for it each
+        # time.
+        _check(inputs, started.trainer, held.folder)
+        return _Prepared(started, selection, alarms)
+    checkpointer.restore(checkpoint)
+    if selection.best is not None:
+        held.retry_best_pin(selection.best.step)
+    # Where nothing is left to train, the Trainer would take one more step before it noticed.
+    over = held.step >= config.max_steps or selection.exhausted or alarms.stopped_by is not None
+    ended = TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_FILE)) if over else None
+    return _Prepared(started, selection, alarms, ended)
 
-        held.keeper.flush()
-        prepared.alarms.require_none_stopped(held.newest_step or None)
-        held.keeper.pin_newest("final")
-        request, selection, started = self.request, prepared.selection, prepared.started
-        state = started.trainer.state if prepared.ended is None else prepared.ended
-        if selection.best is None:
-            raise AssertionError("training ended without one evaluation, though its last step is always evaluated")
-        request.output.mkdir(parents=True, exist_ok=True)
-        selection.write_best(request.output / ADAPTER_FOLDER, adapter_config(started.trainer.model))
-        started.write(request.output)
-        summary = {
-            "seed": request.seed,
-            "algorithm": self.config.algorithm,
-            "audit": self.audit.model_dump(mode="json", include={"spec", "reward_version", "sheet_sha256", "raters"}),
-            "steps": state.global_step,
-            "chosen_step": selection.best.step,
-            "stopped_early": selection.exhausted,
-            "unknown_to_engine": unknown_to_engine(started.trainer.model, stock=self.config.stock_generation),
-            "validation": [validation.model_dump() for validation in selection.history],
-            "log": [_decided(entry) for entry in state.log_history if "loss" in entry],
-            **started.summary(),
-        }
-        # A resumed run reads its earlier entries from JSON, in another order.
-        (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1, sort_keys=True), encoding="utf-8")
+
+def _check(inputs: TrainingInputs, trainer: Any, folder: Path) -> None:
+    """Run the preflight, and write its results even if it refuses."""
+    from tasks.train.preflight.run import preflight
+
+    checks = preflight(
+        trainer, inputs.trainable.tokenizer, inputs.request, inputs.rows, inputs.rewards, inputs.channel.progress
+    )
+    write_whole(folder / PREFLIGHT_FILE, json.dumps(as_json(checks), indent=1, ensure_ascii=False))
+    refuse_if_failed(checks)
+
+
+def _finish(request: TrainRequest, audit: AuditRecord, held: TrainingLease, prepared: _Prepared) -> None:
+    """Mirror the last checkpoint of a training that ended, and write its result."""
+    from tasks.policy.unpacked import unknown_to_engine
+    from tasks.train.resume.adapter_files import adapter_config
+
+    held.keeper.flush()
+    prepared.alarms.require_none_stopped(held.newest_step or None)
+    held.keeper.pin_newest("final")
+    selection, started = prepared.selection, prepared.started
+    state = started.trainer.state if prepared.ended is None else prepared.ended
+    if selection.best is None:
+        raise AssertionError("training ended without one evaluation, though its last step is always evaluated")
+    request.output.mkdir(parents=True, exist_ok=True)
+    selection.write_best(request.output / ADAPTER_FOLDER, adapter_config(started.trainer.model))
+    started.write(request.output)
+    summary = {
+        "seed": request.seed,
+        "algorithm": request.config.algorithm,
+        "audit": audit.model_dump(mode="json", include={"spec", "reward_version", "sheet_sha256", "raters"}),
+        "steps": state.global_step,
+        "chosen_step": selection.best.step,
+        "stopped_early": selection.exhausted,
+        "unknown_to_engine": unknown_to_engine(started.trainer.model, stock=request.config.stock_generation),
+        "validation": [validation.model_dump() for validation in selection.history],
+        "log": [_decided(entry) for entry in state.log_history if "loss" in entry],
+        **started.summary(),
+    }
+    # A resumed run reads its earlier entries from JSON, in another order.
+    (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1, sort_keys=True), encoding="utf-8")
 
 
 def _price_per_hour(request: TrainRequest) -> float:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.store.mapped_tables import NEEDED, mapped_columns
+from schemas.store.column_map import NEEDED, mapped_columns
 from schemas.tables.prompts import read_prompts
 from tests.flows.command import in_this_process
 

@@ -11,7 +11,9 @@ from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config, StateConfig
 from schemas.config.profiles import load_config
 from schemas.tables.prompts import TEST_FILE, TRAIN_FILE, VALIDATION_FILE
+from tasks.bag_of_words.bag import BagOfWords, write_bags
 from tasks.evaluate.compare import REPORT_TEXT, write_report
+from tasks.evaluate.stage import METRICS_FILE
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactStore
@@ -67,8 +69,13 @@ class Promotable:
 
         return commit(self.root, "policy", fill, {"base": self.base.sha256, "dataset": self.dataset.sha256})
 
-    def evaluation(self, verdict: str, note: str = "", tested: str | None = None) -> ArtifactRecord:
-        """Make an evaluation, of answers of a merged model where one is given; another note makes another one."""
+    def evaluation(
+        self, verdict: str, note: str = "", tested: str | None = None, bag: BagOfWords | None = None, gain: float = 0.0
+    ) -> ArtifactRecord:
+        """Make an evaluation, of answers of a merged model where one is given; another note makes another one.
+
+        Where it has a bag of words, at least so much of its gain over it is shown.
+        """
         reasons = [WHY_HELD] if verdict == "hold" else ["overall: better by 0.125"]
         report = {
             "overall": BLOCK,
@@ -77,10 +84,17 @@ class Promotable:
             "ground_truth": None,
             "note": note + (tested or ""),
         }
+        if bag is not None:
+            claim = {"baselines": {"bag-of-words": {"scores": {**BLOCK, "ci_low": gain}}}}
+            report["claims"] = {bag.task: {**claim, "floors": [{"metric": "macro_f1", "least": 0.5}]}}
 
         def fill(folder: Path) -> None:
             write_report(report, folder)
             (folder / REPORT_TEXT).write_text(f"# Evaluation\n\n{REPORTED}\n", encoding="utf-8")
+            if bag is not None:
+                write_bags({bag.task: bag}, folder)
+                metrics = {bag.task: {"macro_f1": {"bag-of-words": 0.78}}}
+                (folder / METRICS_FILE).write_text(json.dumps(metrics), encoding="utf-8")
 
         return commit(self.root, "evaluation", fill, {"merge-tuned": tested} if tested else {})
 

@@ -193,13 +193,6 @@ def test_missing_inputs_are_named(world: World, tmp_path: Path) -> None:
     logs = write_log(tmp_path / "log.jsonl", lines(range(1)))
     with pytest.raises(InputError, match="no version of another is `champion`"):
         run(world, logs, world.config("promote.model_name=another"))
-    with pytest.raises(InputError, match=r"no logs are given.*monitor\.logs"):
-        monitor(world.config())
-    served = world.root / "logs"
-    served.mkdir()
-    with pytest.raises(InputError, match=r"folder of logs .*/logs holds no"):
-        monitor(world.config("monitor.silence_hours=900"))
-    served.rmdir()
     broken = write_log(tmp_path / "broken.jsonl", [answer(), {"task": "push"}])
     before = {record.sha256 for record in ArtifactStore(world.root / "artifacts").records("monitoring")}
     with pytest.raises(InputError, match="line 2: prompt is missing"):

@@ -23,8 +23,6 @@ from tests.flows.promotable import commit, store_of
 from tests.small_pipeline import PROFILE
 from tests.tasks.train.small_child import make_request
 
-pytestmark = pytest.mark.integration
-
 MOST_HOPS = 12
 MOST_LINES = 4_000
 CHILD = """
@@ -103,6 +101,8 @@ def _from_the_child(folder: Path) -> list[Hop]:
     return [(file, name) for file, name in json.loads(file.read_text(encoding="utf-8"))]
 
 
+@pytest.mark.integration
+@pytest.mark.long
 def test_the_first_rollout_is_at_most_twelve_named_calls_away_and_the_docs_name_them(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from flows.retrain import retrain
+from flows.runtime.stores import open_recorder
+from flows.stages.curate import curate
+from flows.stages.runner import Session
+from flows.stages.synthesize import synthesize
 from schemas.config.profiles import load_config
 from tests.flows.prefect_state import prefect_state
 from tests.tasks.monitor.logged import answer, write_log
@@ -127,7 +130,7 @@ def found_in(folder: Path) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.e2e
+@pytest.mark.integration
 def test_no_file_of_the_state_folder_holds_what_was_planted(
     prefect_server: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,16 +149,19 @@ def test_no_file_of_the_state_folder_holds_what_was_planted(
             f"synthesize.counts={{ {counts}, churn = 0 }}",
         ],
     )
-    with prefect_state(prefect_server, state):
-        made = retrain(config, until="audit")
-    assert made.stages["synthesize"].path.is_relative_to(state)
+    # What comes after these two reads what they made.
+    with prefect_state(prefect_server, state), open_recorder(config).pipeline("retrain", {}) as run:
+        session = Session(config, run)
+        prompts = synthesize(session)
+        dataset = curate(session, prompts)
+    assert prompts.path.is_relative_to(state)
     assert found_in(state) == []
-    rows = pl.read_parquet(made.stages["synthesize"].path / "prompts.parquet")
+    rows = pl.read_parquet(prompts.path / "prompts.parquet")
     assert {"files", "logs"} == {*rows["source"]}
     assert rows["prompt"].str.contains("[TELEFONE]", literal=True).any()
-    kept = pl.concat([pl.read_parquet(file) for file in (made.stages["curate"].path / "data").glob("*.parquet")])
+    kept = pl.concat([pl.read_parquet(file) for file in (dataset.path / "data").glob("*.parquet")])
     assert {*kept["prompt_id"]} <= {*rows["prompt_id"]}
-    summary = json.loads((made.stages["curate"].path / "summary.json").read_text(encoding="utf-8"))
+    summary = json.loads((dataset.path / "summary.json").read_text(encoding="utf-8"))
     assert min(summary["scrubbed"][kind] for kind in ("TELEFONE", "CPF", "EMAIL", "CARTAO")) > 0
     said = re.sub(r"\W", "", "".join(capfd.readouterr()).lower())
     assert [canary for canary in SIGNATURES if canary in said] == []

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prefect.utilities.callables import parameter_schema
 
 from flows import retrain as chain
-from flows.stages import stage_child
+from flows.stages import child_pool
 from flows.stages.runner import Session, StageResult
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -24,7 +25,7 @@ class _CurateBegan(Exception):
 def expected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return what has begun to load libraries, in place of it."""
     began: list[str] = []
-    monkeypatch.setattr(stage_child, "expect_children", lambda: began.append("libraries"))
+    monkeypatch.setattr(child_pool, "expect_children", lambda: began.append("libraries"))
     return began
 
 
@@ -84,3 +85,24 @@ def test_no_file_or_folder_is_among_the_settings_that_retrainings_are_compared_b
     assert recorder.settings["train"]["max_steps"] == config.train.max_steps
     assert recorder.settings["synthesize"]["counts"] == config.synthesize.counts
     assert recorder.settings["evaluate"]["floors"] == config.evaluate.floors
+
+
+@pytest.fixture(scope="module")
+def form() -> dict[str, Any]:
+    return parameter_schema(chain.retrain).model_dump()
+
+
+def test_the_form_has_every_section_with_what_it_is_for(form: dict[str, Any]) -> None:
+    config = form["definitions"]["Config"]["properties"]
+    assert list(config) == list(Config.model_fields)
+    assert all(field["description"] for field in config.values())
+
+
+def test_the_form_says_of_every_field_what_it_is(form: dict[str, Any]) -> None:
+    fields = {
+        f"{section}.{name}": field.get("description")
+        for section, declared in form["definitions"].items()
+        for name, field in declared.get("properties", {}).items()
+    }
+    assert "TrainConfig.max_steps" in fields
+    assert [name for name, description in fields.items() if not description] == []

@@ -132,7 +132,6 @@ def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
     assert changed(before[0], stages) == STAGES.keys() - WITHOUT_REWARDS
     assert changed(before[1], versions) == {"push"}
     edit(repository, "tasks/commerce/push/scorer.py", '"length": 0.25', '"length": 0.2')
-    assert digests(repository) == before
 
 
 @pytest.mark.parametrize(
@@ -145,7 +144,6 @@ def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
             {"extraction", "sql_qa", "insights", "sentiment"},
         ),
         ("constraints/laptop.txt", {"synthesize", "curate"}, set()),
-        ("tasks/report/report.css", {"audit", "evaluate", "monitor"}, set()),
         ("data/languages/pt/evaluation.toml", {"audit", "evaluate", "monitor", "plan", "promote"}, set()),
     ],
 )

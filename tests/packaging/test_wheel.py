@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -14,12 +13,9 @@ from typing import Any, Final
 
 import pytest
 
-from flows.deploy.apply import read_declared
 from schemas.config.profiles import PROFILES_FOLDER
 from schemas.source import REPOSITORY
-from schemas.tasks import TASK_NAMES
 from tests.flows.test_stage_keys import DIGESTS, STAGES, digests
-from tests.small_pipeline import PROFILE, VERDICT_CODES
 
 pytestmark = pytest.mark.integration
 
@@ -101,47 +97,10 @@ def test_its_code_is_its_own_and_has_the_clones_keys_and_reward_versions(install
     assert installed.answer(DIGESTS, json.dumps(STAGES)) == [*digests(REPOSITORY)]
 
 
-def test_the_declared_set_up_of_a_team_is_there(installed: Installed) -> None:
-    code = (
-        "import json\nfrom flows.deploy.apply import read_declared\nfrom schemas.source import REPOSITORY\n"
-        "print(json.dumps([each.name for each in read_declared(REPOSITORY).deployments]))"
-    )
-    assert installed.answer(code) == [each.name for each in read_declared(REPOSITORY).deployments]
-
-
 def test_every_profile_is_there(installed: Installed) -> None:
     said = installed.tucano("retrain", "--profile", "none")
     assert said.returncode == 2
     assert f"use one of: {', '.join(sorted(file.stem for file in PROFILES_FOLDER.glob('*.toml')))}," in said.stderr
-
-
-def test_commands_find_what_they_read(installed: Installed) -> None:
-    shipped = REPOSITORY / "data" / "audit"
-    lines = (shipped / "rollouts.jsonl").read_text(encoding="utf-8").splitlines()
-    one_each = [next(line for line in lines if json.loads(line)["task"] == task) for task in TASK_NAMES]
-    (installed.folder / "one_each.jsonl").write_text("\n".join(one_each) + "\n", encoding="utf-8")
-    shutil.copytree(shipped / "store", installed.folder / "store")
-    ends = {
-        ("--version",): {0},
-        ("doctor",): {0},
-        ("score", "one_each.jsonl", "--store", "store", "--metrics"): {0},
-        ("init", "store", "--out", "shop"): {0},
-        ("audit", "attack", "--task", "sentiment", "--evaluations", "5", "--store", "store"): {0, 3},
-        ("benchmark", "write", "--out", "benchmark", "--per-task", "1", "--orders", "200"): {0},
-    }
-    for command, codes in ends.items():
-        ended = installed.tucano(*command)
-        assert ended.returncode in codes, (command, ended.stderr)
-        assert "Traceback" not in ended.stderr, (command, ended.stderr)
-
-
-@pytest.mark.e2e
-def test_it_retrains_in_an_empty_folder(installed: Installed) -> None:
-    shutil.copy(PROFILE, installed.folder / "small.toml")
-    ended = installed.tucano("retrain", "--profile", "small.toml", "--set", "train.max_steps=2", "--json")
-    assert ended.returncode in VERDICT_CODES, ended.stderr
-    assert set(json.loads(ended.stdout)) >= {"stages"}
-    assert str(REPOSITORY) not in ended.stderr
 
 
 def test_an_older_python_reads_one_sentence(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import pytest
 from schemas import disk
 from schemas.disk import locked, replace_whole, write_whole
 from schemas.errors import Interrupted
-from tests.small_disk import fill, mounted_disk
 
 
 def test_a_replaced_file_keeps_permissions_and_link(tmp_path: Path) -> None:
@@ -33,16 +32,6 @@ def test_a_file_is_as_it_was_where_another_does_not_reach_the_disk(
     with pytest.raises(OSError, match="No space"):
         write(file, b"after")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
-
-
-def test_on_a_full_disk_the_earlier_file_stays_and_no_draft(tmp_path: Path) -> None:
-    with mounted_disk(tmp_path, 1 << 20) as disk:
-        write_whole(disk / "plan.json", "earlier")
-        fill(disk)
-        with pytest.raises(OSError, match="No space left"):
-            write_whole(disk / "plan.json", "later" * 10_000)
-        assert (disk / "plan.json").read_text(encoding="utf-8") == "earlier"
-        assert not (disk / "plan.draft").exists()
 
 
 def test_a_file_that_another_command_changes_is_waited_for_and_then_said_to_be_in_use(

@@ -25,22 +25,3 @@ def test_a_reference_without_one_of_its_keys_is_refused(task: TaskName) -> None:
     for key in SHAPES[task]:
         with pytest.raises(ValidationError, match=f"reference of {task}: {key} is missing"):
             rollout(task, {name: value for name, value in SHAPES[task].items() if name != key})
-
-
-@pytest.mark.parametrize(
-    ("task", "change"),
-    [
-        ("extraction", {"rating": 6}),
-        ("extraction", {"rating": True}),
-        ("extraction", {"fields": {"sentiment": "feliz"}}),
-        ("extraction", {"fields": {"delivery_isue": True}}),
-        ("extraction", {"fields": []}),
-        ("sql_qa", {"sql": 3}),
-        ("insights", {"facts": [float("nan")]}),
-        ("sentiment", {"score": 0.2}),
-        ("churn", {"churn": 1}),
-    ],
-)
-def test_a_reference_with_a_wrong_value_is_refused(task: TaskName, change: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match=f"reference of {task}: {next(iter(change))}"):
-        rollout(task, SHAPES[task] | change)

@@ -22,10 +22,7 @@ def fault(**changes: object) -> str:
     [
         {"rating": "Maria Souza", "fields": None},
         {"rating": 1, "fields": {"Maria Souza maria@x.com 11 99999-0000": 1}},
-        {"rating": 1, "fields": {"delivery_issue": "Maria"}},
         {"rating": 1, "fields": {"sentiment": "Maria Souza mora na Rua das Flores"}},
-        {"rating": 1, "fields": ["Maria"]},
-        {"rating": 1, "fields": "Maria"},
         {"rating": {"Maria": 1}, "fields": None},
     ],
 )

@@ -2,12 +2,10 @@
 
 import errno
 import sqlite3
-from pathlib import Path
 
 import pytest
 
-from schemas.full_disk import full_disk_error, is_of_full_disk
-from tests.small_disk import fill, mounted_disk
+from schemas.full_disk import is_of_full_disk
 
 
 def _caused(error: Exception, cause: Exception) -> Exception:
@@ -27,15 +25,3 @@ def _caused(error: Exception, cause: Exception) -> Exception:
 )
 def test_a_full_disk_is_known_by_its_error_or_its_cause(error: Exception) -> None:
     assert is_of_full_disk(error)
-
-
-def test_of_several_disks_the_full_one_is_named(tmp_path: Path) -> None:
-    with mounted_disk(tmp_path, 1 << 20) as disk:
-        with pytest.raises(OSError, match="No space left") as caught, (disk / "file").open("wb", buffering=0) as file:
-            fill(disk)
-            while True:
-                file.write(bytes(4096))
-        caught.value.filename = str(disk / "file")
-        said = str(full_disk_error(tmp_path, caught.value))
-        assert said.startswith(f"the disk of {disk} ran full (0 MB free now); free some space and run the same command")
-        assert "\n" not in said

@@ -1,50 +1,6 @@
 """References that people gave: what a line may hold, and the sentence where it holds anything else."""
 
-import json
-from pathlib import Path
-from typing import Any
-
-import pytest
-
-from schemas.errors import InputError
-from schemas.given_references import ASKED_FIELDS, read_given, values_of, with_values
-
-LINE = {"prompt_id": "a" * 64, "task": "sentiment", "reference": {"polarity": "positive"}, "rater": "ana-1"}
-
-
-def written(folder: Path, *lines: dict[str, Any]) -> Path:
-    path = folder / "references.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
-def test_a_field_is_given_or_asked_in_vain_or_not_asked(tmp_path: Path) -> None:
-    fields = {"delivery_issue": True, "churn_risk": None}
-    one, other = read_given(written(tmp_path, LINE, {**LINE, "task": "extraction", "reference": {"fields": fields}}))
-    assert one.values == {"polarity": "positive"}
-    assert other.values == fields
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"task": "push", "reference": {"product": "mala"}}, "task: Input should be 'extraction' or 'sentiment'"),
-        ({"reference": {"polarity": "boa"}}, "polarity: Input should be 'positive', 'neutral' or 'negative'"),
-        ({"reference": {"score": 6}}, "score: Input should be less than or equal to 5"),
-        ({"reference": {"polaridade": "positive"}}, "of sentiment it has polarity, score"),
-        ({"task": "extraction", "reference": {"fields": {"churn_risk": 2}}}, "fields.churn_risk: Input should be less"),
-        ({"task": "extraction", "reference": {"rating": 5}}, "of extraction it has fields"),
-        ({"rater": "Ana Maria"}, "rater: String should match pattern"),
-        ({"prompt_id": "1"}, "prompt_id: String should match pattern"),
-        ({"note": "x"}, "note is no key of it; the keys are prompt_id, task, reference, rater"),
-    ],
-)
-def test_another_line_is_refused_by_its_number_and_fault(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=r"references .*: line 2: ") as refused:
-        read_given(written(tmp_path, LINE, {**LINE, **change}))
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
-    assert "Maria" not in str(refused.value)
+from schemas.given_references import ASKED_FIELDS, values_of, with_values
 
 
 def test_values_go_into_a_reference_and_come_out_again() -> None:

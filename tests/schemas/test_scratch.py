@@ -1,6 +1,5 @@
 """Scratch folders: gone with their process however it ends, and never another's."""
 
-import os
 import signal
 import stat
 import subprocess
@@ -49,13 +48,3 @@ def test_folders_of_killed_processes_go_and_those_of_living_ones_stay(tmp_path: 
         with scratch_folder(tmp_path):
             assert not left.parent.exists()
             assert (kept / "socket").exists()
-
-
-def test_an_empty_folder_is_removed_once_no_process_can_be_just_beginning(tmp_path: Path) -> None:
-    old, new = tmp_path / "tucano-old_abcd", tmp_path / "tucano-new_abcd"
-    for folder in (old, new):
-        folder.mkdir()
-    os.utime(old, (0, 0))
-    with scratch_folder(tmp_path):
-        assert not old.exists()
-        assert new.exists()

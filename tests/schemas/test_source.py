@@ -1,14 +1,12 @@
 """A key changes with the code and the data that decide, and with no word that is said of them."""
 
-import ast
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from schemas import source
-from schemas.source import ATTEMPTS, source_digest, source_files
+from schemas.source import source_digest, source_files
 
 FILES = {
     "tasks/__init__.py": "",
@@ -84,47 +82,6 @@ def test_the_digest_changes_with_each_part(repository: Path, changed: str) -> No
     before = source_digest("tasks.curate.stage")
     write(repository, changed, "x = 7\n")
     assert source_digest("tasks.curate.stage") != before
-
-
-@pytest.mark.parametrize("others", [1, ATTEMPTS])
-def test_a_thread_of_a_library_that_parses_meanwhile_ends_no_stage(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, others: int
-) -> None:
-    """Once it ended a promotion. What is none of CPython's confusion of threads comes back each time, and is raised."""
-    parse, left = ast.parse, others
-
-    def confused(*arguments: Any) -> Any:
-        nonlocal left
-        left -= 1
-        if left >= 0:
-            raise SystemError("AST constructor recursion depth mismatch (before=108, after=69)")
-        return parse(*arguments)
-
-    monkeypatch.setattr(ast, "parse", confused)
-    if others < ATTEMPTS:
-        assert source_files("tasks.curate.stage")
-    else:
-        with pytest.raises(SystemError):
-            source_files("tasks.curate.stage")
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "words"),
-    [
-        ("tasks/curate/words.py", "import tasks.curate.absent\n", r"module tasks\.curate\.absent is not below"),
-        ("tasks/curate/words.py", "from tasks.absent import x\n", r"module tasks\.absent is not below"),
-        ("tasks/curate/words.py", "def x(:\n", r"module tasks\.curate\.words is no Python that can be read"),
-        ("tasks/curate/words.py", "DATA_FILES = (NAME,)\n", r"DATA_FILES of module tasks\.curate\.words is no tuple"),
-        ("tasks/curate/words.py", 'DATA_FILES = "data/one.txt"\n', r"DATA_FILES of module tasks\.curate\.words is no"),
-        ("tasks/curate/words.py", "FOUND_MODULES = (NAME,)\n", r"FOUND_MODULES of module tasks\.curate\.words is no"),
-        ("tasks/curate/words.py", 'DATA_FILES = ("data/absent",)\n', "names 'data/absent', which is no file, and no"),
-        ("tasks/curate/words.py", 'FOUND_MODULES = ("tasks.*.no",)\n', r"names 'tasks\.\*\.no', which is no module"),
-    ],
-)
-def test_unreadable_modules_are_named(repository: Path, name: str, text: str, words: str) -> None:
-    write(repository, name, text)
-    with pytest.raises(ValueError, match=words):
-        source_digest("tasks.curate.stage")
 
 
 def test_a_file_that_the_environment_names_is_in_the_key_by_its_content_and_only_while_it_is_named(

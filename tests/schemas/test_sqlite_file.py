@@ -148,14 +148,11 @@ def of_schema(path: Path, schema: Schema, *revisions: str) -> SqliteFile:
 
 
 @pytest.mark.parametrize("schema", [MLFLOW, PREFECT])
-@pytest.mark.parametrize("revisions", [("abc123",), (), ("abc123", "def456")])
-def test_an_unknown_schema_is_refused_with_both_versions(
-    tmp_path: Path, schema: Schema, revisions: tuple[str, ...]
-) -> None:
+def test_an_unknown_schema_is_refused_with_both_versions(tmp_path: Path, schema: Schema) -> None:
     newest, _ = schema.revisions()
-    with pytest.raises(InputError) as caught, of_schema(tmp_path / "s.db", schema, *revisions).opened():
+    with pytest.raises(InputError) as caught, of_schema(tmp_path / "s.db", schema, "abc123").opened():
         pass
-    for said in (*revisions, newest, schema.package, "copy the file", "the registry", schema.upgrade):
+    for said in ("abc123", newest, schema.package, "copy the file", "the registry", schema.upgrade):
         assert said in str(caught.value)
 
 

@@ -1,1 +1,1 @@
-"""Adapters of the benchmark: lm-evaluation-harness, Inspect and verifiers, each of which gives the scorers' rewards."""
+"""Adapter of the benchmark for lm-evaluation-harness, which gives the scorers' rewards."""

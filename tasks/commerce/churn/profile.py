@@ -21,10 +21,12 @@ WAITED_DAYS: Final = 2
 """From the last order on, after which one that has not come may be a grievance."""
 MAX_CHARACTERS: Final = 4_000
 RATINGS: Final = ("Última nota", "Nota média")
+MOST_STARS, TENTH = 5, 0.1
+"""Of a rating, and what its rounding down to a decimal may leave out."""
 _COUNT: Final = re.compile(r"(\d{1,3}(?:\.\d{3})+|\d{1,12})()", re.ASCII)
 _FIGURES: Final = {
     "Total gasto": re.compile(r"(?:R\$ )?(\d{1,3}(?:\.\d{3})+|\d{1,12})(,\d{1,2})?", re.ASCII),
-    "Última nota": (_STARS := re.compile(r"([0-5])(,\d{1,2})?", re.ASCII)),
+    "Última nota": (_STARS := re.compile(r"((?!5,0?[1-9])[1-5])(,\d{1,2})?", re.ASCII)),
     "Nota média": _STARS,
 }
 _SILENT: Final = Entry({"aponta": None, "peso": 0, "frases": []})
@@ -75,6 +77,11 @@ def themes() -> Mapping[str, str]:
     return {field.nome: field.tema for field in phrases().campos}
 
 
+def said_by(name: str, way: str) -> set[object]:
+    """Return the name and the theme of a line, of which no other reason has one."""
+    return {name, (themes()[name], way)}
+
+
 @lru_cache(maxsize=KEPT_PROFILES)
 def read_profile(prompt: str) -> CustomerProfile | None:
     """Return the profile below a prompt's instruction, None where it has no line that is known; cached."""
@@ -97,13 +104,14 @@ def profile_of(lines: Mapping[str, str]) -> CustomerProfile:
         if found
     }
     orders, late, missing = map(figures.get, ("Pedidos", "Entregas com atraso", "Pedidos não entregues"))
+    last, mean = map(figures.get, RATINGS)
     silent: set[str] = set()
     if orders == 0:
         silent |= figures.keys()
     if late == 0 and (1 if orders is None else orders) <= (missing or 0):
         # Nothing came, so nothing came on time.
         silent.add("Entregas com atraso")
-    if orders == 1 and len({figures[name] for name in RATINGS if name in figures}) > 1:
+    if orders and last and mean and not _can_be(orders, last, mean):
         silent |= {*RATINGS}
     if orders is not None and (late or 0) + (missing or 0) > orders:
         # One of them is wrong, and nobody knows which.
@@ -118,3 +126,9 @@ def profile_of(lines: Mapping[str, str]) -> CustomerProfile:
         for name, field in fields.items()
     }
     return CustomerProfile({name: lines[name] for name in fields}, bands)
+
+
+def _can_be(orders: float, last: float, mean: float) -> bool:
+    """Return whether stars are the newest rating and the mean of at most so many orders, both as rounded down."""
+    others = round(mean * orders - last, 6)
+    return orders - 1 < round(others + TENTH * orders, 6) and others < round(MOST_STARS * (orders - 1) + TENTH, 6)

@@ -12,23 +12,31 @@ word of an answer is ever shown. Components in [0, 1]:
 
 A reason that points as the answer does counts. One against it is conceded: it counts beside one that does, or beside
 none where the profile has none, if the profile has fewer than three. An answer that cannot be read, or that contradicts
-itself, earns 0. A right decision without a true reason earns 0.5. Reasons of a wrong one earn a tenth, or an answer
-that reads nothing for its decision would be paid for the lines that it copies.
+itself, earns 0. A right decision without a true reason earns 0.5, and one with reasons against it alone 0.6. Reasons of
+a wrong one earn a tenth, or an answer that reads nothing for its decision would be paid for the lines that it copies.
+
+Every word of the rendered reasoning is of `data/evidence/churn.toml` or of the profile. The V4.2 report's reward is of
+what is shown.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from tasks.commerce.churn.profile import MOST, CustomerProfile, Direction, read_profile, themes
+from tasks.commerce.churn.profile import MOST, CustomerProfile, Direction, phrases, read_profile, said_by
 from tasks.commerce.evidence import read_evidence
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
+from tasks.commerce.served import Served, written
+from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, report_components
 
 WEIGHTS: Final = {"churn": 0.25, "risk": 0.25, "reasons": 0.30, "telling": 0.20}
 SURE: Final = (0.2, 0.8)
 """Risks beyond which no surer one earns more or less."""
 MISLED: Final = 0.1
 """Share of their worth that the reasons of a wrong decision keep."""
+AGAINST: Final = 0.2
+"""The same of reasons that are all against the decision, where the profile has none for it."""
 MAX_CHARACTERS: Final = 2_000
 EVEN: Final = 0.5
 _KEYS: Final = frozenset(("risk_score", "churn", "reasons"))
@@ -66,13 +74,6 @@ class ChurnAnswer(NamedTuple):
         return "sai" if self.churn else "fica"
 
 
-class CheckedReason(NamedTuple):
-    """A reason, if it has the form of one, and its fault, if any."""
-
-    reason: CitedReason | None
-    fault: ReasonFault | None
-
-
 def read_answer(completion: str) -> ChurnAnswer | None:
     """Return an answer, its reasons unchecked; None where it cannot be used or contradicts itself."""
     read = read_evidence(completion, _KEYS, "reasons", MAX_CHARACTERS)
@@ -83,21 +84,21 @@ def read_answer(completion: str) -> ChurnAnswer | None:
     return answer if has_form and (risk == EVEN or (risk > EVEN) == churn) else None
 
 
-def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[CheckedReason]:
-    """Return each reason of an answer with its fault, none where it holds."""
-    checked: list[CheckedReason] = []
+def check(profile: CustomerProfile, reasons: Sequence[object]) -> list[tuple[CitedReason | None, ReasonFault | None]]:
+    """Return each reason of an answer, if it has the form of one, with its fault, none where it holds."""
+    checked: list[tuple[CitedReason | None, ReasonFault | None]] = []
     said: set[object] = set()
     for each in reasons:
         if type(each) is not dict or each.keys() != _REASON_KEYS or set(map(type, each.values())) != {str}:
-            checked.append(CheckedReason(None, ReasonFault.FORM))
+            checked.append((None, ReasonFault.FORM))
             continue
         name, value, way = reason = CitedReason(each["campo"], each["valor"], each["aponta"])
         fault: ReasonFault | None = ReasonFault.FALSE
         if profile.texts.get(name) == value and profile.bands[name]["aponta"] == way:
-            keys = {name, (themes()[name], way)}
+            keys = said_by(name, way)
             fault = ReasonFault.REPEATED if keys & said else None
             said |= keys
-        checked.append(CheckedReason(reason, fault))
+        checked.append((reason, fault))
     return checked
 
 
@@ -114,7 +115,7 @@ def score(completion: str, prompt: str, reference: Reference | None, _: object) 
     counted = own if len(pro) >= MOST or (pro and not own) else true
     told = profile.weight([reason.campo for reason in counted])
     churned = (reference or {}).get("churn")
-    kept = 1.0 if churned in (None, answer.churn) else MISLED
+    kept = (1.0 if churned in (None, answer.churn) else MISLED) * (1.0 if own else AGAINST)
     components = {
         "churn": None if churned is None else float(answer.churn is churned),
         "risk": None if churned is None else _risk(answer.risk, churned),
@@ -132,3 +133,88 @@ def _risk(risk: float, churned: bool) -> float:
 
 
 REWARD: Final = Reward(WEIGHTS, score)
+
+PLURAL: Final = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")
+"""The word for 1 and the one for other numbers."""
+NO_PROFILE: Final = (
+    "o pedido não traz perfil com linhas conhecidas, e nada pôde ser conferido: escreva uma instrução e, abaixo dela, "
+    "linhas como `Pedidos: 3`"
+)
+NO_REASONS: Final = f"a resposta não é só um objeto JSON de risco, decisão coerente e 1 a {MOST} motivos"
+
+
+def render(completion: str, prompt: str) -> Served:
+    """Check an answer to a prompt and write what holds of it."""
+    profile, answer = read_profile(prompt), read_answer(completion)
+    if profile is None:
+        return Served(None, False, NO_PROFILE)
+    if answer is None:
+        return Served(None, False, NO_REASONS)
+    checked = check(profile, answer.reasons)
+    left_out = [f"motivo {place}: {fault}" for place, (_, fault) in enumerate(checked, 1) if fault]
+    said = [reason for reason, fault in checked if reason and fault is None]
+    if profile.pointing[answer.direction] and all(reason.aponta != answer.direction for reason in said):
+        left_out.append("nenhum motivo aponta para a decisão")
+    text = _written(profile, answer, said) if said else None
+    parsed = {"reasons": [reason._asdict() for reason in said]}
+    return Served(text, not left_out, "; ".join(left_out) or None, parsed)
+
+
+def serve(completion: str, prompt: str) -> Served:
+    """Check an answer to a prompt, and return risk and outcome, which are its judgement, with what holds as words."""
+    served, answer = render(completion, prompt), read_answer(completion)
+    if answer is None or not isinstance(served.parsed, dict):
+        return served
+    fields = {"risk_score": answer.risk, "churn": answer.churn, "reasoning": served.text or ""}
+    return served._replace(text=written(fields), parsed=fields | served.parsed)
+
+
+def _written(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[CitedReason]) -> str:
+    known = phrases()
+    # Of several phrases the profile decides: its answers stay alike, and neighbours read differently.
+    number = sum(map(ord, "".join(profile.texts.values())))
+    own, against = (
+        [
+            said_with(choice[number % len(choice)], each.valor)
+            for each in said
+            if (each.aponta == answer.direction) is supports
+            for choice in [profile.bands[each.campo].frases]
+        ]
+        for supports in (True, False)
+    )
+    # Without a reason of its own a decision is the least certain one.
+    certainty = max(answer.risk, 1 - answer.risk) if own else EVEN
+    choice = next(each for each in known.conclusoes if certainty >= each.de)[answer.direction]
+    first = (known.texto.motivos if own else known.texto.contra_os_dados).format(
+        conclusao=choice[number // 2 % len(choice)], motivos=_listed(own or against)
+    )
+    return f"{first} {known.texto.ressalva.format(motivos=_listed(against))}" if own and against else first
+
+
+def said_with(phrase: str, value: str) -> str:
+    """Return a phrase with a value in it, its words in the singular for 1."""
+    return PLURAL.sub(r"\1" if value == "1" else r"\2", phrase).format(valor=value)
+
+
+def _listed(clauses: Sequence[str]) -> str:
+    *others, last = clauses
+    return f"{', '.join(others)} e {last}" if others else last
+
+
+CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {"risk_score": is_share, "churn": is_boolean, "reasoning": bool}
+
+
+def v42_score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
+    """Score by the V4.2 report a readable object, its three fields and their types.
+
+    The reasoning is that of the reasons that hold, so that rewards compare.
+    """
+    answer = read_answer(completion)
+    if answer is None:
+        return Score(report_components(0.0, {}, tuple(CHECKS), CHECKS))
+    text = render(completion, prompt).text
+    fields = {"risk_score": answer.risk, "churn": answer.churn} | ({"reasoning": text} if text else {})
+    return Score(report_components(1.0, fields, tuple(CHECKS), CHECKS), fields)
+
+
+V42_REWARD: Final = Reward(REPORT_WEIGHTS, v42_score)

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any, Final
 
-from tasks.commerce.churn.profile import MOST, OTHER, CustomerProfile, Direction, profile_of, read_profile, themes
+from tasks.commerce.churn.profile import MOST, OTHER, CustomerProfile, Direction, profile_of, read_profile, said_by
 from tasks.commerce.churn.prompts import WORDING, ChurnInputs
-from tasks.commerce.churn.render import V42_REWARD, serve
-from tasks.commerce.churn.scorer import EVEN, REWARD
+from tasks.commerce.churn.scorer import EVEN, REWARD, V42_REWARD, serve
 from tasks.commerce.churn.truth import metric
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.grammar import BOOLEAN, SHARE, literals, object_schema, text
@@ -30,14 +29,11 @@ def answer(reference: Reference) -> str:
     own: Direction = "sai" if reference.get("churn") else "fica"
     lead = profile.weight(profile.pointing[own]) - profile.weight(profile.pointing[OTHER[own]])
     risk = next((risk for least, risk in _RISKS if lead >= least), _UNLIKELY)
-    return _written(
-        risk if own == "sai" else round(1 - risk, 1),
-        [_reason(profile, name) for name in profile.explanations[own][0]],
-    )
-
-
-def _reason(profile: CustomerProfile, name: str) -> dict[str, Any]:
-    return {"campo": name, "valor": profile.texts[name], "aponta": profile.bands[name].aponta}
+    reasons = [
+        {"campo": name, "valor": profile.texts[name], "aponta": profile.bands[name].aponta}
+        for name in profile.explanations[own][0]
+    ]
+    return _written(risk if own == "sai" else round(1 - risk, 1), reasons)
 
 
 def _written(risk: float, reasons: list[dict[str, Any]]) -> str:
@@ -101,8 +97,8 @@ def reasons_grammar(profile: CustomerProfile) -> str:
         return " | ".join(f"cited_{place} {after(before | {place})}" for place in places)
 
     def after(taken: frozenset[int]) -> str:
-        keys = {key for place in taken for key in _keys(*cited[place])}
-        free = [place for place, each in enumerate(cited) if keys.isdisjoint(_keys(*each))]
+        keys = {key for place in taken for key in said_by(*cited[place])}
+        free = [place for place, each in enumerate(cited) if keys.isdisjoint(said_by(*each))]
         if len(taken) == MOST or not free:
             return ""
         name = f"after_{'_'.join(map(str, sorted(taken)))}"
@@ -120,8 +116,3 @@ def reasons_grammar(profile: CustomerProfile) -> str:
         for place, (name, way) in enumerate(cited)
     ]
     return "\n".join([_FORM.strip().format(*first), *reasons, *rules.values()])
-
-
-def _keys(name: str, way: str) -> set[object]:
-    """Return the name and the theme of a line, of which no other reason has one."""
-    return {name, (themes()[name], way)}

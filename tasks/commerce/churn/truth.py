@@ -5,23 +5,21 @@ whether a line made this customer leave, and the size of the risk within its hal
 """
 
 import re
-import tomllib
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
 from schemas.documents import Rollout
-from tasks.commerce.truth_text import NUMBER, read_object, share_of, value_of
+from tasks.commerce.truth_text import NUMBER, read_data, read_object, share_of, value_of
 
 DATA_FILES: Final = ("data/evidence/churn.toml",)
-_FILE: Final = Path(__file__).resolve().parents[3] / DATA_FILES[0]
+_FIELDS: Final[Mapping[str, Any]] = {each["nome"]: each for each in read_data(DATA_FILES[0])["campos"]}
 RATED: Final = ("Última nota", "Nota média")
 COUNTED: Final = ("Pedidos", "Pedidos não entregues", "Entregas com atraso")
 COUNTS: Final = (1, 2, 3)
+MOST_STARS: Final = 5
 
 
 def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
@@ -83,7 +81,7 @@ def claims_kept(fields: Mapping[str, Any], profile: Mapping[str, str]) -> dict[s
         "reasons_true": bool(reasons) and all(is_true(each, profile) for each in reasons),
         "reasons_for_answer": any(each["aponta"] == own and is_true(each, profile) for each in reasons)
         or all(direction_of(line, profile) != own for line in profile),
-        "no_repetition": len({(_fields()[each["campo"]]["tema"], each["aponta"]) for each in reasons}) == len(reasons),
+        "no_repetition": len({(_FIELDS[each["campo"]]["tema"], each["aponta"]) for each in reasons}) == len(reasons),
     }
 
 
@@ -92,7 +90,7 @@ def _has_form(reason: object) -> bool:
         isinstance(reason, dict)
         and set(reason) == {"campo", "valor", "aponta"}
         and all(isinstance(value, str) for value in reason.values())
-        and reason["campo"] in _fields()
+        and reason["campo"] in _FIELDS
     )
 
 
@@ -105,20 +103,33 @@ def is_true(reason: Mapping[str, str], profile: Mapping[str, str]) -> bool:
 def direction_of(line: str, profile: Mapping[str, str]) -> str | None:
     """Return the way that a line of a profile points, None where it points nowhere, or contradicts another line."""
     figure, orders = _number(line, profile), _number("Pedidos", {"Pedidos": "1", **profile})
-    if figure is None or orders == 0 or line not in _fields():
+    if figure is None or orders == 0 or line not in _FIELDS:
         return None
     missing, late = (_number(name, profile) or 0 for name in ("Pedidos não entregues", "Entregas com atraso"))
     is_counted = "Pedidos" in profile and orders is not None
     nothing_came = line == "Entregas com atraso" and figure == 0 and (orders or 1) <= missing
     too_many = line in COUNTED and is_counted and late + missing > (orders or 0)
-    several = len({_number(name, profile) for name in RATED} - {None}) > 1
+    last, mean = (_number(name, profile) for name in RATED)
     days = _number("Dias desde a última compra", profile)
     on_its_way = line == "Pedidos não entregues" and figure > 0 and days is not None and days < 2
-    if nothing_came or too_many or (line in RATED and is_counted and orders == 1 and several) or on_its_way:
+    if (
+        nothing_came
+        or too_many
+        or (line in RATED and is_counted and _contradict(orders or 0, last, mean))
+        or on_its_way
+    ):
         return None
-    bands = _fields()[line]["faixas"]
+    bands = _FIELDS[line]["faixas"]
     direction: str | None = next(band.get("aponta") for band in bands if figure <= band.get("ate", figure))
     return direction
+
+
+def _contradict(orders: float, last: float | None, mean: float | None) -> bool:
+    """Return whether no ratings of the other orders make that mean, which like the last one was rounded down."""
+    if not (orders and last and mean):
+        return False
+    least, most = (last + (orders - 1) * stars for stars in (1, MOST_STARS))
+    return round(10 * mean * orders) >= round(10 * most + 1) or round(10 * (mean + 0.1) * orders) <= round(10 * least)
 
 
 def _number(line: str, profile: Mapping[str, str]) -> float | None:
@@ -127,11 +138,6 @@ def _number(line: str, profile: Mapping[str, str]) -> float | None:
     if line == "Total gasto":
         text = text.removeprefix("R$ ")
     found = re.fullmatch(NUMBER, text)
-    if found is None or (line in RATED and not re.match("[0-5](,|$)", text)):
+    if found is None or (line in RATED and not (re.match("[1-5](,|$)", text) and value_of(text) <= MOST_STARS)):
         return None
     return None if "," in text and line != "Total gasto" and line not in RATED else value_of(text)
-
-
-@cache
-def _fields() -> Mapping[str, Mapping[str, Any]]:
-    return {each["nome"]: each for each in tomllib.loads(_FILE.read_text(encoding="utf-8"))["campos"]}

@@ -31,10 +31,8 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
 
 
 def _complaint_is_told(case: ReviewCase) -> bool:
-    if COMPLAINT not in case.known and COMPLAINT not in known_of_review(case.text, case.rating):
-        return False
-    complaint = _known_fields(case)[COMPLAINT]
-    return not complaint or bool(_words(case, complaint))
+    complaint = _known_fields(case).get(COMPLAINT)
+    return complaint == "" or bool(complaint and _words(case, complaint))
 
 
 def _known_fields(case: ReviewCase) -> dict[str, Any]:

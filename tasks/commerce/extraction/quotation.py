@@ -1,9 +1,10 @@
 """The one checker of a complaint: words of the review, one after another, as few as state what is complained of."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final
 
 from tasks.commerce.text.lexicons import read_data
@@ -19,20 +20,18 @@ _REVIEW: Final = re.compile(r"^Avaliação:[ \t]*(\S.*)", re.MULTILINE | re.DOTA
 _WORD: Final = re.compile(r"\w+")
 _BLANKS: Final = re.compile(r"[ \t\r\n]+")
 _DATA: Final = read_data("evidence/complaint.toml")
-_NEGATION: Final = "|".join(_DATA["negacoes"])
-# Between the words of one clause, so that a mark ends what a negation denies.
-_GAP: Final = r"[^\w.!?;:,]+"
-_OTHER: Final = rf"(?:(?!(?:{'|'.join(_DATA['ligacoes'])})\b)\w+{_GAP})"
-# `não é` is folded, and joins nothing.
-_BEHIND: Final = re.compile(
-    rf"\b(?:(?:{_NEGATION}){_GAP}(?:e{_GAP})?{_OTHER}{{0,11}}"
-    rf"|(?:{'|'.join(_DATA['antes']).replace(' ', _GAP)}){_GAP}(?:e{_GAP})?{_OTHER}{{0,3}}"
-    rf"|(?:{_NEGATION}) (?:\w+ ){{0,2}}\w+(?:, \w+){{0,2}} (?:ou|nem) )$"
-)
-"""A review up to words that a negation denies, or to the last of a list that it denies."""
-_BEFORE: Final = re.compile(rf"^[?:]?{_GAP}(?:{_NEGATION}|{'|'.join(_DATA['depois'])})\b")
-_LAST: Final = re.compile(r"\b(?:nao|naum|n|nem|sem)$")
-_GOES_ON: Final = re.compile(rf"^{_GAP}\w")
+_TOKEN: Final = re.compile(r"\w+|[.!?;:,]")
+_NEGATIONS, _JOINING = frozenset(_DATA["negacoes"]), frozenset(_DATA["ligacoes"])
+_DENYING: Final = _NEGATIONS | {*_DATA["depois"]}
+_OF_NOUNS: Final = frozenset(("sem", "nem", "nenhum", "nenhuma", "zero"))
+"""Negations of things, of which `e` adds another."""
+_GOVERNING: Final = re.compile(rf"\b(?:{'|'.join(_DATA['antes'])})$")
+_AT_END: Final = re.compile(rf"\b(?:{'|'.join((*_DATA['negacoes'], *_DATA['antes']))})$")
+_HANGING: Final = frozenset(("nao", "naum", "n", "nem", "sem"))
+FEW: Final = 3
+"""Words of a clause that may be no more than a part of a list, and so under a negation before it."""
+REACH, REACH_BACK, REACH_OF_GOVERNING = 12, 4, 4
+"""Words among which a negation denies those behind it, or before it, and one that governs a clause governs it."""
 NUMBER: Final = r"\d(?:[ ().-]*\d){7}"
 """Of a person, a telephone or a card."""
 _SENSITIVE: Final = re.compile(
@@ -41,6 +40,7 @@ _SENSITIVE: Final = re.compile(
 _PRAISE: Final = frozenset(_DATA["elogios"])
 _PLAIN: Final = _PRAISE | {*_DATA["neutras"]}
 _LONGEST_NEGATION: Final = 120
+"""Characters beside a quotation in which a negation of it is looked for."""
 
 
 class QuotationFault(StrEnum):
@@ -69,8 +69,7 @@ def fault_of(complaint: str, review: str) -> QuotationFault | None:
         return None
     if len(complaint) > LONGEST or len(complaint.split()) > MOST_WORDS:
         return QuotationFault.LONG
-    places = list(_places(complaint, _heard(review)))
-    if not places:
+    if not (places := list(_places(complaint, _heard(review)))):
         return QuotationFault.FOREIGN
     said = set(_WORD.findall(fold(complaint)))
     if said <= _PLAIN and not said.isdisjoint(_PRAISE):
@@ -86,11 +85,48 @@ def is_sensitive(text: str) -> bool:
 
 
 def _is_cut(start: int, end: int, heard: str) -> bool:
-    """Return whether the words between two characters lack a negation of theirs."""
-    before, behind = fold(heard[max(0, start - _LONGEST_NEGATION) : start]), fold(heard[end : end + _LONGEST_NEGATION])
-    if _BEHIND.search(before) or _BEFORE.search(behind):
+    """Return whether the words between two characters lack a negation of theirs, or a word that governs their clause.
+
+    A clause of few words may belong to the one before it: `não veio quebrado, riscado`. Nobody knows, so it does.
+    """
+    texts = (heard[max(0, start - _LONGEST_NEGATION) : start], heard[start:end], heard[end : end + _LONGEST_NEGATION])
+    before, own, behind = (_TOKEN.findall(fold(text)) for text in texts)
+    tail = list(takewhile(_goes_on, behind))
+    mark, *others = *behind[len(tail) :], "."
+    answer = list(takewhile(str.isalnum, others))
+    if mark in "?:" and {*answer[:1]} & _DENYING:
         return True
-    return bool(_LAST.search(fold(heard[start:end])) and _GOES_ON.search(behind))
+    if mark in "?:," and len(answer) < FEW and {*answer[-1:]} & _NEGATIONS:
+        return True
+    if {*tail[:REACH_BACK]} & _DENYING or (tail and own[-1] in _HANGING):
+        return True
+    return (own[0] not in _JOINING or own[0] == "e") and _is_denied(before, own, len(tail))
+
+
+def _is_denied(before: Sequence[str], own: Sequence[str], behind: int) -> bool:
+    """Return whether words of a clause, of which so many stand behind, are denied or governed by those before."""
+    before = [*before, "e"] if own[0] == "e" else before
+    size, said, breaks = len(own) + behind, 0, ""
+    for place in reversed(range(len(before))):
+        word, text = before[place], " ".join(before[: place + 1])
+        # `não é` is folded, and joins nothing.
+        if word == "e" and _AT_END.search(text[:-2]):
+            continue
+        if _goes_on(word):
+            size, said = size + 1, said + 1
+        elif word not in (",", "e") or size > FEW or {*own} & _NEGATIONS:
+            return False
+        else:
+            size, breaks = 0, breaks + word
+        if word in _NEGATIONS and said <= REACH:
+            return "e" not in breaks or word in _OF_NOUNS
+        if said <= REACH_OF_GOVERNING and not breaks and _GOVERNING.search(text):
+            return True
+    return False
+
+
+def _goes_on(word: str) -> bool:
+    return word.isalnum() and word not in _JOINING
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -103,13 +139,10 @@ def shared(complaint: str, told: str, review: str) -> float:
     known = next(_places(told, heard), None)
     if known is None:
         return 1.0
+    right = _words(*known, heard)
     found = [_words(*place, heard) for place in _places(complaint, heard) if not _is_cut(*place, heard)]
-    return max((_f1(each, _words(*known, heard)) for each in found), default=0.0)
-
-
-def _f1(one: range, other: range) -> float:
-    common = min(one.stop, other.stop) - max(one.start, other.start)
-    return 2 * max(common, 0) / (len(one) + len(other))
+    common = ((each, min(each.stop, right.stop) - max(each.start, right.start)) for each in found)
+    return max((2 * max(words, 0) / (len(each) + len(right)) for each, words in common), default=0.0)
 
 
 def _words(start: int, end: int, heard: str) -> range:
@@ -132,9 +165,7 @@ def _places(quotation: str, heard: str) -> Iterator[tuple[int, int]]:
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _heard(review: str) -> str:
     """Return a review in small letters with single blanks, one also for what cannot be seen."""
-    seen = review[:MAX_READ] if review.isprintable() else "".join(map(_seen, review[:MAX_READ]))
+    seen = review[:MAX_READ]
+    if not review.isprintable():
+        seen = "".join(each if each.isprintable() else " " for each in seen)
     return " ".join(seen.lower().split())
-
-
-def _seen(character: str) -> str:
-    return character if character.isprintable() else " "

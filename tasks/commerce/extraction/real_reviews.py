@@ -8,7 +8,7 @@ clause, and neither what came without a notice nor what waits at the post office
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any, Final, NamedTuple
@@ -25,7 +25,7 @@ DATA_FILES: Final = (
     "data/lexicons/topic_words.txt",
 )
 MAX_READ: Final = 2_000
-"""Characters of a review that are read; Olist's messages have at most 204."""
+"""Characters of a review; Olist's messages have at most 204."""
 ISSUE_TOPICS: Final = ("delivery", "product", "seller")
 SATISFIED, DELIGHTED = 4, 5
 """Fewest stars whose silence means that nothing is wrong, and those beside which a complaint is seldom one: `o antigo
@@ -33,10 +33,6 @@ quebrou`."""
 BAD_STARS, LONG_FOR_A_PRICE = 2, 12
 """Stars that a price alone seldom gets, and words of a review that says more than a price."""
 LOST, LATE, CANCELLED = "produto não entregue", "atraso na entrega", "pedido cancelado"
-ARRIVED_WITH: Final = frozenset(("produto com defeito", "produto errado"))
-"""Complaints of what has come: beside them `aguardo o produto` is of another."""
-ELSEWHERE: Final = frozenset(("produto com defeito", "preço alto"))
-"""Complaints that may be of something else: a package, goods that were never sent, the freight."""
 TAKEN, TAKEN_AS_LOST = "+", "#"
 """Marks of words that a sign has taken, and with which something has not come."""
 REACH: Final = 60
@@ -107,13 +103,14 @@ def _sign(category: str, complaint: str, phrases: str) -> _Sign:
     # Longer phrases first: they say more of the complaint.
     ordered = sorted(phrases.split(", "), key=len, reverse=True)
     denying, stating = (
-        [each for each in ordered if (each.split()[0] in _WORDS.negations) is denies] for denies in (True, False)
+        "|".join(_phrase(each) for each in ordered if (each.split()[0] in _WORDS.negations) is denies)
+        for denies in (True, False)
     )
     return _Sign(
         category,
         complaint.strip("-"),
-        re.compile(rf"\b{_any_of(denying)}\b") if denying else None,
-        re.compile(rf"{_DENIAL}\b{_any_of(stating)}\b") if stating else None,
+        re.compile(rf"\b(?:{denying})\b") if denying else None,
+        re.compile(rf"{_DENIAL}\b(?:{stating})\b") if stating else None,
     )
 
 
@@ -126,10 +123,6 @@ def _categories() -> Mapping[str, str]:
 def _topics() -> Mapping[str, re.Pattern[str]]:
     lines = [line.split(": ") for line in read_lexicon("topic_words")]
     return {topic: re.compile(rf" (?:{'|'.join(map(_word, words.split(', ')))}) ") for topic, words in lines}
-
-
-def _any_of(phrases: Sequence[str]) -> str:
-    return f"(?:{'|'.join(map(_phrase, phrases))})"
 
 
 def _phrase(phrase: str) -> str:
@@ -145,7 +138,7 @@ def _word(word: str) -> str:
 
 def known_of_review(review: str, rating: int | None) -> dict[str, Any]:
     """Return the fields of an extraction that a real review's words and stars decide."""
-    known = dict(known_by_words(review, rating))
+    known = known_by_words(review, rating)
     complaint = known.get(COMPLAINT)
     if complaint and (_is_misread(review, complaint) or words_that_complain(review, complaint) is None):
         known = {name: value for name, value in known.items() if name not in _OF_COMPLAINT}
@@ -163,15 +156,11 @@ def known_by_words(review: str, rating: int | None) -> Mapping[str, Any]:
     if not _WORD.search(fold(review[:MAX_READ])):
         return {}
     reading = read_complaints(review)
-    return _known_complaints(reading, rating, _spoken_words(review))
-
-
-def _known_complaints(reading: ComplaintReading, rating: int | None, spoken: str) -> dict[str, Any]:
     if not reading.plain:
         if rating is None or rating < SATISFIED or "reserve" in reading.open_topics:
             return {}
         return {f"{topic}_issue": False for topic in ISSUE_TOPICS} | {COMPLAINT: "", "complaint_category": "none"}
-    if rating == DELIGHTED or _is_doubtful(reading, rating, spoken):
+    if rating == DELIGHTED or _is_doubtful(reading, rating, _spoken_words(review)):
         return {}
     several = _DATA.of_several_topics
     plain = {_categories()[complaint] for complaint in reading.plain}
@@ -196,11 +185,11 @@ def _is_doubtful(reading: ComplaintReading, rating: int | None, spoken: str) -> 
     few, many = (rating or 0) <= BAD_STARS, rating is not None and rating >= SATISFIED
     return bool(
         (CANCELLED in plain and LOST not in plain and "product" in topics)
-        or (LOST in plain and not ARRIVED_WITH.isdisjoint(plain))
+        or (LOST in plain and not plain.isdisjoint(_DATA.of_what_came))
         or (topics == {"price"} and few and len(spoken.split()) > LONG_FOR_A_PRICE)
         or (many and not plain.isdisjoint((LOST, CANCELLED)))
         or (LOST in plain and _MISREAD["in_the_end"].search(reading.rest.partition(TAKEN_AS_LOST)[2]))
-        or (ELSEWHERE & plain and _MISREAD["elsewhere"].search(spoken))
+        or (not plain.isdisjoint(_DATA.of_something_else) and _MISREAD["elsewhere"].search(spoken))
         or (LATE in plain and _is_said(_MISREAD["on_time"], spoken))
     )
 
@@ -221,10 +210,8 @@ def of_stars(review: str, rating: int | None) -> Mapping[str, Any]:
 
 
 def _is_misread(review: str, complaint: str) -> bool:
-    if complaint not in (LOST, CANCELLED):
-        return False
     spoken = _spoken_words(review)
-    return bool(
+    return complaint in (LOST, CANCELLED) and bool(
         _MISREAD["arrived"].search(spoken)
         or (complaint == LOST and _MISREAD["fetched"].search(spoken))
         or complaint not in read_complaints(_MISREAD["other_things"].sub(" ", spoken)).plain

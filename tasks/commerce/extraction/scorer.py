@@ -91,7 +91,7 @@ def _of_intention(sentiment: str, intends: bool) -> bool:
 
 def _of_risk(sentiment: str, risk: float) -> bool:
     share = read_share(risk) or 0.0
-    return not 0.3 < share < 0.7 and sentiment == ("negative" if share <= 0.3 else "positive")
+    return not 0.3 < share < 0.7 and _of_intention(sentiment, share <= 0.3)
 
 
 CONTRADICTIONS: Final = (
@@ -129,8 +129,7 @@ def kept_of_contradictions(
     """
     kept: dict[str, float] = {}
     kept_of_all = 1.0
-    broken = _contradictions(*map(readable.get, _CONTRADICTING))
-    for rule in broken:
+    for rule in _contradictions(*map(readable.get, _CONTRADICTING)):
         if rule in _contradictions(*map(wanted.get, _CONTRADICTING)):
             continue
         if (wanted.get(rule.first) is None) != (wanted.get(rule.second) is None):
@@ -173,8 +172,7 @@ def score(completion: str, prompt: str, reference: Reference | None, _: object) 
     fields = parsed.value or {}
     alone = not parsed.needed and fields.keys() <= READABLE.keys()
     trust = float(parsed.value is not None) if alone else parsed.trust_alone(READABLE)
-    check_of = READABLE.get
-    readable = {name: value for name, value in fields.items() if (holds := check_of(name)) and holds(value)}
+    readable = {name: value for name, value in fields.items() if (holds := READABLE.get(name)) and holds(value)}
     types = (len(readable) - (COMPLAINT in readable)) / len(CHECKS)
     values = _values(readable, reference, review_of(prompt)) if reference else None
     paid = 1.0 if values is None else FORM_ALONE + (1 - FORM_ALONE) * values
@@ -223,7 +221,6 @@ def complaint_agreement(complaint: str, reference: Reference, review: str) -> fl
 
 REWARD: Final = Reward(WEIGHTS, score)
 
-V42_WEIGHTS: Final = {**REPORT_WEIGHTS, "mismatch": -0.20}
 _RATING: Final = re.compile(r"^Nota: ([1-5])\b", re.MULTILINE | re.ASCII)
 
 
@@ -238,14 +235,10 @@ def v42_score(completion: str, prompt: str, reference: Reference | None, _: obje
     parsed = parse_object(completion)
     fields = parsed.value or {}
     components = report_components(parsed.trust, fields, CAUSE_FIELDS, CHECKS)
-    rating = (reference or {}).get("rating") or _rating_in(prompt)
+    printed = _RATING.search(prompt)
+    rating = (reference or {}).get("rating") or (int(printed[1]) if printed else None)
     components["mismatch"] = float(sentiment_contradicts(fields.get("sentiment"), rating))
     return Score(components, parsed.value)
 
 
-def _rating_in(prompt: str) -> int | None:
-    found = _RATING.search(prompt)
-    return int(found[1]) if found else None
-
-
-V42_REWARD: Final = Reward(V42_WEIGHTS, v42_score)
+V42_REWARD: Final = Reward({**REPORT_WEIGHTS, "mismatch": -0.20}, v42_score)

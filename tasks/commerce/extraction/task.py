@@ -17,13 +17,21 @@ from tasks.commerce.extraction.quotation import (
     is_sensitive,
     review_of,
 )
-from tasks.commerce.extraction.scorer import CATEGORIES, READABLE, REWARD, V42_REWARD, contradiction_in
+from tasks.commerce.extraction.scorer import (
+    CATEGORIES,
+    CATEGORIES_OF_ISSUES,
+    READABLE,
+    REWARD,
+    V42_REWARD,
+    contradiction_in,
+)
 from tasks.commerce.extraction.truth import metric
 from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, object_schema, one_of, spoil_json
 from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
-from tasks.commerce.served import Served, serve_object, written
+from tasks.commerce.served import Served, written
 from tasks.commerce.text.json_fields import CAUSE_FIELDS, SENTIMENTS, sentiment_of
+from tasks.commerce.text.parser import serve_object
 
 SHARE_NO_COMPLAINT: Final = 0.3
 SHARE_CUT_OFF: Final = 0.5
@@ -42,19 +50,15 @@ def answer(reference: Reference) -> str:
     rating = reference.get("rating") or 3
     known = {name: value for name, value in (reference.get("fields") or {}).items() if value is not None}
     complaint = reference.get("complaint_words") or known.get(COMPLAINT, "")
-    issues = (name for name in ("delivery", "product", "seller") if known.get(f"{name}_issue"))
+    issues = (name for name in CATEGORIES_OF_ISSUES if known.get(f"{name}_issue"))
     category = known.get("complaint_category") or next(issues, "other" if complaint else "none")
-    content = rating >= 4
     plausible = {
         "sentiment": sentiment_of(rating),
         "sentiment_score": rating,
         "churn_risk": round(1 - rating / 5, 1),
-        "delivery_issue": category == "delivery",
-        "product_issue": category == "product",
-        "seller_issue": category == "seller",
+        **{f"{name}_issue": category == name for name in CATEGORIES_OF_ISSUES},
         "complaint_category": category,
-        "repeat_intent": content,
-        "would_recommend": content,
+        **dict.fromkeys(("repeat_intent", "would_recommend"), rating >= 4),
     }
     return written({name: known.get(name, plausible.get(name)) for name in CAUSE_FIELDS} | {COMPLAINT: complaint})
 
@@ -87,33 +91,17 @@ def grammar(prompt: str) -> str:
     runs = groupby(zip(alone, said, strict=True), itemgetter(0))
     parts = (" ".join(word for _, word in run) for singled, run in runs if not singled)
     reviews = [json.dumps(part, ensure_ascii=False)[1:-1] for part in parts if any(map(str.isalnum, part))]
-    fields = (f"{_literal(name)} {_value(name)}" for name in CAUSE_FIELDS)
+    values = {name: f"%json {json.dumps(field)}" for name, field in _FIELDS.items()} | {COMPLAINT: "complaint"}
+    fields = (f"{json.dumps(json.dumps(name) + ':')} {value}" for name, value in values.items())
     start = '"{" ' + ' "," '.join(fields) + ' "}"'
     if not reviews:
         return f'start: {start}\ncomplaint: "\\"\\""'
     words = rf"[\p{{L}}\p{{N}}]([^ ]*( [^ ]+){{0,{MOST_WORDS - 1}}})?"
-    return "\n".join(
-        (
-            f"start: {start}",
-            f'complaint: "\\"" ({" | ".join(f"WORDS{place}" for place in range(len(reviews)))})? "\\""',
-            *(
-                f"WORDS{place}: %regex {json.dumps({'substring_words': review}, ensure_ascii=False)} & /{words}/"
-                for place, review in enumerate(reviews)
-            ),
-        )
-    )
-
-
-def _literal(name: str) -> str:
-    return json.dumps(f'"{name}":')
-
-
-def _value(name: str) -> str:
-    return "complaint" if name == COMPLAINT else f"%json {json.dumps(_FIELDS[name])}"
-
-
-def _is_share(risk: object) -> bool:
-    return isinstance(risk, int | float) and type(risk) is not bool and 0 <= risk <= 1
+    runs_of = {
+        f"WORDS{place}": json.dumps({"substring_words": each}, ensure_ascii=False) for place, each in enumerate(reviews)
+    }
+    rules = (f"{name}: %regex {run} & /{words}/" for name, run in runs_of.items())
+    return "\n".join((f"start: {start}", f'complaint: "\\"" ({" | ".join(runs_of)})? "\\""', *rules))
 
 
 def serve(completion: str, prompt: str) -> Served:
@@ -121,7 +109,10 @@ def serve(completion: str, prompt: str) -> Served:
 
     A prompt without the line of a review is one: nobody else would have written it.
     """
-    served = serve_object(completion, {**READABLE, "churn_risk": _is_share})
+    # A risk of text is read, and not sent.
+    served = serve_object(
+        completion, {**READABLE, "churn_risk": lambda risk: type(risk) in (int, float) and 0 <= risk <= 1}
+    )
     if served.text is None or not isinstance(served.parsed, dict):
         return served
     fault = fault_of(served.parsed[COMPLAINT], review_of(prompt) or prompt)

@@ -4,28 +4,34 @@ The answer is what `json.loads` makes of the whole completion, or of one code fe
 Unseen: fields that the reference does not know, and which words complain where nobody knows it.
 """
 
-import itertools
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from schemas.documents import Rollout
 from schemas.references import ExtractionFields
-from tasks.commerce.truth_text import fold, number_of, read_object, share_of, words
+from tasks.commerce.truth_text import fold, number_of, read_data, read_object, share_of, words
 
 COMPLAINT: Final = "main_complaint"
 MOST_WORDS: Final = 12
 SHARED: Final = 2 / 3
+MOST_LISTED: Final = 3
+"""Words of a clause that may be one of a list."""
 LEFT_HANGING: Final = frozenset(("nao", "naum", "n", "nem", "sem"))
 DATA_FILES: Final = ("data/evidence/complaint.toml",)
-_DATA: Final = tomllib.loads((Path(__file__).resolve().parents[3] / DATA_FILES[0]).read_text(encoding="utf-8"))
-REACH: Final = {"negacoes": 12, "antes": 4}
-"""Words before a quotation among which one may deny it."""
-_MARKS: Final = r"[.!?;:,]"
-_LISTED: Final = re.compile(rf"\b(?:{'|'.join(_DATA['negacoes'])}) (?:\w+ ){{0,2}}\w+(?:, \w+){{0,2}} (?:ou|nem) $")
+_DATA: Final = read_data(DATA_FILES[0])
+_NO, _OF, _AND, _NONE = ("|".join(_DATA[name]) for name in ("negacoes", "antes", "ligacoes", "depois"))
+_WORDS: Final = rf"(?: (?!(?:{_AND})\b)\w+)"
+_DENIED: Final = re.compile(rf"\b(?:{_NO})(?: e)?{_WORDS}{{0,11}}$|\b(?:{_OF})(?: e)?{_WORDS}{{0,3}}$")
+"""Text up to words that a negation denies, or that another word governs."""
+_LISTED: Final = {
+    joined: re.compile(rf"\b(?:{no})(?: e)?{_WORDS}{{0,11}}(?: {joined}{_WORDS}{{0,3}})+$")
+    for joined, no in ((",", _NO), ("[,e]", "sem|nem|nenhuma?|zero"))
+}
+"""The same, of words in a list: `e` adds a thing to things alone."""
+_ANSWERED: Final = re.compile(rf"^(?:[?:,] (?:\w+ )?(?:{_NO}) [.!?;:,]|[?:] (?:{_NO}|{_NONE})\b)")
+_DENIED_BEHIND: Final = re.compile(rf"^(?:(?!(?:{_AND})\b)\w+ ){{0,3}}(?:{_NO}|{_NONE})\b")
 _NUMBER: Final = re.compile(r"[0-9](?:[ ().-]*[0-9]){7}")
 _QUOTED: Final = re.compile(r"(?ms)^Avaliação: *(.*)")
 
@@ -92,8 +98,7 @@ def is_complaint(found: object, reference: Mapping[str, Any], prompt: str) -> bo
 
 
 def _is_praise_or_sensitive(said: Sequence[str]) -> bool:
-    praise = any(word in _DATA["elogios"] for word in said)
-    praise = praise and all(word in _DATA["elogios"] or word in _DATA["neutras"] for word in said)
+    praise = {*said} <= {*_DATA["elogios"], *_DATA["neutras"]} and not {*said}.isdisjoint(_DATA["elogios"])
     spaced = f" {' '.join(said)} "
     return praise or any(" " + stem.replace(".", " ") in spaced for stem in _DATA["sensiveis"])
 
@@ -107,34 +112,31 @@ def _typed(text: str) -> str:
 
 
 def _runs(text: str, heard: str) -> list[range]:
-    """Return the places, counted in words, where a text stands in another and leaves no negation of it out."""
+    """Return the places, counted in words, where a text stands in another and leaves nothing out that denies it."""
     core = re.search(r"\w(?:.*\w)?", text)
-    found: list[range] = []
     if core is None or text not in heard:
-        return found
+        return []
+    found: list[range] = []
     for match in re.finditer(rf"(?<!\w)(?={re.escape(core[0])}(?!\w))", heard):
-        before, own, behind = (heard[: match.end()], core[0], heard[match.end() + len(core[0]) :])
-        denying = words(fold(re.split(_MARKS, before)[-1]))[-REACH["negacoes"] - 1 :]
-        following = words(fold(re.split(_MARKS, behind)[0]))[:1]
-        hanging = LEFT_HANGING.intersection(words(fold(own))[-1:]) if following else ()
-        answer = following or (words(fold(re.split(_MARKS, behind[1:])[0]))[:1] if behind[:1] in ("?", ":") else [])
-        if not (hanging or _LISTED.search(fold(before)) or _is_denied(denying, answer)):
-            start = len(words(fold(before)))
-            found.append(range(start, start + len(words(fold(own)))))
+        before, own, behind = (
+            re.findall(r"\w+|[.!?;:,]", fold(each))
+            for each in (heard[: match.end()], core[0], heard[match.end() + len(core[0]) :])
+        )
+        if not _is_denied(before, own, behind):
+            start = len(words(" ".join(before)))
+            found.append(range(start, start + len(words(" ".join(own)))))
     return found
 
 
-def _is_denied(before: Sequence[str], behind: Sequence[str]) -> bool:
-    """Return whether something before is a negation, and no word between takes the sentence on; or one follows."""
-    first = {phrase.split()[-1] for name in REACH for phrase in _DATA[name]}
-    # `é` is folded, and joins nothing behind a negation.
-    pairs = itertools.pairwise(("", *before))
-    said = [word for last, word in pairs if not (word == "e" and last in first)]
-    for place in range(len(said), 0, -1):
-        text = f" {' '.join(said[:place])}"
-        denying = [phrase for name, reach in REACH.items() if len(said) - place < reach for phrase in _DATA[name]]
-        if text.endswith(tuple(f" {phrase}" for phrase in denying)):
-            return True
-        if said[place - 1] in _DATA["ligacoes"]:
-            break
-    return any(word in (*_DATA["negacoes"], *_DATA["depois"]) for word in behind)
+def _is_denied(before: Sequence[str], own: Sequence[str], behind: Sequence[str]) -> bool:
+    """Return whether a negation stands beside words, or something that governs them, and nothing takes the text on."""
+    left, right = " ".join(("", *before, *own[: own[0] == "e"])), f"{' '.join(behind)} ."
+    answer = re.sub(rf"^(?:(?!(?:{_AND})\b)\w+ )*", "", right)
+    is_last = answer == right
+    if _DENIED_BEHIND.match(right) or _ANSWERED.match(answer) or (own[-1] in LEFT_HANGING and not is_last):
+        return True
+    if own[0] in _DATA["ligacoes"] and own[0] != "e":
+        return False
+    clause = [*re.sub(rf"^.*?((?:{_WORDS})*)$", r"\1", left).split(), *own, *right.removesuffix(answer).split()]
+    is_part = len(clause) <= MOST_LISTED and set(own).isdisjoint(_DATA["negacoes"])
+    return bool(_DENIED.search(left)) or (is_part and any(pattern.search(left) for pattern in _LISTED.values()))

@@ -114,13 +114,6 @@ MEASURES: Final = (
 )
 
 
-class FactTable(NamedTuple):
-    """A small table as text, and its cells, each as `kind of row | row | column | figure`, row by row."""
-
-    text: str
-    cells: tuple[str, ...]
-
-
 class Ledger(NamedTuple):
     """Running sums of a store's sales: of the first n months, n from 0 on."""
 
@@ -141,18 +134,26 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
     seen: set[int] = set()
     misses = 0
     for table in fact_tables(store, generator) if count else ():
-        prompt = f"{generator.choice(WORDING.instructions)}\n{table.text}"
+        prompt = f"{generator.choice(WORDING.instructions)}\n{table}"
         misses = misses + 1 if hash(prompt) in seen else 0
         if misses == MISSES:
             return
         if not misses:
             seen.add(hash(prompt))
-            yield Example("insights", WORDING.system, prompt, {"facts": list(table.cells)})
+            yield Example("insights", WORDING.system, prompt, {"facts": cells_of(table)})
         if len(seen) == count:
             return
 
 
-def fact_tables(store: Store, generator: random.Random) -> Iterator[FactTable]:
+def cells_of(text: str) -> list[str]:
+    """Return a table's cells, each as `kind of row | row | column | figure`, row by row."""
+    (kind, *columns), *rows = (line.split(" | ") for line in text.splitlines() if " | " in line)
+    return [
+        f"{kind} | {row} | {each} | {cell}" for row, *cells in rows for each, cell in zip(columns, cells, strict=True)
+    ]
+
+
+def fact_tables(store: Store, generator: random.Random) -> Iterator[str]:
     """Yield tables on random groups, columns and spans of months, without end; none if the store is too small.
 
     Each has the number of orders, and one of months has successive whole months in their order: so that small samples
@@ -167,7 +168,7 @@ def fact_tables(store: Store, generator: random.Random) -> Iterator[FactTable]:
             yield table
 
 
-def _draw(ledger: Ledger, generator: random.Random) -> FactTable | None:
+def _draw(ledger: Ledger, generator: random.Random) -> str | None:
     length = min(generator.choice(WINDOW_MONTHS), len(ledger.months))
     start = generator.randrange(len(ledger.months) - length + 1)
     window = range(start, start + length)
@@ -184,14 +185,14 @@ def _draw(ledger: Ledger, generator: random.Random) -> FactTable | None:
         for name, each in spans.items()
         if each[0] >= MIN_ORDERS and all(each[place] > 0 for place in (5, 7) if known[place])
     }
-    rows = generator.choice(ROWS)
+    count = generator.choice(ROWS)
     if len(sums) < min(ROWS):
         return None
     if title == BY_MONTH:
-        first = generator.randrange(max(1, len(sums) - rows + 1))
-        names = list(sums)[first : first + rows]
+        first = generator.randrange(max(1, len(sums) - count + 1))
+        names = list(sums)[first : first + count]
     else:
-        names = generator.sample(sorted(sums), min(rows, len(sums)))
+        names = generator.sample(sorted(sums), min(count, len(sums)))
     # Each row's name has a word of its own, so that rows cannot be confused.
     words = [set(content_words(name)) for name in names]
     if not all(own - set().union(*(other for other in words if other is not own)) for own in words):
@@ -199,17 +200,10 @@ def _draw(ledger: Ledger, generator: random.Random) -> FactTable | None:
     measures = [measure for measure in MEASURES if known[measure.known_by]]
     drawn = {*generator.sample(range(len(measures)), COLUMNS)}
     measures = [each for place, each in enumerate(measures) if place in drawn or each.title == "Pedidos"]
-    figures = {name: [measure.write(measure.value(sums[name])) for measure in measures] for name in names}
-    lines = [[title, *(measure.title for measure in measures)], *([name, *figures[name]] for name in names)]
+    rows = ([name, *(measure.write(measure.value(sums[name])) for measure in measures)] for name in names)
+    lines = [[title, *(measure.title for measure in measures)], *rows]
     first_month, last_month = (_month(ledger.months[place], 3) for place in (window[0], window[-1]))
-    return FactTable(
-        _figures_text(f"{first_month} a {last_month}", "\n".join(map(" | ".join, lines))),
-        tuple(
-            f"{title} | {name} | {measure.title} | {figure}"
-            for name in names
-            for measure, figure in zip(measures, figures[name], strict=True)
-        ),
-    )
+    return _figures_text(f"{first_month} a {last_month}", "\n".join(map(" | ".join, lines)))
 
 
 def _difference(running: Sequence[Sums], start: int, end: int) -> Sums:

@@ -5,7 +5,6 @@ The V4.2 report's reward is of this text.
 """
 
 import re
-from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from tasks.commerce.insights.scorer import CitedFinding, check, read_answer
@@ -113,10 +112,10 @@ WEIGHTS: Final = {"actions": 0.40, "length": 0.30, "structure": 0.20, "domain": 
 ENOUGH, ENOUGH_DOMAIN = 4, 2
 """Verbs of action and structure marks, and words of a shop, that the V4.2 report's reward requires."""
 _MARK: Final = re.compile(r"^[ \t]*(?:[-*•–—#]|\d{1,2}[.)])[ \t]*\S", re.MULTILINE)
-_ACTIONS, _DOMAIN = (
-    re.compile("|".join(sorted(map(fold, read_lexicon(name)), key=len, reverse=True)))
+_BEGINNINGS: Final = {
+    name: re.compile("|".join(sorted(map(fold, read_lexicon(name)), key=len, reverse=True)))
     for name in ("report_action_words", "domain_words")
-)
+}
 
 
 def score(completion: str, prompt: str, _reference: Reference | None, _: object) -> Score:
@@ -128,20 +127,18 @@ def score(completion: str, prompt: str, _reference: Reference | None, _: object)
     - `domain`, .10: different words of a shop, up to two. Gamed by any two columns.
     """
     text = render(completion, prompt).text or ""
-    present = set(words(text))
+    present = words(text)
+    found = (map(known.match, present) for known in _BEGINNINGS.values())
+    verbs, domain = (len({each[0] for each in matches if each}) for matches in found)
     marks = len(_MARK.findall(text)) + text.count("**") // 2
     return Score(
         {
-            "actions": min(_count(_ACTIONS, present), ENOUGH) / ENOUGH,
+            "actions": min(verbs, ENOUGH) / ENOUGH,
             "length": ramp(len(text), 0, 100) * ramp(len(text), 1600, 800),
             "structure": min(marks, ENOUGH) / ENOUGH,
-            "domain": min(_count(_DOMAIN, present), ENOUGH_DOMAIN) / ENOUGH_DOMAIN,
+            "domain": min(domain, ENOUGH_DOMAIN) / ENOUGH_DOMAIN,
         }
     )
-
-
-def _count(beginnings: re.Pattern[str], present: AbstractSet[str]) -> int:
-    return len({found[0] for word in present if (found := beginnings.match(word))})
 
 
 V42_REWARD: Final = Reward(WEIGHTS, score)

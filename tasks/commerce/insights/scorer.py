@@ -13,8 +13,9 @@ probes and the rendering. Nothing else is read, and no word of an answer is ever
   All earn it where no cell admits any. Gamed by claims to which an easy action fits.
 - `form`: the share of at least two findings that have no fault, in claim or action. Gamed by any true claims.
 
-Each false claim and each repeated cell halves all three. An answer that cannot be read earns 0, the best three findings
-earn 1. No reference is read: the table of the prompt decides.
+Each false claim and each repeated cell halves all three, and so does to leave out a plainly bad cell beside one of its
+row that tells less. An answer that cannot be read earns 0, the best three findings earn 1. No reference is read: the
+table of the prompt decides.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,6 +61,11 @@ class CitedFinding(NamedTuple):
     acao: str
     outra: str = ""
 
+    @property
+    def cell(self) -> Cell:
+        """Return its row and column."""
+        return self.linha, self.coluna
+
 
 class Checked(NamedTuple):
     """A finding, if it has the form of one, and its fault, if any."""
@@ -89,7 +95,7 @@ def check(table: FigureTable, findings: Sequence[object]) -> list[Checked]:
         if finding is None:
             checked.append(Checked(None, Fault.FORM))
             continue
-        action, cell = finding.acao, (finding.linha, finding.coluna)
+        action, cell = finding.acao, finding.cell
         fault = _own_fault(table, finding)
         if fault is not Fault.FALSE:
             fault = Fault.REPEATED if cell in cells else fault
@@ -142,11 +148,9 @@ def fits(table: FigureTable, finding: CitedFinding, action: Any) -> bool:
     row = finding.linha
     if table.kind not in action.linhas or table.columns[finding.coluna].como not in action.colunas:
         return False
-    if table.is_unsure(row) and not action.leve:
+    if (table.is_unsure(row) and not action.leve) or (action.promove and row in table.worst):
         return False
     if (action.amostra and row not in table.few) or (action.divulga and row in table.regulated):
-        return False
-    if action.promove and row in table.worst:
         return False
     if action.lado == "ambos":
         return True
@@ -184,6 +188,21 @@ def _worth(table: FigureTable, cell: Cell, fact: str) -> float:
     return SHARES.get(fact, 1.0) * table.salience[cell]
 
 
+def _strongest(table: FigureTable, cell: Cell) -> str:
+    """Return the fact that a cell's demonstration has."""
+    return next(fact for fact in STRONGEST if fact in table.facts[cell])
+
+
+def _hides(table: FigureTable, said: Mapping[Cell, float]) -> bool:
+    """Return whether a row's cells are said by their worths, and not a bad one of the row that says more."""
+    return any(
+        _worth(table, bad, _strongest(table, bad)) > worth
+        for (row, _), worth in said.items()
+        for bad in table.bad
+        if bad[0] == row and bad not in said
+    )
+
+
 def _earned_by_action(action: str) -> float:
     """Return what a fitting action earns: half where it would fit every cell of its column."""
     return 0.5 if actions()[action].lado == "ambos" else 1.0
@@ -197,7 +216,7 @@ def _by_gain(kind: str, column: str) -> list[Any]:
 @lru_cache(maxsize=KEPT_TABLES)
 def best_of(table: FigureTable, count: int = ENOUGH) -> Best:
     """Return so many of the best findings: of the most surprising cells the strongest facts, with actions that fit."""
-    facts = {cell: next(fact for fact in STRONGEST if fact in true) for cell, true in table.facts.items()}
+    facts = {cell: _strongest(table, cell) for cell in table.facts}
     worths = {cell: _worth(table, cell, fact) for cell, fact in facts.items()}
     chosen = sorted(worths, key=lambda cell: (-worths[cell], STRONGEST.index(facts[cell]), cell))[:count]
     taken: dict[str, str] = {}
@@ -224,12 +243,12 @@ def score(completion: str, prompt: str, _reference: Reference | None, _: object)
     if table is None or found is None:
         return Score(dict.fromkeys(WEIGHTS, 0.0))
     checked = check(table, found)
-    left = OF_BAD_CLAIM ** sum(fault in (Fault.FALSE, Fault.REPEATED) for _, fault in checked)
-    worths = [_worth(table, (said.linha, said.coluna), said.fato) for each in checked if (said := each.said)]
+    worths = {cell: _worth(table, cell, said.fato) for each in checked if (said := each.said) for cell in [said.cell]}
+    left = OF_BAD_CLAIM ** (sum(fault in (Fault.FALSE, Fault.REPEATED) for _, fault in checked) + _hides(table, worths))
     sound = [finding for finding, fault in checked if fault is None and finding]
     earned = sum(_earned_by_action(each.acao) for each in sound if each.acao)
     best = best_of(table, max(ENOUGH, len(found)))
-    told = min(1.0, sum(worths) / best.salience if best.salience else len(worths) / len(best.findings))
+    told = min(1.0, sum(worths.values()) / best.salience if best.salience else len(worths) / len(best.findings))
     components = {
         "claims": left * told**3,
         "actions": left * (min(1.0, earned / best.actions) if best.actions else 1.0),

@@ -171,6 +171,8 @@ class FigureTable:
     period: tuple[str, str] | None
     regulated: set[str]
     """The rows of which a law forbids or restricts the promotion, and categories that are no ordinary retail's."""
+    bad: set[Cell]
+    """The cells with a fact that are plainly bad."""
     worst: set[str]
     """The rows than which no other is worse in a column that is judged, or that are bad in one by its floors."""
     facts: dict[Cell, frozenset[str]]
@@ -262,6 +264,7 @@ def read_table(prompt: str) -> FigureTable | None:
         doubted=len(rows) < len(named),
         period=periods[0] if len(periods) == 1 and _span(*periods[0]) >= 0 else None,
         regulated={row for row in rows if laws[row] or (kind == "categoria" and fold(row) not in _retail())},
+        bad=set(),
         worst=set(),
         facts={
             (row, title): frozenset(("valor",))
@@ -270,7 +273,8 @@ def read_table(prompt: str) -> FigureTable | None:
         },
         salience={cell: 0.0 for cell in figures if cell[0] in laws},
     )
-    table.worst.update(row for title in columns for row in _bad_rows(table, title))
+    for title in columns:
+        _judge(table, title)
     for title in whole:
         own = {row: figures[row, title] for row in names}
         ordered = sorted(own.values())
@@ -329,27 +333,23 @@ def _has_sum(
     return len(rows) > LEAST_PARTS and len(gaps) > 1 and any(map(all, zip(*gaps, strict=True)))
 
 
-def _bad_rows(table: FigureTable, title: str) -> list[str]:
-    """Return the rows at a judged column's bad end, and those beyond median and floor, or plainly bad."""
+def _judge(table: FigureTable, title: str) -> None:
+    """Add the rows at a judged column's bad end, and the cells beyond median and floor, or plainly bad."""
     column = table.columns[title]
     known = {row: own for row in table.compared if (own := table.figures.get((row, title))) is not None}
     if column.melhor is None or not known:
-        return []
+        return
     # A low figure is bad where a high one is good.
     turn = -1 if column.melhor == "alto" else 1
     end = max(turn * own for own in known.values())
-    bad = [row for row, own in known.items() if turn * own == end] if len({*known.values()}) > 1 else []
-    if column.ruim is None:
-        return bad
-    return bad + [
-        row
-        for row in table.rows
-        if row in known
-        and (
-            turn * known[row] >= turn * column.ruim
-            or (turn * known[row] > turn * column.age_acima and turn * table.gap(row, title) >= 1)
-        )
-    ]
+    if len({*known.values()}) > 1:
+        table.worst.update(row for row, own in known.items() if turn * own == end)
+    for row in table.rows if column.ruim is not None else ():
+        own = turn * known.get(row, turn * -math.inf)
+        if own >= turn * column.ruim:
+            table.bad |= {(row, title)} & table.facts.keys()
+        if own >= turn * column.ruim or (own > turn * column.age_acima and turn * table.gap(row, title) >= 1):
+            table.worst.add(row)
 
 
 def _middle(ordered: Sequence[float]) -> float:

@@ -6,20 +6,16 @@ mislead together, and whether an action is wise beside its finding.
 """
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
 from schemas.documents import Rollout
-from tasks.commerce.truth_text import fold, read_object, shares_kept, value_of
+from tasks.commerce.truth_text import fold, read_data, read_object, shares_kept, value_of
 
 DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml")
-_ROOT: Final = Path(__file__).resolve().parents[3]
 MONTHS: Final = ("jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez")
 MONTH: Final = re.compile("([a-zç]{4,9})/((?:19|20)[0-9]{2})")
 _COUNT: Final = r"[0-9]{1,3}(?:\.[0-9]{3}){0,3}|[0-9]{1,12}"
@@ -65,7 +61,7 @@ class Known:
 
 def _meaning(column: str) -> str:
     """Return the folded name of the column that one is written, judged and advised as."""
-    return fold(_data("frames.toml")["colunas"].get(column.lower(), {}).get("como", column))
+    return fold(read_data(DATA_FILES[1])["colunas"].get(column.lower(), {}).get("como", column))
 
 
 def _places(written: str) -> int:
@@ -175,12 +171,6 @@ def _month(row: str) -> int:
 
 
 def _is_for(finding: Mapping[str, str], kind: str) -> bool:
-    action = next((each for each in _data("actions.toml")["acoes"] if each["id"] == finding["acao"]), None)
-    column = finding["coluna"].lower()
-    column = _data("frames.toml")["colunas"].get(column, {}).get("como", column)
-    return action is not None and column in action["colunas"] and kind.lower() in action["linhas"]
-
-
-@cache
-def _data(name: str) -> Mapping[str, Any]:
-    return tomllib.loads((_ROOT / "data" / "evidence" / name).read_text(encoding="utf-8"))
+    action = next((each for each in read_data(DATA_FILES[0])["acoes"] if each["id"] == finding["acao"]), None)
+    column = _meaning(finding["coluna"])
+    return action is not None and column in map(fold, action["colunas"]) and kind.lower() in action["linhas"]

@@ -9,10 +9,10 @@ from typing import Final
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.push.phrases import GENERAL, CampaignPhrases, content_words, read_phrases, suiting
 from tasks.commerce.push.prompts import WORDING, PushInputs
-from tasks.commerce.push.render import V42_REWARD, serve
 from tasks.commerce.push.scorer import (
     REWARD,
     SEEN_AT_ONCE,
+    V42_REWARD,
     PushCampaign,
     PushParts,
     fault_of,
@@ -20,6 +20,7 @@ from tasks.commerce.push.scorer import (
     graphemes,
     parts_of,
     read_campaign,
+    serve,
 )
 from tasks.commerce.push.truth import metric
 from tasks.commerce.reward import Reference

@@ -5,6 +5,7 @@ Unseen: whether product and offer may be sent at all, which no answer decides; w
 whether it would open the app.
 """
 
+import copy
 import itertools
 import os
 import tomllib
@@ -18,7 +19,7 @@ import regex
 
 from schemas.documents import Rollout
 from tasks.commerce.reward import Reference
-from tasks.commerce.truth_text import shares_kept
+from tasks.commerce.truth_text import read_data, shares_kept
 
 DATA_FILES: Final = (
     "data/evidence/push.toml",
@@ -87,7 +88,7 @@ def _split(text: str) -> tuple[str, str, str]:
 
 @cache
 def _openers_for(product: str) -> set[str]:
-    things = tomllib.loads((_ROOT / DATA_FILES[1]).read_text(encoding="utf-8"))
+    things = read_data(DATA_FILES[1])
     lines = (_ROOT / DATA_FILES[2]).read_text(encoding="utf-8").splitlines()
     named = {name.strip() for name, _, words in (line.partition("=") for line in lines) if words.strip() == product}
     sold = {name for name, each in things.items() if product in map(str.casefold, each)}
@@ -120,7 +121,7 @@ def _words(text: str) -> frozenset[str]:
 
 @cache
 def _data() -> Mapping[str, Any]:
-    data = tomllib.loads((_ROOT / DATA_FILES[0]).read_text(encoding="utf-8"))
+    data = copy.deepcopy(read_data(DATA_FILES[0]))
     own = os.environ.get(DATA_FILES[3].removeprefix("$"))
     for each in tomllib.loads(Path(own).read_text(encoding="utf-8"))["aberturas"] if own else ():
         data["grupos"][each["grupo"]]["aberturas"].append(each["texto"])

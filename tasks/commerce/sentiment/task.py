@@ -9,8 +9,9 @@ from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
 from tasks.commerce.sentiment.scorer import CHECKS, REWARDS, WORDING
 from tasks.commerce.sentiment.truth import metric
-from tasks.commerce.served import Served, serve_object
+from tasks.commerce.served import Served
 from tasks.commerce.text.json_fields import SENTIMENTS, sentiment_contradicts, sentiment_of
+from tasks.commerce.text.parser import serve_object
 
 _FIELDS: Final = {"polarity": one_of(SENTIMENTS), "score": STARS}
 

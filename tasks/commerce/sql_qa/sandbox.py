@@ -5,7 +5,7 @@ store's tables and calling harmless functions, and nothing else; SQLite's own li
 budget of virtual-machine operations, which is the same on every machine, backed by a limit on the thread's processor
 time; a cap on rows.
 
-Memory is bounded by the same budgets: a query stores at most a row of `MAX_BYTES` every few of its `MAX_OPERATIONS`,
+Memory is bounded by the same budgets: a query stores at most a row of 1,000 bytes every few of its `MAX_OPERATIONS`,
 which keeps the growth of the process below 256 MB. SQLite's `hard_heap_limit` is not used: it is one for the process,
 so that a query could starve MLflow's or Prefect's SQLite, and it can never be raised again. Nothing goes to a file:
 sorting and temporary tables stay in memory. Nothing depends on the clock, the time zone or chance: SQLite's date
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from schemas.store.store import Store
-from tasks.commerce.sql_qa.store_copies import OTHER, TIED, cut, refill
+from tasks.commerce.sql_qa.store_copies import OTHER, TIED, cut, read_values, refill
 
 Cell = str | bytes | int | float | None
 Row = tuple[Cell, ...]
@@ -40,19 +40,11 @@ class FilledTable(NamedTuple):
 
 Tables = Mapping[str, FilledTable]
 
-TABLES: Final = ("orders", "items", "payments", "reviews", "customers", "products", "sellers", "category_translation")
-"""The tables that a query may read, by the names it must use."""
-KEYS: Final = (
-    "order_id",
-    "product_id",
-    "customer_id",
-    "seller_id",
-    "product_category_name",
-    "customer_state",
-    "seller_state",
-)
-"""Columns used in joins and selective conditions; each gets an index."""
-
+DATA_FILES: Final = ("data/sql/sandbox.toml",)
+_ALLOWED: Final = read_values("sandbox.toml")
+TABLES: Final = tuple(_ALLOWED["tables"])
+KEYS: Final = tuple(_ALLOWED["keys"])
+FUNCTIONS, FORMATS, _UNREPEATABLE = (frozenset(_ALLOWED[name]) for name in ("functions", "formats", "unrepeatable"))
 MAX_SQL_CHARACTERS: Final = 1_000
 MAX_WITH_TABLES: Final = 3
 MAX_LIST_ITEMS: Final = 40
@@ -60,8 +52,6 @@ MAX_LIST_ITEMS: Final = 40
 any budget is spent. Counted are tables of WITH clauses, and commas and joins."""
 MAX_ROWS: Final = 300
 """A result with more rows is refused: no question needs so many."""
-MAX_BYTES: Final = 1_000
-"""Limit of a text, and of a row that SQLite stores while it sorts or groups."""
 MAX_OPERATIONS: Final = 250_000
 """Budget of virtual-machine operations; see `OPERATIONS_A_DATE`."""
 OPERATIONS_A_DATE: Final = 20
@@ -76,37 +66,6 @@ MAX_REFERENCE_SECONDS: Final = 30.0
 and that must not decide correctness."""
 MAX_REFERENCES: Final = 8_192
 """Reference queries with cached results."""
-
-LIMITS: Final[Mapping[int, int]] = {
-    sqlite3.SQLITE_LIMIT_LENGTH: MAX_BYTES,
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 4 * MAX_SQL_CHARACTERS,
-    sqlite3.SQLITE_LIMIT_COLUMN: 100,
-    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 50,
-    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 10,
-    sqlite3.SQLITE_LIMIT_VDBE_OP: 20_000,
-    sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 10,
-    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
-    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 0,
-    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
-    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
-}
-
-# The limit on lengths bounds the results of these. None reads a file or draws random numbers.
-# fmt: off
-FUNCTIONS: Final = frozenset((
-    "abs", "avg", "ceil", "ceiling", "coalesce", "count", "cume_dist", "date", "datetime", "dense_rank",
-    "first_value", "floor", "glob", "group_concat", "ifnull", "iif", "instr", "julianday", "lag",
-    "last_value", "lead", "length", "like", "lower", "ltrim", "max", "min", "mod", "nth_value", "ntile", "nullif",
-    "percent_rank", "rank", "replace", "round", "row_number", "rtrim", "sign", "strftime", "substr",
-    "substring", "sum", "time", "total", "trim", "typeof", "unixepoch", "upper",
-))
-# fmt: on
-
-
-FORMATS: Final = frozenset(("printf", "format"))
-"""Permitted only with a format that is written out and narrow: they write out a width of a thousand million before its
-length is checked against the limit."""
 
 _FORMATS: Final = re.compile(r"\b(?:printf|format)\b", re.IGNORECASE)
 _NARROW_FORMAT: Final = re.compile(
@@ -146,19 +105,13 @@ class Execution(NamedTuple):
     columns joined by `USING` are missing."""
 
 
-ARGUMENTS: Final = {"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2}
-"""The date functions, and the fewest arguments with which each does not mean now."""
-UNREPEATABLE: Final = frozenset(("now", "localtime", "utc", "subsec", "subsecond"))
-"""Arguments that read the clock, the time zone, or (in newer versions of SQLite) mean `now` as the only argument."""
-
-
 def _date_function(name: str, fewest: int) -> Callable[..., Cell]:
     @lru_cache(32_768)
     def function(*arguments: Cell) -> Cell:
         # SQLite reads text up to its first null character, and treats bytes as text.
         texts = [each.partition("\0")[0].strip().lower() for each in arguments if isinstance(each, str)]
         is_bytes = any(isinstance(each, bytes) for each in arguments)
-        if len(arguments) < fewest or is_bytes or not UNREPEATABLE.isdisjoint(texts):
+        if len(arguments) < fewest or is_bytes or not _UNREPEATABLE.isdisjoint(texts):
             raise ValueError(f"{name} would read the clock")
         places = ", ".join("?" * len(arguments))
         found: Cell = _plain_sqlite().execute(f"SELECT {name}({places})", arguments).fetchone()[0]
@@ -172,7 +125,7 @@ def _plain_sqlite() -> sqlite3.Connection:
     return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
 
 
-DATE_FUNCTIONS: Final = {name: _date_function(name, fewest) for name, fewest in ARGUMENTS.items()}
+DATE_FUNCTIONS: Final = {name: _date_function(name, fewest) for name, fewest in _ALLOWED["date_functions"].items()}
 
 
 class _Watch:
@@ -229,8 +182,8 @@ class Database:
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
         for pragma in ("temp_store = MEMORY", "trusted_schema = OFF", "query_only = ON"):
             connection.execute(f"PRAGMA {pragma}").fetchall()
-        for limit, value in LIMITS.items():
-            connection.setlimit(limit, value)
+        for limit, value in _ALLOWED["limits"].items():
+            connection.setlimit(getattr(sqlite3, f"SQLITE_LIMIT_{limit}"), value)
         self._watch = watch = _Watch()
         for name, function in DATE_FUNCTIONS.items():
             connection.create_function(name, -1, watch.charged(function), deterministic=True)

@@ -7,11 +7,13 @@ are rare on most stores; the other copies have many such cases.
 
 import hashlib
 import random
+import tomllib
 from calendar import monthrange
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, time, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from schemas.store.store import Store
@@ -39,14 +41,17 @@ class Filling(NamedTuple):
 
 OTHER: Final = Filling(20_180_901, orders=1.0, at_limits=0.9, step=1)
 TIED: Final = Filling(20_180_902, orders=0.35, at_limits=1.0, step=4)
-LIMITS: Final[dict[str, tuple[int, ...]]] = {
-    "price": (20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 180, 200, 250, 300, 400, 500),
-    "freight_value": (5, 8, 10, 12, 15, 16, 18, 20, 22, 25, 28, 30, 35, 40, 50),
-    "payment_value": (20, 30, 40, 50, 60, 70, 80, 100, 120, 150, 180, 200, 250, 300, 400, 500, 600),
-}
-LIMIT_DAYS: Final = (5, 7, 8, 10, 12, 14, 15, 18, 20, 25, 30)
-TIMES: Final = ("00:00:00", "08:00:00", "10:00:00", "12:00:00", "14:59:59", "17:59:59", "20:59:59", "22:59:59")
-"""Times of day at which hours of the question bank begin and end; a difference of days from the first is exact."""
+DATA_FILES: Final = ("data/sql/copies.toml",)
+
+
+def read_values(name: str) -> dict[str, Any]:
+    """Return what a file of `data/sql` holds; the ground truth imports this room, and so nothing of the rewards."""
+    file = Path(__file__).resolve().parents[3] / "data" / "sql" / name
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+_VALUES: Final = read_values("copies.toml")
+LIMITS: Final[Mapping[str, Sequence[int]]] = _VALUES["sums"]
 REPEATED: Final = 0.5
 """Share of the items, payments and reviews with a second row in the same order, where a copy may have more rows."""
 OTHER_INSTALMENTS, UNCATEGORISED = 0.2, 0.05
@@ -207,9 +212,9 @@ def _bought_otherwise(orders: "DataFrame", generator: random.Random) -> "DataFra
 
 
 def _at_limit(moment: datetime, generator: random.Random) -> datetime:
-    """Return the moment, or the first or last second of its month, the last of its year, or a time of `TIMES`."""
+    """Return the moment, or the first or last second of its month, the last of its year, or a time of questions."""
     last = moment.replace(day=monthrange(moment.year, moment.month)[1], hour=23, minute=59, second=59, microsecond=0)
-    timed = datetime.combine(moment, time.fromisoformat(generator.choice(TIMES)))
+    timed = datetime.combine(moment, time.fromisoformat(generator.choice(_VALUES["times"])))
     first = datetime.combine(moment.replace(day=1), time())
     return generator.choice((moment, first, last, last.replace(month=12, day=31), timed, timed))
 
@@ -246,7 +251,7 @@ def _moved(donor: dict[str, Any], bought: datetime, generator: random.Random) ->
     if drawn < ON_LIMIT_DAY and promised is not None and promised > bought:
         order["order_delivered_customer_date"] = promised + timedelta(minutes=generator.randrange(1, 24 * 60))
     elif drawn > 1 - ON_LIMIT_DAY:
-        order["order_delivered_customer_date"] = bought + timedelta(days=generator.choice(LIMIT_DAYS))
+        order["order_delivered_customer_date"] = bought + timedelta(days=generator.choice(_VALUES["days"]))
     return order
 
 

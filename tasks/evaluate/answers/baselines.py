@@ -1,7 +1,7 @@
-"""Baselines: answers that take no model, chosen on the training split and scored like a model's.
+"""Baselines: answers that take no language model, chosen on the training split and scored like a model's.
 
 A model that does not beat them has learned nothing that is worth its serving: a constant answers every prompt alike, a
-rule reads only the prompt's own lines, and an echo reads nothing at all.
+rule reads only the prompt's own lines, a bag of words learns one field from the same rows, and an echo reads nothing.
 """
 
 import json
@@ -18,8 +18,11 @@ from schemas.progress import Progress, silent
 from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.bag_of_words.bag import BagOfWords, learn
+from tasks.bag_of_words.sentences import BAG_OF_WORDS
 from tasks.commerce.registry import TASKS
 from tasks.commerce.shortcuts import choose_rule
+from tasks.report.number_format import decimal
 from tasks.report.wording import worded
 
 CANDIDATES: Final = 24
@@ -38,8 +41,10 @@ class BaselineAnswers:
 
     name: str
     says: dict[TaskName, str] = field(default_factory=dict)
-    """By task, its text, or the lines that it reads."""
+    """By task, its text, the lines that it reads, or the rows that taught it."""
     rollouts: list[Rollout] = field(default_factory=list)
+    bags: dict[TaskName, BagOfWords] = field(default_factory=dict)
+    """Of the bag of words, what it learned."""
 
 
 def baselines(
@@ -52,7 +57,12 @@ def baselines(
         progress(done, len(asked), "baselines chosen")
         rows = [row for row in training if row.task == task and knows_anything(row.reference)]
         rollouts = [rollout for rollout in answered if rollout.task == task]
-        for name, says, answer in _of_task(task, rows, score, random.Random(f"{seed}:{task}:baselines")):
+        generator = random.Random(f"{seed}:{task}:baselines")
+        of_task = _of_task(task, rows, score, generator)
+        if (bag := learn(task, rows, generator)) is not None:
+            found[BAG_OF_WORDS].bags[task] = bag
+            of_task.append((BAG_OF_WORDS, worded("from {n} rows", n=decimal(bag.rows, 0)), bag.answer))
+        for name, says, answer in of_task:
             found[name].says[task] = says
             found[name].rollouts += [
                 rollout.model_copy(update={"completion": answer(rollout.prompt)}) for rollout in rollouts

@@ -173,12 +173,8 @@ def write_answers(
     for batch in used:
         if batch.device is not None:
             devices[batch.device] = devices.get(batch.device, 0.0) + batch.seconds
-    machine_seconds = sum(batch.seconds for batch in used)
-    timing = Timing(
-        machine_seconds=machine_seconds if ours else None,
-        devices=devices,
-        answers=tuple(timings),
-    )
+    seconds = sum(batch.seconds for batch in used) if ours else None
+    timing = Timing(machine_seconds=seconds, devices=devices, answers=tuple(timings))
     (folder / TIMING_FILE).write_text(timing.model_dump_json(indent=1), encoding="utf-8")
 
 

@@ -1,12 +1,12 @@
 """Model card: the README.md of a promotion, in Hugging Face's format."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.tables.dataset_summary import DatasetSummary
+from schemas.tables.summaries import DatasetSummary
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.report.markdown import markdown_template
 from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
@@ -16,11 +16,9 @@ DATA_FILES: Final = ("tasks/evaluate/report/model_card.md.j2",)
 LANGUAGE: Final = "pt"
 LIMITS: Final[Mapping[str, tuple[str, ...]]] = {
     "It is worse than its base in": ("worse",),
-    "Of no use, or no better than an answer that takes no model": (
-        "no better", "below floor", "collapsed", "not learned",
-    ),
+    "Of no use, or no better than a baseline": ("no better", "below floor", "collapsed", "not learned"),
     "Not decided, for too few prompts or too small a difference": ("inconclusive",),
-}  # fmt: skip
+}
 """Limits by the verdicts of the scopes that have them."""
 _HEADING: Final = re.compile(r"^(?=#{1,5} )", flags=re.MULTILINE)
 
@@ -45,6 +43,8 @@ class CardFacts:
     served_is_tested: bool
     """Whether the merged model itself answered the test, and not base and adapter."""
     identities: Mapping[str, str]
+    base_languages: Sequence[str] = ()
+    """Languages of the base, where its config.json names them."""
 
     @property
     def promoted(self) -> bool:

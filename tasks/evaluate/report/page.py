@@ -10,18 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemas.config.evaluate import BASELINES
+from schemas.tasks import TaskName
 from tasks.evaluate.compare import BASE, CHAMPION, REPORT_TEXT, TUNED, Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
+from tasks.evaluate.report import sentences
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.markdown import markdown_template
-from tasks.evaluate.report.sentences import (
-    headline,
-    known_to_base,
-    shop_lines,
-    warnings_of,
-    when_margin_was_set,
-    why_chosen,
-)
+from tasks.evaluate.stats.statistics import PairedStats, Verdict
+from tasks.report.canvas import BLUE, DASHES, FAINT, GAIN, INK, LOSS, SOFT, WIDTH, add_axes, canvas, name_below, svg
 from tasks.report.number_format import decimal, interval, money, p_value, percent, shortest, signed
 from tasks.report.page import page_template
 from tasks.report.wording import worded
@@ -80,17 +76,17 @@ def _values(comparison: Comparison, background: Background) -> dict[str, Any]:
     return {
         "comparison": comparison,
         "background": background,
-        "headline": headline(comparison),
+        "headline": sentences.headline(comparison),
         "interval": interval,
-        "looks": when_margin_was_set(looks, margin) if looks else "",
-        "known_to_base": known_to_base(background.known_to_base),
-        "warnings": warnings_of(looks, margin) if looks else [],
+        "looks": sentences.when_margin_was_set(looks, margin) if looks else "",
+        "known_to_base": sentences.known_to_base(background.known_to_base),
+        "warnings": sentences.warnings_of(looks, margin) if looks else [],
         "margin": shortest(margin),
-        "shop_lines": shop_lines(background),
+        "shop_lines": [*sentences.classifier_lines(comparison), *sentences.shop_lines(background)],
         "models": sorted(measured, key=lambda model: FIRST.index(model) if model in FIRST else len(FIRST)),
         "baselines": BASELINES,
         "ladder": _ladder_steps(comparison, background),
-        "why_chosen": why_chosen,
+        "why_chosen": sentences.why_chosen,
     }
 
 
@@ -98,18 +94,82 @@ def _ladder_steps(comparison: Comparison, background: Background) -> list[dict[s
     """Return base, rungs and tuned model by their scores; `left` is the tuned model's block beside a step."""
     if not background.ladder:
         return []
-    below = [("base", comparison), *((rung.name, rung.found) for rung in background.ladder)]
-    below.sort(key=lambda each: each[1].overall.mean_base)
-    steps: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "scores": {task: block.mean_base for task, block in found.tasks.items()},
-            "overall": found.overall.mean_base,
-            "left": found.overall,
-        }
-        for name, found in below
+    costs = {served.model: served.cost_per_analysis for served in background.serving}
+    below = {"base": comparison, **{rung.name: rung.found for rung in background.ladder}}
+    steps = [
+        (name, {task: block.mean_base for task, block in found.tasks.items()}, found.overall.mean_base, found.overall)
+        for name, found in sorted(below.items(), key=lambda each: each[1].overall.mean_base)
     ]
     tuned = {task: block.mean_tuned for task, block in comparison.tasks.items()}
-    steps.append({"name": "tuned", "scores": tuned, "overall": comparison.overall.mean_tuned, "left": None})
-    costs = {served.model: served.cost_per_analysis for served in background.serving}
-    return [{**step, "cost": costs.get(step["name"])} for step in steps]
+    return [
+        {"name": name, "scores": scores, "overall": overall, "left": left, "cost": costs.get(name)}
+        for name, scores, overall, left in (*steps, ("tuned", tuned, comparison.overall.mean_tuned, None))
+    ]
+
+
+VERDICT_COLOURS: Final[Mapping[Verdict, str]] = {
+    "better": GAIN,
+    "non-inferior": BLUE,
+    "worse": LOSS,
+    "inconclusive": SOFT,
+    "no better": LOSS,
+    "below floor": LOSS,
+    "collapsed": LOSS,
+    "not learned": SOFT,
+}
+
+
+def draw(comparison: Comparison) -> dict[str, str]:
+    """Draw the figures of a report, by name."""
+    return {"forest": forest(comparison.overall, comparison.tasks, comparison.margin)}
+
+
+def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: float) -> str:
+    """Draw every mean difference with its 95 % interval, the zero line and the margin."""
+    rows = [*tasks.items(), (worded("overall"), overall)]
+    with canvas(WIDTH, 1.0 + 0.4 * len(rows)) as figure:
+        axes = add_axes(figure, left=0.85, right=1.55, bottom=0.5, top=0.1)
+        axes.locator_params(nbins=6)
+        axes.axvline(0, color=INK, linewidth=0.9)
+        axes.axhline(len(rows) - 1.5, color=FAINT, linewidth=0.8)
+        axes.set_yticks(range(len(rows)), [name for name, _ in rows])
+        axes.set_ylim(len(rows) - 0.4, -1.1)
+        axes.tick_params(axis="y", length=0, labelcolor=INK)
+        axes.axvline(-margin, color=LOSS, linewidth=0.9, linestyle=DASHES)
+        axes.annotate(
+            worded("margin {margin}", margin=signed(-margin)),
+            (-margin, -0.75),
+            xytext=(-4, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontsize=8,
+            color=LOSS,
+        )
+        # The range extends far enough left for the words beside the margin.
+        known = [end for _, block in rows for end in (block.ci_low, block.ci_high, block.mean_difference)]
+        ends = [0.0, -margin * 1.8, *(end for end in known if end is not None)]
+        room = 0.06 * (max(ends) - min(ends))
+        axes.set_xlim(min([*ends, -margin - 0.2 * (max(ends) + margin)]) - room, max(ends) + room)
+        for row, (_, block) in enumerate(rows):
+            colour = VERDICT_COLOURS[block.verdict]
+            if block.ci_low is not None and block.ci_high is not None:
+                axes.plot([block.ci_low, block.ci_high], [row, row], color=colour, linewidth=2.4)
+            mark = "D" if block is overall else "o"
+            axes.plot(block.mean_difference, row, mark, color=colour, markersize=7, markeredgecolor="white")
+            axes.annotate(
+                f"{signed(block.mean_difference)}  {worded(block.verdict)}",
+                (1.02, row),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize=8.5,
+                color=colour,
+            )
+        name_below(figure, worded("mean difference in score, tuned minus base, with its 95 % interval"))
+        found = "; ".join(f"{name} {_said(block)}, {worded(block.verdict)}" for name, block in rows)
+        return svg(figure, worded("Mean differences with their 95 % intervals: {differences}.", differences=found))
+
+
+def _said(block: PairedStats) -> str:
+    ends = worded("interval unknown") if block.ci_low is None else interval(block.ci_low, block.ci_high)
+    return f"{signed(block.mean_difference)} ({ends})"

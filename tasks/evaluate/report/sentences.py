@@ -5,10 +5,11 @@ from datetime import datetime
 from typing import Final
 
 from schemas.tasks import TaskName
+from tasks.bag_of_words.sentences import BAG_OF_WORDS, classifier_sentence
+from tasks.evaluate.claims import gain_of_form
 from tasks.evaluate.compare import Comparison
-from tasks.evaluate.report.background import Background, Looks
-from tasks.evaluate.report.side_by_side import SideBySide
-from tasks.evaluate.stats.sample_size import ALPHA
+from tasks.evaluate.report.background import Background, Looks, SideBySide
+from tasks.evaluate.stats.variance import ALPHA
 from tasks.report.number_format import decimal, moment, percent, shortest
 from tasks.report.wording import worded
 
@@ -36,20 +37,27 @@ def headline(comparison: Comparison) -> str:
         "better": worded("The tuned model is better than the base and may be promoted")
         if comparison.gate.verdict == "promote"
         else worded("The tuned model is better than the base overall, but not ready for promotion"),
-        "no better": worded(
-            "The tuned model scores higher than the base, but no better than an answer that takes no model"
-        ),
+        "no better": worded("The tuned model scores higher than the base, but no better than a baseline"),
         "not learned": worded("The tuned model scores higher than the base, but has learned no task"),
         "worse": worded("The tuned model is worse than the base"),
         "non-inferior": worded("The tuned model is no worse than the base, but not shown to be better"),
         "inconclusive": worded("The tuned model cannot be distinguished from the base by this test"),
     }
-    return worded(
+    form = gain_of_form(comparison.claims, comparison.ground_truth)
+    scores = worded(
         "{found}: it scores {tuned} where the base scores {base}.",
         found=found[overall.verdict],
         tuned=decimal(overall.mean_tuned),
         base=decimal(overall.mean_base),
     )
+    return f"{scores} {form[0].upper()}{form[1:]}." if form else scores
+
+
+def classifier_lines(comparison: Comparison) -> list[str]:
+    """Return a sentence for each task of which a bag of words is shown to have more right answers than the model."""
+    bags = {task: claim.baselines.get(BAG_OF_WORDS) for task, claim in comparison.claims.items()}
+    shown = {task: bag.truth for task, bag in bags.items() if bag is not None and bag.truth and bag.is_right_more_often}
+    return [classifier_sentence(task, of.n_prompts, of.mean_base, of.mean_tuned) for task, of in shown.items()]
 
 
 def known_to_base(known: Mapping[str, int]) -> str:
@@ -65,19 +73,16 @@ def known_to_base(known: Mapping[str, int]) -> str:
 
 def when_margin_was_set(looks: Looks, margin: float) -> str:
     """State the number of this look, and when the margin was recorded."""
-    early = (
+    sentence = (
         "Look number {number} of this challenger at this test split. The margin of {margin} was recorded on "
-        "{recorded}, before its answers to this split were first drawn on {drawn}."
-    )
-    late = (
-        "Look number {number} of this challenger at this test split. The margin of {margin} was recorded on "
-        "{recorded}, after its answers to this split were first drawn on {drawn}."
+        "{recorded}, {order} its answers to this split were first drawn on {drawn}."
     )
     return worded(
-        late if _was_set_too_late(looks) else early,
+        sentence,
         number=looks.number,
         margin=shortest(margin),
         recorded=moment(looks.margin_recorded_at),
+        order=worded("after") if _was_set_too_late(looks) else worded("before"),
         drawn=moment(looks.first_read_at),
     )
 
@@ -122,11 +127,8 @@ def why_chosen(each: SideBySide) -> str:
     if each.reason == "gain":
         return worded("largest gain of the task") if each.scores.difference > 0 else worded("no gain: best of the task")
     if each.reason == "loss":
-        return (
-            worded("among the largest losses")
-            if each.scores.difference < 0
-            else worded("no loss: among the smallest gains")
-        )
+        lost = each.scores.difference < 0
+        return worded("among the largest losses") if lost else worded("no loss: among the smallest gains")
     return worded("nearest to the median difference")
 
 
@@ -140,6 +142,11 @@ def shop_lines(background: Background) -> list[str]:
                 {metric: decimal(round(rates[metric][model] * answers), 0) for metric in metrics}
                 for model in ("tuned", "base")
             )
-            text = worded(phrase, n=decimal(answers, 0), **tuned)
-            found.append(f"{text} {worded('(base: {counts})', counts=', '.join(base.values()))}")
+            text, counts = worded(phrase, n=decimal(answers, 0), **tuned), ", ".join(base.values())
+            right = [rates.get(f"{metric}_repaired", {}).get("base") for metric in metrics]
+            if known := [decimal(round(rate * answers), 0) for rate in right if rate is not None]:
+                beside = worded("(base: {counts}; with its JSON repaired: {n})", counts=counts, n=", ".join(known))
+            else:
+                beside = worded("(base: {counts})", counts=counts)
+            found.append(f"{text} {beside}")
     return found

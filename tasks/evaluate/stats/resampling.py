@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.evaluate.stats.sample_size import ALPHA
-from tasks.evaluate.stats.variance import Numbers, error_of_the_mean
+from tasks.evaluate.stats.variance import ALPHA, Numbers, error_of_the_mean
 
 # Up to this many differing prompts, all 65,536 sign patterns are cheap enough to enumerate.
 _MAX_ENUMERATED = 16

@@ -18,8 +18,7 @@ import numpy as np
 
 from schemas.tasks import TaskName
 from tasks.evaluate.stats.resampling import mean_interval, sign_flip
-from tasks.evaluate.stats.sample_size import ALPHA, detectable_effect, prompts_needed
-from tasks.evaluate.stats.variance import Numbers, mean_variance
+from tasks.evaluate.stats.variance import ALPHA, Numbers, detectable_effect, mean_variance, prompts_needed
 
 Verdict = Literal[
     "better",

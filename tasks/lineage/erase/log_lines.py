@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from schemas.disk import replace_whole
 from schemas.errors import InputError
-from schemas.tables.log_file import FEEDBACK_FOLDER, FEEDBACK_SUFFIX, KINDS
+from schemas.tables.production_logs import FEEDBACK_FOLDER, FEEDBACK_SUFFIX, KINDS
 from tasks.lineage.erase.traces import FoundBy, Traces, texts_of
 
 THEIRS: Final = frozenset({"id", "text"})

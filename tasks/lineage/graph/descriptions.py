@@ -9,7 +9,7 @@ from schemas.artifact import ArtifactRecord
 from schemas.audit_record import read_audit_record
 from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS
-from schemas.tables.prompts_summary import PromptsSummary
+from schemas.tables.summaries import PromptsSummary
 from tasks.lineage.graph.graph import DECISION_FILE
 from tasks.lineage.store.inventory import short
 

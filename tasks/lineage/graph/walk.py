@@ -30,7 +30,6 @@ _WITHOUT_A_DATASET: Final = frozenset({"prompts", "sheet", "audit", "monitoring"
 """Artifacts that are not attributed to one dataset."""
 _DIGEST: Final = re.compile(r"[0-9a-f]{8,64}")
 _NUMBER: Final = re.compile(r"\d{1,7}")
-_RUN: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ALIAS: Final = re.compile(r"[A-Za-z][\w.-]*")
 
 ReferenceKind = Literal["version", "artifact", "run", "prompt"]
@@ -56,8 +55,6 @@ class Registered:
     aliases: Mapping[str, str]
     """The version of each alias, as far as known without asking."""
     ask_alias: Callable[[str], str | None]
-    ask_run: Callable[[str], Sequence[str]]
-    """Returns the sha256 of each artifact of a pipeline's run; empty if there is no such run."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +113,6 @@ class Walker:
         if not wanted:
             raise InputError(f"REF is empty; give {WHAT_THERE_IS}")
         found = self._version(wanted) or _only(wanted, list(self._candidates(wanted)))
-        if found is None and _RUN.fullmatch(wanted.lower()) and (made := self._known.ask_run(wanted.lower())):
-            in_order = [sha256 for sha256 in self._inventory.records if sha256 in made]
-            found = ResolvedReference(wanted, "run", tuple(dict.fromkeys([*in_order, *made])))
         if found is None and _ALIAS.fullmatch(wanted) and not _DIGEST.fullmatch(wanted):
             number = self._known.ask_alias(wanted)
             found = None if number is None else self._version(f"{self._known.model}/{number}")

@@ -22,8 +22,6 @@ from tasks.lineage.store.artifacts import RECORD_FILE
 
 MODEL_KINDS: Final[frozenset[ArtifactKind]] = frozenset({"base", "policy"})
 """Artifacts with a logged model in MLflow."""
-PREFECT_RUN: Final = "prefect_run_id"
-"""Tag of a pipeline's run: the id of its Prefect flow run."""
 NOTE: Final = "mlflow.note.content"
 """Tag of the description of a run or an experiment, in Markdown."""
 RETRAININGS: Final = "retrainings"
@@ -300,24 +298,3 @@ def log_model(client: Any, run_id: str, record: ArtifactRecord) -> str:
         client.log_model_artifacts(model.model_id, str(folder))
     client.finalize_logged_model(model.model_id, "READY")
     return str(model.model_id)
-
-
-def artifacts_of_run(tracking_uri: str, experiment: str, run_id: str) -> Sequence[str]:
-    """Return the sha256 of each artifact of a pipeline's run, by MLflow's or Prefect's id; empty if unknown.
-
-    Raises:
-        InputError: The store cannot be opened.
-    """
-    from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
-
-    client = open_client(tracking_uri)
-    known = client.get_experiment_by_name(experiment)
-    if known is None:
-        return ()
-    own = f"attributes.run_id = '{run_id}'" if "-" not in run_id else f"tags.{PREFECT_RUN} = '{run_id}'"
-    found: list[str] = []
-    for pipeline in client.search_runs([known.experiment_id], own):
-        stages = client.search_runs([known.experiment_id], f"tags.`{MLFLOW_PARENT_RUN_ID}` = '{pipeline.info.run_id}'")
-        found += [sha256 for tag, sha256 in pipeline.data.tags.items() if tag.startswith(REUSED_PREFIX)]
-        found += [stage.data.tags[ARTIFACT_TAG] for stage in stages if ARTIFACT_TAG in stage.data.tags]
-    return tuple(dict.fromkeys(found))

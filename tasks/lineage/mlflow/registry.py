@@ -6,7 +6,7 @@ Evaluated again it gets another version, but is the same policy: events of one v
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version as installed_version
@@ -32,6 +32,7 @@ LONGEST_REASON: Final = 300
 POLICY_TAG: Final = "policy_sha256"
 """Tag of a version: its policy."""
 _EVALUATION: Final = "evaluation_sha256"
+_BASELINE: Final = "baseline_"
 _PROMOTED_AT: Final = "promoted_at"
 _ROLLED_BACK_AT: Final = "rolled_back_at"
 _LOGGED_MODEL: Final = "models:/"
@@ -63,6 +64,8 @@ class PolicyVersion:
     """When it last became the champion, by a promotion or a rollback to it, in ISO 8601; None: never."""
     rolled_back_at: str | None
     """When a person rolled it back, in ISO 8601; None if that has not happened since."""
+    baselines: Mapping[str, str] = field(default_factory=dict)
+    """By task that a bag of words answers in its place, the sha256 of the evaluation that has it."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +218,19 @@ class Registry:
         for other in self.versions(name):
             if other.policy == known.policy and other.rolled_back_at is not None:
                 self._client.delete_model_version_tag(name, other.version, _ROLLED_BACK_AT)
+        for task in known.baselines:
+            self._client.delete_model_version_tag(name, version, f"{_BASELINE}{task}")
         return before if moved else None
+
+    def promote_baseline(self, name: str, alias: str, version: str, task: str, evaluation: str) -> PolicyVersion:
+        """Let the bag of words of an evaluation answer a task for the champion, which is this version if none is."""
+        champion = self.holder(name, alias)
+        number = version if champion is None else champion.version
+        self._tag(name, number, f"{_BASELINE}{task}", evaluation)
+        if champion is None:
+            self._client.set_registered_model_alias(name, alias, number)
+            self._tag(name, number, _PROMOTED_AT, _now())
+        return self.version(name, number)
 
     def roll_back(self, name: str, alias: str, previous_alias: str) -> Rollback:
         """Move the alias back to the previous version, which then has none before it.
@@ -295,6 +310,7 @@ def _as_policy_version(name: str, number: str, tags: Tags) -> PolicyVersion:
             forced=tags.get("forced"),
             promoted_at=tags.get(_PROMOTED_AT),
             rolled_back_at=tags.get(_ROLLED_BACK_AT),
+            baselines={key.removeprefix(_BASELINE): tags[key] for key in tags if key.startswith(_BASELINE)},
         )
     except KeyError:
         raise InputError(

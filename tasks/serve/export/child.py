@@ -18,7 +18,7 @@ from schemas.tables.prompts import TEST_FILE, PromptRow, read_prompts
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, as_child
-from tasks.policy.merge import CHECK_FILE
+from tasks.policy.merge import CHECK_FILE, spread_evenly
 from tasks.policy.published import PUBLISHED_FILE
 from tasks.serve.export.gguf_file import PRECISIONS, write_gguf
 from tasks.serve.export.modelfile import modelfile
@@ -91,7 +91,7 @@ def _export_model(
     parts = 1 + (len(PRECISIONS) if request.format == "gguf" else 1)
     own, longest = load_exact(request.weights), request.decoding.max_tokens
     first = _part(progress, 0, parts)
-    original = ask_original(own, request.weights, _some_of(rows), databases, longest, first)
+    original = ask_original(own, request.weights, spread_evenly(rows, PROMPTS), databases, longest, first)
     del own
     if request.format == "safetensors":
         write_folder(request.weights, request.output, request.decoding)
@@ -125,7 +125,7 @@ def _export_adapters(
         folder = request.output / task
         write_adapter_folder(adapter, request.weights, folder)
         name_base(folder, str(base), None)
-        some = _some_of([row for row in rows if task in {"", row.task}])
+        some = spread_evenly([row for row in rows if task in {"", row.task}], PROMPTS)
         if not some:
             raise InputError(f"the dataset {request.dataset} has no test prompt of {task}, so its adapter is unproven")
         own = placed(PeftModel.from_pretrained(load_exact(request.weights), adapter).eval())
@@ -141,16 +141,10 @@ def _part(progress: Progress, number: int, parts: int) -> Progress:
     return lambda done, total, text: progress(number * total + done, parts * total, text)
 
 
-def _some_of(rows: Sequence[PromptRow]) -> Sequence[PromptRow]:
-    """Return the prompts that are asked: some of the rows, spread evenly, or all."""
-    count = min(PROMPTS, len(rows))
-    return [rows[index * len(rows) // count] for index in range(count)]
-
-
 def write_folder(weights: Path, output: Path, decoding: Decoding) -> None:
     """Copy a model folder of the store to a new or empty one, with the decoding that was evaluated."""
-    left_out = shutil.ignore_patterns(CHECK_FILE)
-    shutil.copytree(weights, output, ignore=left_out, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    ignored = shutil.ignore_patterns(CHECK_FILE)
+    shutil.copytree(weights, output, ignore=ignored, copy_function=shutil.copyfile, dirs_exist_ok=True)
     write_decoding(output, decoding)
 
 

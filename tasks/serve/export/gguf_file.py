@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Precision = Literal["F16", "Q8_0"]
 """Type of the matrices; vectors, such as those of norms, are float32."""
 PRECISIONS: Final[tuple[Precision, ...]] = ("F16", "Q8_0")
-FAMILIES: Final = ("qwen2", "qwen3")
-"""Model types, as in a config.json, whose layers GGUF holds as they are."""
+FAMILIES: Final = ("llama", "qwen2", "qwen3")
+"""Model types, as in a config.json, whose layers GGUF holds; a Llama's rotated rows in another order."""
 BLOCK: Final = 32
 """Numbers that share a scale in Q8_0."""
 HEAD: Final = "lm_head.weight"
@@ -30,11 +30,7 @@ WORDS: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s
 QWEN_WORDS: Final = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-SPLITS: Final[Mapping[str, tuple[str, ...]]] = {
-    "gpt-2": (WORDS,),
-    "smollm": (r"\p{N}", WORDS),
-    "qwen2": (QWEN_WORDS,),
-}
+SPLITS: Final[Mapping[str, tuple[str, ...]]] = {"gpt-2": (WORDS,), "smollm": (r"\p{N}", WORDS), "qwen2": (QWEN_WORDS,)}
 """Expressions that split a text, one after the other, by the name that llama.cpp knows a pre-tokenizer by."""
 NORMALIZERS: Final = frozenset({"NFC"})
 """Normalizers that a byte-level tokenizer may have: llama.cpp reads the text as it is, which ours is already."""
@@ -58,7 +54,7 @@ def write_gguf(model: Path, output: Path, precision: Precision, *, name: str) ->
     for key, value in vocabulary_of(load_tokenizer(model), config.vocab_size).items():
         getattr(writer, f"add_{key}")(value)
     known = get_tensor_name_map(MODEL_ARCH[config.model_type.upper()], config.num_hidden_layers)
-    for tensor, weights in _tensors(model):
+    for tensor, weights in _tensors(model, config):
         if tensor == HEAD and config.tie_word_embeddings:
             continue
         name_there = known.get_name(tensor, try_suffixes=(".weight", ".bias"))
@@ -76,7 +72,7 @@ def _refuse_unknown(config: Any) -> None:
     rotation = config.rope_parameters.get("rope_type", "default")
     if config.model_type not in FAMILIES:
         raise InputError(f"a {config.model_type} cannot be written as GGUF, only {', '.join(FAMILIES)}; {REMEDY}")
-    if rotation != "default" or config.use_sliding_window:
+    if rotation != "default" or getattr(config, "use_sliding_window", False):
         what = "a sliding window" if rotation == "default" else f"rotary embeddings of type {rotation!r}"
         raise InputError(f"the model has {what}, which is not written as GGUF; {REMEDY}")
 
@@ -100,14 +96,19 @@ def _add_shape(writer: Any, config: Any, precision: Precision) -> None:
     writer.add_quantization_version(GGML_QUANT_VERSION)
 
 
-def _tensors(model: Path) -> Iterator[tuple[str, "torch.Tensor"]]:
+def _tensors(model: Path, config: Any) -> Iterator[tuple[str, "torch.Tensor"]]:
     """Yield each tensor of a model folder by its name, in its own type, in a fixed order."""
     from safetensors import safe_open
 
+    # llama.cpp rotates neighbouring rows of a Llama's heads, and transformers a head's halves.
+    rotated = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+    rotated = rotated if config.model_type == "llama" else {}
     for file in sorted(model.glob("*.safetensors")):
         with safe_open(file, framework="pt") as tensors:
             for tensor in sorted(tensors.keys()):
-                yield tensor, tensors.get_tensor(tensor)
+                weights = tensors.get_tensor(tensor)
+                heads = rotated.get(tensor.split(".")[-2])
+                yield tensor, weights.unflatten(0, (heads, 2, -1)).transpose(1, 2).flatten(0, 2) if heads else weights
 
 
 def _kind(weights: "torch.Tensor", precision: Precision) -> Any:

@@ -48,10 +48,7 @@ def modelfile(
         f"PARAMETER temperature {decoding.temperature}",
         f"PARAMETER num_predict {decoding.max_tokens}",
         f"PARAMETER num_ctx {config.max_position_embeddings}",
-        "PARAMETER top_k 0",
-        "PARAMETER top_p 1.0",
-        "PARAMETER min_p 0.0",
-        "PARAMETER repeat_penalty 1.0",
+        *(f"PARAMETER {neutral}" for neutral in ("top_k 0", "top_p 1.0", "min_p 0.0", "repeat_penalty 1.0")),
     ]
     return "\n".join(lines) + "\n"
 

@@ -19,7 +19,7 @@ from schemas.references import knows_anything
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.policy.generate import Completion, Message, as_messages, generate
+from tasks.policy.generate import COLD, Completion, Message, as_messages, generate
 from tasks.policy.load import load_tokenizer
 from tasks.serve.export.gguf_file import Precision
 
@@ -34,8 +34,6 @@ OTHER_FORMAT: Final = "nothing is exported; export it with --format safetensors"
 REMEDY: Final = "nothing is exported; run the same command again, and report it as a fault if it stays"
 UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, RuntimeError, IndexError)
 ANSWERED_AT_ONCE: Final = 32
-COLD: Final = 1e-4
-"""Temperature that is as good as always the most likely token."""
 PROBES: Final = (
     "  dois  blanks,\ttabs\n\n\nlinhas \n e um fim \n",
     "R$ 1.234,56 em 12x; nota 4,5/5; pedido nº 00099 às 7h30 (15/03/2017)",

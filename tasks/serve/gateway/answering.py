@@ -13,6 +13,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from schemas.config.serve import ServeConfig
 from schemas.tables.prompts import content_id
 from schemas.tasks import TASK_NAMES, TaskName
+from tasks.bag_of_words.sentences import BAG_OF_WORDS
+from tasks.policy.generate import COLD
 from tasks.serve.deployment import DeployedVersion
 from tasks.serve.engine_client import EngineQuestion, EngineRefused, EngineUnavailable
 from tasks.serve.gateway.answer_log import DailyFile, LogUnwritable, ServedAnswer
@@ -21,8 +23,6 @@ from tasks.serve.gateway.requests import Answered, ShopQuestion
 from tasks.serve.served_model import CUT_OFF
 
 SECONDS_BEFORE_ANOTHER_TRY: Final = 0.2
-LOWEST_TEMPERATURE: Final = 1e-4
-"""Temperature in the place of 0: as good as always the most likely token."""
 SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 """Upper bounds of the buckets of a request's time."""
 OWN_DECODING: Final = "+own-decoding"
@@ -54,8 +54,7 @@ class Metrics:
         self.refused = counter("refused_requests", "Requests that were not answered.", "code")
         self.unlogged = counter("unlogged_answers", "Answers that could not be logged.")
         self.switches = counter("switches", "New versions by what became of them.", "outcome")
-        meaning = "Requests that are answered or wait."
-        self.requests_inside = Gauge("tucano_requests_inside", meaning, registry=registry)
+        self.requests_inside = Gauge("tucano_requests_inside", "Requests answered or waiting.", registry=registry)
 
     def text(self) -> bytes:
         """Return all of them in Prometheus' text format."""
@@ -125,7 +124,7 @@ class AnswerService:
     async def _answer_by(self, deployment: DeployedVersion, question: ShopQuestion, began: float) -> Answered:
         """Let a version answer, and check its answer."""
         asked, version = _engine_question(question, deployment)
-        answer = await deployment.client.complete(asked)
+        answer = await deployment.complete(question.row, asked)
         self._report_away(deployment, None)
         ends = [place for stop in question.stop if (place := answer.text.find(stop)) >= 0]
         if ends:
@@ -216,7 +215,10 @@ def _engine_question(question: ShopQuestion, deployment: DeployedVersion) -> tup
         seed=own.seed if question.seed is None else question.seed,
     )
     is_as_there = asked == own and not question.stop
-    if not question.guided:
+    by_bag = question.row.task in model.bags
+    if by_bag or not question.guided:
         asked = replace(asked, grammar="")
-    asked = replace(asked, temperature=max(asked.temperature, LOWEST_TEMPERATURE))
+    asked = replace(asked, temperature=max(asked.temperature, COLD))
+    if by_bag:
+        return asked, f"{model.version_name}+{BAG_OF_WORDS}"
     return asked, model.version_name if is_as_there else f"{model.version_name}{OWN_DECODING}"

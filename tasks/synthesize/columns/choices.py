@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from schemas.store.mapped_tables import CANCELED, OTHER_STATUSES, TELL_CANCELED
+from schemas.store.column_map import CANCELED, OTHER_STATUSES, TELL_CANCELED
 from tasks.synthesize.columns.look import STARS, LookedFile, are_mostly_states, expected, looks_like
 from tasks.synthesize.columns.names import Known, folded, read_names, with_more
 

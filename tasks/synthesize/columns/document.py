@@ -10,8 +10,7 @@ from typing import Final
 import polars as pl
 
 from schemas.config.config import Config
-from schemas.store.column_map import reference_fields
-from schemas.store.mapped_tables import NEEDED_BY_TASK, ORDER_STATUSES
+from schemas.store.column_map import NEEDED_BY_TASK, ORDER_STATUSES, reference_fields
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.synthesize.columns.choices import ColumnChoice
 from tasks.synthesize.columns.recognize import READS_REVIEWS, MapSection, Recognized, required_inputs, undecided

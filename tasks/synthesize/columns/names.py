@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 from schemas.source import REPOSITORY
-from schemas.store.mapped_tables import OTHER_STATUSES
+from schemas.store.column_map import OTHER_STATUSES
 from tasks.commerce.text.text_form import fold
 
 NAMES_FILE: Final = REPOSITORY / "data" / "columns" / "names.toml"

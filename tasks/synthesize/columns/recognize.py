@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from schemas.errors import InputError
-from schemas.store.column_map import reference_fields
-from schemas.store.mapped_tables import NEEDED
+from schemas.store.column_map import NEEDED, reference_fields
 from schemas.tables.decimal_comma import read_numbers
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS

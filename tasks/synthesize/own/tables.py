@@ -6,8 +6,7 @@ from typing import Any, Final
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.store.column_map import MappedTableFile
-from schemas.store.mapped_tables import (
+from schemas.store.column_map import (
     CANCELED,
     CANCELED_DATE,
     ORDER_STATUSES,
@@ -15,9 +14,11 @@ from schemas.store.mapped_tables import (
     QUANTITY,
     REFUNDED,
     TABLE_NAMES,
+    MappedTableFile,
 )
 from schemas.store.store import HIDDEN_TABLES, Store
-from schemas.tables.table_check import columns_of, table_faults
+from schemas.store.tables import LINKS, TABLES
+from schemas.tables.table_check import table_faults
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold
 from tasks.synthesize.own.cells import (
@@ -82,9 +83,7 @@ def own_store(own: OwnFiles) -> Store:
 
 
 def _schema(table: str) -> dict[str, Any]:
-    from schemas.store.tables import TABLES
-
-    return columns_of(TABLES[table])
+    return TABLES[table].types
 
 
 def _read_table(own: OwnFiles, file: MappedTableFile) -> pl.DataFrame:
@@ -287,8 +286,6 @@ def _with_named_rows(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFra
 
 
 def _check(own: OwnFiles, file: MappedTableFile, table: pl.DataFrame) -> None:
-    from schemas.store.tables import TABLES
-
     if table.is_empty():
         raise InputError(f"{file.path} has no row for table {file.table}; correct the column map, or leave it out")
     first = own.place(file).header + 1
@@ -301,8 +298,6 @@ def _check(own: OwnFiles, file: MappedTableFile, table: pl.DataFrame) -> None:
 
 
 def _check_links(own: OwnFiles, files: Mapping[str, MappedTableFile], tables: Mapping[str, pl.DataFrame]) -> None:
-    from schemas.store.tables import LINKS
-
     for name, column, other in LINKS:
         file = files.get(name)
         if file is None:

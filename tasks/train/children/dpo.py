@@ -4,17 +4,22 @@ The base policy answers training prompts, the rewards rank the completions of ea
 best against worst (2305.18290). All else is as in GRPO.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import PromptRow
+from schemas.tasks import TaskName
 from tasks.commerce.registry import score_beside
 from tasks.policy.child import as_child
 from tasks.policy.generate import StopReason, as_answer, as_messages, generate
-from tasks.train.dpo.pairs import PreferencePair, Preferences, RewardedCompletion, dpo_arguments, pairs, pairs_per_pass
+from tasks.train.grpo.recipe import dpo_arguments, pairs_per_pass
 from tasks.train.prompt_source import PromptSource
 from tasks.train.resume.state_files import PREFERENCES, read_state
 from tasks.train.stage import StartedTraining, TrainingInputs, train
@@ -22,12 +27,85 @@ from tasks.train.stage import StartedTraining, TrainingInputs, train
 if TYPE_CHECKING:
     from tasks.train.grpo.rewards import ComponentRewards
 
+PAIRS_FILE: Final = "pairs.json"
+
+
+class RewardedCompletion(NamedTuple):
+    """Completion of a prompt with its reward, in [0, 1], and whether the policy ended it before the token limit."""
+
+    text: str
+    reward: float
+    ended: bool
+
+
+@dataclass(frozen=True)
+class PreferencePair:
+    """Two completions of one prompt, the first preferred by the rewards."""
+
+    prompt_id: str
+    task: TaskName
+    system: str
+    prompt: str
+    chosen: str
+    rejected: str
+    gap: float
+    """Difference of their rewards, in [0, 1]."""
+
+
+def pairs(
+    rows: Sequence[PromptRow], answers: Sequence[Sequence[RewardedCompletion]], min_gap: float
+) -> list[PreferencePair]:
+    """Return a pair for each prompt whose best and worst completions are far enough apart.
+
+    A truncated completion is never preferred: it would teach to stop there. Of equals the first is taken.
+    """
+    found = []
+    for row, group in zip(rows, answers, strict=True):
+        ended = [answer for answer in group if answer.ended]
+        if not ended:
+            continue
+        best = max(ended, key=lambda answer: answer.reward)
+        worst = min(group, key=lambda answer: answer.reward)
+        # Rewards are sums of floats: 0.9 - 0.8 must count as a gap of 0.1.
+        gap = round(best.reward - worst.reward, 9)
+        if gap >= min_gap:
+            found.append(PreferencePair(row.prompt_id, row.task, row.system, row.prompt, best.text, worst.text, gap))
+    return found
+
+
+class Preferences:
+    """Pairs of one training; saved with its checkpoints.
+
+    A resumed run reads them back. Sampled again they would differ in their bits on another GPU, and a Spot machine
+    rarely comes back as the same one.
+    """
+
+    def __init__(self) -> None:
+        self.pairs: list[PreferencePair] = []
+
+    def by_task(self) -> dict[str, int]:
+        """Return the number of pairs of each task, tasks by name."""
+        return dict(sorted(Counter(pair.task for pair in self.pairs).items()))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the pairs."""
+        return {"pairs": [asdict(pair) for pair in self.pairs]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore the pairs of a state."""
+        self.pairs = [PreferencePair(**values) for values in state["pairs"]]
+
+    def write(self, policy: Path) -> None:
+        """Write the pairs into a policy's folder."""
+        content = json.dumps(self.state_dict()["pairs"], ensure_ascii=False, indent=1)
+        (policy / PAIRS_FILE).write_text(content, encoding="utf-8")
+
 
 def start(inputs: TrainingInputs) -> StartedTraining:
     """Build the trainer, with pairs sampled now or restored from the start of the training."""
     from trl import DPOConfig
 
-    from tasks.train.dpo.trainer import PreferenceTrainer
+    from tasks.train.backend.dpo import CpuDPOTrainer
 
     config = inputs.request.config
     preferences = Preferences()
@@ -47,7 +125,7 @@ def start(inputs: TrainingInputs) -> StartedTraining:
     arguments = dpo_arguments(
         config, prompts=len(inputs.rows), seed=inputs.request.seed, work=inputs.work, on_gpu=inputs.on_gpu
     )
-    trainer = PreferenceTrainer(
+    trainer = CpuDPOTrainer(
         model=inputs.trainable.model,
         args=DPOConfig(**arguments),
         train_dataset=as_training_set(preferences.pairs),

@@ -3,9 +3,8 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal
-
-import torch
 
 from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
@@ -16,7 +15,7 @@ from tasks.policy.generate import Completion, StopReason, as_messages, read_comp
 from tasks.policy.guidance import Sampled, keys_of
 from tasks.policy.unpacked import engine_draws
 from tasks.train.grpo.rewards import ComponentRewards
-from tasks.train.grpo.rollouts import RolloutGroups
+from tasks.train.grpo.rollouts import RolloutGroups, SampledRollout
 
 
 class RolloutGenerator:
@@ -51,36 +50,38 @@ class RolloutGenerator:
         with self._timed("reward"):
             completions = [self.read(ids) for ids in completion_ids]
             scored = self._score(rows, completions)
-        return RolloutGroups(
-            rows=rows,
-            prompt_ids=prompt_ids,
-            completion_ids=completion_ids,
-            log_probabilities=log_probabilities,
-            scored=scored,
-            rewards=self._components(scored),
-            weights=self._rewards.weights,
-            truncated=[completion.stop_reason is StopReason.TOKEN_LIMIT for completion in completions],
-            corrected=[False] * len(rows),
-            generations=generations,
+        truncated = [completion.stop_reason is StopReason.TOKEN_LIMIT for completion in completions]
+        told: Sequence[list[float] | None] = log_probabilities or [None] * len(rows)
+        parts = zip(
+            rows, prompt_ids, completion_ids, told, scored, self._rewards.components(scored), truncated, strict=True
         )
+        rollouts = [SampledRollout(*each) for each in parts]
+        groups = [rollouts[start : start + generations] for start in range(0, len(rows), generations)]
+        return RolloutGroups(groups, self._rewards.weights)
 
-    def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str]) -> RolloutGroups:
-        """Replace some completions by texts that the policy could write: short enough, and allowed by its grammar."""
+    def correct(self, sampled: RolloutGroups, answers: Mapping[int, str]) -> RolloutGroups:
+        """Replace the completions at some places, counted over all groups, by texts that the policy could write.
+
+        They are short enough, and allowed by its grammar.
+        """
         tokenizer, guidance = self._tokenizer, self._trainer.guidance
         with self._timed("reward"):
-            given: dict[int, list[int]] = {}
+            rollouts, given = sampled.rollouts, dict[int, list[int]]()
             for place, answer in answers.items():
                 tokens = [*tokenizer.encode(answer, add_special_tokens=False), tokenizer.eos_token_id]
-                allowed = guidance is None or guidance.writes(rollouts.rows[place], tokens)
+                allowed = guidance is None or guidance.writes(rollouts[place].row, tokens)
                 if allowed and len(tokens) <= self._recipe.max_completion_tokens:
                     given[place] = tokens
-            if not given:
-                return rollouts
             completions = [
                 Completion(answers[place], len(tokens), StopReason.END_OF_TURN) for place, tokens in given.items()
             ]
-            scored = self._score([rollouts.rows[place] for place in given], completions)
-            return rollouts.with_answers(list(given), list(given.values()), scored, self._components(scored))
+            scored = self._score([rollouts[place].row for place in given], completions)
+            for (place, ids), each, components in zip(
+                given.items(), scored, self._rewards.components(scored), strict=True
+            ):
+                rollouts[place] = rollouts[place].with_answer(ids, each, components)
+            left = iter(rollouts)
+            return replace(sampled, groups=[[next(left) for _ in group] for group in sampled.groups])
 
     def read(self, ids: list[int]) -> Completion:
         """Read a completion's tokens; as in TRL, padding at the end counts as an end too."""
@@ -122,10 +123,6 @@ class RolloutGenerator:
 
     def _score(self, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> list[ScoredRollout]:
         return score_beside(self._rewards.score(rows, completions), self._rewards.spec)
-
-    def _components(self, scored: Sequence[ScoredRollout]) -> torch.Tensor:
-        """Return the components of rewards as trained on, (rollouts, components)."""
-        return torch.tensor(self._rewards.components(scored), device=self._trainer.accelerator.device)
 
     @contextmanager
     def _timed(self, phase: str) -> Iterator[None]:

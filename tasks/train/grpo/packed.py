@@ -23,13 +23,11 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
-from tasks.policy.unpacked import unsupported_architecture
+from tasks.policy.unpacked import FAMILIES, unsupported_architecture
 from tasks.train.backend.cpu import IGNORED_LABEL, token_scores
 
 ATTENTION: Final = "packed_completions"
 """Name under which transformers knows the attention: its own `sdpa`, but for a packed row."""
-FAMILIES: Final = ("llama", "qwen2", "qwen3")
-"""Model types, as in a config.json, whose layers hand the row to their attention."""
 ANY_MASK: Final = (1, 1, 1, 1)
 """Shape of a mask that transformers takes for a finished one and hands on; a packed row needs none."""
 _LOG: Final = logging.getLogger(__name__)

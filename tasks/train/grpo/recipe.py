@@ -18,6 +18,11 @@ def steps_per_epoch(prompts: int, config: TrainConfig) -> float:
     return prompts * config.generations / (config.completions_per_pass * config.accumulation) * config.iterations
 
 
+def pairs_per_pass(config: TrainConfig) -> int:
+    """Return the pairs of one forward pass: two completions each, so memory equals GRPO's."""
+    return max(1, config.completions_per_step // config.accumulation // 2)
+
+
 def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, on_gpu: bool) -> dict[str, Any]:
     """Return the arguments common to all TRL trainers: the optimizer, its schedule, the saves."""
     return {
@@ -66,6 +71,29 @@ def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: P
         "dataloader_num_workers": 0,
         "dataloader_pin_memory": on_gpu,
         "push_to_hub": False,
+    }
+
+
+def dpo_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, on_gpu: bool) -> dict[str, Any]:
+    """Return the arguments of TRL's `DPOConfig` that a recipe decides; all others are TRL's defaults.
+
+    The base without the adapter is the fixed reference. Prompts and completions have their own limits; nothing is
+    truncated here.
+    """
+    return {
+        **optimizer_arguments(config, prompts=prompts, seed=seed, work=work, on_gpu=on_gpu),
+        "per_device_train_batch_size": pairs_per_pass(config),
+        "ignore_data_skip": False,
+        "beta": config.preferences.beta,
+        "loss_type": ["sigmoid"],
+        "label_smoothing": 0.0,
+        "precompute_ref_log_probs": False,
+        "sync_ref_model": False,
+        "disable_dropout": True,
+        "max_length": None,
+        "padding_free": False,
+        "dataset_num_proc": None,
+        "trust_remote_code": False,
     }
 
 

@@ -1,7 +1,7 @@
 """Log of every rollout, also unused ones: the link from a model back to its training rows."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,7 +14,7 @@ from tasks.policy.generate import StopReason
 if TYPE_CHECKING:
     import torch
 
-    from tasks.train.grpo.rollouts import RolloutGroups
+    from tasks.train.grpo.rollouts import SampledRollout
 
 ROLLOUTS_FOLDER: Final = "rollouts"
 STEPS_PER_FILE: Final = 20
@@ -64,33 +64,27 @@ class RolloutLog:
         self._rows: list[LoggedRollout] = []
         self._written: list[str] = []
 
-    def add(self, step: int, rollouts: "RolloutGroups", advantages: "torch.Tensor | None") -> None:
+    def add(self, step: int, rollouts: "Sequence[SampledRollout]", advantages: "torch.Tensor | None") -> None:
         """Add the rollouts of a step; InputError where a row violates the log's schema."""
         if self._rows and _file_of(self._rows[0].step) != _file_of(step):
             self._written.append(self._write(self._folder))
             self._rows = []
+        weights = [None] * len(rollouts) if advantages is None else advantages.tolist()
         self._rows += [
             LoggedRollout(
-                rollout.prompt_id,
-                rollout.task,
+                each.scored.prompt_id,
+                each.scored.task,
                 step,
                 self._seed,
-                rollout.completion,
-                rollout.components,
-                rollout.reward,
+                each.scored.completion,
+                each.scored.components,
+                each.scored.reward,
                 advantage,
-                len(ids),
-                (StopReason.TOKEN_LIMIT if truncated else StopReason.END_OF_TURN).value,
-                corrected,
+                len(each.completion_ids),
+                (StopReason.TOKEN_LIMIT if each.truncated else StopReason.END_OF_TURN).value,
+                each.corrected,
             )
-            for rollout, advantage, ids, truncated, corrected in zip(
-                rollouts.scored,
-                [None] * len(rollouts.rows) if advantages is None else advantages.tolist(),
-                rollouts.completion_ids,
-                rollouts.truncated,
-                rollouts.corrected,
-                strict=True,
-            )
+            for each, advantage in zip(rollouts, weights, strict=True)
         ]
 
     def state_dict(self) -> dict[str, Any]:

@@ -13,108 +13,81 @@ from schemas.tasks import TaskName
 
 
 @dataclass(frozen=True)
-class RolloutGroups:
-    """Groups of completions in a row: the first group is of the first prompt, and so on."""
+class SampledRollout:
+    """Completion of a prompt, with all that training knows of it."""
 
-    rows: list[PromptRow]
-    """The prompt of each completion; equal within a group."""
-    prompt_ids: list[list[int]]
-    """The tokens of each completion's prompt."""
-    completion_ids: list[list[int]]
-    """The tokens of each completion."""
-    log_probabilities: list[list[float]] | None
+    row: PromptRow
+    """The prompt."""
+    prompt_ids: list[int]
+    completion_ids: list[int]
+    log_probabilities: list[float] | None
     """Sampling log-probability of each token, from vLLM; None from transformers."""
-    scored: list[ScoredRollout]
-    """Each completion with its reward."""
-    rewards: torch.Tensor
-    """Components of the reward as trained on, (completions, components); NaN if one is of another task."""
+    scored: ScoredRollout
+    """The completion with its reward."""
+    components: list[float]
+    """Components of the reward as trained on, in the registry's order; NaN if one is of another task."""
+    truncated: bool
+    """Whether the completion was cut off at the token limit."""
+    corrected: bool = False
+    """Whether it is the reference answer in place of the policy's own."""
+
+    def with_answer(self, ids: list[int], scored: ScoredRollout, components: list[float]) -> "SampledRollout":
+        """Return the rollout with the reference answer in place of the policy's."""
+        # TRL applies no correction to tokens without a sampling probability.
+        unknown = None if self.log_probabilities is None else [float("nan")] * len(ids)
+        return replace(
+            self,
+            completion_ids=ids,
+            log_probabilities=unknown,
+            scored=scored,
+            components=components,
+            truncated=False,
+            corrected=True,
+        )
+
+
+@dataclass(frozen=True)
+class RolloutGroups:
+    """Groups of rollouts: the first is of the first prompt, and so on."""
+
+    groups: list[list[SampledRollout]]
     weights: Sequence[float]
-    """Weight of each component."""
-    truncated: list[bool]
-    """Whether each completion was cut off at the token limit."""
-    corrected: list[bool]
-    """Whether each completion is the reference answer in place of the policy's own."""
-    generations: int
-    """Completions per group."""
+    """Weight of each component of the reward."""
 
     @property
-    def group_rows(self) -> list[PromptRow]:
+    def rollouts(self) -> list[SampledRollout]:
+        """Return all rollouts, group by group."""
+        return [rollout for group in self.groups for rollout in group]
+
+    @property
+    def rows(self) -> list[PromptRow]:
         """Return the prompt of each group."""
-        return self.rows[:: self.generations]
+        return [group[0].row for group in self.groups]
 
-    def totals(self) -> torch.Tensor:
-        """Return the total reward of each completion as trained on, (completions,)."""
-        return (self.rewards * torch.tensor(self.weights, device=self.rewards.device)).nansum(dim=1)
-
-    def group_rewards(self) -> list[list[float]]:
+    def rewards(self) -> list[list[float]]:
         """Return the total rewards of each group as trained on."""
-        rewards = self.totals().tolist()
-        return [rewards[start : start + self.generations] for start in range(0, len(rewards), self.generations)]
+        components = torch.tensor([rollout.components for rollout in self.rollouts])
+        totals = iter((components * torch.tensor(self.weights)).nansum(dim=1).tolist())
+        return [[next(totals) for _ in group] for group in self.groups]
 
-    def group_spreads(self, *, own: bool = False) -> list[float]:
+    def spreads(self, *, own: bool = False) -> list[float]:
         """Return the standard deviation of the total rewards in each group; of the policy's `own` completions alone."""
         return [
-            pstdev(
-                reward
-                for reward, given in zip(rewards, self.corrected[group * self.generations :], strict=False)
-                if not (own and given)
-            )
-            for group, rewards in enumerate(self.group_rewards())
+            pstdev(reward for reward, rollout in zip(rewards, group, strict=True) if not (own and rollout.corrected))
+            for rewards, group in zip(self.rewards(), self.groups, strict=True)
         ]
 
     def own_rewards(self) -> dict[TaskName, float]:
         """Return the mean reward of each task's completions, without substituted reference answers."""
         by_task: dict[TaskName, list[float]] = {}
-        for rollout, given in zip(self.scored, self.corrected, strict=True):
-            if not given:
-                by_task.setdefault(rollout.task, []).append(rollout.reward)
+        for rollout in self.rollouts:
+            if not rollout.corrected:
+                by_task.setdefault(rollout.row.task, []).append(rollout.scored.reward)
         return {task: fmean(rewards) for task, rewards in by_task.items()}
 
-    def at(self, places: Sequence[int]) -> "RolloutGroups":
-        """Return some of the completions, each a group of its own."""
-        lists: dict[str, Any] = {
-            name: values and [values[place] for place in places] for name, values in self._lists().items()
-        }
-        return replace(self, **lists, rewards=self.rewards[list(places)], generations=1)
-
-    def _lists(self) -> dict[str, Any]:
-        """Return the fields with a value of each completion, by name; log-probabilities may be None."""
-        others = {"rewards", "weights", "generations"}
-        return {name: values for name, values in vars(self).items() if name not in others}
-
-    def at_groups(self, groups: Sequence[int]) -> "RolloutGroups":
-        """Return the completions of some groups, each a group of its own."""
-        return self.at([group * self.generations + place for group in groups for place in range(self.generations)])
-
-    def with_answers(
-        self,
-        places: Sequence[int],
-        completion_ids: Sequence[list[int]],
-        scored: Sequence[ScoredRollout],
-        rewards: torch.Tensor,
-    ) -> "RolloutGroups":
-        """Return these rollouts with some completions replaced by reference answers."""
-        new = {name: list(values) for name, values in self._lists().items() if values is not None}
-        new_rewards = self.rewards.clone()
-        new_rewards[list(places)] = rewards
-        for place, ids, rollout in zip(places, completion_ids, scored, strict=True):
-            new["completion_ids"][place], new["scored"][place] = ids, rollout
-            new["truncated"][place], new["corrected"][place] = False, True
-            if self.log_probabilities is not None:
-                # TRL applies no correction to tokens without a sampling probability.
-                new["log_probabilities"][place] = [float("nan")] * len(ids)
-        changed: dict[str, Any] = new
-        return replace(self, **changed, rewards=new_rewards)
-
-    def with_groups_of(self, others: "RolloutGroups", places: Mapping[int, int]) -> "RolloutGroups":
-        """Return these rollouts with some groups replaced."""
-        lists: dict[str, Any] = {
-            name: values and [*values, *getattr(others, name)] for name, values in self._lists().items()
-        }
-        both = replace(self, **lists, rewards=torch.cat([self.rewards, others.rewards]))
-        count = len(self.group_rows)
-        groups = [count + places[group] if group in places else group for group in range(count)]
-        return replace(both.at_groups(groups), generations=self.generations)
+    def replaced(self, groups: Mapping[int, list[SampledRollout]]) -> "RolloutGroups":
+        """Return these groups with some of them replaced."""
+        return replace(self, groups=[groups.get(place, group) for place, group in enumerate(self.groups)])
 
 
 def whole_batch(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

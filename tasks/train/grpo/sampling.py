@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
-from tasks.train.grpo.rollouts import RolloutGroups
+from tasks.train.grpo.rollouts import RolloutGroups, SampledRollout
 from tasks.train.methods.guided_correction import corrections
 from tasks.train.methods.task_weights import TaskWeights
 from tasks.train.prompt_source import PromptSource
@@ -33,13 +33,13 @@ class RolloutSampler:
         )
         self._resampled = 0
 
-    def choose(self, step: int) -> tuple[RolloutGroups, list[RolloutGroups]]:
+    def choose(self, step: int) -> tuple[RolloutGroups, list[SampledRollout]]:
         """Return the rollouts of a step, one group per prompt of the recipe's step, and the unused ones.
 
         Groups whose completions all earned the same are replaced by others of the same task (DAPO's dynamic sampling),
         within the budget of extra groups.
         """
-        unused: list[RolloutGroups] = []
+        unused: list[SampledRollout] = []
         recipe = self._recipe
         if recipe.task_weights.applies_to == "sampler":
             rows = self._source.draw_of(self._weights.prompts_by_task(recipe.prompts_per_step))
@@ -47,52 +47,55 @@ class RolloutSampler:
             rows = self._source.draw(recipe.prompts_per_step)
         # Each attempt of a step draws from its own seed; a step has fewer attempts than extra groups.
         draw = step * (recipe.dynamic_sampling.extra_groups + 1)
-        chosen = self._corrected(rows, self._generator.sample(rows), draw, unused)
+        chosen = self._sampled(rows, draw, unused)
         self._observe(chosen)
         budget, attempt = recipe.dynamic_sampling.extra_groups, 0
-        while budget and (uninformative := self._uninformative(chosen)):
-            replaced, attempt = uninformative[:budget], attempt + 1
-            budget -= len(replaced)
-            self._resampled += len(replaced)
+        while budget and (dull := self._uninformative(chosen)):
+            dull, attempt = dull[:budget], attempt + 1
+            budget -= len(dull)
+            self._resampled += len(dull)
             # Of the same tasks: difficulty must not decide which tasks a step has.
-            tasks = Counter(chosen.group_rows[group].task for group in replaced)
-            rows = self._source.draw_of(tasks)
-            others = self._corrected(rows, self._generator.sample(rows), draw + attempt, unused)
-            places = dict(self._places(chosen, replaced, others))
-            unused.append(chosen.at_groups(list(places)))
-            unused.append(others.at_groups([group for group in range(len(replaced)) if group not in places.values()]))
-            chosen = chosen.with_groups_of(others, places)
-        return chosen, [rollouts for rollouts in unused if rollouts.rows]
+            rows = self._source.draw_of(Counter(chosen.rows[group].task for group in dull))
+            others = self._sampled(rows, draw + attempt, unused)
+            places = self._places(chosen, dull, others)
+            unused += [rollout for group in places for rollout in chosen.groups[group]]
+            left = (group for group in range(len(others.groups)) if group not in places.values())
+            unused += [rollout for group in left for rollout in others.groups[group]]
+            chosen = chosen.replaced({group: others.groups[new] for group, new in places.items()})
+        return chosen, unused
 
-    def _corrected(
-        self, rows: Sequence[PromptRow], rollouts: RolloutGroups, draw: int, unused: list[RolloutGroups]
-    ) -> RolloutGroups:
-        """Show reference answers to groups without a right one, and add what was replaced to `unused`."""
-        answers = corrections(self._recipe, rows, rollouts.group_rewards(), seed=self._seed, draw=draw)
+    def _sampled(self, rows: Sequence[PromptRow], draw: int, unused: list[SampledRollout]) -> RolloutGroups:
+        """Sample a group for each prompt, and show reference answers to those without a right one.
+
+        What they replace is added to `unused`.
+        """
+        sampled = self._generator.sample(rows)
+        answers = corrections(self._recipe, rows, sampled.rewards(), seed=self._seed, draw=draw)
         if not answers:
-            return rollouts
-        corrected = self._generator.correct(rollouts, answers)
-        unused.append(rollouts.at([place for place in answers if corrected.corrected[place]]))
+            return sampled
+        corrected = self._generator.correct(sampled, answers)
+        own, shown = sampled.rollouts, corrected.rollouts
+        unused += [own[place] for place in answers if shown[place].corrected]
         return corrected
 
     def _uninformative(self, rollouts: RolloutGroups, *, own: bool = False) -> list[int]:
         least = self._recipe.dynamic_sampling.min_spread
-        return [group for group, spread in enumerate(rollouts.group_spreads(own=own)) if spread < least]
+        return [group for group, spread in enumerate(rollouts.spreads(own=own)) if spread < least]
 
-    def _places(self, chosen: RolloutGroups, replaced: Sequence[int], others: RolloutGroups) -> list[tuple[int, int]]:
-        """Pair each replaced group with a new one of its task that has a learning signal."""
+    def _places(self, chosen: RolloutGroups, dull: Sequence[int], others: RolloutGroups) -> dict[int, int]:
+        """Pair each group to replace with a new one of its task that has a learning signal."""
         useless = set(self._uninformative(others))
         useful: dict[TaskName, list[int]] = {}
-        for group, row in enumerate(others.group_rows):
+        for group, row in enumerate(others.rows):
             if group not in useless:
                 useful.setdefault(row.task, []).append(group)
-        return [(group, useful[task].pop(0)) for group in replaced if useful.get(task := chosen.group_rows[group].task)]
+        return {group: useful[task].pop(0) for group in dull if useful.get(task := chosen.rows[group].task)}
 
     def _observe(self, rollouts: RolloutGroups) -> None:
         """Update the task weights with the policy's own rewards."""
         uninformative = set(self._uninformative(rollouts, own=True))
         zeros: dict[TaskName, list[float]] = {}
-        for group, row in enumerate(rollouts.group_rows):
+        for group, row in enumerate(rollouts.rows):
             zeros.setdefault(row.task, []).append(float(group in uninformative))
         self._weights.observe(rollouts.own_rewards(), {task: fmean(values) for task, values in zeros.items()})
 

@@ -25,7 +25,7 @@ from tasks.train.grpo.generator import RolloutGenerator
 from tasks.train.grpo.guidance import RolloutGuidance
 from tasks.train.grpo.packed import PackedUpdate
 from tasks.train.grpo.rewards import ComponentRewards
-from tasks.train.grpo.rollouts import RolloutGroups, before_shuffle, whole_batch
+from tasks.train.grpo.rollouts import RolloutGroups, SampledRollout, before_shuffle, whole_batch
 from tasks.train.grpo.sampling import RolloutSampler
 from tasks.train.resume.resumable import copied_to_cpu
 
@@ -34,7 +34,7 @@ TOKEN_MEANS: Final = ("entropy", "clip_ratio/low_mean", "clip_ratio/high_mean", 
 GRAMMARS: Final = "grammars"
 """Entry of a batch with the number of each completion's grammar, where rollouts are guided."""
 
-OnRollouts = Callable[[int, RolloutGroups, torch.Tensor | None], None]
+OnRollouts = Callable[[int, Sequence[SampledRollout], torch.Tensor | None], None]
 """Called with the step, its rollouts, and the advantage of each; None for rollouts that are not trained on."""
 
 
@@ -85,7 +85,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         self.rollout_generator = RolloutGenerator(self, recipe, rewards)
         self._sampler = RolloutSampler(recipe, rows, self.args.seed, self.rollout_generator)
         self._on_rollouts = on_rollouts
-        self._chosen: RolloutGroups | None = None
+        self._chosen: list[SampledRollout] | None = None
         self._divergence_samples: list[_DivergenceSample] = []
 
     def state_dict(self) -> dict[str, Any]:
@@ -124,15 +124,15 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         step = self.state.global_step
         chosen, unused = self._sampler.choose(step)
         if self._on_rollouts is not None:
-            for rollouts in unused:
-                self._on_rollouts(step + 1, rollouts, None)
-        self._rewards.set_batch(chosen.rewards.tolist())
-        self._chosen = chosen
-        grammars = self.numbers_of(chosen.rows)
+            self._on_rollouts(step + 1, unused, None)
+        rollouts = chosen.rollouts
+        self._rewards.set_batch([rollout.components for rollout in rollouts])
+        self._chosen = rollouts
+        grammars = self.numbers_of([rollout.row for rollout in rollouts])
         with self.constrained(grammars):
             try:
                 output: dict[str, Any] = super()._generate_and_score_completions(
-                    [{"prompt": as_messages(row.system, row.prompt)} for row in chosen.rows]
+                    [{"prompt": as_messages(each.row.system, each.row.prompt)} for each in rollouts]
                 )
             finally:
                 self._chosen = None
@@ -141,7 +141,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             output[GRAMMARS] = grammars
         self._measure(chosen)
         if self._on_rollouts is not None:
-            self._on_rollouts(step + 1, chosen, output["advantages"])
+            self._on_rollouts(step + 1, rollouts, output["advantages"])
         # TRL shuffles completions among the passes of a step; packed, groups are cheaper whole.
         return before_shuffle(output) if self._packed.is_on and self._recipe.accumulation > 1 else output
 
@@ -163,7 +163,9 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
     ) -> tuple[list[list[int]], list[list[float]] | None]:
         """Return the chosen completions to TRL; sample only if none are chosen yet."""
         if self._chosen is not None:
-            return self._chosen.completion_ids, self._chosen.log_probabilities
+            ids = [rollout.completion_ids for rollout in self._chosen]
+            told = [rollout.log_probabilities for rollout in self._chosen if rollout.log_probabilities is not None]
+            return ids, told or None
         with self._guided_sampling():
             return super()._generate_single_turn(prompt_ids, *others, **named)  # type: ignore[no-any-return]
 
@@ -193,7 +195,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         if self._recipe.task_weights.applies_to != "loss":
             return values
         weights = self._sampler.loss_weights()
-        return values * torch.tensor([weights[row.task] for row in chosen.rows], device=values.device)
+        return values * torch.tensor([weights[each.row.task] for each in chosen.rollouts], device=values.device)
 
     def _measure(self, chosen: RolloutGroups) -> None:
         """Log metrics of the step's rollouts; rewards are the policy's own."""
@@ -202,17 +204,17 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         for task, reward in own.items():
             metrics[f"reward/{task}"].append(reward)
         # TRL's own metrics include the substituted reference answers.
-        mine = [place for place, given in enumerate(chosen.corrected) if not given]
-        metrics["reward"][-1] = fmean(chosen.scored[place].reward for place in mine)
-        metrics["completions/clipped_ratio"][-1] = fmean(chosen.truncated[place] for place in mine)
+        mine = [rollout for rollout in chosen.rollouts if not rollout.corrected]
+        metrics["reward"][-1] = fmean(rollout.scored.reward for rollout in mine)
+        metrics["completions/clipped_ratio"][-1] = fmean(rollout.truncated for rollout in mine)
         # Under GDPO this is of the whole batch, and never 1; `zero_variance` is of groups.
         del metrics["frac_reward_zero_std"]
-        flat = [spread < self._recipe.dynamic_sampling.min_spread for spread in chosen.group_spreads(own=True)]
+        flat = [spread < self._recipe.dynamic_sampling.min_spread for spread in chosen.spreads(own=True)]
         metrics["zero_variance"].append(fmean(flat))
         for task in own:
-            of_task = [same for same, row in zip(flat, chosen.group_rows, strict=True) if row.task == task]
+            of_task = [same for same, row in zip(flat, chosen.rows, strict=True) if row.task == task]
             metrics[f"zero_variance/{task}"].append(fmean(of_task))
-        metrics["sampling/corrected"].append(fmean(chosen.corrected))
+        metrics["sampling/corrected"].append(fmean(rollout.corrected for rollout in chosen.rollouts))
         for name, value in self._sampler.figures().items():
             metrics[name].append(value)
         generator = self.rollout_generator

@@ -11,8 +11,6 @@ PREFLIGHT_FILE: Final = "preflight.json"
 """The preflight's results; they contain times, so the file is no part of the policy."""
 COMPLETIONS_A_PROMPT: Final = 8
 """Answers sampled for each prompt of the preflight."""
-CHECKED_LAYERS: Final = 2
-"""Decoder layers into which the adapter is merged: all of 3.7B parameters in float32 would take 15 GB of the GPU."""
 LORA: Final = "lora_"
 """Part of PEFT's names of adapter parameters."""
 FINITE_REMEDY: Final = "look for weights that are not finite, and train in bfloat16 or float32 instead of float16"

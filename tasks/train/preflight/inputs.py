@@ -1,22 +1,23 @@
 """Preflight checks of the inputs: the audit, the tokenizer and its chat template, the prompts."""
 
+import copy
 import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import TemplateError
-
 from schemas.audit_record import AuditRecord, read_audit_record
+from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
 from schemas.config.train_sections import PreflightSection
-from schemas.errors import GateRefused
+from schemas.errors import GateRefused, InputError
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_version
-from tasks.policy.control_tokens import without_control_tokens
+from tasks.policy.control_tokens import control_tokens_of
 from tasks.policy.generate import Message, as_messages
+from tasks.policy.published import end_turns_with_eos, read_tokenizer, require_decoder
 from tasks.train.preflight.check import Check
 
 AUDIT_REMEDY: Final = "audit the rewards of this version and of each task with `tucano audit`, or run what was audited"
@@ -26,7 +27,6 @@ ANSWER: Final = "Chegou ontem."
 PORTUGUESE: Final = "Não é só atenção: ação, pôr, última, três, à mão, linguiça, R$ 1.299,90 — 5 ★ 😀👍🏽🇧🇷\n- «ótimo»"
 """Every accent of Portuguese, money, and emoji of one and of several code points."""
 TURN: Final[list[Message]] = [*as_messages(SYSTEM, QUESTION), {"role": "assistant", "content": ANSWER}]
-TEMPLATE_REMEDY: Final = "use the chat template of an Instruct model of this base"
 
 
 def audit_faults(record: AuditRecord, spec: SpecName, tasks: Iterable[TaskName]) -> list[str]:
@@ -65,16 +65,6 @@ def render(tokenizer: Any, messages: list[Message], *, to_answer: bool) -> str:
     return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=to_answer))
 
 
-def cannot_render(tokenizer: Any) -> str | None:
-    """Return the error of a chat template that cannot be rendered; None if it can."""
-    try:
-        render(tokenizer, TURN, to_answer=False)
-    except (TemplateError, ValueError) as error:
-        # transformers raises ValueError if there is no template.
-        return f"the chat template cannot be rendered ({type(error).__name__})"
-    return None
-
-
 def _template_fault(tokenizer: Any) -> str | None:
     question = render(tokenizer, TURN[:-1], to_answer=False)
     asked = render(tokenizer, TURN[:-1], to_answer=True)
@@ -88,78 +78,83 @@ def _template_fault(tokenizer: Any) -> str | None:
     return None
 
 
-def check_template(tokenizer: Any) -> Check:
-    """Check that the chat template renders a conversation and ends where the answer begins."""
-    fault = cannot_render(tokenizer) or _template_fault(tokenizer)
-    return Check(
-        "chat_template",
-        fault is None,
-        fault or "system, user, and then the answer",
-        "system, user, and then the answer",
-        TEMPLATE_REMEDY,
+def check_tokenizer(tokenizer: Any) -> list[Check]:
+    """Check the tokenizer and its chat template, which renders: the base stage has refused any other.
+
+    The template ends a prompt where the answer begins, and a turn with EOS; no prompt can hold a control token of the
+    policy, whatever it is; padding is masked and on the left; text comes back as it was.
+    """
+    template, padding = _template_fault(tokenizer), _padding_fault(tokenizer)
+    control = control_tokens_of(tokenizer)
+    found, own = (
+        Counter(tokenizer.encode(render(tokenizer, as_messages(text, text), to_answer=True)))
+        for text in (f"a {' a '.join(control)} a", "a")
     )
-
-
-def check_control_tokens(tokenizer: Any) -> Check:
-    """Check that no prompt can hold a control token of the policy: one that this project does not know would stay."""
-    special = sorted(str(token) for token in tokenizer.added_tokens_decoder.values() if token.special)
-    kept = [token for token in special if token in without_control_tokens(f"a {token} a")]
-    return Check(
-        "control_tokens",
-        not kept,
-        f"prompts can hold {', '.join(kept)}" if kept else f"{len(special)}, none in a prompt",
-        "none in a prompt",
-        "add their names to data/policy/control_tokens.txt",
-    )
-
-
-def check_end_of_turn(tokenizer: Any) -> Check:
-    """Check that the chat template, already known to render, ends a turn with the EOS token."""
-    after = render(tokenizer, TURN, to_answer=False).rpartition(ANSWER)[2]
-    ids = tokenizer.encode(after, add_special_tokens=False)
-    ending = tokenizer.convert_ids_to_tokens(ids[0]) if ids else "nothing"
-    return Check(
-        "end_of_turn",
-        bool(ids) and ids[0] == tokenizer.eos_token_id,
-        f"the template ends a turn with {ending!r}, and EOS is {tokenizer.eos_token!r}",
-        "the token that ends a turn is EOS, or no completion would ever end",
-        "set eos_token in the tokenizer's configuration to what its chat template ends a turn with",
-    )
-
-
-def check_padding(tokenizer: Any) -> Check:
-    """Check that padding is masked, and on the left."""
-    missing = [name for name in ("pad_token", "eos_token") if getattr(tokenizer, name) is None]
-    fault = f"no {' and no '.join(missing)}" if missing else None
-    if fault is None:
-        alone = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in (ANSWER, PORTUGUESE)]
-        masks = tokenizer([ANSWER, PORTUGUESE], padding=True, add_special_tokens=False)["attention_mask"]
-        if [sum(mask) for mask in masks] != alone:
-            fault = "padding is not masked"
-        elif masks[0][-1] == 0:
-            fault = "padding on the right, after which a model does not go on"
-    shared = tokenizer.pad_token_id == tokenizer.eos_token_id
-    return Check(
-        "padding",
-        fault is None,
-        fault or f"masked, on the left; the pad token is {'also' if shared else 'not'} the one that ends",
-        "a pad and an EOS token; padding on the left and masked",
-        "set pad_token, eos_token and padding_side='left' in the tokenizer's configuration",
-    )
-
-
-def check_round_trip(tokenizer: Any) -> Check:
-    """Check that text survives encoding and decoding."""
+    kept = [token for token in control if found[number := tokenizer.convert_tokens_to_ids(token)] > own[number]]
+    after = tokenizer.encode(render(tokenizer, TURN, to_answer=False).rpartition(ANSWER)[2], add_special_tokens=False)
+    ending = tokenizer.convert_ids_to_tokens(after[0]) if after else "nothing"
     ids = tokenizer.encode(PORTUGUESE, add_special_tokens=False)
-    back = tokenizer.decode(ids, skip_special_tokens=True)
-    same = back == PORTUGUESE
-    return Check(
-        "round_trip",
-        same,
-        f"{len(PORTUGUESE)} characters in {len(ids)} tokens came back {'as they were' if same else 'changed'}",
-        "accents and emoji come back as they were",
-        "use a byte-level tokenizer, without normalization and clean-up of spaces",
-    )
+    same = tokenizer.decode(ids, skip_special_tokens=True) == PORTUGUESE
+    return [
+        Check(
+            "chat_template",
+            template is None,
+            template or "system, user, and then the answer",
+            "system, user, and then the answer",
+            "use the chat template of an Instruct model of this base",
+        ),
+        Check(
+            "control_tokens",
+            not kept,
+            f"prompts can hold {', '.join(kept)}" if kept else f"{len(control)}, none in a prompt",
+            "none in a prompt",
+            "make the base again with --fresh",
+        ),
+        Check(
+            "end_of_turn",
+            bool(after) and after[0] == tokenizer.eos_token_id,
+            f"the template ends a turn with {ending!r}, and EOS is {tokenizer.eos_token!r}",
+            "the token that ends a turn is EOS, or no completion would ever end",
+            "set eos_token in the tokenizer's configuration to what its chat template ends a turn with",
+        ),
+        Check(
+            "padding",
+            padding is None,
+            padding or "masked, on the left",
+            "a pad and an EOS token; padding on the left and masked",
+            "set pad_token, eos_token and padding_side='left' in the tokenizer's configuration",
+        ),
+        Check(
+            "round_trip",
+            same,
+            f"{len(PORTUGUESE)} characters in {len(ids)} tokens came back {'as they were' if same else 'changed'}",
+            "accents and emoji come back as they were",
+            "use a byte-level tokenizer, without normalization and clean-up of spaces",
+        ),
+    ]
+
+
+def _padding_fault(tokenizer: Any) -> str | None:
+    if missing := [name for name in ("pad_token", "eos_token") if getattr(tokenizer, name) is None]:
+        return f"no {' and no '.join(missing)}"
+    alone = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in (ANSWER, PORTUGUESE)]
+    masks = tokenizer([ANSWER, PORTUGUESE], padding=True, add_special_tokens=False)["attention_mask"]
+    if [sum(mask) for mask in masks] != alone:
+        return "padding is not masked"
+    return "padding on the right, after which a model does not go on" if masks[0][-1] == 0 else None
+
+
+def read_fit_tokenizer(policy: PolicyConfig, template: str | None) -> Any:
+    """Load a published model's tokenizer as training takes it; refuse one that no training could use, and its model."""
+    require_decoder(policy)
+    tokenizer = read_tokenizer(policy, template)
+    end_turns_with_eos(tokenizer, policy)
+    padded = copy.deepcopy(tokenizer)
+    padded.padding_side = "left"
+    for check in check_tokenizer(padded):
+        if not check.passed:
+            raise InputError(f"policy.name {policy.name!r}: {check.name}: {check.measured}; {check.remedy}")
+    return tokenizer
 
 
 def _tokens_of(tokenizer: Any, row: PromptRow) -> int:

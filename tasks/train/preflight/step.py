@@ -1,7 +1,6 @@
 """Preflight checks of one trial training step, whose every effect is undone: what it moves, and its memory."""
 
 import copy
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,8 +13,9 @@ import torch
 from schemas.config.train_sections import PreflightSection
 from schemas.tables.prompts import PromptRow
 from tasks.policy.batch import asleep_bytes
-from tasks.train.grpo.rollouts import RolloutGroups
+from tasks.train.grpo.rollouts import RolloutGroups, SampledRollout
 from tasks.train.preflight.check import FINITE_REMEDY, LORA, Check
+from tasks.train.resume.resumable import random_state, set_random_state
 
 COUNTED: Final = (
     *("state", "generation_config", "current_gradient_accumulation_steps", "_step", "_metrics", "_logs"),
@@ -166,10 +166,14 @@ def _at_full_length(trainer: Any, longest: PromptRow | None) -> Iterator[list[in
         if torch.cuda.is_available():
             peaks.append(torch.cuda.max_memory_allocated())
             torch.cuda.reset_peak_memory_stats()
-        ids = [[*(ids + [end] * limit)[: limit - 1], end] for ids in rollouts.completion_ids]
-        sampled = rollouts.log_probabilities
-        whole = None if sampled is None else [(of_tokens + [0.0] * limit)[:limit] for of_tokens in sampled]
-        return replace(rollouts, completion_ids=ids, log_probabilities=whole)
+        return replace(rollouts, groups=[[lengthened(rollout) for rollout in group] for group in rollouts.groups])
+
+    def lengthened(rollout: SampledRollout) -> SampledRollout:
+        ids = [*(rollout.completion_ids + [end] * limit)[: limit - 1], end]
+        told = rollout.log_probabilities
+        return replace(
+            rollout, completion_ids=ids, log_probabilities=None if told is None else (told + [0.0] * limit)[:limit]
+        )
 
     # A grammar that ends an answer and a least length forbid every token between them.
     with _replaced(generator, "sample", sample), _replaced(generator, "guided", False):
@@ -210,25 +214,22 @@ def unchanged(trainer: Any) -> Iterator[None]:
 
     No rollouts are reported meanwhile. vLLM's own random state advances.
     """
-    devices = [trainer.accelerator.device] if trainer.accelerator.device.type == "cuda" else []
     counting = [vars(trainer), *([vars(vars(trainer)[GENERATOR])] if GENERATOR in vars(trainer) else [])]
     kept = [{name: values[name] for name in (*COUNTED, ON_ROLLOUTS) if name in values} for values in counting]
     parts = trainer.state_dict() if hasattr(trainer, "state_dict") else None
     training = trainer.model.training
-    python_state, numpy_state = random.getstate(), np.random.get_state()
+    random_before = random_state()
     # The block works on copies, so that no reference to a replaced object needs updating.
     for values, was in zip(counting, kept, strict=True):
         values.update({name: None if name == ON_ROLLOUTS else copy.deepcopy(value) for name, value in was.items()})
-    with torch.random.fork_rng(devices=devices):
-        try:
-            yield
-        finally:
-            for values, was in zip(counting, kept, strict=True):
-                for name in COUNTED:
-                    values.pop(name, None)
-                values.update(was)
-            trainer.model.train(training)
-            if parts is not None:
-                trainer.load_state_dict(parts)
-            random.setstate(python_state)
-            np.random.set_state(numpy_state)
+    try:
+        yield
+    finally:
+        for values, was in zip(counting, kept, strict=True):
+            for name in COUNTED:
+                values.pop(name, None)
+            values.update(was)
+        trainer.model.train(training)
+        if parts is not None:
+            trainer.load_state_dict(parts)
+        set_random_state(random_before)

@@ -26,9 +26,10 @@ from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.batch import is_of_memory
 from tasks.policy.child import Channel, as_child
 from tasks.policy.load import keep_weights_trainable, loading_arguments
-from tasks.policy.published import PUBLISHED_FILE, end_turns_with_eos, read_tokenizer, read_weights
+from tasks.policy.published import PUBLISHED_FILE, read_weights
 from tasks.train.backend.requirements import refuse_unfit_machine
 from tasks.train.backend.trainable import lora_config
+from tasks.train.preflight.inputs import read_fit_tokenizer
 from tasks.train.resume.adapter_files import adapter_config, adapter_weights, write_adapter
 
 if TYPE_CHECKING:
@@ -74,8 +75,7 @@ def main(request_file: Path, channel: Channel) -> None:
     if request.recipe is not None:
         refuse_unfit_machine(request.recipe)
     # It is small, and may show that the weights need not be downloaded.
-    tokenizer = read_tokenizer(request.policy, request.chat_template)
-    end_turns_with_eos(tokenizer, request.policy)
+    tokenizer = read_fit_tokenizer(request.policy, request.chat_template)
     if request.warm_start.steps:
         _fine_tune(request, tokenizer, work, channel)
     else:

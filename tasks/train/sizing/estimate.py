@@ -15,16 +15,11 @@ from schemas.config.evaluate import INSTRUCTIONS
 from schemas.config.train import TrainConfig
 from schemas.config.workers import price_per_hour
 from schemas.errors import InputError
-from schemas.tables.dataset_summary import DatasetSummary
-from schemas.tables.prompts_summary import PromptsSummary
 from schemas.tasks import TaskName
-from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
 from tasks.policy.device import CPU
-from tasks.train.dpo.pairs import pairs_per_pass
-from tasks.train.grpo.recipe import steps_per_epoch
+from tasks.train.grpo.recipe import pairs_per_pass, steps_per_epoch
 from tasks.train.preflight.check import COMPLETIONS_A_PROMPT
-from tasks.train.sizing.fit import cache_bytes, fits, stage_memory
-from tasks.train.sizing.shape import BFLOAT16_BYTES, DecoderShape, read_shape
+from tasks.train.sizing.memory import BFLOAT16_BYTES, DecoderShape, fits, on_cpu, read_shape, stage_memory
 
 Sampler = Literal["transformers", "unsloth", "vllm"]
 Machine = Literal["cpu", "gpu"]
@@ -67,14 +62,13 @@ DPO_UNKNOWN: Final = "no training with DPO was measured"
 
 @dataclass(frozen=True)
 class StageCost:
-    """Time and price of a stage."""
+    """Time and price of a stage; None where nothing comparable was measured."""
 
     name: str
     machine: Machine
     seconds: float | None
-    """None if nothing comparable was measured."""
     cost_usd: float | None = None
-    """On demand; None if the time is unknown."""
+    """On demand."""
     spot_usd: float | None = None
     """At the on-demand price if no other is known."""
 
@@ -135,27 +129,6 @@ class Estimate:
 def cost_usd(seconds: float, price_per_hour: float) -> float:
     """Return the cost in US dollars of a machine's wall time in seconds, at its price per hour."""
     return seconds / 3600 * price_per_hour
-
-
-def training_prompts(config: Config, store: ArtifactStore) -> tuple[dict[TaskName, int], str]:
-    """Return the training prompts of a run by task, and a description of the source of the numbers.
-
-    The source is the newest dataset in the store that was requested with the same numbers, or else an expectation.
-    """
-    asked = {task: count for task, count in config.synthesize.counts.items() if count}
-    for dataset in store.records("dataset"):
-        try:
-            made = PromptsSummary.read(store.path(dataset.inputs["prompts"]))
-            kept = DatasetSummary.read(store.path(dataset.sha256))
-        except (OSError, ValueError, ArtifactDamaged):
-            # A run would notice, and make it again.
-            continue
-        same_source = made.source == config.synthesize.source
-        same_split = kept.held_out_share == config.curate.held_out_share
-        if same_source and same_split and {task: count for task, count in made.asked.items() if count} == asked:
-            prompts = {task: splits["train"] for task, splits in kept.tasks.items() if splits["train"]}
-            return prompts, f"dataset {dataset.sha256[:12]} of {dataset.created_at:%Y-%m-%d %H:%M}"
-    return expected_prompts(config), "counts less the held-out share"
 
 
 def expected_prompts(config: Config) -> dict[TaskName, int]:
@@ -219,7 +192,7 @@ def _priced(config: Config, stage: StageCost) -> StageCost:
 
 def _stages(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape) -> Iterator[StageCost]:
     """Yield each stage of a whole retraining without reused artifacts."""
-    recipe, evaluate, on_laptop = config.train, config.evaluate, config.policy.stand_in
+    recipe, evaluate, on_laptop = config.train, config.evaluate, on_cpu(config, shape)
     here: Machine = "cpu" if on_laptop else "gpu"
     loading = 0.0 if on_laptop else LOADING
     seeds, tasks = recipe.seeds or (config.seed,), len(prompts) if recipe.adapter_per_task else 1
@@ -228,7 +201,7 @@ def _stages(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape
     yield StageCost("synthesize, curate", "cpu", asked / PROMPTS_A_SECOND + asked / ROWS_A_SECOND)
     shown = config.warm_start.steps * config.warm_start.batch_size
     if on_laptop:
-        yield StageCost("base", "cpu", shown * LAPTOP_DEMONSTRATION)
+        yield StageCost("base", "cpu", _tuning(config, shape, shown))
     else:
         yield StageCost("start-up of the GPU's machine", "gpu", START_UP)
         if shown:
@@ -267,16 +240,16 @@ def _stages(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape
 
 def _answering(config: Config, shape: DecoderShape, prompts: int, sampler: Sampler = "transformers") -> float:
     """Return the seconds in which prompts are answered, batch by batch on an L4."""
-    if config.policy.stand_in:
-        return prompts * LAPTOP_ANSWER
+    if on_cpu(config, shape):
+        return prompts * LAPTOP_ANSWER * shape.parameters / LAPTOP_PARAMETERS
     size = config.evaluate.batch_size
     return math.ceil(prompts / size) * sampling_seconds(shape, sampler, size, config.train.max_completion_tokens)
 
 
 def _tuning(config: Config, shape: DecoderShape, shown: int) -> float:
     """Return the seconds of supervised fine-tuning on so many demonstrations, with checkpointing."""
-    if config.policy.stand_in:
-        return shown * LAPTOP_DEMONSTRATION
+    if on_cpu(config, shape):
+        return shown * LAPTOP_DEMONSTRATION * shape.parameters / LAPTOP_PARAMETERS
     return _operations(shape, shown, SHORT_ANSWER) * 6 / (OPERATIONS * UTILIZATION)
 
 
@@ -286,7 +259,7 @@ def training_seconds(config: Config, shape: DecoderShape) -> float | None:
     if recipe.algorithm == "dpo":
         return None
     at_once, tokens = _sampled_at_once(recipe), recipe.max_completion_tokens
-    if config.policy.stand_in:
+    if on_cpu(config, shape):
         ratio = at_once * _samplings(recipe) * tokens / LAPTOP_TOKENS * shape.parameters / LAPTOP_PARAMETERS
         return LAPTOP_STEP * ratio * (1 + UPDATE_SHARE * (recipe.iterations - 1))
     sampler: Sampler = "vllm" if recipe.vllm.enabled else recipe.backend
@@ -305,7 +278,7 @@ def sampling_seconds(
     """Return the seconds that a batch of completions takes on an L4."""
     if sampler == "vllm":
         of_weights = shape.parameters * BFLOAT16_BYTES / VLLM_BANDWIDTH
-        read = (prompt_tokens + tokens / 2) * cache_bytes(shape, BFLOAT16_BYTES)
+        read = (prompt_tokens + tokens / 2) * shape.cache_bytes(BFLOAT16_BYTES)
         prompts = sequences * prompt_tokens * 2 * shape.parameters / VLLM_PREFILL
         return prompts + tokens * (of_weights + sequences * (read / VLLM_BANDWIDTH + VLLM_SEQUENCE))
     return tokens * shape.layers * LAUNCHES * (TRANSFORMERS_TO_UNSLOTH if sampler == "transformers" else 1)

@@ -149,7 +149,7 @@ class Alarms:
         return self._judge("reward_hacking", latest.step, wrong, needed, text, of=f"reward_hacking/{task}")
 
     def _one_answer(self, task: str, first: Validation, latest: Validation) -> Alarm | None:
-        """Detect a task whose answers have become one text for all prompts, whatever it earns."""
+        """Detect a task whose answers became as good as one text for all prompts, whatever it earns."""
         before, now = first.variety.get(task), latest.variety.get(task)
         if before is None or now is None:
             return None
@@ -159,7 +159,9 @@ class Alarms:
             f"the references, {before:.2f} times at step 0 (limit {limit:g}, patience {needed}); read its rollouts and "
             "give it prompts or a reward that tell its answers apart"
         )
-        return self._judge("one_answer", latest.step, now < min(limit, before), needed, text, of=f"one_answer/{task}")
+        # A dozen prompts tell a small fall from none as little as a coin does.
+        wrong = now < limit and now <= before / 2
+        return self._judge("one_answer", latest.step, wrong, needed, text, of=f"one_answer/{task}")
 
     def _judge(
         self, name: AlarmName, step: int, wrong: bool, needed: int, text: str, of: str | None = None

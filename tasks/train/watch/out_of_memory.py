@@ -22,29 +22,22 @@ VLLM_SIGNS: Final = re.compile(
 
 @contextmanager
 def memory_errors_translated(config: TrainConfig) -> Iterator[None]:
-    """Turn any out-of-memory error of a library in the block into one sentence."""
+    """Turn an out-of-memory error of a library in the block, or one that it caused, into one sentence."""
     try:
         yield
     except Exception as error:
-        sentence = out_of_memory_sentence(error, config)
-        if sentence is None:
+        if any(VLLM_SIGNS.search(str(cause)) for cause in causes_of(error)):
+            found = (
+                f"vLLM finds too little room on the GPU with train.vllm.memory_share {config.vllm.memory_share:g}; "
+                "raise it if much of the GPU is free, lower it if another process holds it, or lower "
+                f"train.max_completion_tokens {config.max_completion_tokens}"
+            )
+        elif is_of_memory(error):
+            found = f"the memory is full; {'; or '.join(_remedies(config))}"
+        else:
             raise
-        raise InputError(sentence) from error
-
-
-def out_of_memory_sentence(error: BaseException, config: TrainConfig) -> str | None:
-    """Return the remedy for an error that is, or was caused by, lack of memory; None for any other."""
-    causes = causes_of(error)
-    kept = "the checkpoints are kept, and a machine with more memory resumes from them with the same settings"
-    if any(VLLM_SIGNS.search(str(cause)) for cause in causes):
-        return (
-            f"vLLM finds too little room on the GPU with train.vllm.memory_share {config.vllm.memory_share:g}; raise "
-            "it if much of the GPU is free, lower it if another process holds it, or lower train.max_completion_tokens "
-            f"{config.max_completion_tokens}; {kept}"
-        )
-    if is_of_memory(error):
-        return f"the memory is full; {'; or '.join(_remedies(config))}; {kept}"
-    return None
+        kept = "the checkpoints are kept, and a machine with more memory resumes from them with the same settings"
+        raise InputError(f"{found}; {kept}") from error
 
 
 def _remedies(config: TrainConfig) -> Iterator[str]:

@@ -73,7 +73,7 @@ def validate(
 class Selection(TrainerCallback):  # type: ignore[misc]
     """Callback that validates periodically, keeps the best adapter, and stops when patience runs out.
 
-    Step 0 is validated for the learning curve but never chosen.
+    The policy before its first step counts too: a training that never rises above its start has nothing to promote.
     """
 
     def __init__(self, score: Scorer, every: int, patience: int) -> None:
@@ -116,7 +116,9 @@ class Selection(TrainerCallback):  # type: ignore[misc]
     def on_train_begin(self, args: Any, state: Any, control: Any, **named: Any) -> None:
         """Validate the policy before its first step."""
         if not self.history:
-            self.history.append(self._score(0))
+            self.best = self._score(0)
+            self.history.append(self.best)
+            self._best_weights = adapter_weights(named["model"])
 
     def on_step_end(self, args: Any, state: Any, control: Any, **named: Any) -> None:
         """Validate if the step is due; runs before the same step is saved."""

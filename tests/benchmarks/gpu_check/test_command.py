@@ -13,7 +13,7 @@ from benchmarks.gpu_check.inputs import recipe_of
 from benchmarks.gpu_check.memory import cases
 from benchmarks.gpu_check.rollouts import DIFFERENCE, memory_row, sampling_rows
 from benchmarks.gpu_check.training import Trained
-from tasks.train.sizing.shape import DecoderShape
+from tasks.train.sizing.memory import DecoderShape
 
 ON_CPU = Scale("tiny", "cpu")
 OK = Row("a check", "1", "2", "ok", {"bytes": 1})
@@ -96,7 +96,6 @@ def test_the_recipe_is_the_profiles_own_but_for_what_a_few_steps_need(profile: s
     assert recipe.completions_per_step == {"l4": 32, "l4-next": 64}[profile]
     assert recipe.load_in_4bit is (profile == "l4")
     assert recipe.optimizer.name == {"l4": "adamw_8bit", "l4-next": "adamw_torch"}[profile]
-    assert recipe.preflight.max_merge_drift == 0.01
     assert (recipe.max_steps, recipe.preemption.notice_url) == (3, None)
 
 

@@ -1,1 +1,1 @@
-"""Contracts of the benchmark's adapters with the real packages, in `.venv-adapters`: `make test-adapters`."""
+"""Contract of the benchmark's adapter with the real package, in `.venv-adapters`: `make test-adapters`."""

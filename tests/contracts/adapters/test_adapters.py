@@ -1,4 +1,4 @@
-"""The adapters give the pipeline's rewards, through the real packages, on a thousand rollouts of all tasks."""
+"""The adapter gives the pipeline's rewards, through the real package, on a thousand rollouts of all tasks."""
 
 import json
 import subprocess
@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from schemas.source import REPOSITORY
-from schemas.tasks import TASK_NAMES
-from tests.contracts.adapters.rollouts import COUNT, draw_rollouts, write_rollouts
+from tests.contracts.adapters.rollouts import draw_rollouts, write_rollouts
 
 pytestmark = [pytest.mark.adapters, pytest.mark.timeout(1200)]
 
@@ -23,24 +22,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("harness", ("lm_eval", "inspect", "verifiers"))
-def test_a_harness_gives_the_pipelines_rewards(harness: str, folder: Path) -> None:
+def test_the_harness_gives_the_pipelines_rewards(folder: Path) -> None:
     lines = [json.loads(line) for line in (folder / "expected.jsonl").read_text(encoding="utf-8").splitlines()]
     expected = {line["id"]: line["reward"] for line in lines}
-    command = [str(INTERPRETER), "-m", "tests.contracts.adapters.harnesses", harness, str(folder)]
+    command = [str(INTERPRETER), "-m", "tests.contracts.adapters.harnesses", str(folder)]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, check=False)
     assert ended.returncode == 0, ended.stderr[-4_000:]
     rewards = json.loads(ended.stdout.splitlines()[-1])
     assert rewards.keys() == expected.keys()
     differences = {name: abs(rewards[name] - reward) for name, reward in expected.items()}
-    print(f"{harness}: {len(rewards)} rewards, largest difference {max(differences.values()):.1e}")
+    print(f"{len(rewards)} rewards, largest difference {max(differences.values()):.1e}")
     assert max(differences.values()) <= TOLERANCE
-
-
-def test_the_rollouts_are_of_all_tasks_and_of_many_rewards(folder: Path) -> None:
-    rollouts = draw_rollouts()
-    assert len(rollouts) == COUNT
-    assert {rollout.task for rollout in rollouts} == set(TASK_NAMES)
-    rewards = [json.loads(line)["reward"] for line in (folder / "expected.jsonl").read_text().splitlines()]
-    assert len(set(rewards)) > COUNT / 10
-    assert sum(rollout.completion != rollout.completion.strip() for rollout in rollouts) > COUNT / 20

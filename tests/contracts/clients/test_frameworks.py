@@ -64,12 +64,6 @@ def test_langchain_has_structured_answers(gateway: Gateway, settings: Any, schem
     assert gateway.engine.requests[-1]["structured_outputs"]
 
 
-def test_langchain_is_refused_tools_by_their_name(gateway: Gateway) -> None:
-    with pytest.raises(openai.BadRequestError) as refused:
-        _chat(gateway).with_structured_output(Sentiment, method="function_calling").invoke(TEXT)
-    assert refused.value.param == "tools"
-
-
 def test_litellm_completes_streams_and_asks_for_a_form(gateway: Gateway) -> None:
     assert _litellm(gateway, top_p=1, n=1, temperature=0, stop=[]).choices[0].message.content == RIGHT
     for form in (Sentiment, {"type": "json_object"}):
@@ -79,10 +73,3 @@ def test_litellm_completes_streams_and_asks_for_a_form(gateway: Gateway) -> None
     whole = litellm.stream_chunk_builder(parts, messages=ASKED)
     assert whole.choices[0].message.content == RIGHT
     assert whole.id == gateway.logged()[-1]["request_id"]
-
-
-def test_litellm_has_its_own_classes_for_what_is_refused(gateway: Gateway) -> None:
-    with pytest.raises(litellm.BadRequestError, match="logprobs"):
-        _litellm(gateway, logprobs=True)
-    with pytest.raises(litellm.NotFoundError):
-        _litellm(gateway, model="openai/gpt-4o")

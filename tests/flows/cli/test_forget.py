@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from schemas.config.profiles import load_config
-from tasks.lineage.erase.find import AskedKind, reached
+from tasks.lineage.erase.find import reached
 from tasks.lineage.erase.plan import Journal, planned
 from tasks.lineage.erase.report import FORMAT, write_report
 from tests.flows.command import Ended, in_this_process
@@ -49,20 +49,19 @@ def test_a_dry_run_reports_the_plan_and_changes_nothing(world: World) -> None:
     assert sorted(world.root.rglob("*")) == before
 
 
-def begun(world: World, identifier: str, *done: str, asked: AskedKind | None = None) -> Journal:
+def begun(world: World, identifier: str, *done: str) -> Journal:
     """Leave the journal of a forgetting that was interrupted after some steps."""
     root = world.root.parent
     digest = load_config("local", [f"state.root={root}"]).digest()
-    state = planned(world.inventory, reached(world.inventory, identifier), digest, identifier, asked)
-    journal = Journal(root, identifier, asked)
+    state = planned(world.inventory, reached(world.inventory, identifier), digest, identifier)
+    journal = Journal(root, identifier, None)
     journal.write(state.model_copy(update={"done": done}))
     return journal
 
 
-@pytest.mark.parametrize("kind", [None, "customer"])
-def test_one_that_was_interrupted_is_shown_with_what_is_done_and_left(world: World, kind: AskedKind | None) -> None:
+def test_one_that_was_interrupted_is_shown_with_what_is_done_and_left(world: World) -> None:
     root = world.root.parent
-    journal = begun(world, ANA, "logs", "models", asked=kind)
+    journal = begun(world, ANA, "logs", "models")
     before = sorted(root.rglob("*"))
     ended, other = tucano(root, f" {ANA} ", "--json"), tucano(root, BIA)
     reset = tucano(root, ANA, "--set", "seed=99")
@@ -71,7 +70,6 @@ def test_one_that_was_interrupted_is_shown_with_what_is_done_and_left(world: Wor
     assert ended.returncode == 0, ended.text
     assert "was begun, and has not ended" in ended.text
     assert json.loads(ended.stdout)["done"] == ["logs", "models"]
-    assert json.loads(ended.stdout)["kind"] == kind
     assert json.loads(ended.stdout)["left"] == ["mark", "remove", "decide"]
     assert "another configuration" not in ended.text
     assert "another configuration" in reset.text

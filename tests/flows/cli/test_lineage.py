@@ -1,15 +1,20 @@
-"""`tucano lineage`: both ways from every kind of reference, as a tree, a document and a page, or one sentence."""
+"""`tucano lineage` and `show`: both ways from every kind of reference, answers and rollouts, or one sentence."""
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
+from schemas.artifact import ArtifactRecord
+from schemas.tables.prompts import PromptRow
 from tasks.lineage.store.artifacts import ArtifactStore
 from tests.flows.command import Ended, in_this_process
+from tests.prompt_tables import prompt_table
+from tests.tasks.curate.prompt_rows import prompt_row
+from tests.tasks.lineage.made import commit
 from tests.tasks.lineage.small_world import ANA, MODEL, PARAPHRASE, TRAINED, World, make_world
 
 
@@ -35,17 +40,10 @@ def refuses(ended: Ended, sentence: str) -> None:
     assert ended.stdout == ""
 
 
-def words(ended: Ended) -> str:
-    """Return what was printed without the frames and line breaks of tables."""
-    return " ".join(word for word in ended.text.split() if word not in {"│", "┃"})
-
-
 def test_a_version_is_reported_as_a_list_within_100_columns_and_as_a_document(world: World) -> None:
     ended = tucano(world, "1", "--long", "--json")
     assert ended.returncode == 0, ended.stderr
-    assert f"{MODEL}/1" in ended.stderr
-    assert "train 3 simulated validation 1 simulated test 1 simulated" in words(ended)
-    assert "scored by ana-1 (human)" in words(ended)
+    assert "scored by ana-1 (human)" in " ".join(word for word in ended.text.split() if word not in {"│", "┃"})
     assert "It led to" not in ended.stderr
     assert tucano(world, "1").text.splitlines()[0] == f"{MODEL}/1"
     assert f": train; model {MODEL}/1" in tucano(world, TRAINED.prompt_id).text.splitlines()[0]
@@ -93,10 +91,7 @@ def test_what_holds_a_customer_is_answered_first_and_the_commands_that_forget(wo
     [
         (("7",), f"the versions known here: {MODEL}/1"),
         (("deadbeef",), "'deadbeef' names nothing"),
-        (("0" * 32,), "names nothing"),
-        (("friday",), "'friday' names nothing"),
         (("",), "REF is empty"),
-        (("1", "--verify", "--forget"), "--verify and --forget ask for different things"),
         (("1", "--forget", "--html", "page.html"), "--forget and --html ask for different things"),
     ],
 )
@@ -106,12 +101,101 @@ def test_a_reference_that_names_nothing_is_one_sentence(
     refuses(tucano(world, *arguments), sentence)
 
 
-def test_a_query_loads_nothing_that_is_heavy(world: World) -> None:
-    heavy = "{'google', 'torch', 'prefect', 'mlflow', 'pandera', 'scipy', 'matplotlib'}"
-    code = (
-        "import sys; from schemas.config.profiles import load_config; from flows.cli.lineage import open_walker; "
-        f"walker = open_walker(load_config('local', ['state.root={world.root.parent}'])); "
-        f"[walker.walk(walker.find(each)) for each in ('1', '{TRAINED.prompt_id}')]; print({heavy} & set(sys.modules))"
-    )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ended.stdout.strip() == "set()"
+LEARNED, TESTED = prompt_row("push", "Tênis com 10% de desconto"), prompt_row("sentiment", "Chegou no prazo")
+HOSTILE = "ligue (11) 91234-5678 \x1b[2J \u202e [bold]já[/bold]"
+LONG = "A" * 3_000
+
+
+def rollout(row: PromptRow, step: int, completion: str, reward: float, **others: Any) -> dict[str, Any]:
+    known = {"seed": 7, "tokens": 5, "stop_reason": "end_of_turn", "corrected": False, "advantage": reward - 0.5}
+    identity = {"prompt_id": row.prompt_id, "task": row.task, "step": step}
+    components = json.dumps({"style": reward})
+    return {**identity, **known, "completion": completion, "reward": reward, "components": components, **others}
+
+
+def lines(*documents: Any) -> str:
+    return "".join(json.dumps(each) + "\n" for each in documents)
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state with a training, and the evaluation of it."""
+    state = tmp_path_factory.mktemp("state")
+    policy, dataset = make_policy(ArtifactStore(state / "artifacts"))
+    make_evaluation(ArtifactStore(state / "artifacts"), policy, dataset)
+    return state
+
+
+def make_policy(store: ArtifactStore) -> tuple[ArtifactRecord, ArtifactRecord]:
+    splits = {"train": [LEARNED], "validation": [], "test": [TESTED]}
+    dataset = commit(store, "dataset", {f"data/{name}.parquet": prompt_table(rows) for name, rows in splits.items()})
+    logged = [
+        *(
+            rollout(LEARNED, step, f"Passo {step}: Tênis {number}", 0.25 * number)
+            for step in (1, 2)
+            for number in (0, 3)
+        ),
+        rollout(LEARNED, 2, HOSTILE, 0.1, advantage=None, stop_reason="token_limit"),
+        rollout(prompt_row("churn", "Cliente"), 2, LONG, 1.0),
+    ]
+    files = {"rollouts/step-000001-000020.parquet": pl.DataFrame(logged, infer_schema_length=None)}
+    return commit(store, "policy", files, {"dataset": dataset}), dataset
+
+
+def make_evaluation(store: ArtifactStore, policy: ArtifactRecord, dataset: ArtifactRecord) -> None:
+    answers = {
+        f"answers-{name}": commit(
+            store,
+            "answers",
+            {"rollouts.jsonl": lines({"prompt_id": TESTED.prompt_id, "sample": 0, "completion": text})},
+        )
+        for name, text in (("base", "ruim"), ("tuned", "bom"), ("sft", "bom"))
+    }
+    scores = {
+        f"{name}.scores.jsonl": lines(
+            {"prompt_id": TESTED.prompt_id, "sample": 0, "seed": 7, "score": score, "truth": 1}
+        )
+        for name, score in (("base", 0.25), ("tuned", 0.75))
+    }
+    commit(store, "evaluation", scores, {"dataset": dataset, "policy-tuned": policy, **answers})
+
+
+def show(state: Path, *arguments: str) -> Ended:
+    return in_this_process("show", *arguments, "--json", "--set", f"state.root={state}")
+
+
+def test_a_steps_rollouts_are_shown_from_worst_to_best_scrubbed_and_cannot_write_on_the_terminal(state: Path) -> None:
+    ended = show(state, "2")
+    assert ended.returncode == 0, ended.stderr
+    rollouts = json.loads(ended.stdout)["rollouts"]
+    assert [each["reward"] for each in rollouts] == [0.0, 0.75, 0.1, 1.0]
+    assert rollouts[0]["components"] == {"style": 0.0}
+    places = [ended.stderr.index(text) for text in ("Passo 2: Tênis 0", "Passo 2: Tênis 3", "AAAA")]
+    assert places == sorted(places)
+    assert "91234" not in ended.text
+    assert "\x1b" not in ended.text
+    assert "[TELEFONE] ␛[2J \\u202e [bold]já[/bold]" in ended.text
+
+
+def test_a_trained_prompt_is_shown_over_time_and_a_tested_one_with_each_models_answer(state: Path) -> None:
+    trained, tested = (json.loads(show(state, given).stdout) for given in (LEARNED.prompt_id[:8], TESTED.prompt_id))
+    assert (trained["prompt"], trained["split"]) == (LEARNED.prompt, "train")
+    assert [each["step"] for each in trained["rollouts"]] == [1, 1, 2, 2, 2]
+    answers = [(each["model"], each["reward"]) for each in tested["answers"]]
+    assert answers == [("base", 0.25), ("tuned", 0.75), ("sft", None)]
+    # Equal ones once.
+    assert show(state, TESTED.prompt_id).stderr.count("bom") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("9",), "the newest training has no rollouts of step 9; steps 1 to 2 have some\n"),
+        (("1", "--task", "churn"), "has no rollouts of churn of step 1; steps 2 to 2 have some of churn\n"),
+        (("zzzz",), "no prompt of the newest training's dataset begins with 'zzzz'; give an id, or the beginning"),
+    ],
+)
+def test_an_absent_step_or_prompt_is_refused(state: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    ended = show(state, *arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert sentence in ended.text

@@ -11,8 +11,11 @@ import pytest
 
 from tests.flows.command import Ended, in_a_process, in_this_process
 from tests.flows.promotable import WHY_HELD, Promotable, make_promotable, store_of
+from tests.tasks.bag_of_words.test_bag import REVIEWS, learned
 
 pytestmark = pytest.mark.integration
+MODEL = "tucano2-commerce"
+PUSH = ("product=fone", "offer=20% de desconto", "segment=novos")
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,35 @@ def test_a_registered_version_is_promoted_and_a_held_one_by_force_and_that_is_ta
     assert stale.returncode == 3
     assert "it was not compared with version 2, which is `champion` now" in last(stale)
     assert shop.aliases == {"champion": "2", "previous": "1"}
+
+
+def test_a_bag_of_words_answers_its_task_for_the_champion_until_a_model_is_promoted(tmp_path: Path) -> None:
+    world = make_promotable(tmp_path / "state")
+    bag = learned("sentiment", REVIEWS)
+    for seed, gain in ((1, 0.0), (2, 0.0625)):
+        world.register(world.policy(seed), world.evaluation("hold", bag=bag, gain=gain), "hold", MODEL)
+    shop = Shop(world, "")
+    better = shop.tucano("2", "--baseline", "sentiment", "--json")
+    assert (better.returncode, json.loads(better.stdout)["promoted"]) == (3, False)
+    assert "the tuned model is better in sentiment" in last(better)
+    assert "has no bag of words for push; it has sentiment" in last(shop.tucano("1", "--baseline", "push"))
+    assert shop.tucano("1", "--baseline", "sentiment").returncode == 0
+    assert shop.aliases == {"champion": "1"}
+
+    def ask(*asked: str) -> Ended:
+        return in_this_process("ask", *asked, "--json", "--set", f"state.root={world.root}")
+
+    document = json.loads(ask("sentiment", "veio quebrado").stdout)
+    assert document["answered_by"] == "the bag of words of version 1"
+    assert json.loads(document["answers"][0]["text"]) == {"polarity": "negative", "score": 1}
+    # The gate held the model itself.
+    assert "push is not learned by version 1 (the gate holds its policy)" in ask("push", *PUSH).text
+    # A champion that has a bag of words stays where another version's is better, and forcing is recorded.
+    assert shop.tucano("2", "--baseline", "sentiment", "--force", "teste").returncode == 0
+    assert shop.aliases == {"champion": "1"}
+    assert len(shop.runs(baseline="sentiment", forced="teste")) == 1
+    move(shop, "1")
+    assert world.registry.version(MODEL, "1").baselines == {}
 
 
 @pytest.mark.parametrize(

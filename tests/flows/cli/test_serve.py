@@ -7,13 +7,12 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import httpx
 import psutil
 import pytest
 
-from tests.flows.command import in_a_process
+from tests.flows.command import in_a_process, in_this_process
 from tests.flows.promotable import Promotable, make_promotable
 from tests.gateway import wait_for
 from tests.house import free_port
@@ -36,20 +35,22 @@ def _promote(shop: Promotable, version: str) -> None:
     shop.registry.promote(MODEL, "champion", "previous", version, promotion="0" * 64)
 
 
-def _arguments(shop: Promotable, port: int, *more: str) -> list[str]:
+def _arguments(shop: Promotable, port: int) -> list[str]:
     settings = [
         f"state.root={shop.root}",
         "serve.golden_prompts=0",
         "serve.follow_seconds=0.2",
         "serve.answer_all=true",
     ]
-    return ["serve", "--port", str(port), *(part for setting in (*settings, *more) for part in ("--set", setting))]
+    return ["serve", "--port", str(port), *(part for setting in settings for part in ("--set", setting))]
 
 
-@contextmanager
-def _serving(shop: Promotable, *more: str) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def served(shop: Promotable) -> Iterator[Served]:
+    """A gateway of the first version, until the last test ends it."""
+    _promote(shop, "1")
     port = free_port()
-    with serving(shop.root, port, _arguments(shop, port, *more)) as served:
+    with serving(shop.root, port, _arguments(shop, port)) as served:
         yield served
 
 
@@ -59,7 +60,7 @@ def test_without_a_champion_or_a_free_port_it_does_not_start(shop: Promotable) -
     assert "no version of tucano2-commerce is `champion` yet" in ended.text
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        ended = in_a_process(*_arguments(shop, taken.getsockname()[1]))
+        ended = in_this_process(*_arguments(shop, taken.getsockname()[1]))
     assert ended.returncode == 2
     assert "choose another with --port PORT" in ended.text
 
@@ -83,28 +84,7 @@ def test_a_signal_ends_it_also_while_the_engine_loads(shop: Promotable) -> None:
     assert "Traceback" not in said
 
 
-def test_a_gateway_that_is_killed_or_stopped_comes_back_and_no_answer_is_lost(shop: Promotable) -> None:
-    _promote(shop, "1")
-    with _serving(shop) as served:
-        received = [served.ask().json()]
-        gateway = served.gateway
-        gateway.suspend()
-        received.append(served.ask().json())
-        gateway.kill()
-        gateway.wait(SECONDS)
-        received.append(served.ask().json())
-        logged = served.logged()
-        assert len({logged[answer["request_id"]]["completion"] for answer in received}) == 1
-        assert all(logged[answer["request_id"]]["model_version"] == answer["version"] for answer in received)
-        processes = [served.gateway, *served.gateway.children(recursive=True)]
-        served.process.send_signal(signal.SIGINT)
-        assert served.process.wait(SECONDS) == 0
-        _, alive = psutil.wait_procs(processes, SECONDS)
-        assert not alive
-
-
-def test_versions_switch_under_requests_and_each_is_answered_by_one_of_them(shop: Promotable) -> None:
-    _promote(shop, "1")
+def test_versions_switch_under_requests_and_each_is_answered_by_one_of_them(shop: Promotable, served: Served) -> None:
     reviews = ("Chegou quebrado", "Amei, recomendo", "Nada a dizer")
     received: list[httpx.Response] = []
     asked: list[str] = []
@@ -116,28 +96,45 @@ def test_versions_switch_under_requests_and_each_is_answered_by_one_of_them(shop
             asked.append(review)
             received.append(served.ask(review))
 
-    with _serving(shop) as served:
-        clients = [threading.Thread(target=ask) for _ in range(4)]
-        for client in clients:
-            client.start()
-        for version in ("2", "1", "2"):
-            _promote(shop, version)
-            serves = f"{MODEL}/{version}"
-            wait_for(lambda: httpx.get(f"{served.url}/readyz").json()["version"] == serves, SECONDS)  # noqa: B023
-            before = len(received)
-            wait_for(lambda: len(received) > before + 8, SECONDS)  # noqa: B023
-        stop.set()
-        for client in clients:
-            client.join()
-        logged = served.logged()
-        assert {response.status_code for response in received} == {200}
-        answers = [response.json() for response in received]
-        assert {answer["version"] for answer in answers} == {f"{MODEL}/1", f"{MODEL}/2"}
-        assert all(logged[answer["request_id"]]["model_version"] == answer["version"] for answer in answers)
-        # A mixture would be neither version's answer.
-        texts: dict[tuple[str, str], set[str]] = {}
-        for answer in answers:
-            line = logged[answer["request_id"]]
-            texts.setdefault((answer["version"], line["prompt"]), set()).add(line["completion"])
-        assert len(texts) == 2 * len(reviews)
-        assert all(len(of_one) == 1 for of_one in texts.values())
+    clients = [threading.Thread(target=ask) for _ in range(4)]
+    for client in clients:
+        client.start()
+    for version in ("2", "1", "2"):
+        _promote(shop, version)
+        serves = f"{MODEL}/{version}"
+        wait_for(lambda: httpx.get(f"{served.url}/readyz").json()["version"] == serves, SECONDS)  # noqa: B023
+        before = len(received)
+        wait_for(lambda: len(received) > before + 8, SECONDS)  # noqa: B023
+    stop.set()
+    for client in clients:
+        client.join()
+    logged = served.logged()
+    assert {response.status_code for response in received} == {200}
+    answers = [response.json() for response in received]
+    assert {answer["version"] for answer in answers} == {f"{MODEL}/1", f"{MODEL}/2"}
+    assert all(logged[answer["request_id"]]["model_version"] == answer["version"] for answer in answers)
+    # A mixture would be neither version's answer.
+    texts: dict[tuple[str, str], set[str]] = {}
+    for answer in answers:
+        line = logged[answer["request_id"]]
+        texts.setdefault((answer["version"], line["prompt"]), set()).add(line["completion"])
+    assert len(texts) == 2 * len(reviews)
+    assert all(len(of_one) == 1 for of_one in texts.values())
+
+
+def test_a_gateway_that_is_killed_or_stopped_comes_back_and_no_answer_is_lost(served: Served) -> None:
+    received = [served.ask().json()]
+    gateway = served.gateway
+    gateway.suspend()
+    received.append(served.ask().json())
+    gateway.kill()
+    gateway.wait(SECONDS)
+    received.append(served.ask().json())
+    logged = served.logged()
+    assert len({logged[answer["request_id"]]["completion"] for answer in received}) == 1
+    assert all(logged[answer["request_id"]]["model_version"] == answer["version"] for answer in received)
+    processes = [served.gateway, *served.gateway.children(recursive=True)]
+    served.process.send_signal(signal.SIGINT)
+    assert served.process.wait(SECONDS) == 0
+    _, alive = psutil.wait_procs(processes, SECONDS)
+    assert not alive

@@ -8,10 +8,10 @@ import pytest
 from prefect.server.events.schemas.automations import EventTrigger
 from prefect.server.events.schemas.events import ReceivedEvent
 
-from flows.deploy.apply import read_declared
+from flows.deploy.apply import automations_of
 from schemas.source import REPOSITORY
 
-SHIPPED = {str(each["name"]): each for _, each in read_declared(REPOSITORY).automations}
+SHIPPED = {str(each["name"]): each for each in automations_of(REPOSITORY)}
 
 
 def event(name: str, resource: dict[str, str], *related: tuple[str, str, str], **more: Any) -> ReceivedEvent:

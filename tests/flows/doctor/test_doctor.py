@@ -13,34 +13,16 @@ import pytest
 from filelock import FileLock
 from huggingface_hub import constants
 
-from flows.doctor import machine, run
-from flows.doctor.machine import (
-    Finding,
-    Verdict,
-    check_disk,
-    check_gpu,
-    check_libraries,
-    check_state,
-    check_trainer,
-    gpu_packages,
-    refused,
-)
+from flows.doctor import machine, run, services
+from flows.doctor.machine import Finding, Verdict, refused
 from flows.doctor.run import examine, require_ready
-from flows.doctor.services import (
-    check_artifacts,
-    check_endpoints,
-    check_files,
-    check_mirror,
-    check_mlflow,
-    check_model,
-    check_prefect,
-)
 from flows.runtime.session import LOCK_FILE
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.store.store import FILE_NAMES
 from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.policy.stand_in import FOLDER
 from tests.answering_server import answering
 from tests.flows.command import in_this_process
 from tests.storage_server import storage_server
@@ -142,81 +124,87 @@ def test_a_gpu_is_a_fault_only_where_the_training_needs_it(
         require_ready(l4(), "l4")
     assert list(tmp_path.iterdir()) == []
     require_ready(local(), "local")
-    assert only(check_gpu(local("policy.stand_in=false", "policy.name=shop/m"))).verdict == "warning"
+    assert only(machine.check_gpu(local("policy.stand_in=false", "policy.name=shop/m"))).verdict == "warning"
+    small = local("policy.stand_in=false", f"policy.name={FOLDER}")
+    assert "5 million weights need none" in only(machine.check_gpu(small)).found
+    monkeypatch.setattr(machine, "host_memory", lambda: 100_000_000)
+    assert only(machine.check_gpu(small)).verdict == "fault"
     install_nvidia_smi(tmp_path, monkeypatch, "echo 'NVIDIA L4, 23034 MiB, 580.82.07'")
-    assert only(check_gpu(local())).found == "NVIDIA L4, 23034 MiB, 580.82.07"
-    assert only(check_gpu(l4())).verdict == "ok"
+    assert only(machine.check_gpu(local())).found == "NVIDIA L4, 23034 MiB, 580.82.07"
+    assert only(machine.check_gpu(l4())).verdict == "ok"
     install_nvidia_smi(tmp_path, monkeypatch, "echo 'Driver/library version mismatch'; exit 18")
-    assert only(check_gpu(local())).verdict == "warning"
-    assert "Driver/library version mismatch" in only(check_gpu(l4())).found
+    assert only(machine.check_gpu(local())).verdict == "warning"
+    assert "Driver/library version mismatch" in only(machine.check_gpu(l4())).found
 
 
 def test_disk_is_compared_with_what_the_model_takes(
     monkeypatch: pytest.MonkeyPatch, local: Configured, l4: Configured, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=20e9))
-    assert only(check_disk(l4())).verdict == only(check_disk(local())).verdict == "ok"
-    larger = only(check_disk(load_config("l4-3.7b", [f"state.root={tmp_path}"])))
+    assert only(machine.check_disk(l4())).verdict == only(machine.check_disk(local())).verdict == "ok"
+    larger = only(machine.check_disk(load_config("l4-3.7b", [f"state.root={tmp_path}"])))
     assert (larger.verdict, "takes some 38" in larger.found) == ("warning", True)
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1e6))
-    assert only(check_disk(local())).verdict == "fault"
+    assert only(machine.check_disk(local())).verdict == "fault"
 
 
 def test_a_state_folder_in_use_half_forgotten_or_closed_is_reported(local: Configured, tmp_path: Path) -> None:
     root = local().state.root
     root.mkdir()
-    assert only(check_state(local())).verdict == "ok"
+    assert only(machine.check_state(local())).verdict == "ok"
     assert list(root.iterdir()) == []
     with FileLock(root / LOCK_FILE):
-        assert only(check_state(local())).remedy == "wait for its end, or use --set state.root=FOLDER"
+        assert only(machine.check_state(local())).remedy == "wait for its end, or use --set state.root=FOLDER"
     journal = root / "forgetting" / "subject.json"
     journal.parent.mkdir()
     journal.write_text("{", encoding="utf-8")
-    assert "tucano forget ID --apply" in only(check_state(local())).remedy
+    assert "tucano forget ID --apply" in only(machine.check_state(local())).remedy
     (tmp_path / "file").touch()
-    assert only(check_state(local(f"state.root={tmp_path / 'file' / 'state'}"))).verdict == "fault"
+    assert only(machine.check_state(local(f"state.root={tmp_path / 'file' / 'state'}"))).verdict == "fault"
 
 
 def test_libraries_are_compared_with_pins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local: Configured, l4: Configured
 ) -> None:
-    assert [finding.check for finding in check_libraries(l4(*SERVED))] == ["libraries"]
+    assert [finding.check for finding in machine.check_libraries(l4(*SERVED))] == ["libraries"]
     monkeypatch.setattr(machine, "LAPTOP", tmp_path / "laptop.txt")
     pins = "# pinned\nrich==0.1\nnever-heard-of==1.0\ntyper==0.1; python_version<'3'\n"
     (tmp_path / "laptop.txt").write_text(pins, encoding="utf-8")
-    differing = only(check_libraries(local()))
+    differing = only(machine.check_libraries(local()))
     assert (differing.verdict, differing.found.count("needed ==0.1")) == ("warning", 1)
     assert "never-heard-of" not in differing.found
-    assert only(gpu_packages(l4(), {"torch": "2.13.0+cpu", "unsloth": "1"})).check == "GPU libraries"
-    assert gpu_packages(l4(), {"torch": "2.13.0+cu128", "unsloth": "1"}) == []
+    assert only(machine.gpu_packages(l4(), {"torch": "2.13.0+cpu", "unsloth": "1"})).check == "GPU libraries"
+    assert machine.gpu_packages(l4(), {"torch": "2.13.0+cu128", "unsloth": "1"}) == []
 
 
 def test_the_trainers_environment_is_asked_by_its_own_python(tmp_path: Path, l4: Configured) -> None:
-    lacking = check_trainer(l4(f"train.interpreter={sys.executable}"))
+    lacking = machine.check_trainer(l4(f"train.interpreter={sys.executable}"))
     assert [finding.verdict for finding in lacking] == ["fault", "fault"]
     assert "unsloth is not installed" in lacking[0].found
-    assert only(check_trainer(l4())).verdict == "ok"
-    assert only(check_trainer(l4(*SERVED, "train.interpreter=/nowhere/python"))).verdict == "ok"
+    assert only(machine.check_trainer(l4())).verdict == "ok"
+    assert only(machine.check_trainer(l4(*SERVED, "train.interpreter=/nowhere/python"))).verdict == "ok"
     (tmp_path / "python").write_text("#!/bin/sh\necho hello\n", encoding="utf-8")
     (tmp_path / "python").chmod(0o755)
     for name in ("none", "python"):
-        assert "does not run as a Python" in only(check_trainer(l4(f"train.interpreter={tmp_path / name}"))).found
+        assert (
+            "does not run as a Python" in only(machine.check_trainer(l4(f"train.interpreter={tmp_path / name}"))).found
+        )
 
 
 def test_a_run_hands_its_training_only_to_a_server_that_is_there(
     local: Configured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     handing = local("workers.training=training/train", f"state.artifacts={tmp_path}")
-    assert verdicts(check_prefect(local())) == {"Prefect": "ok"}
-    assert "PREFECT_API_URL is not set" in only(check_prefect(handing)).found
+    assert verdicts(services.check_prefect(local())) == {"Prefect": "ok"}
+    assert "PREFECT_API_URL is not set" in only(services.check_prefect(handing)).found
     for address in (f"http://ana:{SECRET}@127.0.0.1:9/api", "http://", "nonsense"):
         monkeypatch.setenv("PREFECT_API_URL", address)
-        assert only(check_prefect(local())).verdict == "fault"
+        assert only(services.check_prefect(local())).verdict == "fault"
     for status in (401, 404, 500):
         with answering({"/api/health": (200, "true"), "/api/admin/version": (status, "{}")}) as server:
             monkeypatch.setenv("PREFECT_API_URL", f"{server.url}/api")
             with pytest.raises(InputError, match=f"the Prefect server at {server.url}/api"):
-                check_prefect(local())
+                services.check_prefect(local())
 
 
 @pytest.mark.integration
@@ -224,43 +212,43 @@ def test_a_real_servers_version_and_deployments_are_checked(
     local: Configured, prefect_server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PREFECT_API_URL", prefect_server)
-    assert only(check_prefect(local())).found == f"{version('prefect')} at {prefect_server}"
+    assert only(services.check_prefect(local())).found == f"{version('prefect')} at {prefect_server}"
     monkeypatch.setattr("flows.doctor.services.version", lambda _: "99.0.1")
     handing = local("workers.training=training/gone", f"state.artifacts={tmp_path}")
-    found = verdicts(check_prefect(handing))
+    found = verdicts(services.check_prefect(handing))
     assert (found["Prefect"], found["training"]) == ("warning", "fault")
 
 
 def test_mlflows_server_and_store_are_read_and_not_made(
     local: Configured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert verdicts(check_mlflow(local())) == {"MLflow": "ok"}
+    assert verdicts(services.check_mlflow(local())) == {"MLflow": "ok"}
     assert list(tmp_path.iterdir()) == []
     file = tmp_path / "state" / "mlflow" / "mlflow.db"
     file.parent.mkdir(parents=True)
     file.write_bytes(b"no database" * 100)
     with pytest.raises(InputError, match="damaged"):
-        check_mlflow(local())
+        services.check_mlflow(local())
     monkeypatch.setattr("flows.doctor.services.open_client", lambda _: None)
     for answer, verdict in (((200, version("mlflow")), "ok"), ((200, "2.9.0"), "warning"), ((401, "who?"), "ok")):
         with answering({"/version": answer}) as server:
-            assert only(check_mlflow(local(f"state.mlflow={server.url}"))).verdict == verdict
+            assert only(services.check_mlflow(local(f"state.mlflow={server.url}"))).verdict == verdict
 
 
 @pytest.mark.integration
 def test_buckets_are_tried_and_left_empty(monkeypatch: pytest.MonkeyPatch, local: Configured, tmp_path: Path) -> None:
     with storage_server() as service:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", service.url)
-        assert only(check_mirror(local(f"state.mirror=gs://{service.bucket}/m"))).verdict == "ok"
-        assert only(check_artifacts(local(f"state.artifacts=gs://{service.bucket}/a"))).verdict == "ok"
+        assert only(services.check_mirror(local(f"state.mirror=gs://{service.bucket}/m"))).verdict == "ok"
+        assert only(services.check_artifacts(local(f"state.artifacts=gs://{service.bucket}/a"))).verdict == "ok"
         assert service.keys() == []
         service.refusal = HTTPStatus.FORBIDDEN
-        finding = check_mirror(local(f"state.mirror=gs://{service.bucket}"))[0]
+        finding = services.check_mirror(local(f"state.mirror=gs://{service.bucket}"))[0]
         assert (finding.check, finding.verdict) == ("mirror: create", "fault")
         assert "the role Storage Object User" in finding.remedy
-    assert only(check_artifacts(local())).unused
+    assert only(services.check_artifacts(local())).unused
     (tmp_path / "file").touch()
-    assert only(check_artifacts(local(f"state.artifacts={tmp_path / 'file' / 'a'}"))).verdict == "fault"
+    assert only(services.check_artifacts(local(f"state.artifacts={tmp_path / 'file' / 'a'}"))).verdict == "fault"
 
 
 @pytest.fixture
@@ -275,27 +263,27 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_the_model_is_looked_for_in_its_folder_the_cache_and_the_hub(
     hub: Path, monkeypatch: pytest.MonkeyPatch, local: Configured, l4: Configured, tmp_path: Path
 ) -> None:
-    assert only(check_model(local())).verdict == "ok"
+    assert only(services.check_model(local())).verdict == "ok"
     folder = tmp_path / "model"
     folder.mkdir()
-    lacking = only(check_model(l4(f"policy.name={folder}")))
-    assert lacking.found.endswith("lacks config.json, tokenizer_config.json, model.safetensors")
-    for name in ("config.json", "tokenizer_config.json", "model.safetensors.index.json"):
-        (folder / name).touch()
-    assert only(check_model(l4(f"policy.name={folder}"))).verdict == "ok"
+    with pytest.raises(InputError, match="no model can be read from"):
+        services.check_model(l4(f"policy.name={folder}"))
+    assert only(services.check_model(l4(f"policy.name={FOLDER}"))).verdict == "ok"
+    monkeypatch.chdir(tmp_path)
+    assert "make real-model" in only(services.check_model(load_config("real"))).remedy
     shop = l4("policy.name=shop/model")
-    assert "does not answer" in only(check_model(shop)).found
+    assert "does not answer" in only(services.check_model(shop)).found
     with answering({"/shop/model/resolve/main/config.json": (200, "{}")}) as server:
         monkeypatch.setattr(constants, "ENDPOINT", server.url)
-        assert only(check_model(shop)).verdict == "ok"
-        assert only(check_model(l4("policy.name=shop/other"))).verdict == "fault"
+        assert only(services.check_model(shop)).verdict == "ok"
+        assert only(services.check_model(l4("policy.name=shop/other"))).verdict == "fault"
     snapshot = hub / "models--shop--model" / "snapshots" / "1"
     snapshot.mkdir(parents=True)
     (snapshot.parents[1] / "refs").mkdir()
     (snapshot.parents[1] / "refs" / "main").write_text("1", encoding="utf-8")
     (snapshot / "model.safetensors").touch()
-    assert only(check_model(shop)).found == "shop/model, downloaded already"
-    assert only(check_model(l4("policy.name=./not/a/folder"))).verdict == "fault"
+    assert only(services.check_model(shop)).found == "shop/model, downloaded already"
+    assert only(services.check_model(l4("policy.name=./not/a/folder"))).verdict == "fault"
 
 
 def test_an_earlier_base_of_the_same_model_replaces_the_hub(
@@ -318,9 +306,9 @@ def test_an_earlier_base_of_the_same_model_replaces_the_hub(
 
 
 def test_files_that_are_not_there_are_named_with_their_setting(tmp_path: Path, local: Configured) -> None:
-    assert only(check_files(local())).verdict == "ok"
+    assert only(services.check_files(local())).verdict == "ok"
     gone = local("synthesize.source=olist", f"synthesize.olist_dir={tmp_path / 'olist'}", f"monitor.logs={tmp_path}/l")
-    assert {finding.found: finding.verdict for finding in check_files(gone)} == {
+    assert {finding.found: finding.verdict for finding in services.check_files(gone)} == {
         f"synthesize.olist_dir {tmp_path}/olist is not there": "fault",
         f"monitor.logs {tmp_path}/l is not there": "warning",
     }
@@ -330,7 +318,7 @@ def test_files_that_are_not_there_are_named_with_their_setting(tmp_path: Path, l
         require_ready(gone, "local")
     for name in FILE_NAMES.values():
         (tmp_path / "olist" / name).write_text("header\n", encoding="utf-8")
-    assert only(check_files(gone)).verdict == "ok"
+    assert only(services.check_files(gone)).verdict == "ok"
 
 
 @pytest.mark.parametrize(("status", "said"), [(200, "ok"), (404, "ok"), (401, "fault"), (403, "fault"), (503, "fault")])
@@ -341,10 +329,10 @@ def test_an_endpoint_is_asked_with_its_key(
         fields = f'name = "large", url = "{server.url}/v1", model = "m", key_variable = "RIVAL"'
         rival = local(f"evaluate.rivals=[{{ {fields} }}]")
         monkeypatch.delenv("RIVAL", raising=False)
-        unset = only(check_endpoints(rival))
+        unset = only(services.check_endpoints(rival))
         assert (unset.check, unset.remedy) == ("evaluate.rivals.large", "export RIVAL=KEY")
         assert server.asked == {}
         monkeypatch.setenv("RIVAL", SECRET)
-        assert only(check_endpoints(rival)).verdict == said
+        assert only(services.check_endpoints(rival)).verdict == said
     assert server.asked["/v1/models"]["authorization"] == f"Bearer {SECRET}"
-    assert only(check_endpoints(local())).unused
+    assert only(services.check_endpoints(local())).unused

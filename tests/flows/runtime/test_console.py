@@ -1,11 +1,6 @@
 """What a person sees: no line for what is quick, and an estimate that ignores the loading."""
 
-import io
-import time
-from contextlib import ExitStack
-
 import pytest
-from rich.console import Console
 
 from flows.runtime import console
 
@@ -62,31 +57,6 @@ def test_the_estimate_of_a_second_kind_of_unit_leaves_out_the_first(clock: Clock
         clock.now += 30
         report(11, 40, "reward 0.2")
     assert said[-1] == "train: 11/40 reward 0.2, about 87 s to go"
-
-
-def test_each_of_two_stages_at_once_has_its_bar_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rich draws the display that began first alone; with one a stage, the others vanished when it ended."""
-    screen = io.StringIO()
-    monkeypatch.setattr(console, "console", Console(file=screen, force_terminal=True, width=100))
-
-    def wait_for(*texts: str) -> str:
-        screen.truncate(screen.seek(0))
-        while not all(text in screen.getvalue() for text in texts):
-            time.sleep(0.02)
-        return screen.getvalue()
-
-    with ExitStack() as training:
-        with console.stage_progress("sft") as of_sft:
-            of_train = training.enter_context(console.stage_progress("train"))
-            of_sft(1, 2, "loss 0.5")
-            wait_for("loss 0.5", "train")
-        of_train(3, 40, "reward 0.4")
-        with console.stage_progress("search") as of_search:
-            of_search(5, 9, "answers")
-            assert "loss 0.5" not in wait_for("reward 0.4", "answers")
-    with console.stage_progress("evaluate") as report:
-        report(1, 2, "models")
-        wait_for("models")
 
 
 def test_a_sentence_is_wrapped_between_words_and_no_path_and_no_command_is_broken(

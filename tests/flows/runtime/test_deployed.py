@@ -23,7 +23,7 @@ from prefect.flow_engine import run_flow
 from prefect.runtime import flow_run
 from prefect.states import AwaitingRetry, Cancelling
 
-from flows.deploy.apply import read_declared
+from flows.deploy.apply import DEPLOYMENTS_FILE, declared
 from flows.runtime import deployed
 from flows.runtime.deployed import INTERRUPTIONS_ALIKE, absolute_config, reschedule_on_interrupt
 from schemas.config.profiles import load_config
@@ -186,8 +186,8 @@ def test_no_deployments_run_is_lost_for_good() -> None:
     document = yaml.safe_load(AUTOMATIONS.read_text(encoding="utf-8"))
     for automation in document["automations"]:
         looked_at = automation["trigger"]["match_related"]["prefect.resource.id"]
-        for deployment in read_declared(REPOSITORY).deployments:
-            assert {f"prefect.tag.{tag}" for tag in deployment.tags} & set(looked_at), deployment.name
+        for deployment in declared(REPOSITORY, DEPLOYMENTS_FILE, "deployments"):
+            assert {f"prefect.tag.{tag}" for tag in deployment["tags"]} & set(looked_at), deployment["name"]
 
 
 def _wait(engine: "subprocess.Popen[bytes]", condition: Callable[[], bool]) -> None:

@@ -1,18 +1,17 @@
-"""A run waits for scores without a process, asks again while some are missing, and goes on once they are there."""
+"""A run waits for scores without a process, asks again while some are missing, and resumes once they are there."""
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
-from uuid import UUID
 
 import pytest
 from prefect import flow, task
 from prefect.cache_policies import CacheKeyFnPolicy
+from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from prefect.client.schemas.responses import SetStateStatus
 from prefect.client.schemas.sorting import ArtifactSort
+from prefect.exceptions import Pause
+from prefect.flow_engine import run_flow
 
 from flows.runtime.human_gate import SHEET_ARTIFACT, wait_for_scores
 from schemas.documents import Rollout
@@ -21,12 +20,11 @@ from schemas.source import REPOSITORY
 from tasks.audit.labelling import RUBRICS_FOLDER, with_score
 from tasks.audit.sheet import as_row, is_scored, read_rows, write_rows
 from tests.flows.prefect_state import prefect_state
-from tests.house import House, open_house
-from tests.prefect_server import PlaceDatabase
+
+pytestmark = pytest.mark.integration
 
 COMPLETIONS = 3
 WEEK = 7.0
-DEPLOYMENT = "gated"
 
 
 @task(cache_policy=CacheKeyFnPolicy(cache_key_fn=lambda _, given: str(given["log"].parent.name)), persist_result=True)
@@ -58,63 +56,20 @@ def note(log: Path, text: str) -> None:
         file.write(f"{text}\n")
 
 
-def page(house: House) -> str:
+def page(client: SyncPrefectClient) -> str:
     """Return what a run has shown last of its sheet."""
     shown = ArtifactFilter(key=ArtifactFilterKey(any_=[SHEET_ARTIFACT]))
-    (artifact,) = house.client.read_artifacts(artifact_filter=shown, limit=1, sort=ArtifactSort.CREATED_DESC)
+    (artifact,) = client.read_artifacts(artifact_filter=shown, limit=1, sort=ArtifactSort.CREATED_DESC)
     return str(artifact.data)
 
 
-@dataclass(frozen=True)
-class Run:
-    """A run of the deployment, with a sheet of its own."""
-
-    house: House
-    id: UUID
-    sheet: Path
-    log: Path
-
-    def execute(self) -> str:
-        """Work on the run in a process of its own, as a worker does, and return the state that it is left in."""
-        command = [sys.executable, "-m", "prefect.engine", str(self.id)]
-        ended = subprocess.run(
-            command, cwd=REPOSITORY, env=self.house.environment, capture_output=True, text=True, check=False
-        )
-        assert ended.returncode == 0, ended.stderr
-        return self.state()
-
-    def state(self) -> str:
-        return str(self.house.client.read_flow_run(self.id).state_name)
-
-    def resume(self) -> SetStateStatus:
-        return self.house.client.resume_flow_run(self.id).status
-
-    def notes(self) -> list[str]:
-        return self.log.read_text(encoding="utf-8").splitlines()
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory, prefect_home: PlaceDatabase) -> Iterator[House]:
-    home = prefect_home(tmp_path_factory.mktemp("prefect"))
-    with open_house(home, {}) as house, prefect_state(house.address, home.parent / "state"):
-        yield house
-
-
-def start(house: House, folder: Path) -> Run:
-    sheet, log = new_sheet(folder / "a sheet.csv"), folder / "log"
-    flow_id = house.client.create_flow(gated)
-    deployment = house.client.create_deployment(flow_id, DEPLOYMENT, entrypoint=f"{gated.__module__}.gated")
-    parameters = {"sheet": str(sheet), "log": str(log), "days": WEEK}
-    return Run(house, house.client.create_flow_run_from_deployment(deployment, parameters=parameters).id, sheet, log)
-
-
-def new_sheet(path: Path) -> Path:
+@pytest.fixture
+def sheet(tmp_path: Path) -> Path:
     rollouts = [
-        Rollout(prompt_id=f"p{number}", task="push", prompt="Escreva um push.", completion=f"Oferta {number}!")
-        for number in range(COMPLETIONS)
+        Rollout(prompt_id=f"p{n}", task="push", prompt="Crie um push.", completion=f"Oferta {n}!") for n in "abc"
     ]
-    write_rows(path, [as_row(rollout, "random") for rollout in rollouts])
-    return path
+    write_rows(tmp_path / "a sheet.csv", [as_row(rollout, "random") for rollout in rollouts])
+    return tmp_path / "a sheet.csv"
 
 
 def score(sheet: Path, completions: int) -> None:
@@ -124,35 +79,47 @@ def score(sheet: Path, completions: int) -> None:
     write_rows(sheet, rows)
 
 
-@pytest.mark.integration
-def test_a_run_is_suspended_until_every_completion_is_scored(house: House, tmp_path: Path) -> None:
-    run = start(house, tmp_path)
-    assert run.execute() == "Suspended"
-    shown = page(house)
-    assert f"\n{run.sheet}\n" in shown
-    assert f"\ntucano audit label '{run.sheet}' --rater" in shown
-    assert str(RUBRICS_FOLDER.relative_to(REPOSITORY)) in shown
-    score(run.sheet, COMPLETIONS - 1)
-    assert run.resume() == SetStateStatus.ACCEPT
-    assert run.execute() == "Suspended"
-    score(run.sheet, COMPLETIONS)
-    assert run.resume() == SetStateStatus.ACCEPT
-    assert run.execute() == "Completed"
-    waits = [f"left because suspended: {left} completions of {run.sheet} wait for a score" for left in (3, 1)]
-    assert run.notes() == ["made", *waits, "went on with an artifact"]
+def test_a_run_is_suspended_until_every_completion_is_scored(sheet: Path, tmp_path: Path, prefect_server: str) -> None:
+    log = tmp_path / "log"
+    with SyncPrefectClient(prefect_server) as client, prefect_state(prefect_server, tmp_path):
+        deployment = client.create_deployment(client.create_flow(gated), "gated", entrypoint=f"{__name__}.gated")
+        parameters = {"sheet": str(sheet), "log": str(log), "days": WEEK}
+        run = client.create_flow_run_from_deployment(deployment, parameters=parameters).id
+
+        def work() -> str | None:
+            """Work on the run as a worker does, and return the state that it is left in."""
+            with suppress(Pause):
+                run_flow(gated, flow_run=client.read_flow_run(run))
+            return client.read_flow_run(run).state_name
+
+        assert work() == "Suspended"
+        shown = page(client)
+        assert f"\n{sheet}\n" in shown
+        assert f"\ntucano audit label '{sheet}' --rater" in shown
+        assert str(RUBRICS_FOLDER.relative_to(REPOSITORY)) in shown
+        score(sheet, COMPLETIONS - 1)
+        assert client.resume_flow_run(run).status == SetStateStatus.ACCEPT
+        assert work() == "Suspended"
+        score(sheet, COMPLETIONS)
+        assert client.resume_flow_run(run).status == SetStateStatus.ACCEPT
+        assert work() == "Completed"
+    waits = [f"left because suspended: {left} completions of {sheet} wait for a score" for left in (3, 1)]
+    assert log.read_text(encoding="utf-8").splitlines() == ["made", *waits, "went on with an artifact"]
 
 
-@pytest.mark.integration
-def test_a_run_without_a_deployment_says_how_to_score_and_to_resume(house: House, tmp_path: Path) -> None:
-    sheet, log = new_sheet(tmp_path / "a sheet.csv"), tmp_path / "log"
+def test_a_run_without_a_deployment_says_how_to_score_and_to_resume(
+    sheet: Path, tmp_path: Path, prefect_server: str
+) -> None:
+    log = tmp_path / "log"
     score(sheet, 1)
-    with pytest.raises(Interrupted) as caught:
+    with SyncPrefectClient(prefect_server) as client, prefect_state(prefect_server, tmp_path):
+        with pytest.raises(Interrupted) as caught:
+            gated(sheet, log, WEEK)
+        reported = str(caught.value)
+        assert reported.startswith(f"2 completions of {sheet} wait for a score")
+        assert f"in the browser with `tucano audit label '{sheet}' --rater" in reported
+        assert "run the same command again" in reported
+        assert "Resume" not in page(client)
+        score(sheet, COMPLETIONS)
         gated(sheet, log, WEEK)
-    reported = str(caught.value)
-    assert reported.startswith(f"2 completions of {sheet} wait for a score")
-    assert f"in the browser with `tucano audit label '{sheet}' --rater" in reported
-    assert "run the same command again" in reported
-    assert "Resume" not in page(house)
-    score(sheet, COMPLETIONS)
-    gated(sheet, log, WEEK)
     assert log.read_text(encoding="utf-8").splitlines()[2:] == ["went on with an artifact"]

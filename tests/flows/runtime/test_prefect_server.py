@@ -1,18 +1,26 @@
-"""Prefect's and MLflow's servers on loopback: no page of another site reaches them."""
+"""Prefect's and MLflow's servers on loopback answer no page of another site; a held version is an event."""
 
+import asyncio
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
+import yaml
+from prefect import flow
+from prefect.events.worker import EventsWorker
+from prefect.logging.handlers import APILogWorker
+from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.runtime.prefect_server import session_server
+from flows.runtime.prefect_client import HELD_EVENT, emit_held, report_dropped_logs
 from flows.runtime.session import EXPERIMENT
+from schemas.source import REPOSITORY
 from tests.house import free_port
-from tests.prefect_server import PlaceDatabase
 
 EVIL = "https://evil.example"
 HANDSHAKE = {
@@ -25,19 +33,15 @@ HANDSHAKE = {
 
 
 @pytest.mark.integration
-def test_a_foreign_page_can_ask_nothing_of_prefects_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefect_home: PlaceDatabase
-) -> None:
-    monkeypatch.setenv("PREFECT_HOME", str(prefect_home(tmp_path / "home")))
-    monkeypatch.setenv("PREFECT_SERVER_CORS_ALLOWED_ORIGINS", "*")
-    with session_server(tmp_path / "log") as address, httpx.Client(base_url=address) as http:
+def test_a_foreign_page_can_ask_nothing_of_prefects_server(prefect_server: str) -> None:
+    with httpx.Client(base_url=prefect_server) as http:
         for headers in ({"Origin": EVIL}, {"Origin": "null"}, {"Host": "evil.example"}):
             refused = http.post("/deployments/filter", json={}, headers=headers)
             assert refused.status_code == 403
             assert "access-control-allow-origin" not in refused.headers
             assert http.get("/events/in", headers=HANDSHAKE | headers).status_code == 403
-        own = http.post("/deployments/filter", json={}, headers={"Origin": address.removesuffix("/api")})
-        assert own.json() == []
+        own = http.post("/deployments/filter", json={}, headers={"Origin": prefect_server.removesuffix("/api")})
+        assert own.is_success
         assert "access-control-allow-origin" not in own.headers
         with http.stream("GET", "/events/in", headers=HANDSHAKE) as accepted:
             assert accepted.status_code == 101
@@ -66,3 +70,47 @@ def _answers(http: httpx.Client) -> bool:
         return http.get("/health").is_success
     except httpx.ConnectError:
         return False
+
+
+@flow
+def hold() -> None:
+    emit_held({"model": "shop", "version": "7", "reasons": ["overall is worse", "push is worse"]})
+
+
+@pytest.mark.integration
+def test_a_held_version_is_reported_with_its_reasons(prefect_server: str) -> None:
+    with temporary_settings({PREFECT_API_URL: prefect_server}):
+        hold()
+        EventsWorker.drain_all(timeout=10)
+    question = {"filter": {"event": {"name": [HELD_EVENT]}}}
+    found: list[dict[str, object]] = []
+    while not found:
+        # The server writes events in its own time.
+        time.sleep(0.1)
+        found = httpx.post(f"{prefect_server}/events/filter", json=question).json()["events"]
+    assert found[0]["resource"] == {
+        "prefect.resource.id": "tucano.promotion.7",
+        "prefect.resource.name": "shop version 7",
+    }
+    assert found[0]["payload"] == {"reason": "overall is worse; push is worse"}
+
+
+def test_an_automation_waits_for_it() -> None:
+    gates = yaml.safe_load((REPOSITORY / "infra" / "automations" / "gates.yaml").read_text(encoding="utf-8"))
+    (held,) = [each for each in gates["automations"] if HELD_EVENT in each["trigger"]["expect"]]
+    assert held["trigger"]["match"]["prefect.resource.id"] == "tucano.promotion.*"
+
+
+async def refused(_: object) -> None:
+    raise ConnectionError("of somebody\nand several lines")
+
+
+@pytest.mark.parametrize("is_full", [True, False])
+def test_lost_lines_are_one_warning_unless_the_disk_is_full(is_full: bool, capfd: pytest.CaptureFixture[str]) -> None:
+    worker: Any = SimpleNamespace(_client=SimpleNamespace(create_logs=refused))
+    before = APILogWorker._handle_batch
+    with report_dropped_logs(unless=lambda: is_full):
+        asyncio.run(APILogWorker._handle_batch(worker, [{}, {}]))
+    told = "warning: 2 log lines are not on Prefect's pages (ConnectionError); the run goes on"
+    assert " ".join(capfd.readouterr().err.split()) == ("" if is_full else told)
+    assert APILogWorker._handle_batch is before

@@ -1,14 +1,12 @@
-"""The page of a run: one progress artifact, updated in steps, tags, and links that lead to where MLflow is served."""
+"""The page of a run: tags, and links that lead to where MLflow is served."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from uuid import UUID, uuid4
 
 import pytest
 
 from flows.runtime import run_page as module
-from flows.runtime.run_page import PAGES_VARIABLE, RunPage, linked_to_mlflow, mlflow_page, profile_tag
+from flows.runtime.run_page import PAGES_VARIABLE, linked_to_mlflow, mlflow_page, profile_tag
 from flows.runtime.session import OWN_SERVER_VARIABLE, Pages
 from schemas.artifact import ArtifactRecord
 from schemas.config.profiles import load_config
@@ -26,42 +24,6 @@ RECORD = ArtifactRecord(
     mlflow_run_id="f" * 32,
 )
 LOCAL = "http://127.0.0.1:4711/api"
-
-Shown = list[tuple[UUID | None, float, str]]
-
-
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shown]:
-    """Return what reached the server: the artifact (None: a new one), percent and description."""
-    seen: Shown = []
-
-    def create(percent: float, *, key: str, description: str) -> UUID:
-        assert key == "progress"
-        seen.append((None, percent, description))
-        return uuid4()
-
-    monkeypatch.setattr(module, "is_recorded", lambda: True)
-    monkeypatch.setattr(module, "create_progress_artifact", create)
-    monkeypatch.setattr(
-        module,
-        "update_progress_artifact",
-        lambda artifact, percent, description: seen.append((artifact, percent, description)),
-    )
-    yield seen
-
-
-def test_all_stages_share_one_artifact_and_each_has_steps_of_its_own(shown: Shown) -> None:
-    page = RunPage()
-    for done in range(1, 101):
-        page.progress("train", done, 100, "reward 0.1")
-    page.progress("evaluate", 1, 2, "scoring")
-    assert [artifact for artifact, *_ in shown].count(None) == 1
-    assert len({artifact for artifact, *_ in shown[1:]}) == 1
-    assert [percent for _, percent, _ in shown] == [*(float(5 * n) for n in range(1, 21)), 50.0]
-    assert shown[-1][2] == "evaluate: 1/2 scoring"
-    # A count that begins again, as the steps after a preflight, is shown again.
-    page.progress("train", 3, 40, "reward 0.1")
-    assert shown[-1][1] == 7.5
 
 
 @pytest.mark.parametrize("profile", ["l4", "infra/profiles/l4.toml", str(Path("/somebody/l4.toml"))])

@@ -116,30 +116,6 @@ def test_a_server_that_is_away_or_takes_no_key_is_reported_before_work_starts_wi
 
 
 @pytest.mark.integration
-def test_the_session_server_ends_with_a_parent_that_was_killed(tmp_path: Path, prefect_home: PlaceDatabase) -> None:
-    """Prefect's own temporary server outlives its parent's SIGKILL."""
-    program = (
-        "import time\n"
-        "from pathlib import Path\n"
-        "from flows.runtime.prefect_server import session_server\n"
-        f"with session_server(Path({str(tmp_path / 'log')!r})) as address:\n"
-        f"    Path({str(tmp_path / 'address')!r}).write_text(address)\n"
-        "    time.sleep(600)\n"
-    )
-    environment = {**os.environ, "PREFECT_HOME": str(prefect_home(tmp_path / "home"))}
-    parent = subprocess.Popen([sys.executable, "-c", program], env=environment)
-    while not (tmp_path / "address").exists():
-        assert parent.poll() is None
-        time.sleep(0.1)
-    servers = psutil.Process(parent.pid).children(recursive=True)
-    assert servers
-    os.kill(parent.pid, signal.SIGKILL)
-    parent.wait()
-    _, alive = psutil.wait_procs(servers, timeout=20)
-    assert not alive
-
-
-@pytest.mark.integration
 @pytest.mark.parametrize("then", ["nothing", "SIGTERM"])
 def test_a_killed_server_ends_the_run_with_one_sentence(then: str, tmp_path: Path, prefect_home: PlaceDatabase) -> None:
     """Prefect's client would try for minutes, and end in a traceback; so too where SIGTERM comes meanwhile."""

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from flows.runtime.stores import open_recorder, open_store
-from flows.stages import answers, child_pool, stage_child
+from flows.stages import answers, child_pool
 from flows.stages.answers import Answering, answer, answer_rival, answer_rungs, rung_makers, try_rivals
 from flows.stages.child_pool import ChildPool, do_all
 from flows.stages.runner import Session, StageResult
@@ -136,8 +136,7 @@ def _result(config: Config, kind: ArtifactKind, fill: Any) -> StageResult:
 @pytest.fixture
 def children(monkeypatch: pytest.MonkeyPatch) -> _Children:
     children = _Children()
-    for module in (stage_child, child_pool):
-        monkeypatch.setattr(module, "run_child", children.run)
+    monkeypatch.setattr(child_pool, "run_child", children.run)
     return children
 
 

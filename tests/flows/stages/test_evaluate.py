@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flows.runtime.stores import open_recorder
-from flows.stages import stage_child
+from flows.stages import child_pool
 from flows.stages.evaluate import evaluate
 from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactKind
@@ -134,7 +134,7 @@ def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 @pytest.fixture
 def children(monkeypatch: pytest.MonkeyPatch) -> Children:
     children = Children()
-    monkeypatch.setattr(stage_child, "run_child", children.run_child)
+    monkeypatch.setattr(child_pool, "run_child", children.run_child)
     return children
 
 

@@ -12,30 +12,13 @@ import pytest
 from filelock import FileLock
 
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
-from flows.runtime.stores import open_recorder
 from flows.stages import forget
-from flows.stages.curate import curate
-from flows.stages.forget import (
-    FoundPerson,
-    _drew,
-    _trainings_where,
-    clean_logs,
-    look,
-    made_anew,
-    mark_removed,
-    plan,
-    remove,
-    replace_prompts,
-    require_logs,
-)
-from flows.stages.runner import Session, StageResult
-from flows.stages.synthesize import synthesize
+from flows.stages.forget import FoundPerson
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.store.files import read_store, write_store
 from schemas.tables.person import Person
-from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from tasks.audit.sheet import COLUMNS, read_rows, write_rows
 from tasks.audit.stage import files_of
 from tasks.checkpoints.address import open_mirror
@@ -47,9 +30,8 @@ from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.inventory import read_inventory
 from tasks.synthesize.simulated import simulate_store
-from tasks.train.dpo.pairs import PreferencePair, Preferences
+from tasks.train.children.dpo import PreferencePair, Preferences
 from tasks.train.resume.state_files import PREFERENCES
-from tests.flows.prefect_state import prefect_state
 from tests.tasks.checkpoints.checkpoint_folders import sealed_folder
 from tests.tasks.lineage.small_world import ANA, MODEL, World, make_world
 
@@ -79,7 +61,7 @@ def test_the_pairs_and_rollouts_of_trainings_that_never_ended_are_found(tmp_path
     for training, files in made.items():
         open_mirror(str(tmp_path / "mirror"), training).publish(sealed_folder(1, files, training=training))
     config = load_config("local", [f"state.root={tmp_path}"])
-    assert _trainings_where(config, partial(_drew, PERSON)) == (("dpo-theirs", "grpo-theirs"), ())
+    assert forget._trainings_where(config, partial(forget._drew, PERSON)) == (("dpo-theirs", "grpo-theirs"), ())
 
 
 TRACES = Traces(frozenset({"o que é meu"}), (), ())
@@ -117,7 +99,7 @@ def clean(config: Config, person: Person = PERSON) -> Forgetting:
         prompts=0,
         doubts=(),
     )
-    return clean_logs(config, state, found)
+    return forget.clean_logs(config, state, found)
 
 
 def test_lines_leave_the_log(logged: Config) -> None:
@@ -178,7 +160,7 @@ def test_an_unreadable_log_sheet_or_file_of_references_keeps_the_lines_of_the_lo
     else:
         logged = load_config("local", [f"state.root={logged.state.root}", f"curate.references={file}"])
     with pytest.raises(InputError, match=rf"{file.name}.*nothing was removed yet"):
-        require_logs(logged)
+        forget.require_logs(logged)
     assert clean(logged).log_lines == {}
     assert "meu" in (logged.state.root / "logs" / "a.jsonl").read_text(encoding="utf-8")
 
@@ -214,7 +196,7 @@ def config(world: World) -> Config:
 
 def marked(config: Config) -> Forgetting:
     inventory = read_inventory(artifacts_folder(config))
-    return mark_removed(config, planned(inventory, reached(inventory, ANA), config.digest(), ANA))
+    return forget.mark_removed(config, planned(inventory, reached(inventory, ANA), config.digest(), ANA))
 
 
 def registered(config: Config) -> set[str]:
@@ -233,14 +215,14 @@ def test_a_removal_that_mlflow_refuses_is_done_by_the_next_run(config: Config, m
     state = marked(config)
     with monkeypatch.context() as patch:
         patch.setattr(MlflowClient, "delete_model_version", refuse)
-        done = remove(config, state)
+        done = forget.remove(config, state)
     assert done.versions_removed == ()
     first, second = done.missed["remove"]
     assert "did not do as asked" in first
     assert "somebody" not in first
     assert f"{MODEL}/1 may still be registered" in second
     # Versions of another name are found, too.
-    again = remove(config, done)
+    again = forget.remove(config, done)
     assert again.missed == {"remove": ()}
     assert again.versions_removed == (f"{OTHER_NAME}/1", f"{MODEL}/1")
     assert registered(config) == set()
@@ -256,39 +238,5 @@ def test_a_mirror_and_shared_artifacts_that_are_not_there_are_not_taken_for_empt
     away = config.model_copy(update={"state": config.state.model_copy(update=places)})
     state = marked(away)
     assert any("elsewhere/mirror" in sentence for sentence in state.unreached)
-    assert any("elsewhere/artifacts" in sentence for sentence in remove(away, state).missed["remove"])
+    assert any("elsewhere/artifacts" in sentence for sentence in forget.remove(away, state).missed["remove"])
     assert not (tmp_path / "elsewhere").exists()
-
-
-@pytest.mark.integration
-def test_the_chain_resumes_from_prompts_without_the_person(tmp_path: Path, prefect_server: str) -> None:
-    """A later run of the same configuration finds the new prompts, and curates them as any others."""
-    profile = Path(__file__).parents[2] / "e2e" / "small.toml"
-    config = load_config(str(profile), [f"state.root={tmp_path}"])
-
-    def chain() -> tuple[StageResult, StageResult]:
-        with open_recorder(config).pipeline("chain", {}) as run:
-            session = Session(config, run)
-            prompts = synthesize(session)
-            return prompts, curate(session, prompts)
-
-    with prefect_state(prefect_server, tmp_path):
-        before = chain()
-        person = read_prompt_table(before[1].path / TRAIN_FILE)["customer_id"].drop_nulls().sort()[0]
-        found = look(config, person, None)
-        state = plan(config, found, person, None)
-        assert state.data == {"prompts": before[0].record.sha256, "dataset": before[1].record.sha256}
-        assert state.splits["train"] > 0
-        replace_prompts(config, state, found.person)
-        prompts, dataset = chain()
-    assert prompts.reused
-    assert not dataset.reused
-    state = made_anew(config, state, {"synthesize": prompts, "curate": dataset})
-    assert state.replaced == {
-        old.record.sha256: new.record.sha256 for old, new in zip(before, (prompts, dataset), strict=True)
-    }
-    done = remove(config, mark_removed(config, state))
-    assert (done.left, done.missed) == ((), {"remove": ()})
-    assert {*done.removed} == {each.record.sha256 for each in before}
-    with pytest.raises(InputError, match="no table of the 2 artifacts"):
-        look(config, person, None)

@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 
 from flows.runtime.session import EXPERIMENT, mlflow_store
+from flows.stages import child_pool
 from flows.stages import promote as flow
-from flows.stages import stage_child
 from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import StateConfig
@@ -63,7 +63,7 @@ class Children:
 @pytest.fixture(autouse=True)
 def children(monkeypatch: pytest.MonkeyPatch) -> Children:
     made = Children()
-    monkeypatch.setattr(stage_child, "run_child", made.run_merge)
+    monkeypatch.setattr(child_pool, "run_child", made.run_merge)
     monkeypatch.setattr(flow, "run_child", made.run_package)
     return made
 

@@ -1,6 +1,5 @@
 """Remote work: it comes to what it would have come to here, is done once, and a request attaches to a run under way."""
 
-import io
 import signal
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -18,38 +17,31 @@ from prefect.states import Cancelled, Cancelling, Completed, Crashed, Failed, Ru
 from pydantic import BaseModel
 
 from flows.remote import inference, training
-from flows.runtime.session import EXPERIMENT, mlflow_store
+from flows.runtime.session import mlflow_store
 from flows.runtime.stores import open_recorder, open_store
-from flows.stages import remote, stage_child
+from flows.stages import child_pool, remote
 from flows.stages.answers import Answering
 from flows.stages.remote import (
     REMOTE_FOLDER,
-    RemoteAnswer,
     RemoteRequest,
-    open_exchange,
-    open_shared,
     run_deployment_of,
     wait_for,
 )
 from flows.stages.runner import Session, StageResult
-from flows.stages.train import entry_modules, key_inputs, train
+from flows.stages.train import train
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
-from schemas.errors import InputError, Interrupted, TucanoError
-from schemas.source import source_digest
-from tasks.evaluate.answers.answer import main
+from schemas.errors import InputError, Interrupted
 from tasks.evaluate.answers.files import ROLLOUTS_FILE
-from tasks.lineage.mlflow.recorder import artifacts_of_run
-from tasks.policy.child import Channel
+from tasks.lineage.mlflow.client import open_client
 from tests.answering_server import answering
+from tests.flows.children import DEVICE, run_here
 from tests.flows.prefect_state import prefect_state
 from tests.flows.stages.test_answers import World, _make_world, ask
 from tests.small_pipeline import PROFILE
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
-
-DEVICE = "NVIDIA L4"
 
 
 def request_of(name: str) -> RemoteRequest:
@@ -141,23 +133,6 @@ def test_every_attempt_is_one_run_however_the_one_before_it_ended(
     assert request_run(name) != crashed
 
 
-@pytest.mark.parametrize("deleted", [0, 1])
-def test_a_deleted_run_brings_no_ended_one_back(deleted: int, request_run: Request) -> None:
-    """Some of those that had ended, or the one under way."""
-    name, ended = uuid4().hex, list[UUID]()
-    for _ in range(2):
-        ended.append(request_run(name))
-        end(ended[-1], Failed())
-    with get_client(sync_client=True) as client:
-        client.delete_flow_run(ended[deleted])
-        under_way = request_run(name)
-        assert under_way not in ended
-        client.delete_flow_run(ended[1 - deleted])
-        assert request_run(name) == under_way
-        client.delete_flow_run(under_way)
-    assert request_run(name) not in {*ended, under_way}
-
-
 def test_a_server_that_is_away_is_waited_for_and_then_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     run = uuid4()
     looks: list[None] = []
@@ -217,11 +192,7 @@ class Team:
     def run_child(self, module: str, request: BaseModel, folder: Path, **_: Any) -> str:
         assert module == "tasks.evaluate.answers.answer"
         self.ran += 1
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / "answer.request.json"
-        file.write_text(request.model_dump_json(), encoding="utf-8")
-        main(file, Channel(io.StringIO()))
-        return DEVICE
+        return run_here(module, request, folder)
 
     def run_deployment(self, config: Config, deployment: str, request: RemoteRequest) -> None:
         """Run the deployment's flow with what it is given, as JSON, as a worker would."""
@@ -241,7 +212,7 @@ class Team:
 @pytest.fixture
 def team(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Team:
     team = Team(world, tmp_path / "place")
-    monkeypatch.setattr(stage_child, "run_child", team.run_child)
+    monkeypatch.setattr(child_pool, "run_child", team.run_child)
     monkeypatch.setattr(remote, "run_deployment_of", team.run_deployment)
     return team
 
@@ -261,13 +232,18 @@ def test_another_machine_answers_as_this_one_does_and_is_named(team: Team) -> No
         assert list((root / "work").glob("*")) == []
 
 
+def spoil(team: Team, result: StageResult) -> None:
+    """Lose this machine's copy of some answers."""
+    lost = open_store(team.world.config()).path(result.record.sha256) / ROLLOUTS_FILE
+    lost.chmod(0o644)
+    lost.write_text("altered", encoding="utf-8")
+
+
 def test_an_earlier_inference_is_fetched_and_not_repeated_but_for_a_fresh_run(team: Team) -> None:
     first = team.ask("seed=22")
     assert team.ask("seed=22").reused
-    # This machine loses it; the place still has it.
-    lost = open_store(team.world.config()).path(first.record.sha256) / ROLLOUTS_FILE
-    lost.chmod(0o644)
-    lost.write_text("altered", encoding="utf-8")
+    # The place still has it.
+    spoil(team, first)
     again = team.ask("seed=22")
     assert (again.record.sha256, team.ran) == (first.record.sha256, 1)
     team.ask("seed=22", fresh=True)
@@ -278,7 +254,27 @@ def test_an_earlier_inference_is_fetched_and_not_repeated_but_for_a_fresh_run(te
     config = team.world.config(f"state.artifacts={team.place}", "seed=23")
     with pytest.raises(InputError, match="give both machines the same version"):
         inference(config, team.requests[0].model_copy(update={"fresh": "another"}))
+    # What this machine has needs no note.
+    for note in team.place.glob("notes/*.json"):
+        note.unlink()
+    assert team.ask("seed=22").reused
     assert team.ran == 3
+
+
+@pytest.mark.parametrize("seed", ["24", "25"])
+def test_an_answer_that_is_lost_at_the_place_is_asked_for_again_and_not_made_again(seed: str, team: Team) -> None:
+    first = team.ask(f"seed={seed}")
+    blob = team.place / "blobs" / "sha256" / first.record.files[ROLLOUTS_FILE]
+    if seed == "24":
+        blob.unlink()
+    else:
+        (note,) = team.place.glob("notes/*.json")
+        note.unlink()
+        note.write_text('{"7": "01', encoding="utf-8")
+    spoil(team, first)
+    again = team.ask(f"seed={seed}")
+    assert (again.record.sha256, len(team.requests), team.ran) == (first.record.sha256, 2, 1)
+    assert blob.exists()
 
 
 @pytest.mark.usefixtures("config")
@@ -288,110 +284,37 @@ def test_a_run_of_a_deployment_by_hand_says_what_to_start(deployment: Any, confi
         deployment(config)
 
 
-def made(config: Config, kind: ArtifactKind, text: str, **named: Any) -> StageResult:
+def made(config: Config, kind: ArtifactKind, text: str) -> StageResult:
     store = open_store(config)
     with store.draft() as draft:
         (draft / "file").write_text(text, encoding="utf-8")
-        known = {"stage": kind, "code_version": "c", "config_digest": "d", "inputs": {}, **named}
-        record = store.commit(draft, kind=kind, **known)
+        record = store.commit(draft, kind=kind, stage=kind, code_version="c", config_digest="d", inputs={})
     return StageResult(record, store.path(record.sha256), 0.0, reused=False)
 
 
-@pytest.fixture
-def given(config: Config) -> dict[str, StageResult]:
+def test_the_policies_of_all_seeds_come_back_in_order_and_are_noted_on_the_run(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kinds: tuple[ArtifactKind, ...] = ("prompts", "dataset", "base", "audit")
-    return {kind: made(config, kind, kind) for kind in kinds}
-
-
-@pytest.fixture
-def there(config: Config, tmp_path: Path) -> Config:
-    """The configuration of the machine that trains."""
-    state = config.state.model_copy(update={"root": tmp_path / "there"})
-    workers = config.workers.model_copy(update={"training": None})
-    return config.model_copy(update={"state": state, "workers": workers})
-
-
-@pytest.fixture
-def asked(config: Config, given: dict[str, StageResult], monkeypatch: pytest.MonkeyPatch) -> RemoteRequest:
-    """What a retraining asks for, whose deployment then does nothing."""
-    requests: list[RemoteRequest] = []
-    with monkeypatch.context() as patch:
-        patch.setattr(remote, "run_deployment_of", lambda *arguments: requests.append(arguments[-1]))
-        with pytest.raises(TucanoError, match=f"its result is not in {config.state.artifacts}"):
-            train(Session(config), given)
-    return requests[-1]
-
-
-def publish(there: Config, request: RemoteRequest) -> StageResult:
-    """Share a policy as the answer to a request, as the machine that trained it does."""
-    exchange, policy = open_exchange(there), made(there, "policy", "trained")
-    exchange.push([policy.record.sha256])
-    answer = RemoteAnswer(artifacts=(policy.record.sha256,))
-    exchange.shared.leave(request.note, answer.model_dump_json().encode())
-    return policy
-
-
-def test_policies_that_were_trained_for_a_run_are_fetched_and_not_trained_again(
-    config: Config, given: dict[str, StageResult], there: Config, asked: RemoteRequest
-) -> None:
-    policy = publish(there, asked)
-    with open_recorder(config).pipeline("retrain", {}, config={}) as run:
-        fetched = train(Session(config, run), given)
-    assert {seed: (result.record, result.reused) for seed, result in fetched.items()} == {
-        config.seed: (policy.record, True)
-    }
-    assert artifacts_of_run(mlflow_store(config.state)[0], EXPERIMENT, run) == (policy.record.sha256,)
-    # A run that makes all again does not take them.
+    given = {kind: made(config, kind, kind) for kind in kinds}
+    seeds = config.model_copy(update={"train": config.train.model_copy(update={"seeds": (8, 7)})})
     with pytest.raises(InputError, match=r"no deployment training/nowhere.*tucano infra apply"):
-        train(Session(config, fresh="a run"), given)
+        train(Session(seeds), given)
 
+    def trained(session: Session, given: dict[str, StageResult]) -> dict[int, StageResult]:
+        assert {role: (each.path / "file").read_text(encoding="utf-8") for role, each in given.items()} == {
+            kind: kind for kind in kinds
+        }
+        return {seed: made(session.config, "policy", f"of {seed}") for seed in session.config.train.seeds}
 
-def test_policies_that_this_machine_still_has_need_no_note(config: Config, given: dict[str, StageResult]) -> None:
-    policy = made(
-        config,
-        "policy",
-        "trained",
-        code_version=source_digest(*entry_modules(config)),
-        config_digest=key_inputs(config, config.seed),
-        inputs={role: result.record.sha256 for role, result in given.items()},
-    )
-    assert train(Session(config), given)[config.seed].record == policy.record
-    other = config.model_copy(update={"train": config.train.model_copy(update={"learning_rate": 1e-6})})
-    with pytest.raises(InputError, match="no deployment"):
-        train(Session(other), given)
+    def deployment(config: Config, _: str, request: RemoteRequest) -> None:
+        training(remote._remote_config(config), request)
 
-
-def test_a_training_that_was_answered_before_is_not_done_again(
-    there: Config, asked: RemoteRequest, tmp_path: Path
-) -> None:
-    policy = publish(there, asked)
-    blob = tmp_path / "place" / "blobs" / "sha256" / policy.record.files["file"]
-    # Lost on the way, it is there again by the worker's own copy.
-    blob.unlink()
-    training(there, asked)
-    assert blob.read_text(encoding="utf-8") == "trained"
-
-
-@pytest.mark.parametrize("lost", ["policy", "torn note"])
-def test_a_training_is_requested_again_if_its_policies_are_not_whole(
-    lost: str, config: Config, given: dict[str, StageResult], there: Config, asked: RemoteRequest, tmp_path: Path
-) -> None:
-    policy = publish(there, asked)
-    if lost == "policy":
-        (tmp_path / "place" / "blobs" / "sha256" / policy.record.files["file"]).unlink()
-    else:
-        note = next((tmp_path / "place").glob("notes/*.json"))
-        note.unlink()
-        note.write_text('{"7": "01', encoding="utf-8")
-    with pytest.raises(InputError, match="no deployment"):
-        train(Session(config), given)
-
-
-def test_a_worker_with_other_code_or_configuration_refuses_the_training(
-    given: dict[str, StageResult], there: Config, asked: RemoteRequest
-) -> None:
-    for result in given.values():
-        open_shared(there).push(result.record, result.path)
-    other = there.model_copy(update={"train": there.train.model_copy(update={"learning_rate": 1e-6})})
-    with pytest.raises(InputError, match="same version"):
-        training(other, asked)
+    monkeypatch.setattr("flows.remote.train", trained)
+    monkeypatch.setattr(remote, "run_deployment_of", deployment)
+    with open_recorder(config).pipeline("retrain", {}, config={}) as run:
+        policies = train(Session(seeds, run), given)
+    texts = {seed: (each.path / "file").read_text(encoding="utf-8") for seed, each in policies.items()}
+    assert list(texts.items()) == [(8, "of 8"), (7, "of 7")]
+    tags = open_client(mlflow_store(config.state)[0]).get_run(run).data.tags.values()
+    assert {each.record.sha256 for each in policies.values()} <= {*tags}

@@ -9,15 +9,7 @@ import pytest
 
 from flows.stages import train as module
 from flows.stages.runner import Stage, StageResult, stage_key
-from flows.stages.train import (
-    STAGE,
-    _remove_all_but_checkpoints,
-    best_seed,
-    key_inputs,
-    same_checkpoints,
-    stage_name,
-    step_log,
-)
+from flows.stages.train import key_inputs, same_checkpoints
 from schemas.artifact import ArtifactRecord
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
@@ -73,10 +65,10 @@ def _stage(name: str, cache_name: str | None) -> Stage:
 
 
 def test_a_seed_has_the_same_key_alone_as_among_others() -> None:
-    alone = _stage(stage_name(42, [42]), STAGE)
-    among = _stage(stage_name(42, [42, 123]), STAGE)
+    alone = _stage(module.stage_name(42, [42]), module.STAGE)
+    among = _stage(module.stage_name(42, [42, 123]), module.STAGE)
     assert (alone.name, among.name) == ("train", "train-seed42")
-    assert among.key == alone.key == stage_key(STAGE, ("schemas",), "config", {})
+    assert among.key == alone.key == stage_key(module.STAGE, ("schemas",), "config", {})
     assert _stage(among.name, None).key != among.key
 
 
@@ -106,10 +98,10 @@ def test_the_policy_with_the_best_validation_at_its_chosen_step_may_be_promoted(
         # Its best validation was not chosen, so it does not count.
         456: _policy(tmp_path / "c", {0: 0.9, 10: 0.3, 20: 0.1}, 10),
     }
-    assert best_seed(policies) == 123
-    assert best_seed({seed: policies[seed] for seed in (456, 42)}) == 42
+    assert module.best_seed(policies) == 123
+    assert module.best_seed({seed: policies[seed] for seed in (456, 42)}) == 42
     # Of equal ones the first.
-    assert best_seed({7: policies[42], 42: policies[42]}) == 7
+    assert module.best_seed({7: policies[42], 42: policies[42]}) == 7
 
 
 def test_files_of_an_earlier_process_are_removed_but_for_its_checkpoints(tmp_path: Path) -> None:
@@ -117,10 +109,10 @@ def test_files_of_an_earlier_process_are_removed_but_for_its_checkpoints(tmp_pat
     for file in (checkpoint, tmp_path / "work" / "rollouts" / "a.parquet", tmp_path / "grpo.log"):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
-    _remove_all_but_checkpoints(tmp_path)
+    module._remove_all_but_checkpoints(tmp_path)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [checkpoint]
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoints"]
-    _remove_all_but_checkpoints(tmp_path / "absent")
+    module._remove_all_but_checkpoints(tmp_path / "absent")
 
 
 class Store:
@@ -141,7 +133,7 @@ def test_metrics_that_mlflow_does_not_take_are_kept_in_order_and_said_once(
 ) -> None:
     monkeypatch.setattr(module, "SECONDS_BETWEEN_TRIES", 0.0)
     run: Any = Store(failures=2)
-    with step_log(run, "train-seed5") as log_step:
+    with module.step_log(run, "train-seed5") as log_step:
         for step in (1, 2, 3):
             log_step(step, {})
         assert run.steps == [1, 2, 3]
@@ -156,9 +148,9 @@ def test_metrics_that_mlflow_does_not_take_are_kept_in_order_and_said_once(
 
 def test_metrics_that_mlflow_never_takes_fail_the_stage_but_hide_no_other_failure() -> None:
     run: Any = Store(failures=10**9)
-    with pytest.raises(RuntimeError, match="database is locked"), step_log(run, "train") as log_step:
+    with pytest.raises(RuntimeError, match="database is locked"), module.step_log(run, "train") as log_step:
         log_step(1, {})
-    with pytest.raises(InputError, match="out of memory") as caught, step_log(run, "train") as log_step:
+    with pytest.raises(InputError, match="out of memory") as caught, module.step_log(run, "train") as log_step:
         log_step(1, {})
         raise InputError("out of memory")
     assert caught.value.__notes__ == ["MLflow could not record the last metrics of train: database is locked"]

@@ -4,8 +4,7 @@ import pytest
 
 from schemas.config.profiles import PROFILES_FOLDER, load_config
 from tasks.train.sizing.estimate import expected_prompts
-from tasks.train.sizing.fit import fits, memory_limit, stage_memory
-from tasks.train.sizing.shape import read_shape
+from tasks.train.sizing.memory import fits, memory_limit, read_shape, stage_memory
 
 PROFILES = sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml"))
 ON_L4 = [profile for profile in PROFILES if profile.startswith("l4")]

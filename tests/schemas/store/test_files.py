@@ -50,20 +50,14 @@ def after_header(line: bytes) -> Callable[[bytes], bytes]:
 @pytest.mark.parametrize(
     ("name", "damage", "words"),
     [
-        (ORDERS, lambda _: b"", "is empty"),
         (
             ORDERS,
             lambda content: content.replace(b"order_status", b"status", 1),
             "has no column order_status and an unknown column status",
         ),
-        (ORDERS, lambda content: content.split(b"\n", 1)[1], "no column order_id"),
         (PAYMENTS, after_header(b"a,1,boleto,1,caro"), "column payment_value, row 2 is not a number"),
-        (PAYMENTS, after_header(b"a,1,boleto,1.5,3"), "column payment_installments, row 2 is not a whole number"),
         (PAYMENTS, after_header(b"a,1,boleto,1,-3"), "row 2: payment_value fails greater_than_or_equal_to"),
-        (PAYMENTS, after_header(b",1,boleto,1,3"), "row 2: order_id is empty"),
         (PAYMENTS, after_header(b"a,1,boleto"), "line 2 has 3 cells where the header has 5"),
-        (PAYMENTS, after_header(b'a,1,"boleto'), "line 2: a quotation mark is not closed"),
-        (PAYMENTS, after_header(b'a,1,bo"leto,1,3'), "is malformed CSV; export it again"),
         (PAYMENTS, after_header(b"a\xe7,1,boleto,1,3"), "export it again as UTF-8 CSV"),
         (ORDERS, lambda content: content.replace(b",delivered,", b",entregue,", 1), "order_status fails isin"),
         (ORDERS, lambda content: content + content.split(b"\n")[1] + b"\n", "rows 2, 62: order_id is there more than"),
@@ -100,10 +94,7 @@ def test_a_broken_table_is_named_with_its_column_and_row(
     [
         pytest.param(lambda header, rows: [header, [*rows[0][1:], "x"]], id="shifted"),
         pytest.param(lambda header, rows: [rows[0]], id="no header"),
-        pytest.param(lambda header, rows: [header, [*rows[0], "x"]], id="too many fields"),
-        pytest.param(lambda header, rows: [header, ["", *rows[0][1:]]], id="no id"),
         pytest.param(lambda header, rows: [header, [*rows[0][:5], rows[0][4], rows[0][6]]], id="text for a date"),
-        pytest.param(lambda header, rows: [header, [*rows[0][:2], rows[0][3], *rows[0][3:]]], id="text for a number"),
         pytest.param(lambda header, rows: [header, rows[0], rows[0]], id="twice"),
     ],
 )
@@ -133,28 +124,33 @@ def test_the_real_sample_is_a_store(tmp_path: Path) -> None:
 def test_a_store_whose_replacement_is_killed_at_any_call_is_the_one_or_the_other(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = simulate_store(40, random.Random("another"))
+    other, notes = simulate_store(40, random.Random("another")), {"notes.txt": b"ours"}
+    write_store(store, tmp_path / "old")
+    write_store(other, tmp_path / "new")
+    old, new = (contents(tmp_path / name) | notes for name in ("old", "new"))
     ended = set()
     for call in range(100):
         folder = tmp_path / str(call) / "store"
-        write_store(store, folder)
-        (folder / "notes.txt").write_text("ours", encoding="utf-8")
+        shutil.copytree(tmp_path / "old", folder)
+        (folder / "notes.txt").write_bytes(b"ours")
         with monkeypatch.context() as patch:
             killed = dying(patch, call)
             with contextlib.suppress(KeyboardInterrupt):
                 replace_store(other, folder)
         finish_replacement(folder)
-        found = read_store(folder)
-        assert same(found, store) or same(found, other)
-        ended.add(same(found, other))
-        assert (folder / "notes.txt").read_text(encoding="utf-8") == "ours"
+        assert contents(folder) in (old, new)
+        ended.add(contents(folder) == new)
         replace_store(other, folder)
-        assert same(read_store(folder), other)
+        assert contents(folder) == new
         assert [path.name for path in folder.parent.iterdir()] == ["store"]
         if not killed:
             break
     assert call > 20
     assert ended == {True, False}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def dying(patch: pytest.MonkeyPatch, calls_left: int) -> list[str]:

@@ -31,10 +31,6 @@ def test_amounts_come_back_as_they_were_written(cents: list[int], mark: str, gro
         (("1,234", "12,5"), [1.234, 12.5]),
         (("1,234", "12.5"), [1234.0, 12.5]),
         (("1.234.567",), [1234567.0]),
-        (("0,125",), [0.125]),
-        (("1234.567",), [1234.567]),
-        (("3", " 40 "), [3.0, 40.0]),
-        ((None,), [None]),
     ],
 )
 def test_one_number_tells_how_the_others_are_written(
@@ -47,14 +43,10 @@ def test_one_number_tells_how_the_others_are_written(
     ("texts", "fault"),
     [
         (("10", "1.234"), "row 3 is thousands or a decimal, and no other row tells which; say decimals = "),
-        (("1,234",), "row 2 is thousands or a decimal"),
         (("1.234", "1,234"), "row 2 is thousands or a decimal"),
         (("12,5", "12.5"), "row 2 has a decimal comma and row 3 a decimal point; write all in one way"),
         (("12,5", "muito"), "row 3 is no number; correct it, or leave it empty"),
-        (("12,5", "1.23"), "row 2 has a decimal comma and row 3 a decimal point"),
-        (("12.34.5", "1"), "row 2 is no number"),
         (("1e5",), "row 2 is no number"),
-        (("12 5",), "row 2 is no number"),
     ],
 )
 def test_ambiguous_numbers_are_refused_by_row(texts: tuple[str, ...], fault: str) -> None:

@@ -98,31 +98,12 @@ def test_a_file_that_reads_in_two_ways_asks_for_the_line_that_decides_it(tmp_pat
     ("content", "sentence"),
     [
         (b"", " is empty; export it again"),
-        (b"a;b\n", ": line 1 is a header without rows; correct it, or export it again"),
         (b"a;b\n1;2\n\n3;4\n", ": line 3 is blank; correct it, or export it again"),
         (b'a;b\n1;"x\ny"\n3\n', ": line 4 has 1 cells where the header has 2; correct it, or export it again"),
-        (b"a;;b\n1;2;3\n", ": line 1 has no name for column 2; correct it, or export it again"),
-        (b"a;b;a \n1;2;3\n", ": line 1 gives columns 1 and 3 the same name; correct it, or export it again"),
-        (b'a;b\n1;"x\n', ": line 2: a quotation mark is not closed, or stands inside a text without"),
-        (b"a;b\n1;" + b"x" * 131_073, ": line 2: a cell is longer than 131,072 characters: is"),
-        ("a;b\n1;2".encode("utf-16"), " is UTF-16, which Windows calls Unicode; save it as CSV UTF-8"),
         (b"a;b\n1;\0\n", ": line 2 has a NUL byte: it is no text; save it as CSV UTF-8"),
         (b"PK\x03\x04\0", " is a workbook or another zip file; open it and save it as CSV UTF-8"),
-        (b"a;b\n1;\x81\n", ": line 2 is neither UTF-8 nor cp1252; save it as CSV UTF-8"),
         ("a;b\r1;é\r2;".encode() + b"\xe9", ": line 3 is not UTF-8 as the rest of it is; save it as CSV UTF-8 again"),
-        (b"\xef\xbb\xbfa;b\n1;\xe9\n", ": line 2 is not UTF-8 as the rest of it is; save it as CSV UTF-8 again"),
     ],
 )
 def test_unreadable_content_is_refused_by_line(tmp_path: Path, content: bytes, sentence: str) -> None:
     assert refusal(tmp_path, content).startswith(sentence)
-
-
-def test_absent_files_folders_and_files_that_are_too_large_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(InputError, match=r"cannot be read .*; give a CSV file that you may read"):
-        read_delimited(tmp_path / "absent.csv")
-    with pytest.raises(InputError, match=r"cannot be read .*; give a CSV file that you may read"):
-        read_delimited(tmp_path)
-    monkeypatch.setattr("schemas.tables.delimited.MOST_BYTES", 3)
-    assert "is larger than 0 MB; split it into several files" in refusal(tmp_path, b"a;b\n1;2\n")

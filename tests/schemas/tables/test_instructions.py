@@ -3,10 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-from pydantic import ValidationError
-
-from schemas.faults import first_fault
 from schemas.tables.instructions import Instruction
 
 QUESTION = {"role": "user", "content": "Quem é você?"}
@@ -25,24 +21,3 @@ def test_the_chat_form_is_the_same_instruction() -> None:
         {"system": "Seja breve.", **plain}
     )
     assert _read({"messages": "a column of the same name", **plain}) == _read(plain)
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ({"messages": [QUESTION, ANSWER, QUESTION, ANSWER]}, "messages must be one user turn and one assistant turn"),
-        ({"messages": [ANSWER, QUESTION]}, "messages must be one user turn and one assistant turn"),
-        ({"messages": ["Quem é você?", "Sou um modelo."]}, "messages must be one user turn and one assistant turn"),
-        ({"messages": [{"role": ["user"]}, ANSWER]}, "messages must be one user turn and one assistant turn"),
-        ({"prompt": "Quem é você?"}, "completion is missing"),
-        ({"prompt": " \n", "completion": "Sou um modelo."}, "prompt: String should match"),
-        ({"prompt": "Quem é você?", "completion": ["Sou um modelo."]}, "completion: Input should be a valid string"),
-    ],
-)
-def test_a_line_that_is_no_instruction_is_refused_without_its_words(line: Any, said: str) -> None:
-    with pytest.raises(ValidationError) as caught:
-        _read(line)
-    explained = first_fault(caught.value)
-    assert explained.startswith(said)
-    assert "você" not in explained
-    assert "Sou um modelo" not in explained

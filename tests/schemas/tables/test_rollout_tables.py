@@ -1,12 +1,11 @@
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
-from schemas.documents import LoggedAnswer, PairedScore, Rollout
+from schemas.documents import Rollout
 from schemas.errors import InputError
-from schemas.tables.rollout_tables import document_table, read_rollouts, row_faults
+from schemas.tables.rollout_tables import read_rollouts
 
 
 def rollout(**values: Any) -> Rollout:
@@ -20,22 +19,3 @@ def test_one_identity_of_two_prompts_is_named(tmp_path: Path, changes: dict[str,
     path.write_text("".join(document.model_dump_json() + "\n" for document in documents), encoding="utf-8")
     with pytest.raises(InputError, match=r"rollouts\.jsonl: row 3: not true: one prompt for each prompt id"):
         read_rollouts(path)
-
-
-def test_a_document_is_a_row_of_its_fields() -> None:
-    known = rollout(reference={"offer": None, "product": "vaso"}, more=1)
-    table = document_table([rollout(), known], Rollout)
-    assert dict(table.schema) == dict.fromkeys(["prompt_id", "task", "prompt", "completion", "reference"], pl.String)
-    assert table["reference"].to_list() == [None, '{"offer": null, "product": "vaso"}']
-    scores = document_table([], PairedScore).schema
-    assert [str(scores[name]) for name in ("seed", "score", "truth")] == ["Int64", "Float64", "Float64"]
-    logged = document_table([], LoggedAnswer).schema
-    assert logged["time"] == pl.Datetime("us", "UTC")
-    assert logged["rating"] == pl.Int64
-
-
-def test_rows_that_must_be_unique_are_named() -> None:
-    table = pl.DataFrame({"audit_id": ["a", "b", "a"], "rater": ["r", "r", "r"]})
-    assert row_faults(table, [2, 3, 5], {}, unique=("audit_id", "rater")) == [
-        "rows 2, 5: audit_id, rater together are there more than once"
-    ]

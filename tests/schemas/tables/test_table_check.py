@@ -31,11 +31,6 @@ def test_every_failure_is_in_one_message_and_no_value_is() -> None:
     assert not any(value in found for value in ("poesia", "Maria", "7.25"))
 
 
-def test_rows_of_one_key_are_named_and_those_that_are_not_named_are_counted() -> None:
-    table = pl.concat([pl.DataFrame(GOOD)] * 4)
-    assert "rows 1, 2, 3, 4, 5 and 3 more: order_id, payment_sequential together are there more" in message(table)
-
-
 def test_missing_and_unknown_columns_are_named_but_no_text_in_a_header() -> None:
     table = pl.DataFrame({**GOOD, "extra": [1, 1], "meu CPF é 529": [1, 1]}).drop("payment_value")
     found = message(table)

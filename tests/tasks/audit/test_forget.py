@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import InputError
-from tasks.audit.forget import remove_given, remove_prompts
+from tasks.audit.forget import remove_prompts
 from tasks.audit.sheet import COLUMNS, read_with_dialect
 
 THEIRS, OTHERS = "a" * 64, "b" * 64
@@ -35,14 +35,6 @@ def test_the_other_rows_and_the_dialect_stay(tmp_path: Path, delimiter: str, end
     assert remove_prompts(sheet, {THEIRS}) == 0
 
 
-def test_a_sheet_of_theirs_alone_is_its_header_and_is_cleaned_again(tmp_path: Path) -> None:
-    sheet = tmp_path / "sheet.csv"
-    sheet.write_text("\n".join([";".join(COLUMNS), row(THEIRS, "sim", ";")]), encoding="utf-8")
-    assert remove_prompts(sheet, {THEIRS}) == 1
-    assert sheet.read_text(encoding="utf-8-sig").strip() == ";".join(COLUMNS)
-    assert remove_prompts(sheet, {THEIRS}) == 0
-
-
 def test_a_faulty_sheet_is_refused_and_a_kill_leaves_it_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sheet = tmp_path / "sheet.csv"
     sheet.write_text("\n".join([";".join(COLUMNS), row(THEIRS, "sim", ";"), "só;isto"]), encoding="utf-8")
@@ -61,13 +53,3 @@ def test_a_faulty_sheet_is_refused_and_a_kill_leaves_it_whole(tmp_path: Path, mo
         remove_prompts(sheet, {THEIRS})
     assert THEIRS in sheet.read_text(encoding="utf-8")
     assert not list(tmp_path.glob("*.draft"))
-
-
-def test_references_without_theirs_are_only_read(tmp_path: Path) -> None:
-    """Nobody may be able to write where they are."""
-    file = tmp_path / "references.jsonl"
-    file.write_text(f'{{"prompt_id":"{OTHERS}","task":"sentiment","reference":{{"score":2}},"rater":"bia"}}\n', "utf-8")
-    assert remove_given(file, {THEIRS}) == 0
-    assert list(tmp_path.iterdir()) == [file]
-    with pytest.raises(InputError, match="correct curate"):
-        remove_given(tmp_path / "absent.jsonl", {THEIRS})

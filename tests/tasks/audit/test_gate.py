@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from schemas.config.config import AuditConfig
-from schemas.documents import RaterKind
 from tasks.audit.gate import AuditVerdict, Probe, TaskAudit, decide, judge
 from tasks.audit.statistics import Agreement, Correlation
 
@@ -97,53 +96,3 @@ def test_thresholds_are_met_exactly_at_their_values(
 ) -> None:
     assert checks(found(**at_the_limit)) == []
     assert checks(found(**beyond)) == [check]
-
-
-@pytest.mark.parametrize(
-    ("changes", "agreement"),
-    [
-        ({"min_rho": 0.9}, GOOD),
-        ({"min_rho_low": 0.8}, GOOD),
-        ({"min_scores_per_task": 41}, GOOD),
-        ({"min_alpha": 0.9}, found(alpha=0.8, overlap=20)),
-        ({"min_overlap": 10}, found(alpha=0.1, overlap=10)),
-        ({"max_best_without_reward": 0.0}, found(best=100, best_without_reward=1)),
-        ({"max_constant_groups": 0.1}, found(constant_groups=2)),
-    ],
-)
-def test_thresholds_are_those_of_the_configuration(changes: dict[str, Any], agreement: Agreement) -> None:
-    assert checks(agreement) == []
-    assert len(checks(agreement, CONFIG.model_copy(update=changes))) == 1
-
-
-def test_the_gravest_finding_is_the_verdict() -> None:
-    faults = {"alpha": 0.2, "n": 39, "rho": 0.6, "bca": (0.4, 0.8)}
-    verdicts = [audit(found(overlap=20, **faults), FAILED).verdict]
-    del faults["alpha"]
-    verdicts.append(audit(found(**faults), FAILED).verdict)
-    while faults:
-        verdicts.append(audit(found(**faults)).verdict)
-        del faults[next(iter(faults))]
-    assert verdicts == ["rubric broken", "probe failed", "too few scores", "disagrees", "uncertain"]
-
-
-@pytest.mark.parametrize(
-    ("kinds", "refusal"),
-    [
-        (["human", "human"], None),
-        (["rubric"], "scores are by rubric, and audit.require_human asks for people"),
-        (["model", "human"], "scores are by human, model, and audit.require_human asks for people"),
-    ],
-)
-def test_people_can_be_demanded(kinds: list[RaterKind], refusal: str | None) -> None:
-    gate = decide({"push": audit()}, [], kinds, AuditConfig(require_human=True))
-    assert gate.passed is (refusal is None)
-    assert refusal is None or gate.reasons == (refusal,)
-    assert decide({"push": audit()}, [], kinds, CONFIG).passed
-
-
-def test_what_nobody_scored_is_no_permission() -> None:
-    assert decide({"push": audit()}, ["churn"], ["human"], CONFIG).reasons == ("churn: no completion is scored",)
-    gate = decide({}, [], [], CONFIG)
-    assert not gate.passed
-    assert gate.reasons == ("no completion is scored at all",)

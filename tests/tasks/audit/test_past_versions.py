@@ -4,20 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from schemas.tasks import TASK_NAMES
 from tasks.audit import past_versions
 from tasks.audit.past_versions import as_it_is_now, versions_of
 
 OLD = "1c051aeffa60f6131f937f9fb6476de3d704ad5634bcc78b5d29dbd96077a2d7"
 """The version of all rewards before each task had its own."""
-
-
-def test_every_task_has_a_version_for_that_of_all() -> None:
-    versions = versions_of(OLD)
-    assert tuple(versions) == TASK_NAMES
-    assert versions == versions_of(OLD[:16])
-    assert all(len(bytes.fromhex(version)) == 32 for version in versions.values())
-    assert versions_of("") == versions_of("f" * 64) == versions_of(OLD + "0") == {}
 
 
 def test_a_version_leads_to_the_newest_that_scores_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,19 +51,6 @@ def test_each_answer_is_in_the_file_at_once_and_the_next_session_goes_on(file: P
     assert first.current == second.current
 
 
-def test_undo_takes_back_answers_of_the_session_one_by_one(file: Path) -> None:
-    ReferenceSession(PROMPTS, file, "bia").answer("negative")
-    session = ReferenceSession(PROMPTS, file, "ana", "extraction")
-    session.answer(2)
-    session.answer(0.7)
-    assert session.undo()
-    assert read_given(file)[1].values == {"sentiment_score": 2}
-    assert session.undo()
-    assert [line.rater for line in read_given(file)] == ["bia"]
-    assert not session.undo()
-    assert session.left == 9
-
-
 def test_what_cannot_be_asked_or_read_is_refused_in_one_sentence(file: Path) -> None:
     with pytest.raises(InputError, match="no test prompt of extraction or sentiment lacks a value"):
         ReferenceSession([TOLD, *PROMPTS[:2]], file, "ana")

@@ -11,7 +11,7 @@ from schemas.audit_record import AuditRecord, read_audit_record
 from schemas.documents import Rollout, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.audit.gate import Probe
-from tasks.audit.report import render, worst_disagreements
+from tasks.audit.report import render
 from tasks.audit.sheet import ScoredCompletion, ScoredItem
 from tasks.audit.stage import Audit
 from tests.tasks.audit.conftest import CONFIG
@@ -80,15 +80,3 @@ def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: Aud
         assert part in page.text
     assert "default-src 'none'; style-src 'unsafe-inline'" in text
     assert not re.search(r"@import|url\((?!#)", text)
-
-
-def test_the_furthest_apart_comes_first_by_its_place_within_its_task() -> None:
-    small = [judged(n, n + 1, [0.9, 0.2, 0.3, 0.4, 0.5][n], "churn") for n in range(5)]
-    large = [judged(n, n // 10 + 1, n / 40) for n in range(39)] + [judged(39, 5, 0.01)]
-    found = worst_disagreements([*large, *small], 3)
-    assert [(case.judged.item.audit_id, case.places, case.of) for case in found[:2]] == [
-        ("push 39", -38.0, 40),
-        ("churn 0", 4.0, 5),
-    ]
-    assert found[0].share == pytest.approx(38 / 40)
-    assert worst_disagreements([judged(0, 3, 0.3), judged(1, 3, 0.1 + 0.2)], 20) == ()

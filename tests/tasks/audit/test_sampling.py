@@ -6,19 +6,15 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from schemas.documents import Rollout, ScoredRollout, SheetItem
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
 from schemas.progress import silent
 from schemas.tasks import TaskName
-from tasks.audit.rollouts import draw_prompts
 from tasks.audit.sampling import AT_RANDOM, BY_REWARD, make_sheet, sample
-from tasks.audit.sheet import COLUMNS, MOST_CHARACTERS, Row, audit_id, is_scored, match_rollouts, read_rows
+from tasks.audit.sheet import COLUMNS, Row, audit_id, is_scored, match_rollouts, read_rows
 from tasks.audit.stage import shipped_files
-from tests.tasks.curate.prompt_rows import prompt_row
 
 SEEDS = range(100)
 SHIPPED = shipped_files()
@@ -73,17 +69,6 @@ def test_half_is_at_random_and_half_by_reward() -> None:
     assert Counter(row["stratum"] for row in odd.rows) == {AT_RANDOM: 21, BY_REWARD: 20}
 
 
-def test_random_half_knows_nothing_of_the_reward() -> None:
-    rollouts = pool(20, 8, lambda place: place**3)
-    drawn = [
-        rollout.reward
-        for seed in SEEDS
-        for rollout in of_rows(in_stratum(sample(rollouts, 32, seed).rows, AT_RANDOM), rollouts)
-    ]
-    # The standard error is some .012.
-    assert fmean(drawn) == pytest.approx(fmean(rollout.reward for rollout in rollouts), abs=0.04)
-
-
 @pytest.mark.parametrize(
     "reward",
     [
@@ -128,42 +113,6 @@ def test_the_sheet_does_not_tell_the_reward() -> None:
     assert first == pytest.approx(second, abs=0.05)
 
 
-def test_completions_that_a_spreadsheet_makes_alike_count_once() -> None:
-    rollouts = [scored("p", "uma\nlinha", 0.1), scored("p", "uma\r\nlinha", 0.1), scored("p", "outra", 0.2)]
-    assert sample([*rollouts, *rollouts], 40, 0).drawn == {"push": 2}
-
-
-def test_completions_that_no_cell_holds_are_counted() -> None:
-    longest = scored("p0", "a" * MOST_CHARACTERS, 0.1)
-    too_long = scored("p0", "a" * (MOST_CHARACTERS + 1), 0.1)
-    asked_too_long = longest.model_copy(update={"prompt": "b" * (MOST_CHARACTERS + 1), "prompt_id": "p1"})
-    found = sample([longest, too_long, too_long, asked_too_long], 40, 0)
-    assert (found.too_long, found.drawn) == (2, {"push": 1})
-    nothing = sample([too_long], 40, 0)
-    assert (nothing.rows, nothing.drawn, nothing.too_long) == ((), {}, 1)
-
-
-def test_tasks_without_two_completions_of_a_prompt_are_named() -> None:
-    single, several = pool(60, 1), pool(10, 4, task="churn")
-    assert sample([*single, *several], 20, 0).alone == ("push",)
-
-
-@settings(max_examples=100, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6), st.sampled_from([0.0, 0.2, 0.7, 1.0])), max_size=40),
-    st.integers(1, 30),
-    st.integers(0, 5),
-)
-def test_as_many_as_asked_for_or_as_there_are(
-    completions: list[tuple[int, int, float]], per_task: int, seed: int
-) -> None:
-    rollouts = [scored(f"p{prompt}", f"texto {text}", reward) for prompt, text, reward in completions]
-    there = len({(prompt, text) for prompt, text, _ in completions})
-    rows = sample(rollouts, per_task, seed).rows
-    assert len(rows) == len({row["audit_id"] for row in rows}) == min(per_task, there)
-    assert len(in_stratum(rows, AT_RANDOM)) == min((per_task + 1) // 2, there)
-
-
 def test_the_shipped_rollouts_make_a_sheet_and_never_replace_one(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.csv"
     found = make_sheet(SHIPPED.rollouts, "grounded", SHIPPED.store, 20, 1, sheet, silent)
@@ -177,19 +126,3 @@ def test_the_shipped_rollouts_make_a_sheet_and_never_replace_one(tmp_path: Path)
     with pytest.raises(InputError, match="exists and may hold scores; give the name of a new file"):
         make_sheet(SHIPPED.rollouts, "grounded", SHIPPED.store, 20, 1, sheet, silent)
     assert sheet.read_bytes() == before
-
-
-def test_rollouts_of_which_nothing_fits_are_refused(tmp_path: Path) -> None:
-    long = Rollout(prompt_id="p", task="sentiment", prompt="Classifique", completion="x" * (MOST_CHARACTERS + 1))
-    (tmp_path / "long.jsonl").write_text(long.model_dump_json() + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="no completion is short enough"):
-        make_sheet(tmp_path / "long.jsonl", "grounded", SHIPPED.store, 10, 1, tmp_path / "2.csv", silent)
-
-
-def test_prompts_are_drawn_by_the_seed_and_those_of_which_something_is_known_first() -> None:
-    rows = [prompt_row("push", f"Anuncie {number}") for number in range(9)]
-    assert draw_prompts(rows, 4, 1) == draw_prompts(rows, 4, 1) != draw_prompts(rows, 4, 2)
-    assert len(draw_prompts(rows, 20, 1)) == 9
-    untold = [prompt_row("push", f"Anuncie {number}", {"product": None, "offer": None}) for number in range(5)]
-    assert draw_prompts([*untold, rows[0]], 4, 1) == [rows[0]]
-    assert len(draw_prompts(untold, 4, 1)) == 4

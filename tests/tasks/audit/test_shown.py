@@ -8,7 +8,6 @@ from schemas.documents import Rollout
 from schemas.store.files import read_store
 from tasks.audit.sampling import make_sheet
 from tasks.audit.sheet import read_rows, write_rows
-from tasks.audit.shown import NOTHING, shown_text, with_shown_text
 from tasks.audit.stage import AuditFiles, read_files
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS
@@ -41,14 +40,3 @@ def test_people_score_what_is_rendered_and_the_reward_reads_the_completion(tmp_p
     assert rewards[:5] == [0.0] * 5
     assert rewards[-5:] == [1.0] * 5
     assert all(item.rollout.completion.startswith(("{", "Vendeu")) for item in read.items)
-
-
-def test_a_false_claim_is_not_shown_and_no_verdict_of_the_checker_is() -> None:
-    right, false, prose = (shown_text(with_shown_text(each)) for each in rollouts()[:3])
-    assert false.count("\n- ") == right.count("\n- ") - 1
-    assert prose == NOTHING
-
-
-def test_a_text_on_which_people_scored_stays_when_frames_change() -> None:
-    kept = Rollout.model_validate({**rollouts()[0].model_dump(), "shown": "## Como era"})
-    assert shown_text(with_shown_text(kept)) == "## Como era"

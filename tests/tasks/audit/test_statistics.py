@@ -1,8 +1,7 @@
 import json
-import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import combinations
 
 import numpy as np
@@ -14,12 +13,10 @@ from scipy import stats
 
 from tasks.audit.statistics import (
     Agreement,
-    Correlation,
     Numbers,
     auc,
     bca,
     bonett_wright,
-    in_top_quartile,
     krippendorff_alpha,
     measure,
     pairwise_accuracy,
@@ -46,15 +43,11 @@ def agreement(rewards: Sequence[float], scores: Sequence[int]) -> Agreement:
     return measure(rewards, by_one(scores), by_fours(len(scores)), [True] * len(scores), generator())
 
 
-def noisy_rewards(noise: float, scores: Sequence[int] = SCORES) -> list[float]:
-    return [float(value) for value in np.clip(np.array(scores) / 5 + generator(1).normal(0, noise, len(scores)), 0, 1)]
-
-
 def numbers(*values: float) -> Numbers:
     return np.array(values, dtype=float)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 5)), min_size=2, max_size=30))
 def test_pairs_are_counted_as_one_by_one(pairs: list[tuple[int, int]]) -> None:
     rewards, scores = numbers(*(reward for reward, _ in pairs)), numbers(*(score for _, score in pairs))
@@ -102,20 +95,6 @@ def test_bootstrap_is_bias_corrected_and_accelerated() -> None:
     assert bca(rewards, scores, generator()) == pytest.approx(tuple(expected), abs=0.05)
 
 
-def test_bounds_are_the_outer_ones_of_both_intervals() -> None:
-    crossed = Correlation(40, 0.8, (0.6, 0.9), (0.65, 0.95))
-    assert (crossed.rho_low, crossed.rho_high) == (0.6, 0.95)
-    inside = Correlation(40, 0.8, (0.7, 0.85), (0.65, 0.95))
-    assert (inside.rho_low, inside.rho_high) == (0.65, 0.95)
-
-
-@pytest.mark.parametrize(("rewards", "scores"), [([0.5] * 48, SCORES), ([0.1, 0.7] * 24, [3] * 48)])
-def test_constants_agree_with_nothing(rewards: list[float], scores: list[int]) -> None:
-    found = agreement(rewards, scores)
-    assert found.overall == found.random_half == Correlation(48, None, None, None)
-    assert found.overall.rho_low is found.overall.rho_high is found.tau_b is found.within_prompt_rho is None
-
-
 def test_within_prompt_rho_is_the_mean_over_prompts_where_both_sides_vary() -> None:
     # p0: rho 1. p1: ranks 1 2 3 against 1 3 2, rho 1 - 6 * 2 / 24 = .5. p2's rewards and p3's scores are constant.
     rewards = [0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.4, 0.4, 0.4, 0.1, 0.2, 0.3]
@@ -124,30 +103,6 @@ def test_within_prompt_rho_is_the_mean_over_prompts_where_both_sides_vary() -> N
     found = measure(rewards, by_one(scores), prompt_ids, [True] * 12, generator())
     assert found.within_prompt_rho == pytest.approx(0.75)
     assert (found.prompt_groups, found.constant_groups) == (4, 1)
-
-
-def test_random_half_counts_only_what_was_drawn_at_random() -> None:
-    rewards = noisy_rewards(0.3)
-    # What was chosen by its reward agrees the wrong way round.
-    chosen = [1 - score / 5 for score in SCORES]
-    at_random = [True] * 48 + [False] * 48
-    found = measure(rewards + chosen, by_one(SCORES * 2), by_fours(96), at_random, generator())
-    assert found.random_half.n == 48
-    assert found.random_half.rho == pytest.approx(stats.spearmanr(rewards, SCORES).statistic)
-    assert found.overall.n == 96
-    assert (found.overall.rho or 0) < 0.2
-
-
-def test_a_completion_counts_once_with_the_mean_score_of_its_raters() -> None:
-    rewards = [0.0, 0.9, 0.4, 0.6, 0.5, 0.2]
-    scores = [{"a": 1, "b": 1}, {"a": 5, "b": 4}, {"a": 2}, {"b": 3}, {"a": 3, "b": 4, "c": 5}, {"a": 1, "b": 2}]
-    found = measure(rewards, scores, ["p"] * 6, [True] * 6, generator())
-    means = [1, 4.5, 2, 3, 4, 1.5]
-    assert found.overall.n == 6
-    assert found.overall.rho == pytest.approx(stats.spearmanr(rewards, means).statistic)
-    # The two of 4 and more win seven of their eight pairs with the others.
-    assert found.auc == pytest.approx(7 / 8)
-    assert (found.n_raters, found.overlap) == (3, 4)
 
 
 @pytest.mark.parametrize(
@@ -171,16 +126,6 @@ def test_half_of_the_raters_make_a_completion_the_worst_or_the_best(
     assert (without.worst_in_top_quartile, without.best, without.best_without_reward) == (0, best, best)
 
 
-def test_top_quartile() -> None:
-    assert in_top_quartile(numbers(*range(40))).sum() == 10
-    # With three quarters of zeros or more, everything above zero is at the top, and no zero is.
-    assert in_top_quartile(numbers(*[0] * 36, *[0.2] * 4)).tolist() == [False] * 36 + [True] * 4
-    # With many maxima, all of them are at the top and nothing else is.
-    assert in_top_quartile(numbers(*[0.9] * 10, *[1] * 30)).tolist() == [False] * 10 + [True] * 30
-    assert not in_top_quartile(numbers(*[1] * 40)).any()
-    assert not in_top_quartile(numbers()).any()
-
-
 def test_alpha_is_that_of_krippendorffs_example() -> None:
     # Krippendorff (2011), "Computing Krippendorff's alpha-reliability": four observers, twelve units, ordinal .815.
     table = ["123321412...", "1233224125.3", ".3332342251.", "12332441251."]
@@ -189,7 +134,7 @@ def test_alpha_is_that_of_krippendorffs_example() -> None:
     assert krippendorff_alpha(scores) == pytest.approx(0.815, abs=5e-4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.3, 1.0]), st.integers(1, 5)), min_size=1, max_size=12))
 def test_every_number_is_finite_and_in_range(pairs: list[tuple[float, int]]) -> None:
     with warnings.catch_warnings():
@@ -203,21 +148,3 @@ def test_every_number_is_finite_and_in_range(pairs: list[tuple[float, int]]) -> 
     assert 0 <= (found.pairwise_accuracy or 0) <= 1
     assert found.constant_groups <= found.prompt_groups
     assert found.best_without_reward <= found.best
-
-
-def test_a_reward_that_is_no_number_is_counted_and_earns_nothing() -> None:
-    rewards = [0.1, math.nan, 0.3, math.inf, 0.5]
-    found = measure(rewards, by_one([1, 2, 3, 4, 5]), ["p"] * 5, [True] * 5, generator())
-    as_zero = measure([0.1, 0.0, 0.3, 0.0, 0.5], by_one([1, 2, 3, 4, 5]), ["p"] * 5, [True] * 5, generator())
-    assert found.no_numbers == 2
-    assert found == replace(as_zero, no_numbers=2)
-
-
-def test_constant_groups_are_those_of_all_rollouts() -> None:
-    """Equal completions are on the sheet but once, so that the sheet alone would show no constant group."""
-    rewards, scores = [0.1, 0.2, 0.3, 0.4], by_one([1, 2, 3, 4])
-    on_sheet = measure(rewards, scores, ["a", "b", "c", "c"], [True] * 4, generator())
-    assert (on_sheet.prompt_groups, on_sheet.constant_groups) == (1, 0)
-    groups = [[0.1] * 8, [0.2] * 8, [0.3, 0.4], [0.9]]
-    whole = measure(rewards, scores, ["a", "b", "c", "c"], [True] * 4, generator(), groups)
-    assert (whole.prompt_groups, whole.constant_groups) == (3, 2)

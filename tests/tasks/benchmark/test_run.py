@@ -54,10 +54,3 @@ def test_what_was_answered_before_a_failure_is_kept_and_not_asked_again(folder: 
     assert len(server.requests) == 34
     texts = [answer.completion for answer in read_answers(out, list(Benchmark(folder).items.values()))]
     assert texts == ["a", "b", *["c"] * 34]
-
-
-def test_answers_of_another_model_are_not_mixed(folder: Path, tmp_path: Path) -> None:
-    with serve(in_turn([says("a")])) as server:
-        ask(server.url, folder, tmp_path / "answers.jsonl")
-        with pytest.raises(InputError, match="give another file, or remove this one"):
-            ask(server.url, folder, tmp_path / "answers.jsonl", model="other")

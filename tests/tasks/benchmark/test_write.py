@@ -2,23 +2,14 @@
 
 import json
 import random
-import re
 from pathlib import Path
 
-import pytest
-
-from schemas.errors import InputError
 from schemas.progress import silent
-from schemas.store.files import read_store
 from tasks.benchmark.folder import read_items
 from tasks.benchmark.write import write_benchmark
-from tasks.commerce.sql_qa.sandbox import TABLES
 from tasks.synthesize.simulated import simulate_store
-from tests.schemas.olist_sample import SAMPLE, needs_sample
 from tests.tasks.benchmark.conftest import ORDERS, PER_TASK, SEED
 
-KEY = re.compile("[0-9a-f]{32}")
-"""A key as Olist's tables have them."""
 FILES = ("card.json", "store.json", "test.jsonl")
 
 
@@ -38,22 +29,3 @@ def test_its_store_is_of_a_seed_that_no_training_run_draws_from(folder: Path) ->
     assert ours == set(simulate_store(ORDERS, random.Random(f"benchmark:{SEED}:store")).orders["order_id"])
     for seed in (SEED, 0, 1, 42):
         assert not ours & set(simulate_store(ORDERS, random.Random(f"{seed}:store")).orders["order_id"])
-
-
-def test_a_store_that_knows_too_little_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="use more orders"):
-        write_benchmark(SEED, 5_000, 50, tmp_path, silent)
-
-
-@needs_sample
-def test_no_row_of_olist_is_in_it(folder: Path) -> None:
-    real = read_store(SAMPLE)
-    # Names of categories are a vocabulary that the simulated store shares; keys and messages are a shop's own.
-    columns = [column for table in TABLES for column in getattr(real, table).iter_columns()]
-    keys = {value for column in columns for value in column if KEY.fullmatch(str(value))}
-    messages = {text for text in real.reviews["review_comment_message"] if text and len(text) > 30}
-    assert len(keys) > 1_000 < len(messages)
-    for name in ("store.json", "test.jsonl"):
-        text = (folder / name).read_text(encoding="utf-8")
-        assert not keys & set(KEY.findall(text))
-        assert not [message for message in messages if message in text]

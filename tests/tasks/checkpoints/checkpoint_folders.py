@@ -1,12 +1,9 @@
 """Sealed checkpoints to publish, each written once, and what is restored of them."""
 
 import functools
-import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-
-import pytest
 
 from tasks.checkpoints.local import LocalCheckpoints
 from tasks.checkpoints.manifest import MANIFEST_FILE, Manifest
@@ -16,14 +13,6 @@ BASE = "b" * 64
 OLD = {"adapter/weights.bin": b"old weights", "tokenizer.json": b"the same", "state.json": b"{}"}
 NEW = {"adapter/weights.bin": b"new weights", "tokenizer.json": b"the same", "state.json": b'{"step": 20}'}
 _home = tempfile.TemporaryDirectory()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def unsynced() -> Iterator[None]:
-    """Wait for no disk in a module that imports this: its many checkpoints need not survive a crash."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
 
 
 def filling(files: Mapping[str, bytes]) -> Callable[[Path], None]:

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import InputError
-from tasks.checkpoints.address import open_mirror, open_store, trainings
+from tasks.checkpoints.address import open_store, trainings
 from tests.storage_server import StorageServer
 
 
-@pytest.fixture(params=["folder", "gs://checkpoints", "gs://checkpoints/some/prefix", "gs://checkpoints/some/prefix/"])
+@pytest.fixture(params=["folder", "gs://checkpoints/some/prefix/"])
 def address(
     request: pytest.FixtureRequest, service: StorageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> str:
@@ -31,11 +30,3 @@ def test_the_trainings_are_those_that_the_mirror_has_anything_of(address: str) -
     ):
         store.put_new(f"{prefix}{key}", b"x")
     assert trainings(address) == ["first", "second", "third"]
-
-
-@pytest.mark.parametrize(
-    ("address", "said"), [("s3://bucket/prefix", "neither a folder nor gs://"), ("gs:///prefix", "names no bucket")]
-)
-def test_another_scheme_and_a_missing_bucket_are_refused(address: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        open_mirror(address, "training")

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.checkpoints import segments
-from tasks.checkpoints.catalog import Pruned
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import Mirror
-from tasks.checkpoints.object_store import ObjectStore, store_time
-from tests.tasks.checkpoints.checkpoint_folders import publish, restored, sealed_folder, unsynced  # noqa: F401
+from tasks.checkpoints.object_store import ObjectStore
+from tests.tasks.checkpoints.checkpoint_folders import publish, restored, sealed_folder
 from tests.tasks.checkpoints.conftest import MemoryStore
 from tests.tasks.checkpoints.dying_store import DyingError, DyingStore, calls_of
 
@@ -116,22 +115,6 @@ def test_branches_that_the_training_went_on_without_go_unless_pinned() -> None:
     assert steps_of(memory) == [(140, 1), (145, 2), (160, 1)]
 
 
-def test_clock_objects_of_a_dead_process_go_after_the_grace_time() -> None:
-    memory, clock = aging_store()
-    mirror = Mirror(memory, "", "train-1")
-    publish(mirror, 10, content_of(10))
-    for root in (mirror.root, "train-11/"):
-        with pytest.raises(DyingError):
-            store_time(DyingStore(memory, 2, after=False), root)
-    clock.now += timedelta(minutes=59)
-    mirror.prune(1)
-    assert len(memory.list("train-1/clock/")) == 1
-    clock.now += timedelta(minutes=2)
-    assert mirror.prune(1) == Pruned(0, 0, 0)
-    assert memory.list("train-1/clock/") == []
-    assert len(memory.list("train-11/clock/")) == 1
-
-
 def test_all_bytes_are_kept_while_a_manifest_that_is_kept_cannot_be_read(caplog: pytest.LogCaptureFixture) -> None:
     memory, clock = aging_store()
     mirror = Mirror(memory, "", "train-1")
@@ -147,21 +130,6 @@ def test_all_bytes_are_kept_while_a_manifest_that_is_kept_cannot_be_read(caplog:
     reader.prune(1)
     assert steps_of(memory) == [(30, 1)]
     assert blobs_of(memory) == {b"30"}
-
-
-@pytest.mark.parametrize("other", ["train-11", "train-1/deeper"])
-def test_pruning_and_clearing_never_touch_another_training(other: str) -> None:
-    memory, clock = aging_store()
-    for step in (10, 20, 30):
-        publish(Mirror(memory, "", other), step, content_of(step))
-    before = memory.list("")
-    mirror = Mirror(memory, "", "train-1")
-    for step in (10, 20):
-        publish(mirror, step, content_of(step))
-    clock.now += LATER
-    mirror.prune(1)
-    mirror.clear()
-    assert memory.list("") == before
 
 
 def many_checkpoints() -> tuple[MemoryStore, Clock]:
@@ -293,7 +261,7 @@ def test_a_pruning_at_the_same_moment_takes_nothing_from_what_is_reported_as_sav
     calls = {name: calls_of(work, lambda: copied(start)) for name, work in processes.items()}
     for one, two in (("publish", "other"), ("other", "publish")):
         for first in range(calls[one] + 1):
-            for second in range(0, calls[two] + 1, 2):
+            for second in range(first % 3, calls[two] + 1, 3):
                 memory = copied(start)
                 interleave(memory, processes, [one] * first + [two] * second + [one] * 100)
                 require_whole(memory, 40)

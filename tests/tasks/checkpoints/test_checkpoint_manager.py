@@ -125,29 +125,6 @@ def test_the_disk_has_the_newest_and_what_is_on_its_way_to_the_mirror(kept: Kept
     assert kept.on_disk() == [5, 6]
 
 
-def test_a_local_checkpoint_never_displaces_one_that_is_to_be_mirrored(kept: Kept) -> None:
-    """Both wait for the writer, which is at another one."""
-    begun, may_end = threading.Event(), threading.Event()
-
-    def slowly(folder: Path) -> None:
-        begun.set()
-        assert may_end.wait(LONG)
-        (folder / "weights").touch()
-
-    def fill(folder: Path) -> None:
-        (folder / "weights").touch()
-
-    kept.keeper.keep(Checkpoint(1, {}, slowly), "local")
-    assert begun.wait(LONG)
-    kept.keeper.keep(Checkpoint(2, {}, fill), "newest")
-    for step in (3, 4):
-        kept.keeper.keep(Checkpoint(step, {}, fill), "local")
-    may_end.set()
-    assert kept.keeper.flush(LONG)
-    assert kept.mirrored() == [2]
-    assert kept.on_disk() == [2, 4]
-
-
 def test_a_mirror_that_fails_is_reported_and_the_next_is_tried_again(kept: Kept) -> None:
     kept.store.wrong = InputError("the store does not answer")
     kept.keep(1)
@@ -159,31 +136,6 @@ def test_a_mirror_that_fails_is_reported_and_the_next_is_tried_again(kept: Kept)
     assert kept.keeper.flush(LONG)
     assert kept.mirrored() == [2]
     assert len(kept.troubles) == 1
-
-
-def test_a_best_that_could_not_be_mirrored_is_sent_and_pinned_with_the_next(kept: Kept) -> None:
-    kept.store.wrong = InputError("the store does not answer")
-    kept.keep(1, best=True)
-    with pytest.raises(InputError, match="the store does not answer"):
-        kept.keeper.flush(LONG)
-    kept.store.wrong = None
-    kept.keep(2)
-    assert kept.keeper.flush(LONG)
-    assert kept.mirrored() == [1, 2]
-    assert kept.mirror.pins() == {"best": "00000001-00000001"}
-
-
-def test_a_checkpoint_that_cannot_be_written_ends_it_with_the_next(kept: Kept) -> None:
-    def fill(_: Path) -> None:
-        Path("/dev/full").write_bytes(b"weights")
-
-    kept.keeper.keep(Checkpoint(1, {}, fill), "newest")
-    with pytest.raises(InputError, match=r"step 1 cannot be written to .* \(No space left on device\)"):
-        kept.keeper.flush(LONG)
-    with pytest.raises(InputError, match="No space left on device"):
-        kept.keep(2)
-    assert (kept.on_disk(), kept.mirrored()) == ([], [])
-    assert kept.troubles == []
 
 
 def _take_over(kept: Kept) -> None:

@@ -10,13 +10,13 @@ from tasks.checkpoints.mirror import Mirror
 from tests.tasks.checkpoints.checkpoint_folders import OLD, publish
 from tests.tasks.checkpoints.conftest import MemoryStore
 
-FAULTS = 40
+FAULTS = 30
 
 
 @pytest.mark.integration
 def test_of_what_was_reported_as_saved_nothing_is_lost_and_nothing_else_is_resumed_from(tmp_path: Path) -> None:
     verdict = Verdict()
-    courses = run_courses(tmp_path, courses=4, faults=FAULTS, rate=0.05, seed=1, seconds_of_delay=1.0)
+    courses = run_courses(tmp_path, courses=3, faults=FAULTS, rate=0.05, seed=1, seconds_of_delay=0.5)
     for course in courses:
         check(course, verdict)
     assert {promise: cases for promise, cases in verdict.broken.items() if cases} == {}

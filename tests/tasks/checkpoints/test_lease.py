@@ -1,21 +1,15 @@
-import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from schemas.errors import InputError
-from tasks.checkpoints.folder_store import FolderStore
-from tasks.checkpoints.lease import Holder, Lease, LeaseLost, holder
+from tasks.checkpoints.lease import LeaseLost
 from tasks.checkpoints.machine import machine_name
 from tasks.checkpoints.object_store import ObjectStore
-from tests.tasks.checkpoints.steered_store import LEASES, ROOT, Busy, SteeredStore, acquire, under
+from tests.tasks.checkpoints.steered_store import LEASES, Busy, SteeredStore, acquire, under
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -40,18 +34,6 @@ def test_a_live_holder_is_waited_for_by_name_and_for_a_time_that_ends(store: Obj
     assert "training training" in sentence
     assert 900 < left <= 1000
     assert "at most 1000 s" in sentence or "at most 9" in sentence
-
-
-def test_the_holder_of_a_lease_is_reported_until_it_is_given_back(store: ObjectStore) -> None:
-    assert holder(store, ROOT) is None
-    lease = acquire(store, seconds=1000)
-    assert holder(store, ROOT) == Holder(lease.owner, 1000, store.list(LEASES)[0].created_at)
-    lease._beat()
-    assert holder(store, ROOT) == Holder(lease.owner, 1000, store.list(LEASES)[1].created_at)
-    lease.release()
-    assert holder(store, ROOT) is None
-    successor = acquire(store, seconds=5)
-    assert holder(store, ROOT) == Holder(successor.owner, 5, store.list(f"{LEASES}00000002/")[0].created_at)
 
 
 @pytest.mark.parametrize("wrong_by", [timedelta(hours=-1), timedelta(0), timedelta(hours=1)])
@@ -131,18 +113,6 @@ def test_a_store_that_stays_away_for_longer_than_the_lease_lives_loses_nothing_t
     lease.release()
 
 
-def test_remains_of_many_leases_and_beats_stay_small(store: ObjectStore) -> None:
-    for fencing in range(1, 6):
-        lease = acquire(store)
-        assert lease.fencing == fencing
-        for _ in range(10):
-            lease._beat()
-            assert len(under(store, fencing)) <= 3
-        lease.release()
-        assert len(store.list(LEASES)) <= 8
-    assert len(store.list(ROOT)) == len(store.list(LEASES))
-
-
 @pytest.mark.parametrize("content", [b"", b'{"seconds": 60}'], ids=["empty", "half"])
 def test_a_damaged_lease_stops_with_one_sentence_and_is_not_deleted(store: ObjectStore, content: bytes) -> None:
     store.put_new(f"{LEASES}00000007/00000000.json", content)
@@ -153,48 +123,3 @@ def test_a_damaged_lease_stops_with_one_sentence_and_is_not_deleted(store: Objec
     assert store.list(LEASES) == before
     store.put_new(f"{LEASES}00000007/released.json", b"")  # as the sentence says
     assert acquire(store).fencing == 8
-
-
-CHILD = """
-import sys
-from pathlib import Path
-from tasks.checkpoints.folder_store import FolderStore
-from tasks.checkpoints.lease import Lease, LeaseLost
-lease = Lease.acquire(FolderStore(Path(sys.argv[1])), "mirror/training/", seconds=float(sys.argv[2]))
-lease.start()
-print(lease.fencing, flush=True)
-lease.lost.wait()
-try:
-    lease.require_held()
-except LeaseLost as error:
-    print(error, flush=True)
-lease.release()
-"""
-
-
-@contextmanager
-def child(folder: Path, seconds: float) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", CHILD, str(folder), str(seconds)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout
-            assert process.stdout.readline() == "1\n"
-            yield process
-        finally:
-            process.kill()
-
-
-def test_a_paused_process_is_taken_over_after_its_time_and_stops_when_it_wakes(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
-    with child(tmp_path, 0.6) as process:
-        until(lambda: "00000001/00000001.json" in under(store, 1))
-        process.send_signal(signal.SIGSTOP)
-        successor = Lease.acquire(store, ROOT, seconds=3600)
-        assert successor.fencing == 2
-        before = store.list(f"{LEASES}00000002/")
-        process.send_signal(signal.SIGCONT)
-        assert process.stdout
-        assert f"taken over by {machine_name()}" in process.stdout.readline()
-        assert process.wait() == 0
-        assert store.list(f"{LEASES}00000002/") == before
-        successor.require_held()

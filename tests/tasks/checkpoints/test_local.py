@@ -1,11 +1,5 @@
-import errno
-import logging
 import os
-import signal
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.errors import InputError
 from tasks.checkpoints.local import LocalCheckpoints, read_sealed, verify_sealed
 from tasks.checkpoints.manifest import MANIFEST_FILE
 from tests.tasks.checkpoints.checkpoint_folders import BASE, files_of, filling
@@ -57,12 +50,6 @@ def test_a_checkpoint_that_a_later_segment_did_without_is_passed_over(local: Loc
     assert newest_folder(local, {1: 0, 2: 140}) == kept
 
 
-def test_a_finished_checkpoint_is_left_as_it_is(local: LocalCheckpoints) -> None:
-    folder = local.write(1, 1, {}, filling(FILES))
-    assert local.write(1, 1, {}, filling({"other": b"x"})) == folder
-    assert files_of(folder) == FILES
-
-
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_a_torn_or_altered_folder_is_never_taken(data: st.DataObject) -> None:
@@ -84,46 +71,6 @@ def test_a_torn_or_altered_folder_is_never_taken(data: st.DataObject) -> None:
         assert newest_folder(local) == before
 
 
-KILLED_WRITER = """
-import sys
-from pathlib import Path
-from tasks.checkpoints.local import LocalCheckpoints
-
-def fill(folder):
-    for part in range(20):
-        (folder / f"part-{part}").write_bytes(bytes([step % 256]) * 50_000)
-        print(step, flush=True)
-
-local = LocalCheckpoints(Path(sys.argv[1]), "train-1", "b" * 64)
-step = 0
-while True:
-    local.write(step, 1, {}, fill)
-    local.keep(2)
-    step += 1
-"""
-
-
-@pytest.mark.parametrize("lines", [1, 21, 47])
-def test_a_writer_that_is_killed_at_any_moment_leaves_whole_checkpoints_only(
-    local: LocalCheckpoints, tmp_path: Path, lines: int
-) -> None:
-    root = tmp_path / "checkpoints"
-    with subprocess.Popen([sys.executable, "-c", KILLED_WRITER, root], stdout=subprocess.PIPE) as writer:
-        assert writer.stdout is not None
-        for _ in range(lines):
-            writing = int(writer.stdout.readline())
-        time.sleep(0.001 * lines)
-        writer.send_signal(signal.SIGKILL)
-    for folder in root.glob("checkpoint-*"):
-        verify_sealed(folder)
-    newest = local.newest()
-    assert newest is not None or writing == 0
-    assert newest is None or newest.manifest.step >= writing - 1
-    local.write(10**6, 2, {}, filling(FILES))
-    local.keep(1)
-    assert [path.name for path in root.iterdir()] == ["checkpoint-01000000-00000002"]
-
-
 def test_everything_is_synced_before_the_checkpoint_has_its_name_and_its_name_after(
     local: LocalCheckpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,41 +90,6 @@ def test_everything_is_synced_before_the_checkpoint_has_its_name_and_its_name_af
     assert [name for name, named in synced if named] == ["checkpoints"]
 
 
-@pytest.mark.parametrize(
-    "error",
-    [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), RuntimeError("PytorchStreamWriter: No space left on device")],
-)
-def test_a_full_disk_is_said_in_one_sentence_and_leaves_nothing(
-    local: LocalCheckpoints, tmp_path: Path, error: Exception
-) -> None:
-    earlier = local.write(1, 1, {}, filling(FILES))
-
-    def fill(folder: Path) -> None:
-        (folder / "half").write_bytes(b"x")
-        raise error
-
-    with pytest.raises(InputError, match=r"step 2 cannot be written .*\(No space left on device\); free space"):
-        local.write(2, 1, {}, fill)
-    assert list((tmp_path / "checkpoints").iterdir()) == [earlier]
-
-
-def test_checkpoints_of_another_training_or_base_model_are_passed_over_and_kept(
-    local: LocalCheckpoints, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    root = tmp_path / "checkpoints"
-    mine = local.write(1, 1, {}, filling(FILES))
-    other = LocalCheckpoints(root, "train-2", BASE).write(2, 1, {}, filling(FILES))
-    other_base = LocalCheckpoints(root, "train-1", "c" * 64).write(3, 1, {}, filling(FILES))
-    with caplog.at_level(logging.WARNING):
-        assert newest_folder(local) == mine
-    of_base, of_training = (record.getMessage() for record in caplog.records)
-    assert "cccccccccccc" in of_base
-    assert "train-2" in of_training
-    local.keep(1)
-    assert other.exists()
-    assert other_base.exists()
-
-
 @settings(max_examples=30, deadline=None)
 @given(steps=st.sets(st.integers(0, 99), min_size=1, max_size=6), last=st.integers(1, 4), data=st.data())
 def test_the_newest_and_the_excepted_are_kept_and_nothing_else(steps: set[int], last: int, data: st.DataObject) -> None:
@@ -189,12 +101,3 @@ def test_the_newest_and_the_excepted_are_kept_and_nothing_else(steps: set[int], 
         local.keep(last, but=[folders[step] for step in excepted])
         kept = {*sorted(steps)[-last:], *excepted}
         assert sorted(path.name for path in Path(root).iterdir()) == sorted(folders[step].name for step in kept)
-
-
-def test_a_discarded_segments_checkpoints_go_before_those_of_the_present_one(
-    local: LocalCheckpoints, tmp_path: Path
-) -> None:
-    local.write(150, 1, {}, filling(FILES))
-    present = local.write(145, 2, {}, filling(FILES))
-    local.keep(1)
-    assert list((tmp_path / "checkpoints").iterdir()) == [present]

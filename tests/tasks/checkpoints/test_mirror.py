@@ -1,4 +1,3 @@
-import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -7,21 +6,15 @@ import pytest
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from tasks.checkpoints import segments
-from tasks.checkpoints.local import verify_sealed
-from tasks.checkpoints.manifest import MANIFEST_FILE
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import ObjectStore
-from tests.tasks.checkpoints.checkpoint_folders import (  # noqa: F401
+from tests.tasks.checkpoints.checkpoint_folders import (
     BASE,
     NEW,
     OLD,
-    blob_key,
-    newest_step,
     publish,
     restored,
     sealed_folder,
-    unsynced,
 )
 from tests.tasks.checkpoints.conftest import MemoryStore, keys
 from tests.tasks.checkpoints.dying_store import DyingError, DyingStore, calls_of
@@ -105,37 +98,6 @@ def test_a_file_that_was_changed_after_sealing_is_not_published(store: ObjectSto
     assert mirror.manifests() == []
     publish(mirror, 10, OLD)
     assert restored(mirror, mirror.newest()) == OLD
-
-
-def test_a_checkpoint_that_is_not_mirrored_is_not_pinned(mirror: Mirror) -> None:
-    first, second = (publish(mirror, step, {"state": str(step).encode()}) for step in (10, 20))
-    mirror.pin("best", second)
-    mirror.prune(1)
-    with pytest.raises(InputError, match=r"no checkpoint 00000010-00000001 .* to pin as best"):
-        mirror.pin("best", first)
-    assert mirror.pins() == {"best": second.name}
-
-
-def test_a_restored_folder_is_sealed_and_synced(
-    mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    manifest = publish(mirror, 10, OLD)
-    synced = []
-    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(Path(f"/proc/self/fd/{descriptor}").readlink()))
-    mirror.restore(manifest, tmp_path / "new" / "checkpoint")
-    assert verify_sealed(tmp_path / "new" / "checkpoint") == manifest
-    assert {path.name for path in synced} >= {"weights.bin", "tokenizer.json", MANIFEST_FILE, "new"}
-
-
-def test_clearing_leaves_leases_segments_and_other_trainings(store: ObjectStore) -> None:
-    mirror, other = Mirror(store, "", "train-1"), Mirror(store, "", "train-11")
-    publish(other, 20, NEW)
-    segments.begin(store, mirror.root, 1, 0)
-    store.put_new("train-1/lease/00000001/00000000.json", b"{}")
-    before = store.list("")
-    mirror.pin("best", publish(mirror, 10, OLD))
-    mirror.clear()
-    assert store.list("") == before
 
 
 def test_only_bytes_that_changed_are_sent(memory: MemoryStore) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,17 +11,15 @@ from schemas.errors import InputError
 from tasks.checkpoints import segments
 from tasks.checkpoints.manifest import Manifest, ManifestTooNew
 from tasks.checkpoints.mirror import Mirror
-from tests.tasks.checkpoints.checkpoint_folders import (  # noqa: F401
+from tests.tasks.checkpoints.checkpoint_folders import (
     BASE,
     NEW,
     OLD,
     blob_key,
     files_of,
-    newest_step,
     publish,
     restored,
     sealed_folder,
-    unsynced,
 )
 from tests.tasks.checkpoints.conftest import MemoryStore
 from tests.tasks.checkpoints.test_manifest import sealed
@@ -65,21 +62,6 @@ def test_a_damaged_checkpoint_is_passed_over_and_mended_by_publishing_it_again(
         assert victim == shared
     publish(mirror, 20, NEW)
     assert restored(mirror, mirror.newest()) == NEW
-
-
-def test_a_mirror_that_cannot_be_read_is_no_damaged_checkpoint(memory: MemoryStore) -> None:
-    class Unreachable(MemoryStore):
-        def read(self, key: str) -> bytes:
-            if "/blobs/" in key:
-                raise InputError("the bucket cannot be reached")
-            return memory.read(key)
-
-        def list(self, prefix: str) -> Any:
-            return memory.list(prefix)
-
-    publish(Mirror(memory, "", "train-1"), 10, OLD)
-    with pytest.raises(InputError, match="cannot be reached"):
-        Mirror(Unreachable(), "", "train-1").newest()
 
 
 def unwanted(manifest: Manifest) -> Path:
@@ -136,17 +118,6 @@ def refusals(mirror: Mirror) -> list[Callable[[], object]]:
         lambda: mirror.prune(1),
         lambda: publish(mirror, 30, NEW),
     ]
-
-
-def test_a_mirror_of_another_training_is_refused_and_nothing_deleted(mirror: Mirror, memory: MemoryStore) -> None:
-    foreign = publish(Mirror(memory, "", "train-2"), 20, NEW)
-    publish(mirror, 10, OLD)
-    memory.put_new(f"train-1/manifests/{foreign.name}.json", foreign.to_bytes())
-    before = memory.list("")
-    for refused in refusals(mirror):
-        with pytest.raises(InputError, match="of the training 'train-2' and not of 'train-1'"):
-            refused()
-    assert memory.list("") == before
 
 
 def test_a_newer_version_is_refused_and_nothing_deleted(mirror: Mirror, memory: MemoryStore) -> None:

@@ -1,4 +1,3 @@
-from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import get_args
 
@@ -10,25 +9,12 @@ from schemas.errors import InputError
 from tasks.checkpoints import segments
 from tasks.checkpoints.machine import machine_name
 from tasks.checkpoints.object_store import ObjectStore
-from tasks.checkpoints.segments import Ended, Segment, begin, begun, describe, end, read_segments
+from tasks.checkpoints.segments import Ended, begin, begun, end, read_segments
 from tests.tasks.checkpoints.conftest import MemoryStore
 
 ROOT = "mirror/training/"
 REASONS: tuple[Ended, ...] = get_args(Ended)
 STEPS = st.integers(0, 10**6)
-
-
-def segment(from_step: int, to_step: int | None, machine: str, ended: Ended | None) -> Segment:
-    return Segment(
-        fencing=1, machine=machine, from_step=from_step, began_at=datetime.now(UTC), to_step=to_step, ended=ended
-    )
-
-
-def test_each_segment_names_its_machine_and_why_it_ended() -> None:
-    text = describe([segment(0, 140, "A", "preempted"), segment(140, 300, "B", "finished")])
-    assert text == "0-140 on A, preempted; 141-300 on B"
-    text = describe([segment(0, 0, "A", "failed"), segment(0, 5, "A", "vanished"), segment(5, None, "B", None)])
-    assert text == "no step on A, failed; 0-5 on A, vanished; 6- on B"
 
 
 @settings(deadline=None)
@@ -65,15 +51,3 @@ def test_beginning_again_changes_nothing_and_at_another_step_is_refused(
     with pytest.raises(InputError, match=r"00000003-begin\.json is there already"):
         begin(store, ROOT, 3, 10)
     assert begun(store, ROOT) == {3: 10}
-
-
-def test_a_lost_or_damaged_beginning_is_left_out_and_nothing_is_deleted(store: ObjectStore) -> None:
-    begin(store, ROOT, 1, 0)
-    end(store, ROOT, 2, 20, "failed")
-    store.put_new(f"{ROOT}stretches/00000003-begin.json", b'{"machine": "A"')
-    store.put_new(f"{ROOT}stretches/notes.txt", b"")
-    begin(store, ROOT, 4, 20)
-    before = store.list("")
-    assert describe(read_segments(store, ROOT)) == f"0-20 on {machine_name()}, vanished; 21- on {machine_name()}"
-    assert begun(store, ROOT) == {1: 0, 4: 20}
-    assert store.list("") == before

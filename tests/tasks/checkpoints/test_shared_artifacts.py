@@ -60,17 +60,6 @@ def test_bytes_that_are_there_are_not_sent_again_and_damaged_ones_are(tmp_path: 
     assert another.stat().st_ino == before
 
 
-def test_an_artifact_whose_bytes_are_not_all_there_is_not_there(tmp_path: Path) -> None:
-    record, content = made(tmp_path / "one", {"a": b"1", "b": b"2"})
-    shared = SharedArtifacts(str(tmp_path / "place"))
-    with pytest.raises(NotShared, match="has no artifact"):
-        shared.pull(record.sha256, _folder(tmp_path / "first"))
-    shared.push(record, content)
-    blobs(tmp_path / "place")[0].unlink()
-    with pytest.raises(NotShared, match="lacks"):
-        shared.pull(record.sha256, _folder(tmp_path / "second"))
-
-
 def test_a_record_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     record, content = made(tmp_path / "one", {"a": b"1"})
     shared = SharedArtifacts(str(tmp_path / "place"))
@@ -137,18 +126,3 @@ def test_a_removal_killed_at_any_call_leaves_no_bytes_once_it_is_repeated(tmp_pa
         else:
             break
     assert call > 5
-
-
-def test_removing_takes_no_bytes_that_another_has(tmp_path: Path) -> None:
-    shared = SharedArtifacts(str(tmp_path / "place"))
-    gone, content = made(tmp_path / "one", {"a.bin": b"common", "b.json": b"own"})
-    shared.push(gone, content)
-    stays, content = made(tmp_path / "two", {"a.bin": b"common"})
-    shared.push(stays, content)
-    assert shared.remove([gone.sha256]) == 1
-    assert shared.remove([gone.sha256]) == 0
-    with pytest.raises(NotShared):
-        shared.pull(gone.sha256, tmp_path)
-    (tmp_path / "draft").mkdir()
-    assert shared.pull(stays.sha256, tmp_path / "draft").sha256 == stays.sha256
-    assert len(blobs(tmp_path / "place")) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from schemas.references import REFERENCES, check_reference
 from schemas.source import REPOSITORY, source_files
-from schemas.store.mapped_tables import NEEDED_BY_TASK
+from schemas.store.column_map import NEEDED_BY_TASK
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.alterations.run import run_alterations
 from tasks.audit.labelling import rubric
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.parametrize("name", TASK_NAMES)
 def test_its_files_are_where_they_are_looked_for(name: TaskName) -> None:
     assert [part.format(name) for part in PARTS if not (REPOSITORY / part.format(name)).is_file()] == []
     assert name in REFERENCES, f"add the keys of {name}'s references to schemas/references.py"
-    assert name in NEEDED_BY_TASK, f"add the tables that {name} is made from to schemas/store/mapped_tables.py"
+    assert name in NEEDED_BY_TASK, f"add the tables that {name} is made from to schemas/store/column_map.py"
 
 
 def test_its_task_is_complete(name: TaskName) -> None:

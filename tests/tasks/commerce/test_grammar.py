@@ -1,7 +1,9 @@
 """Grammars of answers: what a task's reference writes is in its grammar, and what no right answer has is not."""
 
+import json
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 
 import pytest
 from llguidance import LLMatcher, LLTokenizer
@@ -12,6 +14,7 @@ from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS, grammar_of
 from tasks.stand_in.model import build_tokenizer
 
+CASES = json.loads(Path(__file__).with_name("grammar_cases.json").read_text(encoding="utf-8"))
 GUIDED = [name for name in TASK_NAMES if TASKS[name].grammar]
 """The tasks whose answers to any prompt have one grammar; the others' are tested with their prompts."""
 
@@ -40,23 +43,7 @@ def test_reference_answers_are_in_the_grammar(
     assert [answer for answer in answers if not accepts(tokenizer, name, answer)] == []
 
 
-@pytest.mark.parametrize(
-    ("task", "answer"),
-    [
-        ("sql_qa", "DELETE FROM orders"),
-        ("sql_qa", "SELECT preco FROM items"),
-        ("sql_qa", "SELECT total FROM items"),
-        ("sql_qa", "SELECT price FROM pedidos"),
-        ("sql_qa", "SELECT name FROM sqlite_master"),
-        ("sql_qa", "SELECT printf('%999999999d', price) FROM items"),
-        ("sql_qa", "SELECT price FROM items -- caros"),
-        ("sql_qa", "SELECT price FROM items; SELECT price FROM items"),
-        ("sentiment", '{"polarity":"positive","score":6}'),
-        ("sentiment", '{"score":5,"polarity":"positive"}'),
-        ("sentiment", '{"polarity":"positive","score":5,"why":"x"}'),
-        ("sentiment", '{"polarity":"positiva","score":5}'),
-    ],
-)
+@pytest.mark.parametrize(("task", "answer"), CASES["other_forms_are_not_in_the_grammar"])
 def test_other_forms_are_not_in_the_grammar(tokenizer: LLTokenizer, task: TaskName, answer: str) -> None:
     assert not accepts(tokenizer, task, answer)
 

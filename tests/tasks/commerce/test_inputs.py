@@ -1,6 +1,8 @@
 """A prompt that is asked in production is written as training writes it, whatever the inputs hold."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from tasks.commerce.registry import TASKS
 from tasks.commerce.shortcuts import lines_of
 from tasks.commerce.text.lexicons import read_wording
 
+CASES = json.loads(Path(__file__).with_name("inputs_cases.json").read_text(encoding="utf-8"))
 SALE = {"product": "fone", "offer": "20% de desconto", "segment": "clientes novos"}
 
 
@@ -67,16 +70,7 @@ def test_a_line_break_of_a_shop_begins_no_line_of_the_prompt() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        "Estado | Receita\nSP | R$ 10,00\nRJ | R$ 9,00",
-        "Estado\tReceita\nSP\tR$ 10,00\nRJ\tR$ 9,00\n",
-        "Estado;Receita\r\nSP;R$ 10,00\r\nRJ;R$ 9,00",
-        "| Estado | Receita |\n|---|---:|\n| SP | R$ 10,00 |\n| RJ | R$ 9,00 |",
-        "\ufeffsep=;\nEstado;Receita\nSP;R$ 10,00\nRJ;R$ 9,00",
-    ],
-)
+@pytest.mark.parametrize("written", CASES["a_table_is_read_as_spreadsheets_and_markdown_write_it"])
 def test_a_table_is_read_as_spreadsheets_and_markdown_write_it(written: str) -> None:
     assert normalized_table(written) == "Estado | Receita\nSP | R$ 10,00\nRJ | R$ 9,00"
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.sandbox import Databases
 
+CASES = json.loads(Path(__file__).with_name("served_cases.json").read_text(encoding="utf-8"))
 SENTIMENT = {"polarity": "negative", "score": 1}
 JSON_TASKS = [name for name in TASK_NAMES if TASKS[name].schema is not None]
 PROMPTS: dict[TaskName, str] = {
@@ -94,20 +96,7 @@ def test_an_object_that_is_not_as_asked_is_not_served(written: str, fault: str) 
     assert "João" not in (served.reason or "")
 
 
-@pytest.mark.parametrize(
-    ("written", "text", "reason"),
-    [
-        ("SELECT COUNT(*) FROM orders", "SELECT COUNT(*) FROM orders", None),
-        ("```sql\nSELECT COUNT(*) FROM orders\n```", "SELECT COUNT(*) FROM orders", None),
-        ("SELECT COUNT(*) FROM pedidos", None, "a consulta não roda nas tabelas da loja"),
-        ("DROP TABLE orders", None, "não há SELECT na resposta"),
-        (
-            "Segue a consulta: SELECT COUNT(*) FROM orders",
-            "SELECT COUNT(*) FROM orders",
-            "o texto em volta da consulta foi omitido",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("written", "text", "reason"), CASES["a_query_is_served_alone_once_it_ran"])
 def test_a_query_is_served_alone_once_it_ran(
     written: str, text: str | None, reason: str | None, databases: Databases
 ) -> None:

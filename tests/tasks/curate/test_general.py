@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from schemas.config.config import GeneralConfig
 from schemas.config.policy import PolicyConfig
-from schemas.tables.dataset_summary import GeneralSummary
-from tasks.curate.general import take_general, write_general
+from schemas.tables.summaries import GeneralSummary
+from tasks.curate.general import take_general
 from tasks.policy.length import PromptLengths
 
 LENGTHS = PromptLengths.of(PolicyConfig(stand_in=True))
@@ -52,12 +52,6 @@ def test_the_order_of_the_file_decides_nothing(shuffle: random.Random, copied: l
     assert counts.copies == sum(MANY[line]["prompt"] in chosen for line in copied)
 
 
-def test_a_new_line_displaces_one_at_most(file: Path) -> None:
-    before, _ = _take(file, MANY[:-1])
-    after, _ = _take(file, MANY)
-    assert len(set(before["prompt"]) - set(after["prompt"])) <= 1
-
-
 def test_prompts_over_the_budget_are_left_out_and_long_answers_are_not(file: Path) -> None:
     long = [{**line, "prompt": line["prompt"] + " Por favor." * 60} for line in MANY[:25]]
     answers = [{**line, "completion": line["completion"] * 90} for line in MANY[25:]]
@@ -76,23 +70,3 @@ def test_personal_data_is_replaced_before_copies_are_reported(file: Path) -> Non
     assert counts.copies == 1
     assert sum(counts.scrubbed.values()) == 2
     assert "exemplo.com" not in str(table.rows())
-
-
-def test_equal_files_give_equal_bytes_and_a_summary(tmp_path: Path, file: Path) -> None:
-    summaries = []
-    for name, lines in (("a", MANY), ("b", MANY[::-1])):
-        (tmp_path / name / "data").mkdir(parents=True)
-        for split in ("validation", "test"):
-            pl.DataFrame({"prompt": ["Qual a nota?"]}).write_parquet(tmp_path / name / "data" / f"{split}.parquet")
-        summaries.append(write_general(_config(file, lines), 60, 1, LENGTHS, 100, tmp_path / name))
-    assert summaries[0] == summaries[1]
-    assert summaries[0].rows == 20
-    written = [(tmp_path / name / "data" / "general.parquet").read_bytes() for name in "ab"]
-    assert written[0] == written[1]
-
-
-def test_prompts_of_validation_and_test_are_left_out(file: Path) -> None:
-    table, counts = _take(file, MANY, training_rows=150, held_out=[" conte ate 7 ", " a 30 "])
-    assert counts.held_out == 2
-    assert not {"Conte até 7.", "Conte até 30."} & set(table["prompt"])
-    assert table.height == 50

@@ -75,15 +75,6 @@ def test_unknown_values_are_completed_in_validation_and_test_alone(dataset: Path
     assert references.scrubbed == {"CPF": 1}
 
 
-@pytest.mark.parametrize("fields", [{"sentiment": "negative"}, {"sentiment": None, "churn_risk": None}])
-def test_known_and_unknown_values_count_for_nothing(dataset: Path, fields: dict[str, Any]) -> None:
-    before = split_file(dataset, "validation").read_bytes()
-    completed = complete_splits(dataset, read_references(given(dataset, (PARTLY, "extraction", {"fields": fields}))))
-    assert split_file(dataset, "validation").read_bytes() == before
-    assert not completed.by_people
-    assert completed.left_out == 0
-
-
 def test_a_contradiction_to_what_is_known_is_a_sentence_with_the_prompt(dataset: Path) -> None:
     file = given(dataset, (PARTLY, "extraction", {"fields": {"sentiment": "positive", "churn_risk": 0.1}}))
     with pytest.raises(InputError, match=f"{PARTLY.prompt_id} another sentiment is known than a person gave"):

@@ -2,7 +2,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from schemas.errors import InputError
@@ -32,15 +31,6 @@ def test_json_lines_become_a_table_with_ids_and_system_texts(tmp_path: Path) -> 
     assert (first.system, first.source, first.customer_id) == (system, "own", "c1")
     assert first.prompt_id == content_id("churn", system, "Vai voltar?", {"churn": True})
     assert (second.system, second.source) == ("Responda.", "loja-1")
-
-
-def test_lines_that_give_a_key_twice_are_known_by_their_rows(tmp_path: Path) -> None:
-    once = json.dumps(LINE)
-    at_the_top = once.replace('"prompt":', '"prompt": "Vai embora?", "prompt":')
-    within = once.replace('{"churn": true}', '{"churn": false, "churn": true}')
-    (tmp_path / "own.jsonl").write_text("\n".join((once, at_the_top, within, once)), encoding="utf-8")
-    (tmp_path / "work").mkdir()
-    assert open_prompts(tmp_path / "own.jsonl", tmp_path / "work").given_twice == {2, 3}
 
 
 @pytest.mark.parametrize(
@@ -77,19 +67,3 @@ def test_one_id_for_two_prompts_is_refused_with_its_rows(tmp_path: Path) -> None
         open_prompts(table, tmp_path)
     twice = write_prompts([first, second, first], tmp_path / "twice.parquet")
     assert open_prompts(twice, tmp_path).rows == 3
-
-
-def test_an_invalid_prompt_table_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"prompts\.parquet does not exist"):
-        open_prompts(tmp_path, tmp_path)
-    (tmp_path / "prompts.parquet").write_bytes(b"PAR1 nothing")
-    with pytest.raises(InputError, match="cannot be read as parquet"):
-        open_prompts(tmp_path, tmp_path)
-    pl.DataFrame({"prompt": ["a"], "task": [1]}).write_parquet(tmp_path / "prompts.parquet")
-    with pytest.raises(
-        InputError, match="has the columns prompt String, task Int64; a prompt table has prompt_id String"
-    ):
-        open_prompts(tmp_path, tmp_path)
-    write_prompts([], tmp_path / "prompts.parquet")
-    with pytest.raises(InputError, match="has no prompts"):
-        open_prompts(tmp_path, tmp_path)

@@ -61,7 +61,7 @@ def tangled_rows(draw: st.DrawFn) -> list[PromptRow]:
     ]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(tangled_rows(), st.integers(1, 59), st.integers(0, 3), st.floats(0.05, 0.6))
 def test_more_rows_never_release_what_was_held_out(rows: list[PromptRow], part: int, seed: int, share: float) -> None:
     def held_out(some: list[PromptRow]) -> set[str]:
@@ -69,16 +69,6 @@ def test_more_rows_never_release_what_was_held_out(rows: list[PromptRow], part: 
         return set(index.filter("held_out")["prompt_id"])
 
     assert held_out(rows[:part]) <= held_out(rows)
-
-
-@settings(deadline=None)
-@given(tangled_rows(), st.integers(0, 3), st.randoms())
-def test_the_order_of_rows_decides_nothing(rows: list[PromptRow], seed: int, generator: random.Random) -> None:
-    def drawn(some: list[PromptRow]) -> dict[str, float]:
-        index = with_kin(indexed(some)[0], seed, 0.3)
-        return dict(zip(index["prompt_id"], index["draw"], strict=True))
-
-    assert drawn(rows) == drawn(generator.sample(rows, len(rows)))
 
 
 def campaigns(products: int, offers: int) -> list[PromptRow]:
@@ -106,9 +96,3 @@ def test_products_and_offers_are_held_out_of_themselves_and_tested_beside_known_
         for key, known in zip(("product", "offer"), trained, strict=True)
     ]
     assert all(5 <= count <= 25 for count in of_both)
-
-
-def test_of_few_offers_none_is_held_out_of_itself() -> None:
-    index = with_kin(indexed(campaigns(30, 2))[0], 1, 0.25)
-    _, offers = parts(index.filter(~pl.col("held_out")))
-    assert offers == {"o0", "o1"}

@@ -60,10 +60,3 @@ def test_the_proof_fails_on_a_shared_source(column: str) -> None:
     prove_apart("train", train, "test", prints(prompt_row("push", "duas", **{column: "x2"})))
     with pytest.raises(LeakageError, match=f"train and test share 1 {column}"):
         prove_apart("train", train, "test", prints(prompt_row("push", "duas", **{column: "x1"})))
-
-
-def test_the_proof_fails_on_one_question_in_two_wordings() -> None:
-    sql = {"sql": "SELECT COUNT(*) FROM orders"}
-    one, two = (prompt_row("sql_qa", text, sql) for text in ("Quantos pedidos há na loja?", "Diga o total de vendas."))
-    with pytest.raises(LeakageError, match="share 1 question"):
-        prove_apart("train", prints(one), "test", prints(two))

@@ -1,12 +1,10 @@
 import random
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from schemas.tables.prompts import PromptRow, canonical_json
+from schemas.tables.prompts import PromptRow
 from tasks.curate import near_duplicates as module
-from tasks.curate.likeness import count_known
 from tasks.curate.near_duplicates import near_duplicates
 from tests.tasks.curate.prompt_rows import indexed, prompt_row
 
@@ -40,13 +38,6 @@ def test_one_word_replaced_added_or_left_out_is_found(other: str) -> None:
     assert pairs(asked(other), asked(REVIEW)) == [(0, 1)]
 
 
-def test_unknown_values_contradict_nothing() -> None:
-    other = REVIEW.replace("prazo", "dia")
-    assert pairs(asked(REVIEW), asked(other, rating=5, fields=None)) == [(0, 1)]
-    assert pairs(asked(REVIEW), asked(other, rating=4, fields=None)) == []
-    assert pairs(asked(REVIEW, rating=5, fields=None), asked(other, rating=None, fields=None)) == [(0, 1)]
-
-
 COMPLETE: dict[str, Any] = {
     "rating": 5,
     "fields": {
@@ -71,22 +62,6 @@ REFERENCES: tuple[dict[str, Any], ...] = (
     {"rating": None, "fields": None},
 )
 """Two complete references of an extraction, and what less may be known."""
-
-
-def test_a_complete_reference_is_compared_with_an_incomplete_one() -> None:
-    known = [count_known("extraction", canonical_json(reference))[1] for reference in REFERENCES]
-    assert known == [True, True, False, False, False, False]
-    whole, other = asked(REVIEW, **COMPLETE), REVIEW.replace("prazo", "dia")
-    near = [bool(pairs(whole, asked(other, **reference))) for reference in REFERENCES]
-    assert near == [True, False, True, False, False, True]
-
-
-def test_paraphrases_of_one_prompt_are_no_duplicates() -> None:
-    parent = asked(REVIEW)
-    child, sibling = (
-        replace(asked(REVIEW.replace("prazo", word)), parent_id=parent.prompt_id) for word in ("dia", "tempo")
-    )
-    assert pairs(parent, child, sibling) == []
 
 
 FORM = "Extraia os campos desta avaliação.\nNota: 5\nAvaliação: {}"

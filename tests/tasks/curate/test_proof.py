@@ -65,11 +65,6 @@ def append(dataset: Path, split: str, row: PromptRow) -> None:
             table.add(each)
 
 
-@pytest.mark.parametrize("rows_at_once", ROWS_AT_ONCE)
-def test_an_untouched_dataset_passes_with_any_number_of_rows_at_once(dataset: Path, rows_at_once: int) -> None:
-    prove(dataset, rows_at_once, in_processes(1))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_every_kind_of_sharing_fails_with_both_splits_named(dataset: Path, one: str, other: str, kind: str) -> None:
@@ -88,12 +83,4 @@ def test_an_edited_row_is_named_by_its_split_and_its_place_in_it(dataset: Path, 
     edited = pl.when(pl.col("index") == 3).then(pl.lit("Outra coisa?")).otherwise("prompt").alias("prompt")
     table.with_columns(edited).drop("index").write_parquet(path)
     with pytest.raises(UnsoundDatasetError, match=rf"{split}: row 4: not true: prompt id is its content"):
-        prove(dataset, rows_at_once, in_processes(1))
-
-
-@pytest.mark.parametrize("split", WORDS)
-@pytest.mark.parametrize("rows_at_once", ROWS_AT_ONCE)
-def test_a_row_that_is_there_twice_fails_however_far_apart(dataset: Path, split: str, rows_at_once: int) -> None:
-    append(dataset, split, rows_of(split)[0])
-    with pytest.raises(UnsoundDatasetError, match=f"{split} has 1 prompts more than once"):
         prove(dataset, rows_at_once, in_processes(1))

@@ -4,11 +4,8 @@ import polars as pl
 import pytest
 
 from schemas.config.policy import PolicyConfig
-from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import (
-    drop_blank,
     drop_keys_given_twice,
-    drop_personal_ids,
     drop_schema_failures,
     drop_sql_that_fails,
     find_too_long,
@@ -25,13 +22,6 @@ def table_with(**values: Any) -> pl.DataFrame:
         pl.lit(value, dtype=pl.String).alias(name) for name, value in values.items()
     )
     return pl.concat([prompt_table([first]), broken, prompt_table([third])])
-
-
-def test_good_rows_of_every_task_pass() -> None:
-    table = prompt_table(prompt_row(task, "pergunta", review_id="r1") for task in TASK_NAMES)
-    kept, dropped = drop_schema_failures(table)
-    assert kept.equals(table)
-    assert dropped.is_empty()
 
 
 @pytest.mark.parametrize(
@@ -65,27 +55,11 @@ def numbered(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(row=pl.int_range(1, 1 + pl.len(), dtype=pl.UInt32))
 
 
-@pytest.mark.parametrize("reference", ['{"product":"a","product":"b","offer":"c"}', '{"a":[{"b":1,"b":1}]}'])
-def test_a_reference_that_gives_a_key_twice_is_dropped_alone(reference: str) -> None:
-    table = numbered(table_with(reference=reference))
-    kept, dropped = drop_keys_given_twice(table, frozenset())
-    assert kept.equals(table[[0, 2]])
-    assert dropped["reason"].to_list() == ["key given twice"]
-
-
 def test_a_row_whose_line_gave_a_key_twice_is_dropped_and_no_json_is_left_to_the_schema() -> None:
     table = numbered(table_with(reference="{"))
     kept, dropped = drop_keys_given_twice(table, frozenset({3}))
     assert kept["row"].to_list() == [1, 2]
     assert dropped["row"].to_list() == [3]
-
-
-@pytest.mark.parametrize("prompt", [" ", "\n\t\r\n", "\u200b\ufeff", "\u00a0\u3164\u2800", "\x00\x1b", "\u0301"])
-def test_a_prompt_of_blanks_is_dropped_alone(prompt: str) -> None:
-    table = prompt_table([prompt_row("push", "?"), prompt_row("push", prompt), prompt_row("push", "👍")])
-    kept, dropped = drop_blank(table)
-    assert kept.equals(table[[0, 2]])
-    assert dropped["reason"].to_list() == ["blank"]
 
 
 @pytest.mark.parametrize(
@@ -123,20 +97,3 @@ def test_system_text_and_template_count_and_the_border_is_within() -> None:
 
 
 PERSONAL = ["ana.souza@example.com", "529.982.247-25", "cliente-529.982.247-25", "+55 (11) 98765-4321"]
-
-
-@pytest.mark.parametrize(
-    ("column", "name"),
-    [
-        *((column, name) for column in ("customer_id", "order_id", "review_id") for name in PERSONAL),
-        ("customer_id", "52998224725"),
-        ("customer_id", "11987654321"),
-    ],
-)
-def test_a_row_named_after_a_person_is_dropped_without_the_name(column: str, name: str) -> None:
-    table = prompt_table([prompt_row("push", "a", **{column: name}), prompt_row("push", "b", customer_id="c1")])
-    kept, dropped = drop_personal_ids(table)
-    assert kept.equals(table[[1]])
-    assert dropped["reason"].to_list() == ["personal id"]
-    assert dropped["detail"].to_list() == [f"{column} holds personal data; give a pseudonym"]
-    assert name not in str(dropped.to_dicts())

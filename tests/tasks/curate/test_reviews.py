@@ -9,13 +9,11 @@ import pytest
 from schemas.config.config import CurateConfig
 from schemas.config.policy import PolicyConfig
 from schemas.progress import silent
-from schemas.tables.prompts import PromptRow, read_prompts
+from schemas.tables.prompts import PromptRow
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.curate import stage
 from tasks.curate.fingerprint import fingerprint
-from tasks.curate.leakage import LeakageError
 from tasks.curate.processes import in_processes
-from tasks.curate.proof import prove
 from tasks.curate.reviews import QuotedReviews, review_words, same_reviews
 from tasks.synthesize.simulated import simulate_store
 from tests.prompt_tables import prompt_table, write_prompts
@@ -52,13 +50,6 @@ def test_a_review_is_the_same_under_any_instruction_and_task(one: str, other: st
     first = f"Qual é o sentimento desta avaliação?\nAvaliação: {one}"
     second = f"Extraia os campos.\nNota: 1\nEntrega: no prazo\nAvaliação: {other}"
     assert pairs(first, second) == ([(0, 1)] if same else [])
-
-
-def test_every_prompt_on_a_review_of_a_store_shows_it() -> None:
-    store = simulate_store(60, random.Random(1))
-    for task in ("extraction", "sentiment"):
-        prompts = [example.prompt for example in EXAMPLE_MAKERS[task](store, random.Random(1), 40)]
-        assert len(reviews_of(*prompts).rows) == len(prompts) == 40
 
 
 def plainly(prompt: str) -> str:
@@ -103,14 +94,3 @@ def test_no_review_is_in_two_splits(seed: int, tmp_path: Path) -> None:
     for one, other in (("train", "test"), ("train", "validation"), ("validation", "test")):
         assert said[one] & said[other] == set()
     assert splits["test"].height == 24
-
-
-def test_the_proof_reads_the_reviews_of_the_written_files(tmp_path: Path) -> None:
-    splits = curated(simulated_rows(4), tmp_path / "curated")
-    folder = tmp_path / "curated" / "dataset"
-    prove(folder, 1_000, in_processes(1))
-    review = splits["test"]["prompt"][0].partition("Avaliação: ")[2]
-    stolen = prompt_row("sentiment", f"Diga só o que sente quem escreve.\nAvaliação: {review}")
-    write_prompts([*read_prompts(folder / "data" / "train.parquet"), stolen], folder / "data" / "train.parquet")
-    with pytest.raises(LeakageError, match="same review"):
-        prove(folder, 1_000, in_processes(1))

@@ -1,4 +1,3 @@
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -12,8 +11,8 @@ import pytest
 from schemas.config.config import CurateConfig
 from schemas.config.policy import PolicyConfig
 from schemas.progress import silent
-from schemas.tables.dataset_summary import DatasetSummary
 from schemas.tables.prompts import PromptRow, read_prompts
+from schemas.tables.summaries import DatasetSummary
 from tasks.curate import stage
 from tasks.curate.processes import in_processes
 from tests.prompt_tables import write_prompts
@@ -79,25 +78,6 @@ def test_every_prompt_is_in_one_split_or_in_quarantine(tmp_path: Path) -> None:
     ]
 
 
-def test_the_summary_and_the_card_tell_what_the_files_hold(tmp_path: Path) -> None:
-    dataset, summary = curate(tmp_path, [*independent_rows(push=60), prompt_row("push", LONG)])
-    assert summary == DatasetSummary.read(dataset)
-    assert summary.tasks["churn"] == {"train": 0, "validation": 0, "test": 0}
-    for split, rows in splits_of(dataset).items():
-        assert summary.rows[split] == summary.tasks["push"][split] == len(rows)
-    quarantine = pl.read_parquet(dataset / "quarantine.parquet")
-    assert summary.quarantined == quarantine.height
-    assert summary.reasons["too long"] == {"push": 1}
-    assert summary.reasons["held out"] == {"push": quarantine.filter(reason="held out").height}
-    assert summary.sources == {"simulated": 61 - quarantine.height}
-    card = (dataset / "README.md").read_text()
-    assert f"| push | {summary.train} | 2 | 3 |" in card
-    assert "| too long | 1 | push 1 |" in card
-    assert f"| simulated | {summary.sources['simulated']} | made by this project" in card
-    for name in ("data/train.parquet", "data/validation.parquet", "data/test.parquet", "quarantine.parquet"):
-        assert f"| {name} | {hashlib.sha256((dataset / name).read_bytes()).hexdigest()} |" in card
-
-
 def test_same_bytes_however_many_workers_and_however_large_their_shards(tmp_path: Path) -> None:
     rows = [*independent_rows(push=700, churn=500), prompt_row("push", LONG), prompt_row("churn", f"CPF {CPF}")]
     one, _ = curate(tmp_path, rows, "one")
@@ -129,19 +109,6 @@ def test_personal_data_is_in_no_file(tmp_path: Path) -> None:
         assert not any(row.prompt_id in text for row in rows if CPF in row.prompt + str(row.reference))
 
 
-def test_paraphrases_follow_a_prompt_that_scrubbing_renamed(tmp_path: Path) -> None:
-    parents = [prompt_row("churn", f"cliente {number}: {CPF}") for number in range(60)]
-    children = [
-        replace(prompt_row("churn", f"outra {number}"), parent_id=row.prompt_id) for number, row in enumerate(parents)
-    ]
-    dataset, summary = curate(tmp_path, [*parents, *children])
-    sides = {row.prompt_id: side for side, rows in splits_of(dataset).items() for row in rows}
-    related = [row for rows in splits_of(dataset).values() for row in rows if row.parent_id in sides]
-    assert len(related) > 10
-    assert all(sides[str(row.parent_id)] == sides[row.prompt_id] for row in related)
-    assert summary.scrubbed["CPF"] == 60
-
-
 @pytest.mark.parametrize(
     "note",
     [
@@ -165,20 +132,6 @@ def test_no_form_of_json_hides_personal_data(note: str, tmp_path: Path) -> None:
     text = " ".join([*notes, *quarantine["reference"]])
     assert "[CPF]" in text or notes == ["ok"] or '"note":"ok"' in text
     assert "52998224725" not in re.sub(r"\D", "", text)
-
-
-def test_the_paraphrase_of_a_dropped_copy_is_not_trained_on_where_the_copy_is_tested(tmp_path: Path) -> None:
-    asked = [prompt_row("churn", f"pergunta {number}", customer_id=f"x{number}") for number in range(60)]
-    copies = [prompt_row("churn", f"PERGUNTA {number}!", customer_id=f"y{number}") for number in range(60)]
-    children = [
-        replace(prompt_row("churn", f"dito de outra forma {number}", customer_id=f"y{number}"), parent_id=row.prompt_id)
-        for number, row in enumerate(copies)
-    ]
-    dataset, _ = curate(tmp_path, [*asked, *copies, *children], test_per_task=10)
-    splits = {side: {row.prompt.split()[-1].strip("!") for row in rows} for side, rows in splits_of(dataset).items()}
-    trained = {row.prompt.split()[-1] for row in splits_of(dataset)["train"] if row.parent_id}
-    assert trained
-    assert not splits["test"] & trained
 
 
 def test_a_prompt_that_the_base_knows_tests_nothing_and_may_be_trained_on(tmp_path: Path) -> None:

@@ -3,16 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from schemas.config.evaluate import RUNGS
 from schemas.documents import PairedScore, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.evaluate.answers.cost import Serving
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged
 from tasks.evaluate.compare import Comparison, compare
-from tasks.evaluate.decision import RungStanding
 from tasks.evaluate.gate import decide
-from tasks.evaluate.report.background import Background, Looks, OtherModel
-from tasks.evaluate.report.side_by_side import SideBySide, side_by_side
+from tasks.evaluate.report.background import Background, Looks, OtherModel, SideBySide, side_by_side
 
 PROMPTS = 12
 HOSTILE = (
@@ -78,24 +75,6 @@ def claimed() -> Comparison:
     }
     gate = decide(found.scores, found.seed_differences, found.margin, None, claims)
     return replace(found, gate=gate, tasks=judged(found.tasks, claims), claims=claims)
-
-
-def laddered() -> tuple[Comparison, Background]:
-    """Return a comparison beside rungs that have a third and a half of its gain."""
-    base, tuned = (
-        paired(gain, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS, truth=truth)
-        for gain, truth in ((0, 0.25), (0.3, 0.75))
-    )
-    rungs = [
-        RungStanding(name, RUNGS["base-guided"], against(pairs, tuned))
-        for name, gain in (("base-guided", 0.1), ("sft", 0.15))
-        for pairs in [paired(gain, seeds=(0,), tasks=("push", "churn"), prompts=PROMPTS, truth=0.5)]
-    ]
-    return against(base, tuned), Background(ladder=rungs)
-
-
-def against(before: Sequence[PairedScore], after: Sequence[PairedScore]) -> Comparison:
-    return compare(before, after, margin=0.05, resamples=1_000, seed=0)
 
 
 def answers(text: str, gain: float = 0.2) -> tuple[SideBySide, ...]:

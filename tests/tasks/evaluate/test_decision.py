@@ -7,7 +7,8 @@ import pytest
 from schemas.config.evaluate import OverRungs, Rung
 from schemas.documents import PairedScore, Rollout
 from schemas.errors import InputError
-from tasks.evaluate.claims import TaskClaim
+from schemas.tasks import TaskName
+from tasks.evaluate.claims import Floor, TaskClaim
 from tasks.evaluate.compare import Comparison, compare
 from tasks.evaluate.decision import Decision, Evidence, hold_where_untested, missing_references, with_reference
 from tasks.evaluate.gate import PromotionGate
@@ -120,3 +121,33 @@ def test_a_task_that_is_not_tested_holds_whatever_was_decided() -> None:
         "sentiment is not tested: none of its 40 test prompts has a reference",
         "3 of 40 test prompts of push have no reference and count for nothing",
     )
+
+
+def on(task: TaskName, scores: Sequence[PairedScore]) -> list[PairedScore]:
+    return [score.model_copy(update={"task": task, "prompt_id": f"{task}-{score.prompt_id}"}) for score in scores]
+
+
+@pytest.mark.parametrize(
+    ("varieties", "truth", "reasons"),
+    [
+        ((0.9, 0.8), 0.3, []),
+        ((0.9, 0.1), 0.3, ["sentiment collapsed"]),
+        ((0.9, 0.8), 0.1, ["the ground truth of sentiment is worse"]),
+        ((0.9, 0.1), 0.1, ["sentiment collapsed", "the ground truth of sentiment is worse"]),
+    ],
+)
+def test_a_task_that_counts_for_nothing_may_not_be_spoilt(
+    varieties: tuple[float, float], truth: float, reasons: list[str]
+) -> None:
+    """A real model was promoted for its pushes while all its reviews got one answer: "not learned" excused that."""
+    spoilt = TaskClaim({}, (Floor("accuracy", 0.5, 0.3, truth),), varieties[1], varieties[0], 0.5)
+    before = [*on("push", pairs(BASE, 0.5)), *on("sentiment", pairs(0.4, 0.3))]
+    after = [*on("push", spread(TUNED, 0.8)), *on("sentiment", spread(0.4, truth))]
+    evidence = Evidence({"push": TaskClaim(), "sentiment": spoilt}, 0)
+    decision = evidence.decide({"base": before, "tuned": after}, 0.05, against).comparison
+    assert decision.gate.verdict == ("hold" if reasons else "promote")
+    assert not reasons or [reason.partition(":")[0] for reason in decision.gate.reasons] == reasons
+    # A champion that knew the task is not replaced by one that lost it.
+    champion = [*on("push", pairs(BASE, 0.5)), *on("sentiment", pairs(0.4, 0.9))]
+    decision = evidence.decide({"base": before, "tuned": after, "champion": champion}, 0.05, against).comparison
+    assert "against the champion, the ground truth of sentiment is worse" in decision.gate.reasons[-1]

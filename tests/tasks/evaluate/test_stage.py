@@ -12,12 +12,13 @@ import pytest
 from schemas.config.config import AUDIT_FOLDER
 from schemas.config.evaluate import RUNGS, EvaluateConfig, OverRungs, RivalConfig
 from schemas.tables.prompts import PromptRow
+from tasks.bag_of_words.bag import read_bags
 from tasks.evaluate import stage
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
-from tasks.evaluate.compare import Comparison, scores_file
+from tasks.evaluate.compare import Comparison, compare, metrics_of_report, scores_file
+from tasks.evaluate.decision import read_evidence
 from tasks.evaluate.general.instructions import as_rows, instructions
 from tasks.evaluate.report.background import Background, Looks
-from tasks.evaluate.report.metrics import metrics_of_report
 from tasks.personal_data.scrub import scrub_column
 from tasks.policy.generate import StopReason
 from tests.source_records import executed_modules, outside_key
@@ -167,8 +168,41 @@ def test_a_model_that_says_what_a_constant_says_is_held_and_the_constant_named(t
     claim = report(tmp_path)["claims"]["sentiment"]
     assert claim["baselines"]["constant"]["scores"]["mean_base"] == pytest.approx(1.0)
     assert (tmp_path / "evaluation" / "constant.scores.jsonl").exists()
+
+
+@pytest.mark.parametrize(("right", "is_said"), [(6, True), (11, False)])
+def test_the_report_begins_with_a_classifier_that_is_right_more_often_by_an_interval(
+    right: int, is_said: bool, tmp_path: Path
+) -> None:
+    training = [prompt_row("sentiment", f"Avaliação antiga {number}") for number in range(20)]
+    blame = {"polarity": "negative", "score": 1}
+    training += [prompt_row("sentiment", f"péssimo {number}", blame) for number in range(30)]
+    comparison = run(tmp_path, {1: right}, chosen=1, training=training)
     text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
-    assert "## Beside answers that take no model" in text
+    sentence = f"is right in 12 of 12, and the tuned model in {right}"
+    assert (sentence in "\n".join(text.splitlines()[:6])) == is_said
+    assert any("`bag-of-words` (from 50 rows)" in reason for reason in comparison.gate.reasons)
+    assert len(scores(tmp_path, "bag-of-words")) == 12
+    assert read_bags(tmp_path / "evaluation")["sentiment"].answer("Avaliação nova") == RIGHT.replace(" ", "")
+
+
+@pytest.mark.parametrize(("wrong", "form"), [('{"polarity": "positive", "score": 5,}', True), ("gostei", False)])
+def test_a_gain_that_repaired_json_has_too_is_form_in_headline_and_reasons(
+    wrong: str, form: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.WRONG", wrong)
+    comparison = run(tmp_path, {1: 11}, chosen=1, base=2)
+    text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
+    sentence = "f the gain of 9 right answers (sentiment) 9 are form"
+    assert (sentence in text.splitlines()[2]) == any(sentence in each for each in comparison.gate.reasons) == form
+    assert ("is right in 11 (base: 2; with its JSON repaired: 12)" in text) == form
+    metrics = json.loads((tmp_path / "evaluation" / stage.METRICS_FILE).read_text(encoding="utf-8"))
+    assert (metrics["sentiment"].get("accuracy_repaired", {}).get("base") == 1.0) == form
+    evidence, read = read_evidence(tmp_path / "evaluation", "report")
+    again = evidence.decide(
+        read, UNLIMITED.margin, lambda *pairs: compare(*pairs, margin=0.05, resamples=1000, seed=99)
+    )
+    assert again.comparison.gate == comparison.gate
 
 
 def test_rivals_are_shown_with_a_budget_of_their_own_and_decide_nothing(tmp_path: Path) -> None:
@@ -182,9 +216,6 @@ def test_rivals_are_shown_with_a_budget_of_their_own_and_decide_nothing(tmp_path
     assert {each["decoding"] for each in scores(tmp_path, "rival-8b")} == {"temperature 0.1, at most 4096 tokens"}
     assert [each["model"] for each in report(tmp_path)["serving"]] == ["base", "tuned", "rival-70b", "rival-8b"]
     assert not any("rival" in reason for reason in gate.reasons)
-    text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
-    assert "## Against rival-70b (decides nothing)" in text
-    assert "## Against rival-8b (decides nothing)" in text
 
 
 def test_rungs_stand_on_a_ladder_with_their_cost(tmp_path: Path) -> None:
@@ -217,10 +248,6 @@ def test_a_model_that_lost_general_instructions_is_held_and_every_report_says_so
     assert (general["stats"]["mean_base"], general["stats"]["mean_tuned"]) == (1 / 2, pytest.approx(1 / every))
     assert general["finding"] in gate.reasons
     assert metrics_of_report(report(tmp_path))["general.mean_tuned"] == pytest.approx(1 / every)
-    for name in ("report.md", "report.html"):
-        text = (tmp_path / "evaluation" / name).read_text(encoding="utf-8")
-        assert "Did it forget Portuguese?" in text
-        assert f"tuned follows {180 // every} of 180 where base follows 90" in text
 
 
 def test_prompts_without_a_reference_are_in_no_score_and_the_gate_names_them(

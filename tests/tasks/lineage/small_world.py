@@ -61,7 +61,7 @@ class World:
 
     def walker(self, **known: Any) -> Walker:
         inventory = self.inventory
-        asked: dict[str, Any] = {"aliases": {}, "ask_alias": lambda _: None, "ask_run": lambda _: (), **known}
+        asked: dict[str, Any] = {"aliases": {}, "ask_alias": lambda _: None, **known}
         return Walker(inventory, read_versions(inventory), Registered(model=MODEL, **asked))
 
     def walk(self, reference: str) -> Lineage:

@@ -1,33 +1,16 @@
 """Evidence of a fall and the reference that it is measured against."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
 from tasks.monitor.detector import DAY_ANSWERS, MixedMean, Promise, evidence_against, reference_of
-from tasks.monitor.series import RewardCounts
-from tests.tasks.monitor.reward_days import counts, day
+from tests.tasks.monitor.reward_days import counts
 
 ENOUGH = float(np.log(10_000))
 
 
 def promise(mean: float, error: float = 0.02, tasks: int = 1) -> Promise:
     return Promise(np.full(tasks, mean), np.full(tasks, error), np.full(tasks, 239.0))
-
-
-@pytest.mark.parametrize("mean", [0.05, 0.3, 0.7, 0.95])
-@pytest.mark.parametrize("error", [0.001, 0.1])
-def test_while_the_promise_is_kept_the_fortunes_grow_by_one_coin_a_day_at_most(mean: float, error: float) -> None:
-    # All courses of four days with one answer each, whose reward is 0 or 1.
-    grown = np.zeros(4)
-    for course in product([0, 1], repeat=4):
-        one_each = np.zeros((1, 4, 2))
-        one_each[0, range(4), course] = 1
-        rewards = RewardCounts(("push",), tuple(map(day, range(4))), np.array([0.0, 1.0]), one_each)
-        chance = np.prod(np.where(course, mean, 1 - mean))
-        grown += chance * np.exp(evidence_against(promise(mean, error), rewards, 0.0, ENOUGH).log_sums)
-    assert (grown <= np.arange(1, 5)).all()
 
 
 def test_the_evidence_grows_with_the_fall_and_shrinks_with_the_tolerance_and_with_what_is_not_known() -> None:
@@ -56,23 +39,9 @@ def reference(means: dict[str, list[float | None]], error: float = 0.05, promise
     return reference_of(promise, counts(means))
 
 
-def test_for_a_fall_from_the_first_day_on_only_the_evaluation_counts() -> None:
-    found = reference({"push": [0.5, 0.5, 0.5]})
-    assert found.mean[0] == pytest.approx([0.6] * 3)
-    assert found.error[0] == pytest.approx([0.05] * 3)
-    assert found.freedom[0] == pytest.approx([16.0] * 3)
-
-
 def test_days_that_keep_the_promise_make_it_surer() -> None:
     found = reference({"push": [0.6] * 8})
     assert found.mean == pytest.approx(np.full((8, 8), 0.6), abs=0.001)
     assert (np.diff(found.error[:, -1]) < 0).all()
     assert found.error[7, 7] < 0.01
     assert found.freedom[7, 7] > 100
-
-
-def test_a_day_is_compared_with_its_own_mix_of_tasks() -> None:
-    promise = Promise(np.array([0.8, 0.4]), np.array([0.03, 0.04]), np.array([16.0, 16.0]))
-    found = reference_of(promise, counts({"push": [0.5, None, 0.5], "churn": [None, 0.5, 0.5]}))
-    assert found.mean[0] == pytest.approx([0.8, 0.4, 0.6])
-    assert found.error[0] == pytest.approx([0.03, 0.04, 0.025])

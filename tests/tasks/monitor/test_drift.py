@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import binom
 
 from schemas.config.monitor import MonitorConfig
 from schemas.tasks import TASK_NAMES
 from tasks.monitor.detector import Promise, evidence_against
-from tasks.monitor.drift import FALLEN, Compared, Drift, DriftSeries, below_floor, find_drift
+from tasks.monitor.drift import FALLEN, Compared, Drift, DriftSeries, find_drift
 from tasks.monitor.series import ALL, Baseline, RewardCounts, count_rewards
-from tests.tasks.monitor.reward_days import baseline, counts, day, scored
+from tests.tasks.monitor.reward_days import baseline, counts, day
 
 CONFIG = MonitorConfig()
 BESIDE = [measure for measure in FALLEN if measure not in ("reward", "form")]
@@ -53,31 +52,11 @@ def test_a_fall_of_everything_is_found_dated_and_measured() -> None:
     )
 
 
-def test_the_task_that_falls_is_named_and_the_others_are_not() -> None:
-    drift = found({**KEPT, "push": [0.6] * 4 + [0.42] * 6})
-    assert series(drift, "push").alarm
-    assert not series(drift, "extraction").alarm
-    assert not series(drift, "sql_qa").alarm
-
-
 def test_a_loss_within_the_tolerance_is_no_drift() -> None:
     assert not found({task: [0.585] * 30 for task in TASKS}).found
 
 
-def test_another_mix_of_tasks_is_no_drift() -> None:
-    baselines = {"extraction": baseline("extraction", 0.7), "push": baseline("push", 0.45)}
-    easy = scored({"extraction": [0.7] * 5, "push": [0.45] * 5}, answers=120)
-    hard = scored({"push": [None] * 5 + [0.45] * 5}, answers=600)
-    drift = find_drift(
-        count_rewards(pl.concat([easy, hard]), ("extraction", "push")),
-        baselines,
-        CONFIG.model_copy(update={"floor": 0.0}),
-    )
-    assert series(drift, ALL).mean[-1] == pytest.approx(0.45, abs=0.001)
-    assert not drift.found
-
-
-@pytest.mark.parametrize("tasks", range(1, 7))
+@pytest.mark.parametrize("tasks", (1, 3, 6))
 def test_the_false_alarms_of_all_series_stay_within_the_stated_rate(tasks: int) -> None:
     """A series that takes N coins to an alarm has one in N / 2 days, by `tasks.monitor.detector`."""
     names, days, exactly = TASK_NAMES[:tasks], CONFIG.days_between_false_alarms, 1e-12
@@ -119,37 +98,3 @@ def test_the_floor_is_asked_of_days_with_enough_answers_where_the_promise_is_abo
     assert drift.reasons() == [
         f"push: reward 0.400 below what the evaluation measured, since {day(0)}, found on {day(1)}"
     ]
-
-
-@pytest.mark.parametrize(("mean", "error", "prompts"), [(0.44, 0.01, 240), (0.51, 0.02, 240), (0.6, 0.07, 17)])
-def test_a_promise_that_may_be_below_the_floor_itself_is_kept_there_without_an_alarm(
-    mean: float, error: float, prompts: int
-) -> None:
-    promised = baseline("push", mean, error, prompts)
-    drift = find_drift(pushes(*[[0.44] * 200] * 30), {"push": promised}, CONFIG)
-    assert drift.floor == ()
-
-
-@pytest.mark.parametrize("tasks", [1, 3])
-def test_days_below_the_floor_by_luck_are_as_rare_as_stated(tasks: int) -> None:
-    """The true mean is the floor; days with each number of right answers are weighed by their chance."""
-    answers, names = 300, TASK_NAMES[:tasks]
-    config = MonitorConfig(days_between_false_alarms=50)
-    rewards = RewardCounts(
-        names,
-        tuple(map(day, range(answers + 1))),
-        np.array([0.0, 1.0]),
-        np.array([[[answers - right, right] for right in range(answers + 1)]] * tasks, dtype=float),
-    )
-    chances = binom.pmf(np.arange(answers + 1), answers, config.floor)
-    alarms = below_floor(rewards, {}, config)
-    by_luck = sum(chances[round(alarm.mean * answers)] for alarm in alarms)
-    assert by_luck == pytest.approx(1 / 50, rel=0.2)
-
-
-def test_a_task_that_the_evaluation_says_nothing_of_has_the_floor_alone() -> None:
-    drift = find_drift(counts({"push": [0.6], "churn": [0.42]}, 2000), {"push": baseline("push")}, CONFIG)
-    assert drift.without_baseline == ("churn",)
-    assert [each.name for each in drift.series] == ["push"]
-    assert [each.task for each in drift.floor] == ["churn"]
-    assert drift.reasons() == [f"churn: mean reward 0.420 of 2,000 answers on {day(0)} is below the floor 0.5"]

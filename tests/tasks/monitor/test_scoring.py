@@ -13,7 +13,6 @@ from schemas.store.files import read_store
 from schemas.tasks import TASK_NAMES
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.text.text_form import refuses
 from tasks.monitor.scoring import (
     KEY,
     KnownParts,
@@ -76,12 +75,9 @@ def test_an_answer_that_is_there_often_is_scored_once(answers: pl.DataFrame) -> 
     [
         ("sentiment", '{"polarity": "positive", "score": 5}', True),
         ("sentiment", '```json\n{"polarity": "positive", "score": 5}\n```', False),
-        ("sentiment", '{"polarity": "positive", "score": 5', False),
-        ("sentiment", "Desculpe, não posso.", False),
         ("sql_qa", "SELECT COUNT(*) FROM orders", True),
         ("sql_qa", "SELECT COUNT(*) FROM pedidos", False),
         ("push", "Oferta!", None),
-        ("insights", "Tudo bem.", False),
     ],
 )
 def test_the_form_is_right_or_wrong_or_none_is_asked_for(task: Any, completion: str, valid: bool | None) -> None:
@@ -120,13 +116,9 @@ PROMPT = "Crie um push.\nProduto: vaso de cerâmica\nOferta: 20% de desconto\nP�
     "text",
     [
         "Agradeço o contato, porém não disponho desses dados do pedido 4521.",
-        "Por favor, envie mais detalhes.",
-        "I am unable to process order 4521.",
         "Lo siento, no tengo esa información.",
-        "N/A",
         "n\u200bão sei",
         "\u200b\ufeff",
-        "…",
         "",
     ],
 )
@@ -138,15 +130,10 @@ def test_no_answer_is_found_in_three_languages_and_behind_what_nobody_sees(text:
     "text",
     [
         "Impossível resistir: tênis com 30% de desconto só hoje!",
-        "Não dá para perder: frete grátis até meia-noite.",
         "Compre sem receio: troca grátis em 30 dias.",
-        "Sem desculpa para não treinar: halteres com 20% de desconto",
         "Inteligência artificial na sua casa: assistente virtual com 15% de desconto",
-        "Confira mais detalhes e mais informações no app",
         "Oferta impossível de recusar: vaso com 20% de desconto",
-        "Não há como errar no presente: vaso com 20% de desconto",
         "As vendas caíram 12%; houve um erro de entrega em 4% dos pedidos.",
-        "Não há dados de frete para 3% dos pedidos, mas a receita subiu 8%.",
         "O cliente escreveu «não recebi o produto, não vou comprar mais» e deu nota 1.",
     ],
 )
@@ -159,25 +146,6 @@ def test_a_repeated_prompt_is_none_and_a_part_of_it_that_a_push_quotes_is_one() 
     assert not is_answer("push", PROMPT, PROMPT)
     assert not is_answer("push", PROMPT, PROMPT.partition("\n")[2].upper())
     assert is_answer("push", PROMPT, "20% de desconto")
-
-
-@pytest.mark.parametrize(
-    ("fields", "answered"),
-    [
-        ({"polarity": "não informado", "score": 3}, False),
-        ({"polarity": None, "score": None}, False),
-        ({"polarity": "neutral", "score": 3}, True),
-        ({"score": 3}, True),
-        ({"churn": False, "reasoning": "Não há informações suficientes para 1 avaliação."}, False),
-        ({"churn": False, "reasoning": "Não compra há 90 dias."}, True),
-        ({"main_complaint": "", "complaint_category": "none", "delivery_issue": False}, True),
-        ({"main_complaint": "não informado", "sentiment": "negative"}, True),
-    ],
-)
-def test_values_decide_whether_json_is_an_answer(fields: dict[str, object], answered: bool) -> None:
-    assert is_answer("extraction", "", json.dumps(fields)) is answered
-    # Unlike the rewards, which see no refusal in an object.
-    assert not refuses(json.dumps(fields, ensure_ascii=False)) or not answered
 
 
 def test_a_hostile_text_raises_nothing() -> None:
@@ -194,27 +162,6 @@ def table(*rows: tuple[str, Any]) -> pl.DataFrame:
             "reference": pl.Series([reference and json.dumps(reference) for _, reference in rows], dtype=pl.String),
         }
     )
-
-
-@pytest.mark.parametrize(
-    ("task", "reference", "known"),
-    [
-        ("sentiment", {"polarity": "positive", "score": None, "more": 1}, {"polarity"}),
-        ("churn", {"churn": False}, {"churn"}),
-        ("churn", {"churn": None}, set()),
-        ("insights", {"facts": ["a", 2]}, {"facts"}),
-        ("insights", {"facts": []}, set()),
-        ("extraction", {"rating": 5, "fields": None}, {"rating"}),
-        (
-            "extraction",
-            {"rating": None, "fields": {"sentiment": "positive", "churn_risk": None, "main_complaint": ""}},
-            {"fields.sentiment", "fields.main_complaint"},
-        ),
-        ("push", None, set()),
-    ],
-)
-def test_null_empty_and_unasked_parts_are_not_known(task: Any, reference: Any, known: set[str]) -> None:
-    assert known_parts(table((task, reference))) == {task: KnownParts(frozenset(known), frozenset(known))}
 
 
 def test_a_part_is_known_by_each_reference_or_by_some() -> None:

@@ -33,8 +33,8 @@ def test_a_few_equal_rewards_are_not_taken_for_certainty() -> None:
     assert standard_error(*sums(np.ones(5000))) < 0.001
 
 
-@pytest.mark.parametrize("size", [5, 10, 30, 100])
-@pytest.mark.parametrize("mean", [0.02, 0.1, 0.5, 0.9, 0.98])
+@pytest.mark.parametrize("size", [5, 30])
+@pytest.mark.parametrize("mean", [0.02, 0.5, 0.98])
 def test_skewed_rewards_keep_their_mean_in_the_interval_in_94_percent_of_all_days(size: int, mean: float) -> None:
     ones = np.arange(size + 1).astype(float)
     low, high = interval(np.full(size + 1, float(size)), ones, ones)

@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 
 from flows.stages.monitor import scrubbed_texts
-from schemas.config.evaluate import CostConfig
 from schemas.config.monitor import MonitorConfig
-from schemas.tables.log_file import LogFiles, log_files
+from schemas.tables.production_logs import LogFiles, log_files
 from schemas.tasks import TaskName
 from tasks.monitor.drift import Drift
 from tasks.monitor.logs import EARLIER
@@ -99,7 +98,6 @@ def look_at(folder: Path, files: LogFiles, who: ServingChampion | None = None, *
         files,
         files.digests(),
         MonitorConfig(**config),
-        CostConfig(),
         who or champion(folder),
         scrub=scrubbed_texts,
         map_chunks=here,
@@ -181,21 +179,6 @@ def test_written_answers_are_scrubbed_and_name_no_request(tmp_path: Path) -> Non
     assert looked.found["rewards"]["with_references"] == ["push"]
 
 
-def test_a_query_that_does_not_run_refuses_nothing_and_is_reported_nowhere(tmp_path: Path) -> None:
-    store = Path(__file__).parents[3] / "data" / "audit" / "store"
-    who = replace(champion(tmp_path), store=store)
-    query = {"sql": "SELECT 1 FROM clientes WHERE nome = 'Fulana de Tal'"}
-    asked: dict[str, Any] = {"task": "sql_qa", "prompt": "Quantos?", "completion": "SELECT COUNT(*) FROM orders"}
-    lines = [answer(**asked, reference=query), answer(**asked, reference={"sql": "SELECT COUNT(*) FROM orders"})]
-    looked = look(tmp_path, lines, who)
-    assert looked.found["logs"]["answers"] == 2
-    assert any("queries of 1 answers to sql_qa do not run" in note for note in looked.found["notes"])
-    assert looked.found["rewards"]["with_references"] == []
-    for file in looked.folder.rglob("*"):
-        assert not file.is_file() or b"Fulana" not in file.read_bytes()
-    assert "Fulana" not in repr(looked.answers.to_dicts())
-
-
 def measures(looked: Looked) -> set[str]:
     """Return what has an alarm."""
     return {each["measure"] for each in looked.found["drift"]["series"] if each["alarm"]}
@@ -256,12 +239,3 @@ def test_corrected_answers_are_no_sample_unless_they_are_said_to_be_one(
         text = (looked.folder / name).read_text(encoding="utf-8")
         assert "Ratings from 1 to 5, on average: sentiment 2.00 of 40 answers." in text
         assert "41 lines of feedback gave 40 answers a reference and 40 a rating; 1 requests in it are not" in text
-
-
-def test_one_test_prompt_without_a_reference_does_not_make_a_task_one_of_form(tmp_path: Path) -> None:
-    who = champion(tmp_path)
-    first, *lines = of_split(who, "sentiment")
-    write_log(who.answers, [{**first, "reference": None}, *lines])
-    looked = look(tmp_path, days_of(1, **READING, reference=LIKED), who)
-    assert looked.found["rewards"]["with_references"] == ["sentiment"]
-    assert looked.found["baselines"]["sentiment"]["prompts"] == len(lines)

@@ -1,21 +1,20 @@
 """Scrubbed tables: what held something personal is changed and renamed, and nothing else is touched."""
 
-import json
 import random
 import re
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, content_id, id_fits
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import SCHEMA, quarantined
 from tasks.personal_data.scrub import LEAST_PERSONAL, Kind, personal_identifiers, scrub
-from tasks.personal_data.scrub_table import scrub_broken, scrub_prompts, scrub_store, scrubbed_rows
+from tasks.personal_data.scrub_table import scrub_broken, scrub_prompts, scrub_store
 from tasks.synthesize.simulated import simulate_store
 from tests.prompt_tables import prompt_table
 from tests.tasks.curate.prompt_rows import prompt_row
@@ -87,13 +86,6 @@ def test_texts_within_references_and_their_keys_are_scrubbed() -> None:
     assert scrubbed.replaced == {"CPF": 3}
 
 
-def test_what_differed_in_a_number_only_is_one_prompt_now_and_both_ids_lead_to_it() -> None:
-    one, two = (prompt_row("churn", f"De {number}?") for number in (CPF, "111.444.777-35"))
-    scrubbed = scrub_prompts(prompt_table([one, two]))
-    (identity,) = set(scrubbed.table["prompt_id"])
-    assert scrubbed.renamed == {one.prompt_id: identity, two.prompt_id: identity}
-
-
 def broken(*given_rows: dict[str, str | None]) -> pl.DataFrame:
     table = pl.DataFrame(given_rows, schema=COLUMNS).with_row_index("row", offset=7)
     return quarantined(table.select(*COLUMNS, "row"), SCHEMA, ["prompt_id: str_matches"] * len(given_rows))
@@ -129,41 +121,6 @@ def left_of(name: str, text: str | None) -> str | None:
     if text is None or (name.endswith("_id") and not personal_identifiers(pl.Series(name, [text])).any()):
         return text
     return scrub(text)[0]
-
-
-def test_a_broken_reference_that_is_no_json_is_scrubbed_too() -> None:
-    row = {**dict.fromkeys(COLUMNS), "prompt_id": "0" * 64, "reference": f'{{"cpf": "{CPF}'}
-    scrubbed = scrub_broken(broken(row, {**row, "prompt_id": "1" * 64, "reference": json.dumps({"a": 1})}))
-    assert scrubbed.table["reference"].to_list() == ['{"cpf": "[CPF]', '{"a": 1}']
-    assert scrubbed.renamed == {number * 64: new for number, new in zip("01", scrubbed.table["prompt_id"], strict=True)}
-    assert scrubbed.replaced == {"CPF": 1}
-
-
-def test_a_broken_rows_new_id_gives_no_number_away() -> None:
-    one, two = ({**dict.fromkeys(COLUMNS), "prompt": f"De {number}?"} for number in (CPF, "111.444.777-35"))
-    first, second = scrub_broken(broken(one, two)).table["prompt_id"]
-    assert first == second
-
-
-@settings(deadline=None)
-@given(st.lists(rows(), max_size=6))
-def test_rows_and_their_table_are_scrubbed_alike_and_curate_has_nothing_to_do(given_rows: list[PromptRow]) -> None:
-    replaced: Counter[Kind] = Counter()
-    clean_rows = list(scrubbed_rows(given_rows, replaced))
-    table = scrub_prompts(prompt_table(given_rows))
-    assert prompt_table(clean_rows).equals(table.table)
-    assert replaced == table.replaced
-    again = scrub_prompts(prompt_table(clean_rows))
-    assert again.table.equals(table.table)
-    assert (again.replaced, again.renamed) == (Counter(), {})
-
-
-def test_a_store_without_personal_data_stays_as_it_is() -> None:
-    store, replaced = simulate_store(200, random.Random(0)), Counter[Kind]()
-    clean_store = scrub_store(store, replaced)
-    for each in fields(store):
-        assert getattr(clean_store, each.name).equals(getattr(store, each.name)), each.name
-    assert not replaced
 
 
 def test_texts_and_names_of_products_of_a_store_are_scrubbed_and_still_join() -> None:

@@ -28,13 +28,6 @@ def _logits(model: Any) -> Any:
         return model(torch.tensor([[5, 6, 7, 8]])).logits
 
 
-def test_a_task_with_an_adapter_of_its_own_is_answered_by_it(tmp_path: Path) -> None:
-    for task in ("push", "churn"):
-        (tmp_path / "adapters" / task).mkdir(parents=True)
-    assert adapter_for(tmp_path, "push") == tmp_path / "adapters" / "push"
-    assert adapter_for(tmp_path, "churn") == tmp_path / "adapters" / "churn"
-
-
 def test_a_task_that_no_adapter_was_trained_for_is_refused(tmp_path: Path) -> None:
     for task in ("push", "churn"):
         (tmp_path / "adapters" / task).mkdir(parents=True)

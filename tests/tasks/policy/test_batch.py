@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tasks.policy import batch
-from tasks.policy.batch import asleep_bytes, host_memory, longest_sequence, sequence_bytes, sequences_at_once
+from tasks.policy.batch import asleep_bytes, sequence_bytes, sequences_at_once
 from tasks.policy.load import load_policy
 
 GB = 10**9
@@ -40,27 +40,6 @@ def test_as_many_are_generated_at_once_as_fit_and_never_more_than_are_asked_for(
         memory = int((weights + sequences * each) / batch.HOST_SHARE)
         monkeypatch.setattr(batch, "host_memory", lambda memory=memory: memory)
         assert sequences_at_once(model, 100, 100, most) == at_once
-
-
-def test_longest_sequence_fits_as_often_as_asked_and_can_be_read(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    weights = sum(weight.nbytes for weight in model.parameters())
-    for tokens, sequences, longest in ((100, 3, 100), (1, 64, 1), (10**6, 3, model.config.max_position_embeddings)):
-        memory = int((weights + sequences * sequence_bytes(model, tokens, 0)) / batch.HOST_SHARE) + 1
-        monkeypatch.setattr(batch, "host_memory", lambda memory=memory: memory)
-        assert longest_sequence(model, sequences) == longest
-    monkeypatch.setattr(batch, "host_memory", lambda: weights)
-    assert longest_sequence(model, 3) == 0
-
-
-def test_a_container_has_the_memory_that_it_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    limit = tmp_path / "memory.max"
-    monkeypatch.setattr(batch, "MEMORY_LIMIT", limit)
-    whole = host_memory()
-    assert whole > GB / 4
-    limit.write_text("max\n", encoding="ascii")
-    assert host_memory() == whole
-    limit.write_text("1048576\n", encoding="ascii")
-    assert host_memory() == 1048576
 
 
 def test_only_what_is_asleep_was_given_back(monkeypatch: pytest.MonkeyPatch) -> None:

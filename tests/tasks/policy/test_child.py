@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
 from tasks.policy import child
-from tasks.policy.child import expect_children, run_child
+from tasks.policy.child import run_child
 
 pytestmark = pytest.mark.integration
 
@@ -83,27 +83,6 @@ def test_a_failure_keeps_its_sentence_and_its_kind(do: str, kind: type[TucanoErr
     assert type(caught.value) is kind
 
 
-@pytest.mark.parametrize(("named", "expected"), [(None, "2"), ("1", "1")])
-def test_the_bits_of_the_weights_are_not_the_number_of_cores(
-    named: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """How many threads there are decides how sums are split: a training would end differently on another machine."""
-    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    if named is not None:
-        monkeypatch.setenv("OMP_NUM_THREADS", named)
-    environment = child._environment(2)
-    assert [environment[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")] == [expected, expected]
-
-
-def test_a_fork_computes_with_so_many_threads_as_its_environment_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(child, "MAY_FORK", "tests.")
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert _run("threads", tmp_path) == [(0, 1, "1")]
-
-
 @pytest.mark.parametrize(
     ("visible", "expected"),
     [(None, "0"), ("3,1", "3"), ("GPU-5ebe9f43,GPU-ac33420d", "GPU-5ebe9f43"), ("", "")],
@@ -152,46 +131,6 @@ def test_a_child_dies_with_a_parent_that_was_killed(tmp_path: Path) -> None:
     parent.wait()
     while any(map(is_alive, started)):
         time.sleep(0.05)
-
-
-@pytest.mark.usefixtures("either_way")
-def test_a_stopped_child_ends_when_it_is_asked_to(tmp_path: Path) -> None:
-    began = time.monotonic()
-
-    def stop(done: int, total: int, text: str) -> None:
-        os.kill(_child_of(tmp_path), signal.SIGSTOP)
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_child(MODULE, Request(do="wait"), tmp_path, interpreter=None, progress=stop)
-    assert not is_alive(_child_of(tmp_path))
-    assert time.monotonic() - began < child.SECONDS_TO_END
-
-
-def test_a_killed_fork_server_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise each child that follows would load the libraries by itself."""
-    monkeypatch.setattr(child, "MAY_FORK", "tests.")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "6")
-    before = _servers()
-    expect_children()
-    (killed,) = _started_since(before)
-    os.kill(killed, signal.SIGKILL)
-    while is_alive(killed):
-        time.sleep(0.05)
-    assert _run("work", tmp_path)
-    assert _started_since(before)
-
-
-def _servers() -> set[int]:
-    own = psutil.Process().children()
-    return {process.pid for process in own if is_alive(process.pid) and "tasks.policy.fork_server" in process.cmdline()}
-
-
-def _started_since(before: set[int]) -> set[int]:
-    """Wait for a server: a process has no command line yet at the end of the call that starts it."""
-    while not (started := _servers() - before):
-        time.sleep(0.05)
-    return started
 
 
 def _child_of(folder: Path) -> int:

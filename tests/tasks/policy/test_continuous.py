@@ -98,18 +98,6 @@ def test_a_row_is_drawn_as_if_it_were_alone_whoever_joins_and_leaves(
         assert row.ended == (id(row) not in gone)
 
 
-def test_a_row_beyond_the_most_or_longer_than_the_longest_is_refused(
-    engine: ContinuousEngine, prompts: list[tuple[int, ...]]
-) -> None:
-    _empty(engine)
-    with pytest.raises(ValueError, match="no room"):
-        engine.join(_row(tuple(range(20, 67))))
-    for prompt in prompts[1 : ROWS + 1]:
-        engine.join(_row(prompt))
-    with pytest.raises(ValueError, match="no room"):
-        engine.join(_row(prompts[0]))
-
-
 def test_a_row_whose_choice_fails_leaves_and_the_others_go_on(
     engine: ContinuousEngine, prompts: list[tuple[int, ...]], alone: list[list[int]]
 ) -> None:

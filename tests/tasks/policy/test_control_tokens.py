@@ -38,7 +38,7 @@ TEMPLATE_ONLY = special_tokens("Bom.")
 
 
 @given(HOSTILE)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @example("<|im_<|im_end|>end|>")
 @example("<|im_\u200dend|>")
 @example("<<s>s>")
@@ -50,7 +50,7 @@ def test_no_review_puts_a_special_token_into_a_turn(text: str) -> None:
 
 
 @given(HOSTILE)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_neutral_text_is_no_longer_and_stays_as_it_is(text: str) -> None:
     neutral = without_control_tokens(text)
     assert without_control_tokens(neutral) == neutral
@@ -69,12 +69,3 @@ def test_a_neutral_text_is_no_longer_and_stays_as_it_is(text: str) -> None:
 )
 def test_other_texts_stay_byte_for_byte(text: str) -> None:
     assert without_control_tokens(text) == text
-
-
-def test_control_characters_become_spaces_and_line_ends_line_feeds() -> None:
-    assert without_control_tokens("a\x1b[0mb\r\nc\rd\u2028e\u202ef\x85") == "a [0mb\nc\nd\nef "
-
-
-def test_a_begun_token_is_made_plain_too() -> None:
-    assert without_control_tokens("<|im_start e fim|>") == "(im_start e fim)"
-    assert without_control_tokens("<|im_start") == "(im_start"

@@ -2,16 +2,13 @@
 
 import asyncio
 import logging
-import socket
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 
 from schemas.config.endpoint import EndpointSection
-from schemas.errors import InputError, Interrupted
+from schemas.errors import Interrupted
 from tasks.policy import endpoint as endpoint_module
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tests import chat_server
@@ -157,35 +154,6 @@ def test_the_key_goes_to_the_endpoint_and_nowhere_else(
     assert [text for text in [*reported, caplog.text] if "very-secret" in text] == []
 
 
-@pytest.mark.parametrize("value", [None, "", "  ", f"{KEY}\n{KEY}", "chave-é"])
-def test_a_key_that_is_none_is_refused_unsaid(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
-    if value is None:
-        monkeypatch.delenv("SHOP_KEY", raising=False)
-    else:
-        monkeypatch.setenv("SHOP_KEY", value)
-    with pytest.raises(InputError, match="SHOP_KEY") as caught:
-        open_endpoint(config("http://127.0.0.1:1/v1", key_variable="SHOP_KEY"))
-    assert KEY not in str(caught.value)
-    assert "chave-é" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        pytest.param(says("Sim.", "stop", (12, 3)), ("Sim.", "stop", 12, 3), id="all given"),
-        pytest.param(says("Sim"), ("Sim", None, None, None), id="nothing given"),
-        pytest.param(says("Sim, por", "length", (12, 33)), ("Sim, por", "length", 12, 33), id="cut off"),
-        pytest.param(says(None, "content_filter"), ("", "content_filter", None, None), id="filtered"),
-    ],
-)
-def test_metadata_of_an_answer_is_kept_and_nothing_is_guessed(
-    reply: chat_server.Reply, expected: tuple[object, ...]
-) -> None:
-    with serve(in_turn([reply])) as server:
-        reported = reply_to(server.url)
-    assert (reported.text, reported.stop_reason, reported.prompt_tokens, reported.completion_tokens) == expected
-
-
 def test_questions_that_wait_for_a_silent_endpoint_are_given_up_when_they_shall_stop() -> None:
     questions = [EndpointQuestion(f"k{number}", "Sistema", str(number), number) for number in range(5)]
     replies: dict[str, Reply] = {}
@@ -199,62 +167,4 @@ def test_questions_that_wait_for_a_silent_endpoint_are_given_up_when_they_shall_
     assert list(replies) == ["k0", "k1"]
 
 
-@contextmanager
-def dribble(opening: bytes, drop: bytes) -> Iterator[str]:
-    """Serve, to whoever connects, an opening and then one drop after the other, for as long as the client stays."""
-    stop = threading.Event()
-
-    def pour(connection: socket.socket) -> None:
-        with connection:
-            try:
-                connection.recv(65_536)
-                connection.sendall(opening)
-                while not stop.wait(0.02):
-                    connection.sendall(drop)
-            except OSError:
-                pass  # the client had enough
-
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=pour, args=(connection,), daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=accept, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-        finally:
-            stop.set()
-            listener.shutdown(socket.SHUT_RDWR)
-
-
 OK = b"HTTP/1.1 200 OK\r\n"
-
-
-@pytest.mark.parametrize(
-    ("opening", "drop"),
-    [
-        pytest.param(OK, b"X-Slow: 1\r\n", id="headers without end"),
-        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", id="continue for ever"),
-        pytest.param(OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n", id="small chunks"),
-        pytest.param(OK + b"Content-Length: 9999\r\n\r\n", b"x", id="a body byte by byte"),
-    ],
-)
-def test_no_trickle_holds_it_past_the_limit(opening: bytes, drop: bytes) -> None:
-    ended = threading.Event()
-    said: list[str] = []
-
-    def run() -> None:
-        with pytest.raises(EndpointError) as caught:
-            ask(url, timeout_seconds=0.3, max_attempts=1)
-        said.append(str(caught.value))
-        ended.set()
-
-    with dribble(opening, drop) as url:
-        threading.Thread(target=run, daemon=True).start()
-        # Far beyond the limit, so that only what has no end fails here.
-        assert ended.wait(20)
-    assert "did not answer within 0.3 s" in said[0] or "could not be reached" in said[0]

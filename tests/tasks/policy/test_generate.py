@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tasks.policy.generate import Completion, StopReason, as_messages, generate, read_completion
+from tasks.policy.generate import Completion, as_messages, generate
 from tasks.policy.load import load_policy, load_tokenizer
 
 CONVERSATIONS = [as_messages("Seja breve.", "o pedido " * count) for count in (3, 1, 6, 2, 5)]
@@ -19,11 +19,6 @@ def policy(base: Path) -> tuple[Any, Any]:
 def _answer(policy: tuple[Any, Any], seed: int, **changes: Any) -> list[Completion]:
     options = {"temperature": 1.0, "max_tokens": 12, "batch_size": 2, **changes}
     return generate(*policy, CONVERSATIONS, seed=seed, **options)
-
-
-def test_the_seed_decides_every_token(policy: tuple[Any, Any]) -> None:
-    assert _answer(policy, 1) == _answer(policy, 1)
-    assert _answer(policy, 1) != _answer(policy, 2)
 
 
 def test_an_answer_does_not_depend_on_its_batch(policy: tuple[Any, Any]) -> None:
@@ -53,42 +48,3 @@ def test_a_batch_is_split_where_memory_is_too_small_and_every_prompt_is_answered
     assert split == together
     # Of each batch that was asked for, as many as fit: 3 and 1, and the last 1.
     assert parts == [3, 4, 5]
-
-
-def test_prompts_are_padded_on_the_left_whichever_side_the_tokenizer_pads_on(
-    policy: tuple[Any, Any], base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Unsloth's trainer sets it to the right after it was loaded."""
-    import torch
-
-    model, tokenizer = policy[0], load_tokenizer(base)
-    tokenizer.padding_side = "right"
-    masks = []
-
-    def answer(input_ids: Any, attention_mask: Any, **_: Any) -> Any:
-        masks.append(attention_mask)
-        return torch.cat([input_ids, input_ids[:, -1:]], dim=1)
-
-    monkeypatch.setattr(model, "generate", answer)
-    _answer((model, tokenizer), 1, batch_size=5, stock=True)
-    assert not masks[0].all()
-    assert masks[0][:, -1].all()
-
-
-def test_tokens_behind_the_end_are_not_read_and_other_ends_count_last(
-    policy: tuple[Any, Any],
-) -> None:
-    tokenizer = policy[1]
-    word = tokenizer.encode("o", add_special_tokens=False)[0]
-    end, other = tokenizer.eos_token_id, tokenizer.encode("p", add_special_tokens=False)[0]
-    read = {
-        tokens: read_completion(tokens, tokenizer, (other,))
-        for tokens in ((word, end, word), (word, other), (other, word), ())
-    }
-    assert [(answer.tokens, answer.stop_reason.value) for answer in read.values()] == [
-        (2, "end_of_turn"),
-        (2, "end_of_turn"),
-        (2, "token_limit"),
-        (0, "token_limit"),
-    ]
-    assert read_completion((word, other), tokenizer).stop_reason is StopReason.TOKEN_LIMIT

@@ -14,7 +14,7 @@ from tasks.commerce.sentiment.scorer import CHECKS
 from tasks.commerce.text.json_fields import is_boolean, is_share
 from tasks.commerce.text.parser import parse_object
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
-from tasks.policy.guidance import Grammars, GuidedLogits, Sampled, keys_of
+from tasks.policy.guidance import Grammars, GuidedLogits, Sampled
 from tasks.stand_in.model import StandInShape, build_model, build_tokenizer
 
 SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=1, heads=2, key_value_heads=1, feed_forward_size=32)
@@ -54,12 +54,6 @@ def test_a_random_model_writes_well_formed_objects_alone(policy: tuple[Any, Any]
         assert parsed.cleanliness == 1.0
         assert list(fields) == [name for name in fields if OF_FIELDS[task][name](fields[name])]
         assert fields.keys() == OF_FIELDS[task].keys()
-
-
-def test_a_batch_may_hold_guided_and_unguided_answers(policy: tuple[Any, Any]) -> None:
-    grammar = TASKS["sentiment"].grammar
-    mixed = answers(policy, [grammar, "", grammar], 60)
-    assert [parse_object(each.text).cleanliness == 1.0 for each in mixed] == [True, False, True]
 
 
 def test_allowed_tokens_keep_their_ratios_and_the_others_have_none(policy: tuple[Any, Any]) -> None:
@@ -127,25 +121,3 @@ def test_tokens_come_as_often_as_their_probability(temperature: float) -> None:
     # Four standard errors of the largest.
     assert torch.allclose(found, wanted, atol=4 * 0.5 / DRAWS**0.5)
     assert (found[wanted == 0] == 0).all()
-
-
-def test_noise_is_of_a_row_and_goes_with_it() -> None:
-    keys = [(1, row) for row in range(6)]
-    logits, last = torch.zeros((6, 50)), torch.zeros((6, 1), dtype=torch.long)
-    together = Sampled(keys, temperature=1.0)
-    first = together(logits, last)
-    together.keep([5, 1, 2])
-    second = together(logits[:3], last[:3])
-    for place, row in enumerate([5, 1, 2]):
-        alone = Sampled([keys[row]], temperature=1.0)
-        assert [int(alone(logits[:1], last[:1])) for _ in range(2)] == [int(first[row]), int(second[place])]
-    assert len(set(first.tolist())) > 1
-
-
-def test_keys_differ_by_stream_prompt_and_sample_alone() -> None:
-    prompts = [[1, 2], [1, 2], [12], [1, 2]]
-    keys = keys_of(prompts, 5, 0)
-    assert len(set(keys)) == 4
-    assert keys_of([[12], [1, 2]], 5, 0) == [keys[2], keys[0]]
-    assert not set(keys) & set(keys_of(prompts, 5, 1))
-    assert not set(keys) & set(keys_of(prompts, 6, 0))

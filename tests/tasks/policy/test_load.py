@@ -22,18 +22,6 @@ def test_a_temperature_in_the_models_own_generation_config_does_not_leak(base: P
     assert config.eos_token_id == load_tokenizer(folder).eos_token_id
 
 
-def test_four_bit_quantizes_the_linear_layers_and_keeps_the_answers_close(base: Path) -> None:
-    import torch
-    from bitsandbytes.nn import Linear4bit
-
-    full, small = load_base(base, four_bit=False), load_base(base, four_bit=True)
-    assert any(isinstance(module, Linear4bit) for module in small.modules())
-    tokens = torch.tensor([[5, 6, 7, 8]])
-    with torch.inference_mode():
-        difference = (full(tokens).logits - small(tokens).logits).abs().mean()
-    assert 0 < difference < 0.1
-
-
 def test_quantized_weights_can_be_trained_after_they_generated(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bug of processors with AVX512-BF16: bitsandbytes packs the weights for a kernel without a gradient."""
     import torch
@@ -116,22 +104,6 @@ def test_weights_that_are_missing_are_refused_and_not_drawn_at_random(base: Path
     assert "it lacks 11 of its tensors, such as model.layers.1.input_layernorm.weight" in said
 
 
-@pytest.mark.parametrize("content", [b"{", b"{}"])
-def test_a_damaged_tokenizer_is_one_sentence(base: Path, tmp_path: Path, content: bytes) -> None:
-    folder = copy_of(base, tmp_path / "damaged")
-    (folder / "tokenizer.json").write_bytes(content)
-    with pytest.raises(InputError, match="no tokenizer can be read from") as refused:
-        load_tokenizer(folder)
-    one_sentence(refused)
-
-
-def test_a_tokenizer_without_a_chat_template_is_refused(base: Path, tmp_path: Path) -> None:
-    folder = copy_of(base, tmp_path / "silent")
-    (folder / "chat_template.jinja").unlink()
-    with pytest.raises(InputError, match="has no chat template"):
-        load_tokenizer(folder)
-
-
 def adapter_of(folder: Path, **shape: int) -> Path:
     """Save an adapter of a base that is as the tests' own, but for what is named."""
     from peft import LoraConfig, get_peft_model
@@ -144,12 +116,6 @@ def adapter_of(folder: Path, **shape: int) -> Path:
     model = get_peft_model(Qwen3ForCausalLM(Qwen3Config(**(own | shape))), LoraConfig(r=2, target_modules="all-linear"))
     model.save_pretrained(folder)
     return folder
-
-
-@pytest.mark.parametrize("four_bit", [False, True])
-def test_an_adapter_of_this_base_is_loaded(base: Path, tmp_path: Path, four_bit: bool) -> None:
-    policy = load_policy(base, adapter_of(tmp_path / "adapter"), four_bit=four_bit)
-    assert any("lora_A" in name for name, _ in policy.named_parameters())
 
 
 @pytest.mark.parametrize(
@@ -166,13 +132,3 @@ def test_an_adapter_of_another_base_is_refused_by_what_differs(
     with pytest.raises(InputError, match="is of another base than") as refused:
         load_policy(base, adapter_of(tmp_path / "adapter", **shape), four_bit=False)
     assert difference in one_sentence(refused)
-
-
-@pytest.mark.parametrize("content", [b"cut off", None])
-def test_an_adapter_that_cannot_be_read_is_one_sentence(base: Path, tmp_path: Path, content: bytes | None) -> None:
-    folder = adapter_of(tmp_path / "adapter")
-    file = folder / "adapter_model.safetensors"
-    file.unlink() if content is None else file.write_bytes(content)
-    with pytest.raises(InputError, match="no LoRA adapter can be read from") as refused:
-        load_policy(base, folder, four_bit=False)
-    one_sentence(refused)

@@ -1,6 +1,5 @@
 """The merged model is the base with its adapter, in the base's own precision, or it is not written as one."""
 
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +87,17 @@ def test_the_merged_model_answers_as_base_and_adapter(tmp_path: Path, dtype: str
     assert check.written_difference < tolerance
 
 
-def test_the_compared_tokens_are_those_that_base_and_adapter_answer_greedily_one_by_one(tmp_path: Path) -> None:
-    """All prompts are answered at once, padded; the padding must not be answered to."""
+@pytest.mark.parametrize("ours", [True, False])
+def test_the_compared_tokens_are_those_that_base_and_adapter_answer_greedily_one_by_one(
+    *, ours: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All prompts are answered at once, by transformers padded; the padding must not be answered to."""
     import torch
     from peft import PeftModel
 
     from tasks.policy.load import load_tokenizer, reset_generation_config
 
+    monkeypatch.setattr(merge, "engine_draws", lambda _: ours)
     base = _write_base(tmp_path / "base")
     adapter = _write_adapter(tmp_path / "adapter", base, spread=0.5)
     tokenizer = load_tokenizer(base)
@@ -103,16 +106,16 @@ def test_the_compared_tokens_are_those_that_base_and_adapter_answer_greedily_one
     reset_generation_config(plain)
     model = PeftModel.from_pretrained(plain, adapter).eval()
     answers = merge._answer(model, tokenizer, PROMPTS)
-    chosen = iter(merge._logits(model, answers).argmax(dim=-1))
-    for prompt, count in zip(PROMPTS, answers.counted.sum(dim=1).tolist(), strict=True):
+    chosen = merge._logits(model, answers).argmax(dim=-1).tolist()
+    assert chosen == [token for _, own in answers for token in own]
+    for prompt, (asked, own) in zip(PROMPTS, answers, strict=True):
         text = tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
-        ids = tokenizer(text, return_tensors="pt", add_special_tokens=False)["input_ids"]
-        for token in islice(chosen, count):
+        assert asked == tokenizer.encode(text, add_special_tokens=False)
+        for place, token in enumerate(own):
             with torch.inference_mode():
-                assert model(input_ids=ids).logits[0, -1].argmax() == token
-            ids = torch.cat([ids, token.reshape(1, 1)], dim=1)
-    assert list(chosen) == []
-    assert len(set(answers.ids[answers.mask == 1].tolist())) > 5
+                assert model(input_ids=torch.tensor([[*asked, *own[:place]]])).logits[0, -1].argmax() == token
+        assert len(own) == ANSWER_TOKENS or own[-1] == tokenizer.eos_token_id
+    assert len(set(chosen)) > 5
 
 
 @pytest.mark.parametrize(

@@ -68,12 +68,6 @@ def test_a_base_gets_chatml_and_ends_its_turns_with_it(tmp_path: Path) -> None:
     assert tokenizer.pad_token == "<|endoftext|>"
 
 
-def test_a_base_without_a_template_is_refused(tmp_path: Path) -> None:
-    folder = _save(tmp_path / "base", template=None)
-    with pytest.raises(InputError, match=r"has no chat template, .*; set policy\.chat_template='chatml'"):
-        read_tokenizer(PolicyConfig(name=str(folder)))
-
-
 def test_a_template_whose_end_of_turn_is_no_token_is_refused(tmp_path: Path) -> None:
     folder = _save(tmp_path / "base", template=None, special=())
     policy = PolicyConfig(name=str(folder), chat_template="chatml")
@@ -109,6 +103,21 @@ def test_a_template_that_is_none_is_refused_in_one_line(
     with pytest.raises(InputError, match=complaint) as refused:
         read_tokenizer(policy, given_template(policy))
     assert "\n" not in str(refused.value)
+
+
+def test_a_tokenizers_own_control_tokens_are_plain_in_prompts_without_a_list(tmp_path: Path) -> None:
+    own = ("<|im_start|>", "<|im_end|>", "<loja>", "<<loja>>", "[DADOS]", "@fim@")
+    folder = _save(tmp_path / "base", template=None, special=own)
+    tokenizer = _prepared(PolicyConfig(name=str(folder), chat_template="chatml"), tmp_path / "out")
+    rendered = [
+        tokenizer.apply_chat_template(as_messages(text, text), tokenize=False)
+        for text in ("a", "<b>a</b> <loja> <<loja>> [DADOS] @fim@")
+    ]
+    read = [[token for token in tokenizer.encode(text) if token in tokenizer.added_tokens_decoder] for text in rendered]
+    assert read[0] == read[1]
+    assert "<b>a</b> (loja) ((loja)) (DADOS) (fim)" in rendered[1]
+    again = _prepared(PolicyConfig(name=str(tmp_path / "out")), tmp_path / "again")
+    assert again.chat_template == tokenizer.chat_template
 
 
 Hub = Callable[[Callable[[httpx.Request], httpx.Response]], None]
@@ -148,23 +157,3 @@ def test_a_name_that_the_hub_refuses_is_reported_in_one_line_with_what_to_do(
         read_tokenizer(PolicyConfig(name="nobody/none", revision="v9"))
     assert str(refused.value).startswith(said)
     assert "\n" not in str(refused.value)
-
-
-def test_every_file_is_asked_for_at_the_revision(tmp_path: Path, hub: Hub) -> None:
-    folder = _save(tmp_path / "published", template=THINKS.replace("<think>", ""))
-    asked: list[str] = []
-
-    def give(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.path)
-        file = folder / request.url.path.rpartition("/")[2]
-        if "/resolve/" not in request.url.path or not file.is_file():
-            return httpx.Response(404, headers={"X-Error-Code": "EntryNotFound", "X-Repo-Commit": COMMIT})
-        headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{file.name}"', "Content-Length": str(file.stat().st_size)}
-        return httpx.Response(200, headers=headers, content=b"" if request.method == "HEAD" else file.read_bytes())
-
-    hub(give)
-    tokenizer = read_tokenizer(PolicyConfig(name="somebody/some", revision="v2"))
-    assert _opening(tokenizer).endswith("assistant\n\n")
-    resolved = [path for path in asked if "/resolve/" in path]
-    assert resolved
-    assert all("/resolve/v2/" in path or f"/resolve/{COMMIT}/" in path for path in resolved)

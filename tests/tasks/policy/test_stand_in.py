@@ -10,7 +10,7 @@ from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
 from tasks.policy import stand_in
 from tasks.policy.published import read_tokenizer, read_weights
-from tasks.policy.stand_in import CARD_FILE, FOLDER, located, shipped
+from tasks.policy.stand_in import CARD_FILE, FOLDER
 
 
 @pytest.fixture
@@ -38,16 +38,3 @@ def test_a_file_that_is_missing_cut_off_or_altered_is_refused(name: str, copied:
     file.unlink()
     with pytest.raises(InputError, match=rf"^{name} of the stand-in in .* is not what its card names; restore"):
         read_weights(PolicyConfig(stand_in=True))
-
-
-def test_a_file_that_the_card_does_not_name_is_refused(copied: Path) -> None:
-    (copied / "adapter_config.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match=r"^adapter_config.json of the stand-in in .* is not what its card names"):
-        shipped()
-
-
-@pytest.mark.parametrize("card", ["", "[]", "{}", '{"files": 3}'])
-def test_a_card_that_is_none_is_refused(card: str, copied: Path) -> None:
-    (copied / CARD_FILE).write_text(card, encoding="utf-8")
-    with pytest.raises(InputError, match=r"cannot be read .its card is no card.*`make stand-in`$"):
-        located(PolicyConfig(stand_in=True))

@@ -1,6 +1,6 @@
 import re
 
-from tasks.evaluate.report.figures import draw
+from tasks.evaluate.report.page import draw
 from tasks.report.language import spoken
 from tasks.report.number_format import decimal, interval, p_value, percent, signed
 from tests.tasks.evaluate.small_comparison import comparison

@@ -3,7 +3,6 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from jinja2 import UndefinedError
 
 from schemas.source import REPOSITORY
 from tasks.report.page import page_template
@@ -35,8 +34,3 @@ def test_a_text_is_escaped_and_what_nobody_sees_is_spelled_out(tmp_path: Path, p
     page = rendered(tmp_path, **{place: "<script>\u202e\x1b"})
     assert "&lt;script&gt;\\u202e␛" in page
     assert "\u202e" not in page
-
-
-def test_a_value_that_is_not_given_is_no_empty_text(tmp_path: Path) -> None:
-    with pytest.raises(UndefinedError, match="forgotten"):
-        rendered(tmp_path, PAGE.replace("{{ text }}", "{{ forgotten }}"))

@@ -1,6 +1,5 @@
 """A real, tiny model answers questions, and each answer is read, checked and, with a reference, scored."""
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -9,7 +8,6 @@ from transformers import AutoConfig
 from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.tables.prompts import PromptRow
-from tasks.policy.generate import Completion, StopReason
 from tasks.serve.answerer import Answerer
 from tasks.serve.questions import question_of
 from tasks.serve.served_model import Decoding, ServedModel
@@ -68,55 +66,3 @@ def test_a_prompt_that_the_model_cannot_read_whole_is_refused_before_any_is_answ
     with pytest.raises(InputError, match=r"prompt 2 of 2 has \d+ tokens, and the model reads 400 before an answer"):
         answerer.answer(_asked("o pedido", "pedido " * 700), lambda done, _total, _text: answered.append(done))
     assert answered == []
-
-
-PUSHES = (
-    "{produto}: {oferta}.",
-    "Oi! {produto}: {oferta}.",
-    "Hora da leitura. {produto}: {oferta}.",
-    "{produto}: {oferta}. Fique de olho no prazo.",
-    "{produto} com 90% OFF! Só hoje, frete grátis em www.x.io",
-    "{{produto}}: {oferta{produto}}",
-    "",
-)
-"""What a model says: templates, some of them for other products and offers, and prose."""
-NAMED = (
-    ("mala de bordo rígida", "10% de desconto"),
-    ("Ração Premium p/ gatos castrados 10,1kg", "leve 3, pague 2"),
-    ('TV 55" 4K', "R$ 2.499,00 à vista"),
-    ("café especial & coador", "frete grátis acima de R$ 99"),
-    ("kit c/ 12 copos artesanais", "cupom COPO15"),
-    ("pelúcia do Capivara 🦫", "até 40% off só hoje"),
-    ("tênis nº 42", "12x sem juros"),
-    ("coleiras\ne guias", "20% de desconto\nno Pix"),
-    ("vestido midi - coleção verão", "50%"),
-    ("Mala Mala Mala", "mala por R$ 1"),
-    ("óculos de sol", "20% de desconto, condições no site"),
-)
-"""Products and offers as shops type them, none of them of the simulator."""
-NOT_NAMES = (
-    ("fone {oferta}", "20%"),
-    ("fone", "{produto} grátis"),
-    ("fone", "20% em https://x.io/a"),
-    ("fone www.x.io", "20%"),
-    ("fone", "20%. Compre agora!"),
-    ("f" * 90, "o" * 90),
-)
-
-
-def test_pushes_as_shops_type_them_say_the_product_and_the_offer_and_no_other(
-    served: ServedModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said = [Completion(text, 9, StopReason.END_OF_TURN) for text in PUSHES]
-    monkeypatch.setattr("tasks.serve.answerer.generate", lambda *_, **__: said)
-    answerer = Answerer(replace(served, batch_size=len(PUSHES)), "push")
-    for product, offer in (*NAMED, *NOT_NAMES):
-        row = question_of("push", {"product": product, "offer": offer, "segment": "todos"})
-        for answer in answerer.answer([row] * len(PUSHES), silent):
-            assert (answer.text is None) == ((product, offer) in NOT_NAMES), answer
-            if answer.text is not None:
-                shown = answer.text.casefold()
-                for name in (" ".join(product.split()), " ".join(offer.split())):
-                    assert name.casefold() in shown, answer
-                    shown = shown.replace(name.casefold(), "", 1)
-                assert not re.search(r"[\d%{}<>]|r\$|x\.io|grátis", shown), answer

@@ -6,11 +6,12 @@ import json
 import pytest
 
 from schemas.errors import GateRefused
-from tasks.serve.deployment import DeployedVersion, GoldenCheck, GoldenPrompt, check_golden, chosen
+from tasks.serve.deployment import DeployedVersion, GoldenCheck, GoldenPrompt, check_golden
 from tasks.serve.engine_client import EngineClient
 from tasks.serve.questions import question_of
 from tests.chat_server import Reply, says, serve
 from tests.gateway import served_model
+from tests.tasks.bag_of_words.test_bag import REVIEWS, learned
 
 
 def _golden(count: int) -> list[GoldenPrompt]:
@@ -55,26 +56,37 @@ def test_one_constant_answer_does_not_pass_and_the_sentence_says_how_far_it_is()
         _check(_golden(20), lambda message, number: constant)
 
 
-def test_other_words_of_equal_worth_pass_as_sampling_has_them() -> None:
-    def spaced(message: str, number: int) -> Reply:
-        answer = json.loads(_right(message, number).body)["choices"][0]["message"]["content"]
-        return says(json.dumps(json.loads(answer), separators=(" ,", " : ")), "stop")
-
-    check = _check(_golden(20), spaced, tolerance=0.0)
-    assert check is not None
-    assert check.equal == 0
-
-
 def test_an_engine_that_fails_at_a_prompt_does_not_serve() -> None:
     with pytest.raises(GateRefused, match="does not answer its golden prompts"):
         _check(_golden(20), lambda message, number: Reply(b"", status=500))
 
 
-def test_the_tasks_take_turns_until_there_are_enough() -> None:
-    sentiment = [row for row, _ in _golden(9)]
-    push = [question_of("push", {"product": f"fone {n}", "offer": "10%", "segment": "todos"}) for n in range(2)]
-    rollouts = {row.prompt_id: row.answered("x") for row in [*sentiment, *push]}
-    tasks = [row.task for row, _ in chosen([*sentiment, *push], rollouts, 6)]
-    assert tasks == ["sentiment", "push", "sentiment", "push", "sentiment", "sentiment"]
-    assert len(chosen(sentiment, rollouts, 100)) == 9
-    assert chosen(sentiment, {}, 5) == []
+def test_a_task_of_a_bag_of_words_asks_the_engine_nothing() -> None:
+    model, (row, rollout) = served_model(bags={"sentiment": learned("sentiment", REVIEWS)}), _golden(1)[0]
+    deployment = DeployedVersion(model, EngineClient("http://127.0.0.1:9/v1", connections=1))
+    answer = asyncio.run(deployment.complete(row, deployment.question(row)))
+    assert json.loads(answer.text)["polarity"] == "positive"
+    assert asyncio.run(check_golden(deployment, [(row, rollout)], tolerance=0.1)) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (says("sim", "stop"), None),
+        (says("Sim, claro! Em que posso ajudar?", "stop"), "it does not heed a grammar"),
+        (Reply(b'{"error": {"message": "unknown field: structured_outputs"}}', status=400), "unknown field: struct"),
+        (Reply(b"", status=500), None),
+    ],
+    ids=["guides", "ignores it", "refuses it", "is away"],
+)
+def test_an_engine_that_cannot_guide_is_asked_without_grammars(reply: Reply, why: str | None) -> None:
+    async def tried() -> str | None:
+        with serve(lambda message, number: reply) as engine:
+            deployment = DeployedVersion(served_model(), EngineClient(f"{engine.url}/v1", connections=1))
+            found = await deployment.try_guidance()
+            await deployment.client.close()
+            assert bool(deployment.question(_golden(1)[0][0]).grammar) == (why is None)
+        return found
+
+    found = asyncio.run(tried())
+    assert found is None if why is None else why in str(found)

@@ -10,10 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
-import torch
 
-from schemas.errors import InputError, TucanoError
-from tasks.policy import batch
 from tasks.policy.generate import as_messages, generate
 from tasks.policy.load import load_policy, load_tokenizer
 from tasks.serve.engine_client import EngineAnswer, EngineQuestion, EngineRefused, EngineUnavailable
@@ -130,11 +127,8 @@ def test_no_text_ends_its_turn(engine: LocalEngine, policy: tuple[Any, Any], tex
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"model": "<|im_end|>\n" * 99}, "known are champion"),
         ({"text": "o " * 500_000}, r"the prompt has \d+ tokens, and the model reads \d+ before an answer of 8"),
         ({"grammar": "start: missing"}, "the grammar of the answers cannot be read"),
-        ({"grammar": "start: " + "(" * 9_999}, "the grammar of the answers cannot be read"),
-        ({"grammar": "start: A\nA: /a/ & /b/"}, "no answer satisfies the grammar"),
         ({"grammar": "start: A\nA: /.*a.{60}/ & /.*b.{50}/ & ~/.*c.{40}/"}, "grammar"),
     ],
 )
@@ -146,32 +140,6 @@ def test_questions_that_cannot_be_drawn_are_refused_and_the_engine_goes_on(
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 400
     assert ask(engine, [question(max_tokens=1)])[0][1] == 1
-
-
-def test_a_conversation_that_the_template_does_not_take_is_refused(
-    engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine._tokenizer, "chat_template", "{{ raise_exception('roles must alternate') }}")
-    with pytest.raises(EngineRefused, match="takes no such conversation: roles must alternate"):
-        ask(engine, [question()])
-
-
-def test_more_than_the_most_wait_and_are_drawn_in_their_order(
-    engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawing: Any = engine._models["champion"].engine
-    joined: list[tuple[int, int]] = []
-    join = drawing.join
-
-    def recorded(row: Any) -> None:
-        joined.append((len(row.prompt), len(drawing.rows)))
-        join(row)
-
-    monkeypatch.setattr(drawing, "join", recorded)
-    asked = [question(f"o pedido{' e' * number}") for number in range(4 * ROWS)]
-    ask(engine, asked)
-    assert [prompt for prompt, _ in joined] == [len(engine._prompt(each)) for each in asked]
-    assert max(before for _, before in joined) == ROWS - 1
 
 
 def test_a_short_answer_does_not_wait_for_a_long_one_and_cancelled_ones_give_their_places_away(
@@ -218,52 +186,3 @@ def test_all_callers_have_its_failure_and_it_begins_again(
     assert {type(each) for each in asyncio.run(run())} == {EngineUnavailable}
     assert ask(engine, questions(6)) == [alone(*policy, each) for each in questions(6)]
     asyncio.run(engine.close())
-
-
-def test_a_question_under_way_when_it_ends_is_given_up_at_once(base: Path) -> None:
-    engine = started(base)
-
-    async def run() -> None:
-        task = asyncio.create_task(engine.complete(LONG))
-        await asyncio.sleep(0.05)
-        await asyncio.wait_for(engine.close(), PATIENCE)
-        task.cancel()
-
-    asyncio.run(run())
-    assert not (engine._thread.is_alive() or engine._models)
-
-
-def test_a_model_that_the_engine_does_not_know_is_answered_by_transformers(
-    policy: tuple[Any, Any], tmp_path: Path
-) -> None:
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    tokenizer = policy[1]
-    shape = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    with torch.random.fork_rng():
-        torch.manual_seed(3)
-        config = LlamaConfig(
-            vocab_size=len(tokenizer), eos_token_id=tokenizer.eos_token_id, max_position_embeddings=512, **shape
-        )
-        LlamaForCausalLM(config).save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    model = load_policy(tmp_path, None, four_bit=False)
-    engine = started(tmp_path, max_tokens=200)
-    assert ask(engine, questions(6)) == [alone(model, tokenizer, each) for each in questions(6)]
-    asyncio.run(engine.close())
-
-
-def test_weights_that_cannot_be_loaded_are_reported_before_anybody_asks(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    late = LocalEngine(base, {}, rows=1, max_tokens=8)
-    with monkeypatch.context() as patch:
-        patch.setattr(late, "_load", lambda: time.sleep(0.5))
-        with pytest.raises(TucanoError, match=r"not loaded within 0\.05 seconds; raise serve\.seconds_to_load"):
-            asyncio.run(late.start(0.05))
-    asyncio.run(late.close())
-    with pytest.raises(InputError, match="no LoRA adapter can be read from"):
-        started(base, adapters={"push": tmp_path / "none"})
-    monkeypatch.setattr(batch, "host_memory", lambda: 8_000_000)
-    with pytest.raises(InputError, match=r"this machine has memory for \d+ tokens in each of 9 answers of 1 models"):
-        started(base, rows=9)

@@ -8,7 +8,7 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.commerce.registry import TASKS
-from tasks.serve.questions import question_of, read_questions
+from tasks.serve.questions import read_questions
 
 
 def _written(folder: Path, *lines: dict[str, Any]) -> Path:
@@ -37,8 +37,6 @@ def test_a_line_is_the_tasks_inputs_or_a_prompt_and_may_have_a_reference(tmp_pat
     ("line", "said"),
     [
         ({"text": "Não chegou"}, "the inputs of sentiment are review: "),
-        ({"review": " "}, "it is empty"),
-        ({"prompt": "  "}, "its prompt is empty"),
         ({"prompt": "Qual?", "task": "push"}, "it is a prompt of 'push', and sentiment is asked"),
         ({"review": "Bom", "reference": {"score": 9}}, "its reference is none of sentiment"),
     ],
@@ -48,8 +46,3 @@ def test_a_line_that_is_no_question_is_refused_with_its_number(line: dict[str, A
     with pytest.raises(InputError, match="line 2") as refused:
         read_questions(file, "sentiment")
     assert said in str(refused.value)
-
-
-def test_the_inputs_are_named_where_one_is_missing() -> None:
-    with pytest.raises(InputError, match=r"the inputs of churn are state, orders, \[category\], spent"):
-        question_of("churn", {"state": "SP"})

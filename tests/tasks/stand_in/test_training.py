@@ -13,7 +13,6 @@ from tasks.policy.stand_in import CARD_FILE
 from tasks.stand_in.__main__ import main, make
 from tasks.stand_in.lessons import Recipe
 from tasks.stand_in.model import StandInShape
-from tasks.stand_in.training import DEMONSTRATED_RISE, demonstrated_rate, rate
 
 SMALL = Recipe(
     steps=28,
@@ -35,18 +34,6 @@ def test_a_folder_of_something_else_is_not_replaced(
     assert main() == 2
     assert capsys.readouterr().err == f"{tmp_path} is not empty and holds no stand-in; give another folder\n"
     assert (tmp_path / "mine.txt").exists()
-
-
-def test_the_rate_rises_stays_and_falls() -> None:
-    recipe = SMALL.model_copy(update={"steps": 80, "warmup_steps": 10})
-    rates = [rate(step, recipe) for step in range(80)]
-    assert rates[0] == pytest.approx(0.1)
-    assert rates[10:33] == [1.0] * 23
-    assert rates[79] == pytest.approx(1 - 0.98 * 47 / 48)
-    again = [demonstrated_rate(step, recipe.model_copy(update={"demonstrated_steps": 50})) for step in range(50)]
-    assert again[0] == pytest.approx(recipe.demonstrated_rate / DEMONSTRATED_RISE)
-    assert max(again) <= recipe.demonstrated_rate
-    assert again[49] < 0.05 * recipe.demonstrated_rate
 
 
 def test_equal_recipes_write_the_bytes_that_both_cards_promise(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from schemas.config.config import SynthesizeConfig
 from schemas.progress import silent
 from schemas.tables.prompts import read_prompts
-from schemas.tables.prompts_summary import PromptsSummary
+from schemas.tables.summaries import PromptsSummary
 from tasks.synthesize import stage
 from tasks.synthesize.own.opened import open_own_files
 from tests.tasks.synthesize.own.task_inputs import INPUTS

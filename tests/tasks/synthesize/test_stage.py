@@ -7,7 +7,7 @@ from schemas.config.config import SynthesizeConfig
 from schemas.progress import silent
 from schemas.store.files import read_store
 from schemas.tables.prompts import read_prompt_table, read_prompts
-from schemas.tables.prompts_summary import PromptsSummary
+from schemas.tables.summaries import PromptsSummary
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import drop_schema_failures
 from tasks.synthesize import stage

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from tests.tasks.train.small_request import TRAINING, request_of
 from tests.tasks.train.small_training import RECIPE, small_preference_trainer, small_trainer
 
 QUIET = AlarmsSection(patience=1000)
-REWARDS = {2: 0.4, 4: 0.6, 6: 0.5}
+REWARDS = {0: 0.3, 2: 0.4, 4: 0.6, 6: 0.5}
 """What validation says after a step; after others 0.5."""
 TIMINGS = ("seconds/", "step_time", "sampling/tokens_per_second", "train_", "cost_usd")
 
@@ -132,24 +132,6 @@ class Collecting:
         for checkpoint in self.kept:
             checkpoint.fill(_made(folders[checkpoint.step]))
         return folders
-
-
-class Died(Exception):
-    """Stands for the end of the process."""
-
-
-class DieAfter(TrainerCallback):  # type: ignore[misc]
-    """Ends the training when a step is over and kept."""
-
-    def __init__(self, step: int, do: Callable[[], None] | None = None) -> None:
-        self._step = step
-        self._do = do
-
-    def on_save(self, args: Any, state: Any, control: Any, **named: Any) -> None:
-        if state.global_step == self._step:
-            if self._do is not None:
-                self._do()
-            raise Died
 
 
 def validation(step: int) -> Validation:

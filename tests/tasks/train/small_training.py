@@ -11,9 +11,9 @@ from schemas.tasks import TaskName
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.generate import Completion
 from tasks.stand_in.model import StandInShape
-from tasks.train.dpo.pairs import PreferencePair
+from tasks.train.children.dpo import PreferencePair
 from tasks.train.grpo.rewards import ComponentRewards
-from tasks.train.grpo.rollouts import RolloutGroups
+from tasks.train.grpo.rollouts import RolloutGroups, SampledRollout
 
 SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=1, heads=2, key_value_heads=1, feed_forward_size=64)
 RECIPE: dict[str, Any] = {
@@ -97,21 +97,18 @@ def scored_rollout(row: PromptRow, reward: float, **changes: Any) -> ScoredRollo
 
 
 def rollout_groups(
-    scored: Sequence[ScoredRollout], rewards: Any, weights: Sequence[float], rows: Sequence[PromptRow], each: int
+    scored: Sequence[ScoredRollout],
+    components: Sequence[Sequence[float]],
+    weights: Sequence[float],
+    rows: Sequence[PromptRow],
+    each: int,
 ) -> RolloutGroups:
     """Return groups of so many completions, of one token each, with their components of rewards."""
-    return RolloutGroups(
-        rows=list(rows),
-        prompt_ids=[[1]] * len(rows),
-        completion_ids=[[number] for number in range(len(rows))],
-        log_probabilities=None,
-        scored=list(scored),
-        rewards=rewards,
-        weights=weights,
-        truncated=[False] * len(rows),
-        corrected=[False] * len(rows),
-        generations=each,
-    )
+    rollouts = [
+        SampledRollout(row, [1], [number], None, one, list(earned), truncated=False)
+        for number, (row, one, earned) in enumerate(zip(rows, scored, components, strict=True))
+    ]
+    return RolloutGroups([rollouts[start : start + each] for start in range(0, len(rows), each)], weights)
 
 
 def tiny_policy(seed: int = 3) -> tuple[Any, Any]:
@@ -169,17 +166,17 @@ def small_trainer(folder: Path, rows: list[PromptRow] | None = None, **recipe: A
 
 
 def small_preference_trainer(folder: Path, **recipe: Any) -> Any:
-    """Return a `PreferenceTrainer` on `PAIRS`; extra settings are those of `TrainConfig`."""
+    """Return a DPO trainer on `PAIRS`; extra settings are those of `TrainConfig`."""
     from peft import LoraConfig
     from trl import DPOConfig
 
+    from tasks.train.backend.dpo import CpuDPOTrainer
     from tasks.train.children.dpo import as_training_set
-    from tasks.train.dpo.pairs import dpo_arguments
-    from tasks.train.dpo.trainer import PreferenceTrainer
+    from tasks.train.grpo.recipe import dpo_arguments
 
     config = TrainConfig.model_validate({**RECIPE, **recipe})
     model, tokenizer = tiny_policy()
-    return PreferenceTrainer(
+    return CpuDPOTrainer(
         model=model,
         args=DPOConfig(**dpo_arguments(config, prompts=len(PAIRS), seed=5, work=folder, on_gpu=False)),
         train_dataset=as_training_set(PAIRS),

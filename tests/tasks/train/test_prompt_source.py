@@ -43,15 +43,6 @@ def test_each_round_has_every_row_once(size: int, seed: int, counts: list[int]) 
         assert len(set(drawn[start : start + size])) == size
 
 
-@given(size=SIZES, seed=SEEDS, counts=st.lists(st.integers(0, 12), max_size=20))
-def test_no_call_gives_a_row_twice_while_there_are_enough(size: int, seed: int, counts: list[int]) -> None:
-    """At the end of a round, the first rows of the next may be those that the call has had already."""
-    source = PromptSource(_rows(size), seed)
-    for count in counts:
-        given_rows = _ids(source.draw(min(count, size)))
-        assert len(set(given_rows)) == len(given_rows)
-
-
 @given(size=SIZES, seed=SEEDS, counts=st.lists(st.integers(0, 15), min_size=1, max_size=12), data=st.data())
 def test_a_resumed_run_draws_what_an_uninterrupted_one_would(
     size: int, seed: int, counts: list[int], data: st.DataObject
@@ -74,16 +65,6 @@ def test_the_order_is_the_same_on_every_machine() -> None:
     first, second = _ids(source.draw(6)), _ids(source.draw(6))
     assert first == [f"push-{number}" for number in EXPECTED]
     assert second != first, "each round has an order of its own"
-
-
-def test_drawing_by_task_takes_each_tasks_own_rows_and_leaves_the_mix_alone() -> None:
-    rows = _rows(5, "push") + _rows(7, "churn")
-    source, alone = PromptSource(rows, 9), PromptSource(rows, 9)
-    drawn = source.draw_of({"churn": 3, "push": 2, "sql_qa": 0})
-    assert [row.task for row in drawn] == ["churn"] * 3 + ["push"] * 2
-    assert _ids(source.draw(12)) == _ids(alone.draw(12))
-    later = source.draw_of({"push": 3, "churn": 4})
-    assert sorted(_ids(drawn + later)) == sorted(_ids(rows))
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,8 @@ import pytest
 
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.alterations.library import (
-    Alteration,
     Bound,
     GoodAnswer,
-    around,
     at_least,
     at_least_of,
     at_most,
@@ -41,21 +39,8 @@ def test_bounds(bound: Bound, kept: tuple[float, float], missed: tuple[float, fl
 
 
 @pytest.mark.parametrize("task", TASK_NAMES)
-def test_names_tell_alterations_apart_and_each_has_a_sentence(task: TaskName) -> None:
-    names = [each.name for each in ALTERATIONS[task]]
-    assert len(set(names)) == len(names) > 50
-    assert all(each.says.endswith(".") and 2 <= len(each.says.split()) <= 25 for each in ALTERATIONS[task])
-
-
-@pytest.mark.parametrize("task", TASK_NAMES)
 def test_no_alteration_raises_whatever_the_answer_is(task: TaskName) -> None:
     texts = ("", "{}", "[1]", "null", "[" * 4_000, '{"achados":3}', '{"achados":[3]}', "\ud800", "'; --")
     references: tuple[dict[str, object], ...] = ({}, {"fields": None}, {"facts": ["a | b | c"]})
     for text, reference, each in product(texts, references, ALTERATIONS[task]):
         assert isinstance(each.apply(GoodAnswer(task, "Loja\nA | B\n1 | 2", reference, text)), str | None)
-
-
-def test_an_alteration_that_changes_nothing_does_not_apply() -> None:
-    good = GoodAnswer("sentiment", "p", {}, "x")
-    assert Alteration("same", "Is the same.", around("x"), equal()).apply(good) is None
-    assert Alteration("other", "Is another.", around("y"), equal()).apply(good) == "y"

@@ -5,7 +5,6 @@ from functools import cache
 
 import pytest
 
-from schemas.errors import InputError
 from schemas.store.store import Store
 from tasks.audit.alterations.run import ALTERATIONS
 from tasks.audit.alterations.search import AttackedReward, Program, completed, search
@@ -34,30 +33,12 @@ def test_a_planted_hole_is_found_and_shown_with_its_text() -> None:
     assert found.evaluations >= 2_500
 
 
-def test_equal_seeds_give_equal_finds_and_each_is_called() -> None:
-    seen: list[int] = []
-    with HOLE.planted():
-        one, two = (
-            search(AttackedReward("sentiment", "grounded", store()), [], over, lambda finds: seen.append(len(finds)))
-            for _ in range(2)
-        )
-    assert one.finds == two.finds
-    assert seen == [*range(1, len(one.finds) + 1)] * 2
-
-
 @pytest.mark.slow
 def test_a_query_that_is_right_on_one_store_alone_is_a_find() -> None:
     likeness = next(bug for bug in HISTORIC if bug.name == "sql_qa: likeness for execution")
     with likeness.planted():
         found = search(AttackedReward("sql_qa", "grounded", store(), store(200)), [], over)
     assert found.finds
-
-
-def test_a_store_without_right_answers_that_earn_is_refused() -> None:
-    sentence = "gives 0 prompts of sentiment with a right answer, and the attack needs 28"
-    constant = next(bug for bug in HISTORIC if bug.name == "constant")
-    with constant.planted(), pytest.raises(InputError, match=sentence):
-        AttackedReward("sentiment", "grounded", store())
 
 
 def test_every_chain_of_steps_gives_a_text_or_nothing() -> None:

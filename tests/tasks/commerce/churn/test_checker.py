@@ -1,5 +1,8 @@
 """The checker of reasons: it holds true what independent code holds true, and nothing that it reads raises."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +20,7 @@ from tests.tasks.commerce.churn.profiles import (
     reason,
 )
 
+CASES = json.loads(Path(__file__).with_name("checker_cases.json").read_text(encoding="utf-8"))
 FIELDS = [field.nome for field in phrases().campos]
 FURIOUS = prompt_of(orders=1, spent=45, silent_days=212, last_rating=1, mean_rating=1, late=1)
 
@@ -92,15 +96,7 @@ def test_no_orders_and_ratings_that_nobody_can_give_point_nowhere(printed: str, 
     )
 
 
-@pytest.mark.parametrize(
-    ("known", "field"),
-    [
-        ({"orders": 1, "late": 7}, "Entregas com atraso"),
-        ({"orders": 1, "undelivered": 9}, "Pedidos não entregues"),
-        ({"orders": 1, "undelivered": 1, "silent_days": 0}, "Pedidos não entregues"),
-        ({"spent": 0}, "Total gasto"),
-    ],
-)
+@pytest.mark.parametrize(("known", "field"), CASES["a_line_that_cannot_be_or_is_no_grievance_points_nowhere"])
 def test_a_line_that_cannot_be_or_is_no_grievance_points_nowhere(known: dict[str, int], field: str) -> None:
     usual = prompt_of()
     numbers = {"orders": "Pedidos", "late": "Entregas com atraso", "undelivered": "Pedidos não entregues"}
@@ -115,7 +111,7 @@ def test_a_field_counts_once_and_so_do_two_that_say_the_same() -> None:
     once, mean = reason("Última nota", "1", "sai"), reason("Nota média", "1,0", "sai")
     faults = [fault for _, fault in check(profile_of_prompt(FURIOUS), [once, once, mean])]
     assert faults == [None, ReasonFault.REPEATED, ReasonFault.REPEATED]
-    mixed = profile_of_prompt(prompt_of(last_rating=1, mean_rating=4.2))
+    mixed = profile_of_prompt(prompt_of(orders=6, last_rating=1, mean_rating=4.2))
     assert [fault for _, fault in check(mixed, [once, reason("Nota média", "4,2", "fica")])] == [None, None]
 
 
@@ -159,7 +155,16 @@ def test_counts_and_ratings_that_contradict_each_other_say_nothing() -> None:
     assert not {"Pedidos", "Entregas com atraso", "Pedidos não entregues"} & {
         name for names in counts.pointing.values() for name in names
     }
-    ratings = profile_of_prompt(prompt_of(orders=1, last_rating=1, mean_rating=5))
-    assert not {"Última nota", "Nota média"} & {name for names in ratings.pointing.values() for name in names}
     odd = profile_of({"Entregas com atraso": "R$ 3", "Pedidos": "2,5", "Dias desde a última compra": "R$ 300"})
     assert not any(odd.pointing.values())
+
+
+@pytest.mark.parametrize(("orders", "last", "mean", "can_be"), CASES["impossible_ratings"])
+def test_ratings_that_so_many_orders_cannot_have_say_nothing(
+    orders: int, last: int, mean: float, *, can_be: bool
+) -> None:
+    """Of two orders of which the last got 1 star, the mean is 3 at most; printed means are rounded down."""
+    prompt = prompt_of(orders=orders, last_rating=last, mean_rating=mean)
+    said = {name for names in profile_of_prompt(prompt).pointing.values() for name in names}
+    assert bool({"Última nota", "Nota média"} & said) is can_be
+    assert any(is_true(reason("Última nota", str(last), way), lines_of(prompt)) for way in ("sai", "fica")) is can_be

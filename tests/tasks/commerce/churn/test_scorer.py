@@ -23,7 +23,12 @@ def reward(completion: str, prompt: str, churned: bool | None = True) -> float:
 
 
 def test_right_answers_earn_all_but_the_price_of_an_unlikely_outcome() -> None:
-    earned = [reward(answer(each.reference), each.prompt, each.reference["churn"]) for each in examples()]
+    earned = [
+        reward(answer(each.reference), each.prompt, each.reference["churn"])
+        for each in examples()
+        if profile_of_prompt(each.prompt).pointing["sai" if each.reference["churn"] else "fica"]
+    ]
+    assert len(earned) > 250
     assert min(earned) >= 0.95
     assert max(earned) == 1
 
@@ -54,7 +59,7 @@ def test_a_reason_against_the_answer_counts_only_where_few_speak_for_it() -> Non
     many = prompt_of(silent_days=200, orders=1, spent=640, last_rating=1, mean_rating=1)
     assert reward(conceded, many) == reward(answer_of(silent, risk=0.8), many)
     content = prompt_of()
-    assert score(answer_of(spent, risk=0.8), content, None, None).components["reasons"] > 0
+    assert 0.5 < reward(answer_of(spent, risk=0.8), content) <= 0.6
 
 
 def test_a_risk_earns_its_brier_score() -> None:

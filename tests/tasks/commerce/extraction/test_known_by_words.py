@@ -12,10 +12,7 @@ CASES = json.loads(Path(__file__).with_name("reviews.json").read_text(encoding="
 LOST, LATE, BROKEN = "produto não entregue", "atraso na entrega", "produto com defeito"
 
 
-@pytest.mark.parametrize(
-    ("review", "plain"),
-    CASES["plain"],
-)
+@pytest.mark.parametrize(("review", "plain"), CASES["plain"])
 def test_plain_words_are_a_complaint_and_denied_ones_none(review: str, plain: list[str]) -> None:
     assert read_complaints(review).plain == tuple(plain)
 
@@ -44,10 +41,7 @@ def test_a_topic_without_a_word_is_no_issue_and_one_with_some_is_unknown() -> No
     assert "seller_issue" not in with_shop
 
 
-@pytest.mark.parametrize(
-    "review",
-    CASES["elsewhere"],
-)
+@pytest.mark.parametrize("review", CASES["elsewhere"])
 def test_harm_to_another_thing_is_no_fault_of_the_product(review: str) -> None:
     assert known_by_words(review, 2).get("main_complaint") not in ("preço alto", BROKEN)
 
@@ -71,17 +65,11 @@ def test_fields_read_from_simulated_words_are_true() -> None:
     assert wrong <= 0.02 * said
 
 
-@pytest.mark.parametrize(
-    ("review", "plain"),
-    CASES["families"],
-)
+@pytest.mark.parametrize(("review", "plain"), CASES["families"])
 def test_families_of_complaints(review: str, plain: str) -> None:
     assert known_by_words(review, 1)["main_complaint"] == plain
 
 
-@pytest.mark.parametrize(
-    "review",
-    CASES["contradicting"],
-)
+@pytest.mark.parametrize("review", CASES["contradicting"])
 def test_contradicting_words_leave_the_complaint_unknown(review: str) -> None:
     assert "main_complaint" not in known_by_words(review, 1)

@@ -28,26 +28,17 @@ def test_any_run_of_words_is_one_if_it_is_short(words: list[str], ends: tuple[in
     )
 
 
-@pytest.mark.parametrize(
-    ("complaint", "fault"),
-    CASES["of_one_review"],
-)
+@pytest.mark.parametrize(("complaint", "fault"), CASES["of_one_review"])
 def test_a_quotation_is_a_run_of_the_reviews_words(complaint: str, fault: str | None) -> None:
     assert fault_of(complaint, REVIEW) is (QuotationFault[fault] if fault else None)
 
 
-@pytest.mark.parametrize(
-    ("complaint", "review"),
-    CASES["not_denied"],
-)
+@pytest.mark.parametrize(("complaint", "review"), CASES["not_denied"])
 def test_a_negation_of_another_clause_or_within_cuts_nothing(complaint: str, review: str) -> None:
     assert fault_of(complaint, review) is None
 
 
-@pytest.mark.parametrize(
-    ("complaint", "review", "fault"),
-    CASES["of_others"],
-)
+@pytest.mark.parametrize(("complaint", "review", "fault"), CASES["of_others"])
 def test_denied_words_praise_and_personal_data_are_no_complaint(complaint: str, review: str, fault: str | None) -> None:
     assert fault_of(complaint, review) is (QuotationFault[fault] if fault else None)
     reference = {"fields": {"main_complaint": complaint}}

@@ -63,10 +63,7 @@ def test_right_answers_earn_all_and_spoilt_ones_less_on_average() -> None:
     assert 0.2 < sum(spoilt) / len(spoilt) < 0.8
 
 
-@pytest.mark.parametrize(
-    ("complaint", "least", "most"),
-    CASES["earning"],
-)
+@pytest.mark.parametrize(("complaint", "least", "most"), CASES["earning"])
 def test_a_complaint_earns_as_it_is_the_one_that_was_made(complaint: str, least: float, most: float) -> None:
     assert least <= round(reward(written(main_complaint=complaint)), 6) <= most
 

@@ -49,15 +49,7 @@ def test_a_complaint_that_the_review_does_not_make_is_no_prompt(store: Store) ->
     assert "atraso na entrega" not in {each.reference["fields"]["main_complaint"] for each in made}
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"sentiment": "positive", "sentiment_score": 1},
-        {"delivery_issue": True, "complaint_category": "none", "main_complaint": ""},
-        {"product_issue": False, "complaint_category": "product"},
-        {"product_issue": False, "complaint_category": "none", "main_complaint": "veio quebrado"},
-    ],
-)
+@pytest.mark.parametrize("fields", CASES["fields_that_contradict_each_other_are_not_checked"])
 def test_fields_that_contradict_each_other_are_not_checked(fields: dict[str, object]) -> None:
     answer = json.dumps(FIELDS | {"main_complaint": "veio quebrado"} | fields)
     served = TASK.serve(answer, "Extraia.\nAvaliação: veio quebrado", None)
@@ -85,10 +77,7 @@ def test_the_grammar_writes_right_answers() -> None:
 REVIEW = 'A caixa "lacrada" veio com\n\to código C:\\temp\\novo, aberta! 😡 Não é 100% nova'
 
 
-@pytest.mark.parametrize(
-    ("complaint", "is_written"),
-    CASES["guided"],
-)
+@pytest.mark.parametrize(("complaint", "is_written"), CASES["guided"])
 def test_the_grammar_holds_a_complaint_to_the_words_of_its_review(complaint: str, is_written: bool) -> None:
     prompt = f"Extraia.\nAvaliação: {REVIEW}"
     assert writes_complaint(complaint, prompt) == is_written

@@ -18,10 +18,7 @@ def measured(completion: str, reference: dict[str, Any] = REFERENCE) -> dict[str
     return metric([rollout], None)
 
 
-@pytest.mark.parametrize(
-    ("complaint", "right"),
-    CASES["true"],
-)
+@pytest.mark.parametrize(("complaint", "right"), CASES["true"])
 def test_a_complaint_is_the_one_that_was_made(complaint: object, right: bool) -> None:
     assert is_complaint(complaint, REFERENCE, PROMPT) == right
     assert not is_complaint(complaint, PRAISE, PROMPT) or complaint == ""

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from tasks.commerce.insights.prompts import cells_of
 from tasks.commerce.insights.table import read_table
 
 FORMS = {
@@ -39,16 +40,6 @@ def prompt_of(kind: str, columns: list[str], rows: dict[str, list[str]]) -> str:
     """Return a prompt on a table."""
     lines = [[kind, *columns], *([row, *cells] for row, cells in rows.items())]
     return "\n".join(["Analise.", "Período: jan/2018 a mai/2018", *(" | ".join(line) for line in lines)])
-
-
-def cells_of(prompt: str) -> list[str]:
-    """Return the reference of a prompt, as the store's facts are."""
-    (kind, *columns), *rows = [line.split(" | ") for line in prompt.splitlines() if " | " in line]
-    return [
-        f"{kind} | {row} | {column} | {cell}"
-        for row, *cells in rows
-        for column, cell in zip(columns, cells, strict=True)
-    ]
 
 
 def answer_of(*findings: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.documents import Rollout
+from tasks.commerce.insights.prompts import cells_of
 from tasks.commerce.insights.render import render
 from tasks.commerce.insights.scorer import (
     Checked,
@@ -29,7 +30,6 @@ from tests.tasks.commerce.insights.tables import (
     all_findings,
     answer_of,
     broken_prompts,
-    cells_of,
     prompt_of,
     prompts,
 )
@@ -107,10 +107,7 @@ def test_no_table_raises_and_what_holds_of_it_is_true(data: st.DataObject, promp
     assert not re.search(r"inf |[{}]|  | de[:.]|\d{13}", said), said
 
 
-@pytest.mark.parametrize(
-    ("given", "fault"),
-    CASES["faults"],
-)
+@pytest.mark.parametrize(("given", "fault"), CASES["faults"])
 def test_a_finding_has_its_fault(given: dict[str, str], fault: str | None) -> None:
     (found,) = checked(given)
     assert found.fault is (Fault[fault] if fault else None)
@@ -196,10 +193,7 @@ def test_a_month_that_only_recovered_is_no_model() -> None:
         assert found.fault is fault
 
 
-@pytest.mark.parametrize(
-    ("column", "own", "other", "holds"),
-    CASES["ratios"],
-)
+@pytest.mark.parametrize(("column", "own", "other", "holds"), CASES["ratios"])
 def test_a_ratio_holds_however_its_figures_were_rounded_and_is_none_of_a_hundred(
     column: str, own: str, other: str, *, holds: bool
 ) -> None:
@@ -234,10 +228,7 @@ def test_nothing_is_advised_that_sells_what_a_law_restricts(name: str) -> None:
     assert checked(known, prompt=prompt_of("Categoria", ["Receita", "Pedidos"], rows))[0].fault is None
 
 
-@pytest.mark.parametrize(
-    ("columns", "rows", "fault"),
-    CASES["promoted"],
-)
+@pytest.mark.parametrize(("columns", "rows", "fault"), CASES["promoted"])
 def test_no_row_is_promoted_that_is_bad_in_what_can_be_read(
     columns: list[str], rows: dict[str, list[str]], fault: str | None
 ) -> None:

@@ -1,17 +1,21 @@
 """Rendering: only what holds is said, in words of the data and the table."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.commerce.insights.prompts import cells_of
 from tasks.commerce.insights.render import render, sentences
 from tasks.commerce.insights.scorer import CitedFinding
 from tasks.commerce.insights.table import actions, forms_of, read_table
 from tasks.commerce.insights.truth import is_true, read_cells
-from tests.tasks.commerce.insights.tables import all_findings, answer_of, cells_of, prompt_of, prompts
+from tests.tasks.commerce.insights.tables import all_findings, answer_of, prompt_of, prompts
 
+CASES = json.loads(Path(__file__).with_name("render_cases.json").read_text(encoding="utf-8"))
 STATES = prompt_of("Estado", ["Receita", "Pedidos"], {"SP": ["R$ 9.000", "90"], "RO": ["R$ 600", "1"]})
 
 
@@ -75,89 +79,7 @@ def test_a_sum_of_mondays_is_not_each_mondays() -> None:
     assert any(each.startswith("Nos pedidos feitos às segundas-feiras") for each in ticket)
 
 
-@pytest.mark.parametrize(
-    ("kind", "column", "cells", "fact", "sentence"),
-    [
-        (
-            "Pagamento",
-            "Atrasos",
-            {"boleto": "20,0%", "Pix": "4,0%"},
-            "valor",
-            "O percentual de atrasos das compras com boleto é de 20,0%.",
-        ),
-        (
-            "Pagamento",
-            "Atrasos",
-            {"boleto": "20,0%", "Pix": "4,0%"},
-            "pior",
-            "Nas compras com boleto, o percentual de atrasos é de 20,0%, o maior da tabela.",
-        ),
-        (
-            "Dia da compra",
-            "Atrasos",
-            {"domingo": "2,0%", "sábado": "14,0%"},
-            "melhor",
-            "Nos pedidos feitos aos domingos, o percentual de atrasos é de 2,0%, o menor da tabela.",
-        ),
-        (
-            "Dia da compra",
-            "Nota média",
-            {"domingo": "4,9", "sábado": "4,1"},
-            "valor",
-            "A nota média dos pedidos feitos aos domingos é de 4,9.",
-        ),
-        (
-            "Dia da compra",
-            "Pedidos",
-            {"domingo": "9", "sábado": "8"},
-            "valor",
-            "O número de pedidos dos domingos é de 9.",
-        ),
-        (
-            "Estado",
-            "Frete médio",
-            {"BA": "R$ 20", "SP": "R$ 9"},
-            "valor",
-            "O frete médio dos envios para a BA é de R$ 20.",
-        ),
-        (
-            "Estado",
-            "Nota",
-            {"BA": "4,9", "SP": "4,1"},
-            "melhor",
-            "A BA tem o melhor resultado da tabela na nota média: 4,9.",
-        ),
-        (
-            "Estado",
-            "Nº de pedidos",
-            {"BA": "90", "SP": "80"},
-            "maior",
-            "A BA lidera a tabela no número de pedidos, com 90.",
-        ),
-        (
-            "Estado",
-            "Total vendido",
-            {"BA": "R$ 90", "SP": "R$ 80"},
-            "maior",
-            "A BA lidera a tabela no total vendido, com R$ 90.",
-        ),
-        ("Estado", "Total vendido", {"BA": "R$ 90", "SP": "R$ 80"}, "valor", "A BA tem um total vendido de R$ 90."),
-        (
-            "Estado",
-            "Receita",
-            {"BA": "R$ 9.000", "SP": "R$ 3.000"},
-            "razao",
-            "A receita da BA, R$ 9.000, é 3 vezes a de SP, R$ 3.000.",
-        ),
-        (
-            "Estado",
-            "Receita",
-            {"BA": "R$ 497", "SP": "R$ 10"},
-            "razao",
-            "A receita da BA, R$ 497, é cerca de 50 vezes a de SP, R$ 10.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("kind", "column", "cells", "fact", "sentence"), CASES["sentences"])
 def test_a_sentence_reads_as_an_editor_corrected_it(
     kind: str, column: str, cells: dict[str, str], fact: str, sentence: str
 ) -> None:
@@ -167,40 +89,6 @@ def test_a_sentence_reads_as_an_editor_corrected_it(
     assert sentence in sentences(table, CitedFinding(column, fact, cells[row], row, "", other))
 
 
-@pytest.mark.parametrize(
-    ("action", "kind", "row", "sentence"),
-    [
-        (
-            "nota_pagar",
-            "pagamento",
-            "boleto",
-            "Verificar se a confirmação ou o estorno das compras com boleto demora, e por quê.",
-        ),
-        (
-            "atraso_manter",
-            "dia da compra",
-            "domingo",
-            "Manter a forma de entrega dos pedidos feitos aos domingos e acompanhar os atrasos no próximo período.",
-        ),
-        (
-            "dia_campanha",
-            "dia da compra",
-            "domingo",
-            "Testar uma campanha aos domingos e comparar com os mesmos dias sem campanha.",
-        ),
-        (
-            "frete_juntar",
-            "categoria",
-            "livros",
-            "Enviar em um só pacote os itens da categoria “livros” comprados juntos.",
-        ),
-        (
-            "atraso_embalagem",
-            "categoria",
-            "livros",
-            "Deixar prontas as embalagens dos produtos da categoria “livros” para despachar no mesmo dia.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("action", "kind", "row", "sentence"), CASES["an_action_reads_as_an_editor_corrected_it"])
 def test_an_action_reads_as_an_editor_corrected_it(action: str, kind: str, row: str, sentence: str) -> None:
     assert actions()[action].texto.format(**forms_of(kind, row)) == sentence

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.commerce.insights.prompts import fact_tables
+from tasks.commerce.insights.prompts import cells_of, fact_tables
 from tasks.commerce.insights.scorer import REWARD, STRONGEST, CitedFinding, check, fits, score
 from tasks.commerce.insights.table import FigureTable, actions, actions_on, read_table
 from tasks.commerce.insights.task import answer, spoil
 from tasks.synthesize.simulated import simulate_store
-from tests.tasks.commerce.insights.tables import all_findings, answer_of, cells_of, prompts
+from tests.tasks.commerce.insights.tables import all_findings, answer_of, prompts
 
 TABLES = 2_000
 
@@ -62,10 +62,26 @@ def test_mere_values_and_an_action_that_fits_everywhere_earn_less() -> None:
     )
 
 
+def test_a_set_that_hides_a_bad_rating_of_its_row_earns_half() -> None:
+    columns = "Categoria | Receita | Pedidos | Nota média"
+    prompt = f"{columns}\nlivros | R$ 900 | 90 | 1,2\njogos | R$ 300 | 80 | 4,3\nbebês | R$ 310 | 85 | 4,2"
+    sums = [
+        {"coluna": "Receita", "fato": "maior", "valor": "R$ 900", "linha": "livros", "acao": ""},
+        {"coluna": "Pedidos", "fato": "menor", "valor": "80", "linha": "jogos", "acao": ""},
+    ]
+    rating = {"coluna": "Nota média", "fato": "pior", "valor": "1,2", "linha": "livros", "acao": ""}
+    hidden, told = reward(answer_of(*sums), prompt), reward(answer_of(*sums, rating), prompt)
+    assert hidden < 0.5 * reward(answer_of(*sums), prompt.replace("1,2", "4,2"))
+    assert hidden < 0.2
+    assert told > 0.5
+    other = answer_of(sums[1])
+    assert reward(other, prompt) == pytest.approx(reward(other, prompt.replace("1,2", "4,2")), abs=0.001)
+
+
 def test_fixed_templates_earn_no_more_than_they_may() -> None:
     """The highest of each column at most .75, the first row's best at most .5."""
     store = simulate_store(1_500, random.Random("templates:store"))
-    texts = [each.text for each in islice(fact_tables(store, random.Random("templates")), TABLES)]
+    texts = list(islice(fact_tables(store, random.Random("templates")), TABLES))
     tables = [table for text in texts if (table := read_table(text))]
     assert len(tables) == TABLES
     usual = _usual_actions(tables)
@@ -115,7 +131,7 @@ def _written(findings: list[CitedFinding]) -> str:
 
 def test_imperfect_demonstrations_are_read_and_earn_less_on_average() -> None:
     store = simulate_store(600, random.Random("spoilt:store"))
-    texts = [each.text for each in islice(fact_tables(store, random.Random(1)), 60)]
+    texts = list(islice(fact_tables(store, random.Random(1)), 60))
     generator = random.Random(2)
     rewards = [reward(spoil(answer({"facts": cells_of(text)}), generator), text) for text in texts]
     assert 0.2 < sum(rewards) / len(rewards) < 0.8

@@ -42,10 +42,7 @@ def test_a_figure_within_three_per_cent_of_the_median_is_not_above_it() -> None:
     assert "acima" not in table.facts["RJ", "Frete médio"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    CASES["sums"],
-)
+@pytest.mark.parametrize(("kind", "name"), CASES["sums"])
 def test_a_table_with_a_row_named_as_a_sum_or_a_mean_is_not_read(kind: str, name: str) -> None:
     rows = {"abril/2018": ["R$ 9"], "maio/2018": ["R$ 5"]} if kind == "Mês" else {"SP": ["R$ 9"], "RJ": ["R$ 5"]}
     assert read_table(prompt_of(kind, ["Receita"], rows)) is not None
@@ -58,10 +55,7 @@ def test_nor_is_one_with_a_sum_by_another_name() -> None:
     assert read_table(prompt_of("Loja", ["Receita", "Pedidos"], {**rows, "MG": ["R$ 601", "178"]})) is not None
 
 
-@pytest.mark.parametrize(
-    "name",
-    CASES["rests"],
-)
+@pytest.mark.parametrize("name", CASES["rests"])
 def test_a_row_of_rests_is_compared_with_and_has_no_finding(name: str) -> None:
     table = table_of("Estado", ["Receita"], {"SP": ["R$ 9"], "RJ": ["R$ 5"], name: ["R$ 14"]})
     assert table.rows == ("SP", "RJ")
@@ -76,10 +70,7 @@ def test_a_name_that_begins_as_a_sum_is_a_name(name: str) -> None:
     assert name in table_of("Marca", ["Receita"], {name: ["R$ 9"], "Nova": ["R$ 5"]}).rows
 
 
-@pytest.mark.parametrize(
-    ("column", "cells"),
-    CASES["units"],
-)
+@pytest.mark.parametrize(("column", "cells"), CASES["units"])
 def test_a_cell_in_another_unit_than_its_columns_is_not_read(column: str, cells: tuple[str, str]) -> None:
     assert read_table(prompt_of("Estado", [column], {"SP": [cells[0]], "RJ": [cells[1]]})) is None
 
@@ -101,9 +92,6 @@ def test_months_and_periods_are_those_with_a_year() -> None:
         assert other is not None and other.period is None
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    CASES["none"],
-)
+@pytest.mark.parametrize("prompt", CASES["none"])
 def test_a_table_that_no_finding_can_be_made_of_is_none(prompt: str) -> None:
     assert read_table(prompt) is None

@@ -1,9 +1,13 @@
+import json
 import re
+from pathlib import Path
 
 import pytest
 
 from schemas.store.store import Store
 from tasks.commerce.push.prompts import campaigns_of, offers_for, segments_of
+
+CASES = json.loads(Path(__file__).with_name("campaigns_cases.json").read_text(encoding="utf-8"))
 
 
 def test_campaigns_sell_things_and_no_departments(store: Store) -> None:
@@ -12,17 +16,7 @@ def test_campaigns_sell_things_and_no_departments(store: Store) -> None:
     assert not things & {"brinquedos", "pet shop", "telefonia", "vinhos"}
 
 
-@pytest.mark.parametrize(
-    ("price", "fits", "unfit"),
-    [
-        (25, "R$ 10 de desconto", "R$ 60 de desconto"),
-        (25, "leve 4 e pague 3", "até 10x sem juros"),
-        (2600, "até 12x sem juros", "leve 2 e pague 1"),
-        (2600, "10% de desconto", "R$ 10 de desconto"),
-        (2600, "frete grátis", "frete grátis acima de R$ 79"),
-        (130, "R$ 40 de desconto", "cupom de R$ 2"),
-    ],
-)
+@pytest.mark.parametrize(("price", "fits", "unfit"), CASES["an_offer_fits_its_price"])
 def test_an_offer_fits_its_price(price: float, fits: str, unfit: str) -> None:
     assert fits in offers_for(price)
     assert unfit not in offers_for(price)

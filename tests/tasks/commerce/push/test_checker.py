@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.commerce.push.phrases import read_phrases
-from tasks.commerce.push.render import render
 from tasks.commerce.push.scorer import (
     PushCampaign,
     PushFault,
@@ -21,6 +20,7 @@ from tasks.commerce.push.scorer import (
     graphemes,
     parts_of,
     read_campaign,
+    render,
 )
 from tasks.commerce.push.task import TASK
 from tasks.commerce.push.truth import claims_kept
@@ -88,10 +88,7 @@ def test_each_fault_is_named(template: str, campaign: PushCampaign, fault: PushF
     assert fault_of(template, campaign) == fault
 
 
-@pytest.mark.parametrize(
-    "name",
-    CASES["unshowable"],
-)
+@pytest.mark.parametrize("name", CASES["unshowable"])
 def test_no_push_is_made_of_what_cannot_be_shown(name: str) -> None:
     for campaign in (PushCampaign(name, "frete grátis"), PushCampaign("coleiras", name)):
         assert fault_of(BARE, campaign) == PushFault.NAME
@@ -104,10 +101,7 @@ def test_an_offer_whose_number_cannot_be_read_is_refused_in_one_sentence(offer: 
     assert TASK.prompt_grammar and TASK.prompt_grammar(prompt_of(campaign))
 
 
-@pytest.mark.parametrize(
-    "offer",
-    CASES["only_told"],
-)
+@pytest.mark.parametrize("offer", CASES["only_told"])
 def test_an_offer_of_no_known_form_is_only_told(offer: str) -> None:
     campaign = PushCampaign("batons", offer)
     passed = [
@@ -121,44 +115,26 @@ def test_an_offer_of_no_known_form_is_only_told(offer: str) -> None:
     assert not is_right(f"{BARE} Aproveite!", campaign)
 
 
-@pytest.mark.parametrize(
-    "offer",
-    CASES["refused_offers"],
-)
+@pytest.mark.parametrize("offer", CASES["refused_offers"])
 def test_an_offer_that_contradicts_itself_or_names_people_is_refused_with_a_reason(offer: str) -> None:
     campaign = PushCampaign("batons", offer)
     fault = fault_of(BARE, campaign)
     assert fault == PushFault.SHARE or (fault and "grupo de pessoas" in fault)
 
 
-@pytest.mark.parametrize(
-    "sold",
-    CASES["no_products"],
-)
+@pytest.mark.parametrize("sold", CASES["no_products"])
 def test_a_product_that_is_a_sentence_or_a_second_offer_is_not_said(sold: str) -> None:
     assert fault_of(BARE, PushCampaign(sold, "frete grátis"))
 
 
-@pytest.mark.parametrize(
-    ("sold", "offer", "text"),
-    [
-        ("panelas", "20% de desconto!", "Panelas: 20% de desconto."),
-        ("panelas", "R$ 5 de desconto.", "Panelas: R$ 5 de desconto."),
-        ("bombas d’água", "frete grátis", "Bombas d'água: frete grátis."),
-        ("panelas", "Mercado Pago com 10% de cashback", "Panelas: Mercado Pago com 10% de cashback."),
-        ("panelas", "Frete grátis", "Panelas: frete grátis."),
-    ],
-)
+@pytest.mark.parametrize(("sold", "offer", "text"), CASES["a_request_as_shops_type_it_is_told"])
 def test_a_request_as_shops_type_it_is_told(sold: str, offer: str, text: str) -> None:
     assert render(BARE, prompt_of(PushCampaign(sold, offer))).text == text
     known = TASK.inputs.model_validate({"product": sold, "offer": offer, "segment": "todos"})
     assert is_right(BARE, PushCampaign(known.product, known.offer))  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    "name",
-    CASES["names"],
-)
+@pytest.mark.parametrize("name", CASES["names"])
 def test_names_of_shops_are_names(name: str) -> None:
     assert fault_of(BARE, PushCampaign(name, "frete grátis")) is None
 
@@ -201,19 +177,13 @@ def test_a_prompt_with_two_campaigns_has_none() -> None:
     assert read_campaign("Produto: coleiras\nOferta: 20% off\nOferta: 90% off") is None
 
 
-@pytest.mark.parametrize(
-    ("sold", "law"),
-    CASES["regulated"],
-)
+@pytest.mark.parametrize(("sold", "law"), CASES["regulated"])
 def test_a_regulated_product_gets_no_push_and_the_law_is_named(sold: str, law: str) -> None:
     campaign = PushCampaign(sold, "frete grátis")
     shown = render(BARE, prompt_of(campaign))
     assert shown.text is None and shown.reason is not None and law in shown.reason and "sem push" in shown.reason
 
 
-@pytest.mark.parametrize(
-    "sold",
-    CASES["sold"],
-)
+@pytest.mark.parametrize("sold", CASES["sold"])
 def test_a_product_that_only_looks_regulated_is_sold(sold: str) -> None:
     assert fault_of(BARE, PushCampaign(sold, "frete grátis")) is None

@@ -75,10 +75,7 @@ def test_every_question_of_the_real_store_is_in_the_grammar(grammars: Grammars, 
             assert accepts(grammars, tokenizer, sql), sql
 
 
-@pytest.mark.parametrize(
-    "sql",
-    CASES["usual"],
-)
+@pytest.mark.parametrize("sql", CASES["usual"])
 def test_usual_queries_are_in_the_grammar(
     grammars: Grammars, tokenizer: Any, empty: sqlite3.Connection, sql: str
 ) -> None:
@@ -86,10 +83,7 @@ def test_usual_queries_are_in_the_grammar(
     assert accepts(grammars, tokenizer, sql)
 
 
-@pytest.mark.parametrize(
-    "sql",
-    CASES["refused"],
-)
+@pytest.mark.parametrize("sql", CASES["refused"])
 def test_queries_that_sqlite_refuses_are_not_in_the_grammar(
     grammars: Grammars, tokenizer: Any, databases: Databases, sql: str
 ) -> None:

@@ -54,10 +54,7 @@ def test_a_second_statement_costs_a_half(second: str, copies: Databases) -> None
         assert copies.copies[0].execute(both).refusal is not None
 
 
-@pytest.mark.parametrize(
-    "united",
-    CASES["united"],
-)
+@pytest.mark.parametrize("united", CASES["united"])
 def test_a_second_statement_by_union_earns_at_most_two_fifths(united: str, copies: Databases) -> None:
     assert copies.copies[0].execute(united).refusal is None
     assert 0 < reward(united, MONTHS, copies) <= 0.4
@@ -74,18 +71,12 @@ def test_order_that_nothing_asks_for_is_order_by_chance(copies: Databases) -> No
     assert reward(ordered, MONTHS, copies) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
-    ("sql", "orders"),
-    CASES["orders"],
-)
+@pytest.mark.parametrize(("sql", "orders"), CASES["orders"])
 def test_an_order_within_a_window_orders_no_rows(sql: str, orders: bool) -> None:
     assert orders_rows(sql) is orders
 
 
-@pytest.mark.parametrize(
-    ("name", "explains"),
-    CASES["names"],
-)
+@pytest.mark.parametrize(("name", "explains"), CASES["names"])
 def test_a_name_says_what_it_names(name: str, explains: bool, copies: Databases) -> None:
     sql = f"SELECT COUNT(*) AS {name} FROM orders o WHERE o.order_status = 'um chefe burro'"
     assert names_explain(sql, "", copies.names) is explains

@@ -27,10 +27,7 @@ def test_a_query_is_alone_with_comments_and_a_fence() -> None:
         assert not is_alone(SQL, completion)
 
 
-@pytest.mark.parametrize(
-    ("comment", "explains"),
-    CASES["comments"],
-)
+@pytest.mark.parametrize(("comment", "explains"), CASES["comments"])
 def test_a_comment_explains_in_words_of_the_question_and_of_queries(comment: str, explains: bool) -> None:
     question = "Quantas bicicletas foram vendidas?"
     assert comments_explain(f"{SQL} {comment}", question) is explains

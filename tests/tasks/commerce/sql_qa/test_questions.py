@@ -73,18 +73,12 @@ def test_every_condition_of_a_question_changes_its_result(family: Family, simula
         assert without != right, condition
 
 
-@pytest.mark.parametrize(
-    ("sql", "without"),
-    CASES["weaker"],
-)
+@pytest.mark.parametrize(("sql", "without"), CASES["weaker"])
 def test_a_weaker_query_lacks_a_condition(sql: str, without: list[str]) -> None:
     assert weaker(sql) == without
 
 
-@pytest.mark.parametrize(
-    ("sql", "misses"),
-    CASES["near"],
-)
+@pytest.mark.parametrize(("sql", "misses"), CASES["near"])
 def test_a_near_miss_counts_the_limit_or_repeated_rows(sql: str, misses: list[str]) -> None:
     assert near(sql) == misses
 

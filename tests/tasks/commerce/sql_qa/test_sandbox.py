@@ -22,6 +22,7 @@ from tasks.commerce.sql_qa.sandbox import (
 )
 from tests.tasks.commerce.sql_qa.sql_attacks import ATTACKS
 
+CASES = json.loads(Path(__file__).with_name("sandbox_cases.json").read_text(encoding="utf-8"))
 MOST_GROWTH = 256 * 1024 * 1024
 
 
@@ -153,16 +154,7 @@ def test_a_query_tells_what_it_reads_each_time_it_is_asked(databases: Databases)
     assert [databases.copies[0].execute(sql).reads for _ in range(2)] == [wanted, wanted]
 
 
-@pytest.mark.parametrize("sql", [
-    "WITH s AS (SELECT COUNT(*) n FROM customers GROUP BY customer_state) SELECT n, RANK() OVER (ORDER BY n) FROM s",
-    "SELECT COUNT(*) FROM (SELECT DISTINCT customer_state FROM customers)",
-    "SELECT COUNT(*) FROM orders WHERE order_id IN (SELECT order_id FROM items)",
-    "SELECT COUNT(*) FROM orders WHERE EXISTS (SELECT 1 FROM items i WHERE i.order_id = orders.order_id)",
-    "SELECT strftime('%Y-%m', date(order_purchase_timestamp, '+1 month')) FROM orders LIMIT 1",
-    "SELECT CASE WHEN COUNT(*) > 9 THEN 'x' END FROM items",
-    "SELECT replace('a.b', '.', ',')",
-    "WITH a AS (SELECT 1 x), b AS (SELECT x + 1 y FROM a), c AS (SELECT y + 1 z FROM b) SELECT z FROM c",
-])  # fmt: skip
+@pytest.mark.parametrize("sql", CASES["queries_that_answers_need_run"])
 def test_queries_that_answers_need_run(sql: str, databases: Databases) -> None:
     execution = databases.copies[0].execute(sql)
     assert execution.refusal is None and execution.rows

@@ -1,21 +1,16 @@
 """Portuguese as data is written in it: states, categories and numbers."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tasks.commerce.text.portuguese import StateCode, decimal, percent, readable_category, reais
 
+CASES = json.loads(Path(__file__).with_name("portuguese_cases.json").read_text(encoding="utf-8"))
 
-@pytest.mark.parametrize(
-    ("code", "of", "at", "to"),
-    [
-        ("RJ", "do RJ", "no RJ", "para o RJ"),
-        ("BA", "da BA", "na BA", "para a BA"),
-        ("SP", "de SP", "em SP", "para SP"),
-        ("PB", "da PB", "na PB", "para a PB"),
-        ("MT", "de MT", "em MT", "para MT"),
-        ("XX", "de XX", "em XX", "para XX"),
-    ],
-)
+
+@pytest.mark.parametrize(("code", "of", "at", "to"), CASES["a_state_has_its_article"])
 def test_a_state_has_its_article(code: str, of: str, at: str, to: str) -> None:
     state = StateCode(code)
     assert (f"{state:de}", f"{state:em}", f"{state:para}", f"{state}") == (of, at, to, code)

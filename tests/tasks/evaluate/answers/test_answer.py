@@ -99,26 +99,6 @@ def test_the_whole_test_split_is_answered_in_its_order_sample_by_sample(world: P
     ]
 
 
-def test_samples_are_the_same_drawn_together_and_one_by_one(
-    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seeds_of: list[int] = []
-    generate_samples = generate.generate_samples
-
-    def generated(*arguments: Any, seeds: list[int], **others: Any) -> Any:
-        seeds_of.append(len(seeds))
-        return generate_samples(*arguments, seeds=seeds, **others)
-
-    monkeypatch.setattr(generate, "generate_samples", generated)
-    together = answer(world, tmp_path / "together", samples=3)
-    # The first sample of the first batch is there already.
-    file = tmp_path / "one" / "work" / FINISHED_FILE
-    file.parent.mkdir(parents=True)
-    file.write_bytes((tmp_path / "together" / "work" / FINISHED_FILE).read_bytes().splitlines(keepends=True)[0])
-    assert answer(world, tmp_path / "one", samples=3) == together
-    assert seeds_of == [3, 3, 3, 2, 3, 3]
-
-
 def test_a_policy_with_an_adapter_a_task_answers_each_with_its_own(world: Path, tmp_path: Path) -> None:
     policies = ("each", "push-for-all", "churn-for-all")
     each, push, churn = (

@@ -1,6 +1,5 @@
 """A model at an endpoint answers as the others do: the same prompts and decoding, nothing asked twice or guessed."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ from schemas.errors import InputError
 from schemas.progress import silent
 from schemas.tasks import TaskName
 from tasks.evaluate.answers.files import ROLLOUTS_FILE, read_answers
-from tasks.evaluate.answers.rival import answer_by_rival, try_rival
+from tasks.evaluate.answers.rival import answer_by_rival
 from tasks.policy import endpoint
-from tasks.policy.endpoint import EndpointError
 from tests.chat_server import ChatServer, Reply, in_turn, says, serve
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import prompt_row
@@ -103,39 +101,3 @@ def test_the_answer_is_what_follows_the_thought(dataset: Path, tmp_path: Path, t
     with serve(lambda prompt, _: says("Compre.") if prompt == ROWS[0].prompt else says(text, "stop")) as server:
         rollouts = answer(server, dataset, tmp_path)
     assert [rollout.completion for rollout in rollouts] == ["Compre.", kept, kept]
-
-
-def _reasons(text: str) -> Reply:
-    """Return a thought that an endpoint set apart, which used up the budget."""
-    message = {"role": "assistant", "content": None, "reasoning_content": text}
-    return Reply(json.dumps({"choices": [{"message": message, "finish_reason": "length"}]}).encode())
-
-
-@pytest.mark.parametrize("thought", [_reasons("Compre? Sim."), says("<think>Compre? Sim.", "length")])
-def test_an_endpoint_that_gives_only_thoughts_is_not_paid_for_the_rest(
-    dataset: Path, tmp_path: Path, thought: Reply
-) -> None:
-    with serve(in_turn([thought])) as server:
-        with pytest.raises(EndpointError) as caught:
-            answer(server, dataset, tmp_path, samples=20)
-        assert len(server.requests) == 3
-    assert str(caught.value) == (
-        f"the rival large's endpoint {server.url} gave only thoughts, or nothing, for each of the first 3 prompts "
-        "within 77 tokens; raise evaluate.rivals.large.max_tokens, or switch its thinking off with "
-        "body = { chat_template_kwargs = { enable_thinking = false } }"
-    )
-
-
-@pytest.mark.parametrize(
-    ("reply", "sentence"),
-    [
-        (says("<think>Bem, vejamos", "length"), "gave only thoughts, or nothing, .* raise .*large.max_tokens"),
-        (Reply(b"", status=404), "answered 404; check evaluate.rivals.large.url"),
-    ],
-)
-def test_a_rival_that_cannot_answer_is_known_before_a_training(tmp_path: Path, reply: Reply, sentence: str) -> None:
-    # The test split is not there: it is read only once a plan is recorded.
-    write_prompts([prompt_row("push", f"Oferta {number}") for number in range(7)], tmp_path / "data/validation.parquet")
-    with serve(lambda *_: reply) as server, pytest.raises(EndpointError, match=sentence):
-        rival = RivalConfig.model_validate({"name": "large", "url": server.url, "model": "large", "max_attempts": 2})
-        try_rival(rival, tmp_path, temperature=0.25, max_tokens=77, seed=5)

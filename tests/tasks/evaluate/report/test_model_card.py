@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from tasks.evaluate.report.model_card import CardFacts, model_card
 from tasks.policy.merge import MergeCheck
 from tests.summaries import DATASET_SUMMARY
@@ -93,40 +91,8 @@ def test_the_front_matter_is_what_the_hub_reads() -> None:
     assert (results["push"].metric_value, results["push"].dataset_split) == (0.625, "test")
     assert results["push"].dataset_revision == "1" * 64
     # No licence and no base are made up.
+    assert "proves the machinery" in model_card(replace(FACTS, base_languages=["en"]))
+    assert "proves the machinery" not in model_card(replace(FACTS, base_languages=["en", "pt"]))
     nameless = model_card(replace(FACTS, base_model=None))
     assert front_matter(nameless).keys().isdisjoint({"license", "base_model"})
     assert "a base model that has no name on a hub (artifact `222222222222`)" in nameless
-
-
-def test_the_evaluations_own_words_are_taken_one_heading_lower() -> None:
-    report = "# Evaluation\n\n**It is better.**\n\n## Base against tuned\n\n| a |\n\n####### no heading\n#tag\n"
-    text = model_card(replace(FACTS, report_text=report))
-    own = section(text, "Evaluation")
-    assert "**It is better.**" in own
-    assert "\n### Base against tuned\n" in own
-    assert "\n####### no heading\n#tag\n" in own
-    assert "### How it was evaluated" in own
-    assert "no person gave" not in section(text, "Limits")
-    audit = {**FACTS.training["audit"], "raters": {"someone-1": "model"}}
-    unrated = model_card(replace(FACTS, training={**FACTS.training, "audit": audit}))
-    assert "no person gave" in section(unrated, "Limits")
-    assert text.count("\n# ") == 1
-
-
-def test_a_forced_promotion_says_so_and_commands_no_markup() -> None:
-    decision = {**DECISION, "verdict": "hold", "forced": "campanha de *natal* [aqui](http://x) <b>"}
-    text = section(model_card(replace(FACTS, decision=decision)), "Promotion")
-    assert "said **hold**" in text
-    assert "against the gate's word" in text
-    assert r"campanha de \*natal\* \[aqui\](http://x) \<b\>" in text
-
-
-@pytest.mark.parametrize(
-    ("tested", "merged", "named"), [(False, CHECK, True), (True, CHECK, False), (False, None, False)]
-)
-def test_merged_weights_are_not_said_to_be_what_was_evaluated_where_base_and_adapter_answered(
-    tested: bool, merged: MergeCheck | None, named: bool
-) -> None:
-    text = model_card(replace(FACTS, served_is_tested=tested, merged=merged))
-    assert ("the merged weights did not" in section(text, "Limits")) == named
-    assert ("These very weights" in section(text, "How to serve it")) == tested

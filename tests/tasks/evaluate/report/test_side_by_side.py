@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from schemas.documents import ScoredRollout
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.compare import PromptScores
-from tasks.evaluate.report.side_by_side import SHOWN, choose_prompts, reference_text, side_by_side
+from tasks.evaluate.report.background import SHOWN, choose_prompts, reference_text, side_by_side
 from tests.tasks.curate.prompt_rows import prompt_row
 
 

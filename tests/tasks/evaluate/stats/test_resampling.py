@@ -28,17 +28,6 @@ def test_sign_flip_by_monte_carlo_is_near_scipy_and_never_zero() -> None:
     assert sign_flip(np.full(40, 0.2), 2_000, np.random.default_rng(0))[0] == pytest.approx(1 / 2_001)
 
 
-def test_interval_covers_the_mean_of_bounded_tied_scores() -> None:
-    rng = np.random.default_rng(4)
-    covered = 0
-    for _ in range(300):
-        differences = rng.choice([0.0, 0.1, 0.25, -0.2, 0.6], (40, 1), p=[0.5, 0.2, 0.1, 0.15, 0.05])
-        interval = mean_interval(differences, 1_000, rng)
-        assert interval is not None
-        covered += interval.low <= 0.045 <= interval.high
-    assert 0.91 <= covered / 300 <= 0.98
-
-
 def test_few_seeds_that_disagree_have_the_interval_of_student_s_t_over_the_seeds() -> None:
     # Prompts hardly differ, so this is the interval of three numbers: 4.30 standard errors, not 1.96.
     differences = np.array([-0.1, 0.0, 0.1]) + np.random.default_rng(6).normal(0, 0.001, (100, 3))

@@ -98,13 +98,6 @@ def test_a_damaged_record_and_a_lost_artifact_are_doubts(own: World) -> None:
         reached(own.inventory, "nobody")
 
 
-def test_an_unknown_person_is_reported(world: World) -> None:
-    with pytest.raises(InputError, match=r"no table of the 9 artifacts has 'nobody' as customer_unique_id"):
-        reached(world.inventory, "nobody")
-    with pytest.raises(InputError, match=f"has '{TRAINED.prompt_id}' as"):
-        reached(world.inventory, TRAINED.prompt_id)
-
-
 @pytest.fixture
 def counted(tmp_path: Path) -> Inventory:
     """A shop that counts from 1: person 1 has order 2 as customer 2, person 2 has order 1 as customer 1."""

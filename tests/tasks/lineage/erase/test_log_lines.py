@@ -54,9 +54,8 @@ def test_lines_are_found_by_prompt_by_words_by_id_and_where_they_were_cut_off(lo
     assert sorted(path.name for path in logs.iterdir()) == ["2026-11-27.jsonl", "feedback"]
 
 
-@pytest.mark.parametrize("depth", [900, 100_000])
-def test_a_line_that_is_nested_without_end_is_searched_as_it_is(tmp_path: Path, depth: int) -> None:
-    nested = f'{{"prompt": "{WORDS}", "more": {"[" * depth}{"]" * depth}}}'
+def test_a_line_that_is_nested_without_end_is_searched_as_it_is(tmp_path: Path) -> None:
+    nested = f'{{"prompt": "{WORDS}", "more": {"[" * 100_000}{"]" * 100_000}}}'
     (tmp_path / "a.jsonl").write_text(f"{nested}\n{nested.replace(WORDS, 'outra')}\n", encoding="utf-8")
     assert remove_lines(tmp_path, TRACES).by == {"text": 1}
 
@@ -91,7 +90,7 @@ def test_tables_are_searched_too(tmp_path: Path) -> None:
     assert not holds_them(tmp_path / "answers.parquet", TRACES)
 
 
-@pytest.mark.parametrize("name", ["0.jsonl", "0.parquet", "feedback/0.jsonl"])
+@pytest.mark.parametrize("name", ["0.parquet", "feedback/0.jsonl"])
 def test_an_unreadable_file_keeps_the_lines_of_all(logs: Path, name: str) -> None:
     """The feedback on a line that is gone could not be found when the command is given again."""
     (logs / name).mkdir()

@@ -66,13 +66,6 @@ def test_the_journal_resumes_and_names_nobody(world: World, tmp_path: Path) -> N
     assert not (tmp_path / "forgetting").exists()
 
 
-def test_an_id_of_two_persons_has_a_journal_for_each(world: World, tmp_path: Path) -> None:
-    state = plan(world).model_copy(update={"kind": "customer"})
-    Journal(tmp_path, ANA, "customer").write(state)
-    assert Journal(tmp_path, ANA, "customer").begun == Journal(tmp_path, ANA, None).begun == state
-    assert Journal(tmp_path, ANA, "order").begun is None
-
-
 def test_nobody_is_forgotten_while_another_is(world: World, tmp_path: Path) -> None:
     Journal(tmp_path, ANA, None).write(plan(world))
     Journal(tmp_path, ANA, None).require_no_other()
@@ -81,13 +74,6 @@ def test_nobody_is_forgotten_while_another_is(world: World, tmp_path: Path) -> N
     state = plan(world).model_copy(update={"done": ("logs", "decide")})
     Journal(tmp_path, ANA, None).write(state)
     Journal(tmp_path, BIA, None).require_no_other()
-
-
-def test_a_damaged_journal_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "forgetting").mkdir()
-    (tmp_path / "forgetting" / "a.json").write_text("{", encoding="utf-8")
-    with pytest.raises(InputError, match="remove it, and forget again"):
-        Journal(tmp_path, ANA, None)
 
 
 def left(root: Path, file: str, table: pl.DataFrame) -> list[str]:
@@ -101,8 +87,6 @@ def left(root: Path, file: str, table: pl.DataFrame) -> list[str]:
         ("customer_unique_id", "1", True),
         ("customer_id", "c-1", True),
         ("customer_id", "1", False),
-        ("order_id", "o-1", True),
-        ("review_id", "r-1", True),
         ("parent_id", "p-1", True),
         ("order_id", "r-1", False),
     ],

@@ -48,12 +48,10 @@ def found(traces: Traces, prompt: str, **more: object) -> FoundBy | None:
 @pytest.mark.parametrize(
     ("text", "asked"),
     [
-        (LONG, f"Outra instrução, por favor.\nAvaliação: {LONG}"),
         (LONG, f"O cliente disse: «{LONG.upper()}». O que fazer?"),
         (f"{LONG}, ligue (11) 91234-5678", f"Resuma.\nAvaliação: {LONG}, ligue (11) 91234-5678"),
         (f"{LONG}, ligue (11) 91234-5678", f"Resuma.\nAvaliação: {LONG}, ligue [TELEFONE]"),
         (f"{LONG}, ligue [TELEFONE]", f"Resuma.\nAvaliação: {LONG}, ligue (11) 91234-5678"),
-        (f"{LONG}, ligue [TELEFONE]", f"Resuma.\nAvaliação: {LONG}, ligue [TELEFONE]"),
     ],
 )
 def test_a_text_is_found_scrubbed_or_not_and_with_other_words_around_it(
@@ -83,8 +81,6 @@ def test_a_text_that_may_be_somebody_elses_is_in_doubt(
         (LONG, f"{LONG} há dias", f"Resuma.\nAvaliação: {LONG} há dias"),
         (LONG, "nada", f"Resuma.\nAvaliação: {LONG}rá nunca"),
         (f"{LONG} 11 91234-5678", "nada", f"Resuma.\nAvaliação: {LONG} 21 99876-5432"),
-        ("Ótimo", "nada", "Resuma.\nAvaliação: Ótimo demais"),
-        (LONG, "nada", "Resuma.\nAvaliação: outra coisa"),
     ],
 )
 def test_texts_of_others_are_nobodys_trace(tmp_path: Path, own: str, other: str, asked: str) -> None:
@@ -115,22 +111,12 @@ def test_an_answer_of_signs_without_end_is_read_once(sign: str) -> None:
     assert theirs.found([f"{sign * 1_000_000} {CPF}"], None) == "id"
 
 
-def test_another_id_of_theirs_is_found_by_its_pseudonym_alone(tmp_path: Path) -> None:
-    order = Person(frozenset(), frozenset({pseudonym(KEY, "ana@loja.com.br")}), frozenset(), frozenset())
-    theirs = traces_of(read_inventory(tmp_path), order, "n" * 32, Forms(FORMS.scrub, partial(pseudonym, KEY)))
-    assert found(theirs, "Escreva a Ana@Loja.com.br.") == "id"
-    assert found(theirs, "Escreva a mariana@loja.com.br.") is None
-
-
 @pytest.mark.parametrize(
     ("said", "found"),
     [
         ("pedido 10012002.", True),
-        ("pedido\n10012002", True),
         ("preço 9910012002", False),
-        ("hash a10012002f", False),
         ("código 10012002-7", False),
-        ("às 7:07", False),
     ],
 )
 def test_an_id_is_found_as_a_whole_and_not_within_another(said: str, found: bool) -> None:

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tasks.lineage.graph.graph import Edge, Graph, Node
-from tasks.lineage.graph.page import MOST_IN_A_COLUMN, render
+from tasks.lineage.graph.page import render
 from tasks.lineage.graph.walk import Lineage
 from tests.tasks.lineage.small_world import TRAINED, World, make_world
 
@@ -50,12 +50,3 @@ def test_every_text_is_escaped() -> None:
     text = render(replace(hostile, warnings=(HOSTILE,), rows={HOSTILE: (HOSTILE,)}))
     assert "<script" not in text
     assert "&lt;script&gt;" in text
-
-
-def test_a_crowd_is_counted_in_the_drawing_and_whole_in_the_list() -> None:
-    count = MOST_IN_A_COLUMN + 7
-    nodes = {str(number): Node(str(number), "prompt", str(number), {}) for number in range(count)}
-    page = render(lineage_of(Graph(nodes, ()), str(count - 1)))
-    assert "7 nodes have no room" in page
-    assert len(Page(page).all("article")) == count
-    assert page.count(" subject") == 1

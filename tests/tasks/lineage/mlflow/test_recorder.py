@@ -1,14 +1,11 @@
 import json
 import sqlite3
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.errors import GateRefused, InputError, Interrupted
+from schemas.errors import InputError, Interrupted
 from tasks.lineage.mlflow.recorder import Recorder
 from tests.tasks.lineage.mlflow.records import artifact
 
@@ -57,20 +54,6 @@ def test_a_stage_is_a_run_below_the_pipelines(recorder: Recorder, client: Any) -
     assert "2" * 64 in [tag.value for tag in inputs["base"].tags]
 
 
-def test_stages_at_once_may_read_the_same_artifact(recorder: Recorder) -> None:
-    """MLflow looks for a dataset and then inserts it, which the store refuses to the second thread."""
-    together = threading.Barrier(4)
-
-    def read(number: int) -> None:
-        together.wait()
-        for letter in "abcdef":
-            with recorder.stage(parent, f"{number}", {"dataset": artifact("dataset", letter)}, {}):
-                pass
-
-    with recorder.pipeline("retrain", {}) as parent, ThreadPoolExecutor(together.parties) as threads:
-        list(threads.map(read, range(together.parties)))
-
-
 def suspension() -> BaseException:
     """Prefect's signal of a suspended run, as the human gate raises it."""
     signal = KeyboardInterrupt()
@@ -82,10 +65,8 @@ def suspension() -> BaseException:
     ("error", "status", "reason"),
     [
         (InputError("store x has no orders; add them"), "FAILED", "store x has no orders; add them"),
-        (GateRefused("the audit says no"), "FAILED", "the audit says no"),
         (ValueError("row 7: maria@example.com"), "FAILED", "ValueError"),
         (Interrupted("killed; run again"), "KILLED", "killed; run again"),
-        (KeyboardInterrupt(), "KILLED", "KeyboardInterrupt"),
         (suspension(), "KILLED", "suspended: 3 completions wait"),
     ],
 )
@@ -150,23 +131,6 @@ def test_a_model_is_what_one_stage_makes_and_another_reads(recorder: Recorder, c
     model = client.get_logged_model(policy_model)
     assert (model.name, model.model_type, model.tags["artifact_sha256"]) == ("policy", "policy", policy.sha256)
     assert (model.status, model.source_run_id) == ("READY", made_policy.run_id)
-
-
-def not_a_database(path: Path) -> None:
-    path.write_text("this is a text, and no database at all, though it has the name of one")
-
-
-def no_folder(path: Path) -> None:
-    path.parent.rmdir()
-    path.parent.write_text("a file where the folder should be")
-
-
-@pytest.mark.parametrize("spoil", [Path.mkdir, not_a_database, no_folder])
-def test_a_store_that_cannot_be_opened_is_reported_at_once(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
-    (tmp_path / "mlflow").mkdir()
-    spoil(tmp_path / "mlflow" / "mlflow.db")
-    with pytest.raises(InputError, match=r"mlflow\.db (cannot be used|is damaged)"):
-        Recorder(f"sqlite:///{tmp_path / 'mlflow' / 'mlflow.db'}", tmp_path / "mlflow" / "artifacts", EXPERIMENT)
 
 
 def test_a_store_whose_making_was_killed_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

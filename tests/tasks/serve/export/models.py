@@ -22,16 +22,17 @@ ROWS = [
 LONGEST = 8
 
 
-def save_model(folder: Path, *, tied: bool = True, pieces: bool = False) -> Path:
-    """Save a small Qwen3 in bfloat16, the same one at each call.
+def save_model(folder: Path, *, tied: bool = True, pieces: bool = False, family: str = "qwen3") -> Path:
+    """Save a small decoder in bfloat16, the same one at each call.
 
     Args:
         folder: Where it goes.
         tied: Whether its head is its embeddings.
         pieces: Whether its tokenizer is SentencePiece's, as Tucano2's is, and not byte-level.
+        family: Its type; the configurations of others than Qwen3 are published without the size of a head.
     """
     import torch
-    from transformers import Qwen3ForCausalLM
+    from transformers import AutoConfig, AutoModelForCausalLM
 
     from tasks.stand_in.model import build_model
 
@@ -40,7 +41,10 @@ def save_model(folder: Path, *, tied: bool = True, pieces: bool = False) -> Path
     model.config.tie_word_embeddings = tied
     model.config.rope_parameters = {"rope_theta": 50_000.0, "rope_type": "default"}
     torch.manual_seed(4)
-    model = Qwen3ForCausalLM(model.config)
+    values = model.config.to_dict()
+    if family != "qwen3":
+        del values["head_dim"]
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(**values | {"model_type": family}))
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             # As of a trained model: norms that differ from 1, and logits that are far apart.

@@ -3,8 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +10,11 @@ import pytest
 
 from schemas.errors import GateRefused
 from schemas.progress import silent
-from tasks.serve.export.child import name_base, published_base, write_adapter_folder, write_folder
-from tasks.serve.export.gguf_file import PRECISIONS, Precision, vocabulary_of, write_gguf
+from tasks.serve.export.child import name_base, write_adapter_folder, write_folder
+from tasks.serve.export.gguf_file import Precision, vocabulary_of, write_gguf
 from tasks.serve.export.proof import Original, ask_original, load_exact, prove_adapter, prove_folder, prove_gguf
 from tasks.serve.served_model import Decoding
 from tests.tasks.policy.test_adapters import save_adapter
-from tests.tasks.serve.export.faulty import Change, with_fault
 from tests.tasks.serve.export.models import LONGEST, ROWS, original_of, save_model
 
 Fault = Callable[[Path], None]
@@ -72,7 +69,6 @@ FOLDER_FAULTS: Sequence[tuple[str, Fault, str]] = (
     ("EOS", _json("generation_config.json", eos_token_id=0), "ends an answer with token 0, and the version with 2"),
     ("token", _token, "reads prompt 1 of 14 as other tokens"),
     ("swapped tensors", _tensors(_swap), APART),
-    ("norms", _json("config.json", rms_norm_eps=1e-3), APART),
     ("cut off", _cut, "cannot be read back"),
 )
 
@@ -93,12 +89,6 @@ def test_a_fault_in_a_folder_is_refused(
     plant(tmp_path / "out")
     with pytest.raises(GateRefused, match=said):
         prove_folder(original, tmp_path / "out", silent)
-
-
-def test_log_probabilities_that_are_no_numbers_are_refused(model: Path, original: Original) -> None:
-    broken = replace(original, log_probabilities=[[nan, *each[1:]] for each in original.log_probabilities])
-    with pytest.raises(GateRefused, match=APART):
-        prove_folder(broken, model, silent)
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +122,6 @@ def test_an_adapter_is_found_with_its_base(
 ADAPTER_FAULTS: Sequence[tuple[str, Fault, str]] = (
     ("no base", lambda folder: shutil.rmtree(folder / "base"), "which is no folder here"),
     ("base not named", _json("adapter_config.json", base_model_name_or_path=None), "names as its base None"),
-    ("scale", _json("adapter_config.json", lora_alpha=9), APART),
     ("template", _template, "writes prompt 1 of 14 otherwise"),
     ("another base", lambda folder: _tensors(_swap)(folder / "base"), APART),
 )
@@ -148,27 +137,6 @@ def test_a_fault_in_an_adapter_is_refused(
         prove_adapter(adapted, folder, ".", silent)
 
 
-@pytest.mark.parametrize(
-    ("commit", "files", "named"),
-    [
-        ("c0", [], ("a/b", "c0")),
-        ("c0", ["warm_start.json"], None),
-        ("c0", ["warm_start.json", "adapter/x"], ("a/b", "c0")),
-        (None, [], None),
-    ],
-)
-def test_a_base_is_the_hubs_only_where_its_weights_are(
-    commit: str | None, files: Sequence[str], named: tuple[str, str] | None, tmp_path: Path
-) -> None:
-    assert published_base(tmp_path) is None
-    for file in files:
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).touch()
-    published = {"name": "a/b", "revision": None, "commit": commit}
-    (tmp_path / "published.json").write_text(json.dumps(published), encoding="utf-8")
-    assert published_base(tmp_path) == named
-
-
 @pytest.fixture(scope="module")
 def whole(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("whole") / "m-F16.gguf"
@@ -176,15 +144,22 @@ def whole(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.mark.parametrize("tied", [True, False])
-@pytest.mark.parametrize("pieces", [False, True])
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_a_gguf_file_of_either_family_is_proven_with_its_vocabulary(
-    precision: Precision, *, pieces: bool, tied: bool, tmp_path: Path
+@pytest.mark.parametrize(
+    ("precision", "family", "pieces", "tied"),
+    [
+        ("F16", "qwen3", False, True),
+        ("F16", "qwen3", True, False),
+        ("Q8_0", "qwen2", True, True),
+        ("F16", "llama", False, True),
+        ("Q8_0", "llama", False, True),
+    ],
+)
+def test_a_gguf_file_of_each_family_is_proven_with_its_vocabulary(
+    precision: Precision, family: str, *, pieces: bool, tied: bool, tmp_path: Path
 ) -> None:
     from gguf import GGUFReader
 
-    weights = save_model(tmp_path / "model", tied=tied, pieces=pieces)
+    weights = save_model(tmp_path / "model", tied=tied, pieces=pieces, family=family)
     original, file = original_of(weights, ROWS[:4]), tmp_path / "m.gguf"
     write_gguf(weights, file, precision, name="m")
     found = prove_gguf(original, file, None, precision, silent)
@@ -207,41 +182,3 @@ def test_a_gguf_file_of_either_family_is_proven_with_its_vocabulary(
 def test_equal_models_have_equal_bytes(model: Path, tmp_path: Path, whole: Path) -> None:
     write_gguf(model, tmp_path / whole.name, "F16", name="m")
     assert (tmp_path / whole.name).read_bytes() == whole.read_bytes()
-
-
-def _set(name: str, value: Any) -> Change:
-    return lambda values, _: values.update({name: value})
-
-
-def _permuted(_: Values, tensors: Values) -> None:
-    """Order a head's rows as llama.cpp does for Llama, and not for Qwen."""
-    data, kind = tensors["blk.0.attn_q.weight"]
-    turned = data.reshape(4, 2, 8, 64).swapaxes(1, 2).reshape(data.shape)
-    tensors["blk.0.attn_q.weight"] = (turned, kind)
-
-
-GGUF_FAULTS: Sequence[tuple[str, Change, str]] = (
-    ("permuted heads", _permuted, APART),
-    ("rotation", _set("qwen3.rope.freq_base", 1e2), APART),
-    ("layers", _set("qwen3.block_count", 1), APART),
-    ("none", lambda *_: None, ""),
-)
-
-
-@pytest.mark.parametrize(("change", "said"), [pytest.param(*fault[1:], id=fault[0]) for fault in GGUF_FAULTS])
-def test_a_fault_in_a_gguf_file_is_refused(
-    original: Original, whole: Path, tmp_path: Path, change: Change, said: str
-) -> None:
-    file = with_fault(whole, tmp_path / whole.name, change)
-    if said:
-        with pytest.raises(GateRefused, match=said):
-            prove_gguf(original, file, None, "F16", silent)
-    else:
-        assert prove_gguf(original, file, None, "F16", silent).equal == 8
-
-
-def test_a_gguf_file_that_was_cut_off_is_refused(original: Original, whole: Path, tmp_path: Path) -> None:
-    file = tmp_path / "m-F16.gguf"
-    file.write_bytes(whole.read_bytes()[:-4096])
-    with pytest.raises(GateRefused, match=r"m-F16\.gguf cannot be read back"):
-        prove_gguf(original, file, None, "F16", silent)

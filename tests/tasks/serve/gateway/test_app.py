@@ -1,7 +1,6 @@
 """Real HTTP to the gateway: each request is answered, checked and logged without personal data, or refused."""
 
 import json
-import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,11 +11,9 @@ import httpx
 import pytest
 
 from schemas.config.monitor import MonitorConfig
-from schemas.tables.log_file import log_files
-from schemas.tasks import TASK_NAMES
+from schemas.tables.production_logs import log_files
 from tasks.commerce.registry import TASKS
 from tasks.monitor.logs import read_logs
-from tasks.serve.served_model import CUT_OFF
 from tests.chat_server import Reply, says
 from tests.gateway import RIGHT, Gateway, running, says_right
 
@@ -35,22 +32,6 @@ def test_a_task_is_asked_as_training_wrote_it_and_answered_parsed_and_checked(ga
     assert asked["structured_outputs"]["grammar"] == TASKS["sentiment"].grammar
     assert not gateway.ask(guided=False).json()["guided"]
     assert "structured_outputs" not in gateway.engine.requests[-1]
-
-
-def test_the_api_is_described_on_a_page_that_loads_nothing_from_another_server(tmp_path: Path) -> None:
-    with running(tmp_path, says_right, tokens=(b"a token of the tests",)) as gateway:
-        for path in ("/", "/docs"):
-            page = gateway.http.get(path)
-            loaded = re.findall(r'(?:src|href)="([^"]+)"', page.text)
-            assert len(loaded) == 3
-            for address in loaded:
-                assert address.startswith("swagger/")
-                assert gateway.http.get(f"/{address}").is_success
-            assert not re.search(r"""["'(]//|https?://""", page.text)
-        paths = gateway.http.get("/openapi.json").json()["paths"]
-    assert {f"/v1/tasks/{task}" for task in TASK_NAMES} < set(paths)
-    named = paths["/v1/tasks/push"]["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"]
-    assert named.endswith("/PushInputs")
 
 
 Way = Callable[[Gateway], httpx.Response]
@@ -115,12 +96,6 @@ def test_an_identity_of_a_prompt_cannot_be_searched_for_personal_data(tmp_path: 
     assert identities[0] != identities[1]
 
 
-def test_an_answer_that_was_cut_off_is_not_shown(tmp_path: Path) -> None:
-    with running(tmp_path, lambda message, number: says(RIGHT, "length", (5, 64))) as gateway:
-        answer = gateway.ask().json()
-    assert (answer["text"], answer["checked"], answer["reason"]) == (None, False, CUT_OFF)
-
-
 def test_a_refused_task_is_answered_422_and_its_models_are_not_listed(tmp_path: Path) -> None:
     def listed(gateway: Gateway) -> list[str]:
         return [model["id"] for model in gateway.http.get("/v1/models").json()["data"]]
@@ -150,14 +125,6 @@ def test_a_full_queue_is_answered_429_and_the_others_wait(tmp_path: Path) -> Non
         refused = next(response for response in responses if response.status_code == 429)
         assert int(refused.headers["Retry-After"]) >= 1
         assert len(gateway.logged()) == 3
-
-
-def test_a_request_beyond_its_deadline_is_answered_504(tmp_path: Path) -> None:
-    slow = says(RIGHT)
-    slow.seconds = 5
-    with running(tmp_path, lambda message, number: slow, deadline_seconds=0.3) as gateway:
-        assert gateway.ask().status_code == 504
-        assert gateway.answering.requests_inside == 0
 
 
 def test_a_request_whose_engine_failed_is_asked_again_and_its_refusal_is_the_clients(tmp_path: Path) -> None:
@@ -192,24 +159,3 @@ def test_feedback_is_kept_by_the_request_that_it_is_about_without_personal_data(
         known | {"request_id": "sentiment-1"},
     ):
         assert gateway.http.post("/v1/feedback", json=wrong).status_code == 422
-
-
-def test_metrics_count_answers_by_task_and_version_and_refusals_by_code(gateway: Gateway) -> None:
-    gateway.ask()
-    gateway.ask("")
-    text = gateway.http.get("/metrics").text
-    assert f'tucano_answers_total{{task="sentiment",version="shop/1"}} {float(len(gateway.logged()))}' in text
-    assert 'tucano_checked_answers_total{task="sentiment",version="shop/1"}' in text
-    assert 'tucano_refused_requests_total{code="invalid_request"}' in text
-
-
-def test_an_engine_that_is_away_is_not_ready(tmp_path: Path) -> None:
-    with running(tmp_path, says_right) as gateway:
-        assert gateway.http.get("/readyz").json() == {"status": "ready", "version": "shop/1"}
-
-        async def is_away() -> bool:
-            return False
-
-        gateway.answering.deployment.client.is_healthy = is_away  # type: ignore[method-assign]
-        assert gateway.http.get("/readyz").status_code == 503
-        assert gateway.http.get("/healthz").is_success

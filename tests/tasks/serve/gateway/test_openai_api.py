@@ -26,78 +26,45 @@ def _asks_for_schema(schema: Any, *, strict: Any = True) -> dict[str, Any]:
 
 NEUTRAL: list[tuple[str, Any]] = [
     ("frequency_penalty", 0.0),
-    ("logit_bias", {}),
     ("logprobs", False),
-    ("max_completion_tokens", 4096),
-    ("metadata", {"team": "web"}),
     ("modalities", ["text"]),
     ("n", 1),
     ("parallel_tool_calls", False),
-    ("presence_penalty", 0),
-    ("prompt_cache_key", "a"),
     ("reasoning_effort", "none"),
     ("response_format", {"type": "json_object"}),
-    ("safety_identifier", "a"),
     ("seed", 7),
-    ("service_tier", "auto"),
     ("stop", []),
-    ("store", False),
     ("stream_options", {"include_usage": True, "include_obfuscation": False}),
     ("temperature", 0.1),
-    ("tool_choice", "none"),
     ("tools", []),
-    ("top_logprobs", 0),
     ("top_p", 1.0),
-    ("user", "a"),
-    ("verbosity", "medium"),
 ]
 IMPOSSIBLE: list[tuple[str, Any]] = [
     ("audio", {"voice": "alloy", "format": "mp3"}),
-    ("frequency_penalty", 0.5),
     ("frequency_penalty", False),
     ("function_call", {"name": "f"}),
-    ("logit_bias", {"50256": -100}),
     ("logprobs", True),
     ("max_tokens", "5"),
-    ("max_tokens", 0),
     ("messages", [{"role": "tool", "tool_call_id": "a", "content": "1"}]),
-    ("messages", [{"role": "user", "content": []}]),
     ("messages", [{"role": "user", "content": None}]),
     ("messages", [{"role": "user", "content": [{"type": "text", "text": "a", "more": {}}]}]),
-    ("messages", [{"role": "user", "content": [{"type": "text", "text": 1}]}]),
     ("messages", [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]),
     (
         "messages",
         [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}, {"role": "user", "content": "c"}],
     ),
     ("messages", [{"role": "user", "content": "a" * 15_000}] * 3),
-    ("metadata", {"a": "b" * 513}),
-    ("modalities", ["text", "audio"]),
     ("n", 2),
     ("n", True),
-    ("reasoning_effort", "high"),
-    ("response_format", "json_object"),
     ("response_format", _asks_for_schema({}, strict="yes")),
     ("response_format", {"type": "json_schema"}),
-    ("response_format", {"type": "grammar"}),
-    ("seed", "1"),
-    ("service_tier", "priority"),
-    ("stop", 5),
     ("stop", ["a", "b", "c", "d", "e"]),
-    ("stop", [""]),
-    ("store", True),
     ("stream", "false"),
     ("stream_options", {"include_usage": "true"}),
-    ("stream_options", {"include_obfuscation": True}),
-    ("temperature", 3),
     ("temperature", True),
     ("tool_choice", "required"),
     ("tools", [{"type": "function", "function": {"name": "f"}}]),
-    ("top_logprobs", 3),
     ("top_p", 0.9),
-    ("top_p", True),
-    ("verbosity", "high"),
-    ("web_search_options", {}),
 ]
 
 
@@ -126,12 +93,8 @@ def test_a_field_that_cannot_be_honoured_is_refused_by_its_name(gateway: Gateway
 @pytest.mark.parametrize(
     ("field", "neutral", "meant"),
     [
-        ("annotations", [[]], [{"type": "url_citation"}]),
-        ("audio", [], {"id": "a"}),
         ("function_call", [], {"name": "f", "arguments": ""}),
         ("name", [""], "Ana"),
-        ("refusal", [""], "No"),
-        ("tool_call_id", [], "a"),
         ("tool_calls", [[]], [{"id": "a", "type": "function"}]),
     ],
 )
@@ -167,34 +130,6 @@ def test_an_answer_with_its_own_decoding_is_not_logged_as_the_evaluated_version(
         assert gateway.engine.requests[-1][field] == (value or pytest.approx(0.0001))
 
 
-def test_a_seed_is_refused_where_the_engine_would_end_at_it(tmp_path: Path) -> None:
-    with running(tmp_path, says_right, takes_seed=False) as gateway:
-        assert gateway.chat().is_success
-        assert "seed" not in gateway.engine.requests[0]
-        refused = gateway.chat(seed=1)
-    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "no_seed")
-
-
-def test_parts_of_text_are_joined(gateway: Gateway) -> None:
-    parts = [{"type": "text", "text": "Avaliação: "}, {"type": "text", "text": "Chegou quebrado"}]
-    system = [{"type": "text", "text": TASKS["sentiment"].system}]
-    assert gateway.chat(
-        model="shop", messages=[{"role": "developer", "content": system}, {"role": "user", "content": parts}]
-    ).is_success
-    assert gateway.engine.requests[-1]["messages"] == [
-        {"role": "system", "content": TASKS["sentiment"].system},
-        {"role": "user", "content": "Avaliação: Chegou quebrado"},
-    ]
-
-
-def test_a_part_that_is_no_text_is_refused_by_its_type(gateway: Gateway) -> None:
-    for kind in ("image_url", "input_audio", "file"):
-        parts = [{"type": "text", "text": "a"}, {"type": kind, kind: {"url": "https://example.org/a.png"}}]
-        error = gateway.chat(messages=[{"role": "user", "content": parts}]).json()["error"]
-        assert error["param"] == "messages"
-        assert kind in error["message"]
-
-
 def test_a_conversation_is_given_to_the_model_and_is_no_evidence_of_the_evaluated_prompt(tmp_path: Path) -> None:
     earlier = [
         {"role": "user", "content": "Sou o 529.982.247-25<|im_end|>"},
@@ -219,28 +154,6 @@ def test_a_schema_that_every_answer_satisfies_is_granted_and_guides(tmp_path: Pa
             gateway.chat(response_format=_asks_for_schema(SCHEMA)).json()["choices"][0]["message"]["content"] == RIGHT
         )
         assert gateway.engine.requests[-1]["structured_outputs"]["grammar"] == TASKS["sentiment"].grammar
-
-
-def test_a_form_that_answers_may_not_have_is_refused_with_their_fields(gateway: Gateway) -> None:
-    another = SCHEMA | {"properties": SCHEMA["properties"] | {"reason": {}}, "required": ["reason"]}
-    for model, form in (
-        ("champion/sentiment", _asks_for_schema(another)),
-        ("champion/push", _asks_for_schema({})),
-        ("champion/insights", {"type": "json_object"}),
-    ):
-        response = gateway.chat(model=model, response_format=form)
-        error = response.json()["error"]
-        assert (response.status_code, error["code"], error["param"]) == (400, "form_not_given", "response_format")
-        assert model.removeprefix("champion/") in error["message"]
-
-
-@pytest.mark.parametrize("form", ({"type": "json_object"}, _asks_for_schema(SCHEMA)))
-def test_a_stop_sequence_that_would_break_a_form_is_refused_by_its_name(gateway: Gateway, form: Any) -> None:
-    for stop in ("score", [",", "\n"]):
-        response = gateway.chat(response_format=form, stop=stop)
-        assert (response.status_code, response.json()["error"]["param"]) == (400, "stop")
-        assert gateway.chat(response_format={"type": "text"}, stop=stop).is_success
-    assert gateway.chat(response_format=form, stop="").json()["choices"][0]["message"]["content"] == RIGHT
 
 
 @pytest.mark.parametrize("stop", ("\n", ["#", " Bora"]))
@@ -286,32 +199,3 @@ def test_a_stream_is_the_checked_answer_and_each_event_has_the_identity_that_fee
 
 def _events(text: str) -> list[dict[str, Any]]:
     return [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: {")]
-
-
-def test_each_listed_model_is_found_by_its_name(tmp_path: Path) -> None:
-    with running(tmp_path, says_right, refuse=["push"]) as gateway:
-        listed = gateway.http.get("/v1/models").json()["data"]
-        for model in listed:
-            assert gateway.http.get(f"/v1/models/{model['id']}").json() == model
-            assert gateway.http.get(f"/v1/models/{model['id'].replace('/', '%2F')}").json() == model
-        assert gateway.http.get("/v1/models/shop").json()["id"] == "shop"
-        for unknown in ("gpt-4", "shop/push", "shop/weather"):
-            response = gateway.http.get(f"/v1/models/{unknown}")
-            error = response.json()["error"]
-            assert (response.status_code, error["code"], error["param"]) == (404, "unknown_model", "model")
-
-
-def test_head_is_answered_wherever_get_is_and_with_a_slash_at_the_end(gateway: Gateway) -> None:
-    for path in (
-        "/", "/health", "/healthz", "/readyz", "/metrics", "/docs", "/openapi.json", "/swagger/swagger-ui.css",
-        "/v1/models", "/v1/models/champion/sentiment",
-    ):  # fmt: skip
-        got, head = gateway.http.get(path), gateway.http.head(path)
-        assert got.status_code == head.status_code == gateway.http.get(f"{path.rstrip('/')}/").status_code == 200, path
-        assert head.content == b""
-        assert head.headers["Content-Type"] == got.headers["Content-Type"]
-        # The connection is still in step.
-        assert gateway.chat().is_success
-    assert gateway.http.head("/v1/chat/completions").status_code == 405
-    assert gateway.http.head("/nowhere").status_code == 404
-    assert gateway.http.get("/swagger").status_code == 404

@@ -15,8 +15,6 @@ CHAT = "/v1/chat/completions"
 SENTIMENT = "/v1/tasks/sentiment"
 ASKED = [{"role": "user", "content": "a"}]
 REFUSED: list[tuple[str, object, int, str]] = [
-    (SENTIMENT, {}, 422, "invalid_request"),
-    (SENTIMENT, {"review": ""}, 422, "invalid_request"),
     (SENTIMENT, {"review": "x" * 5_001}, 422, "invalid_request"),
     (SENTIMENT, {"review": "bom", "other": 1}, 422, "invalid_request"),
     ("/v1/tasks/weather", {"review": "bom"}, 404, "no_such_request"),
@@ -27,13 +25,9 @@ REFUSED: list[tuple[str, object, int, str]] = [
 ]
 HOSTILE = {
     "none": b"",
-    "open": b"{",
     "no UTF-8": b"\xff\xfe",
-    "null": b"null",
-    "deep list": b"[" * 20_000,
     "deep object": b'{"review": ' * 5_000,
     "lone surrogate": b'{"review": "\\ud800"}',
-    "infinite": b'{"review": 1e999}',
     "long": b'{"review": ' + b"9" * 10_000 + b"}",
     "NaN": b'{"review": NaN}',
 }
@@ -105,20 +99,6 @@ def test_pages_of_other_sites_are_refused(gateway: Gateway) -> None:
         assert (response.status_code, response.json()["error"]["code"]) == (403, "foreign_sender")
         assert gateway.http.get("/healthz", headers=headers).status_code == 403
     assert gateway.ask(headers={"Origin": str(gateway.http.base_url)}).status_code == 200
-
-
-def test_feedback_that_cannot_be_kept_as_it_is_is_a_clients_mistake(gateway: Gateway) -> None:
-    identity = gateway.ask().json()["request_id"].encode()
-    for more in (
-        rb'"reference": {"polarity": "negative", "score": ' + b"9" * 30 + b"}",
-        rb'"reference": {"\ud800": 1}',
-        rb'"reference": {"polarity": "\ud800"}',
-        rb'"reference": ' + b'{"a":' * 260 + b"1" + b"}" * 260,
-        rb'"rating": 5, "stars": 5',
-    ):
-        content = b'{"request_id": "' + identity + b'", ' + more + b"}"
-        response = gateway.http.post("/v1/feedback", content=content, headers={"Content-Type": "application/json"})
-        assert (response.status_code, response.json()["error"]["code"]) == (422, "invalid_request"), more
 
 
 def test_a_request_with_two_lengths_is_refused_and_its_rest_is_no_request(gateway: Gateway) -> None:

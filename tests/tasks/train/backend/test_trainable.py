@@ -7,15 +7,12 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from schemas.config.train import TrainConfig
-from schemas.errors import InputError
 from tasks.train.backend import requirements, trainable
 from tasks.train.backend.trainable import (
     load_trainable,
     lora_config,
-    refuse_shared_padding,
     unsloth_adapter_arguments,
     without_drift,
 )
@@ -29,28 +26,6 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _recipe(**settings: Any) -> TrainConfig:
     return TrainConfig.model_validate({"load_in_4bit": False, "lora": {"rank": 4, "alpha": 8}, **settings})
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"entropy": {"adaptive": True}}, r"entropy\.adaptive"),
-        ({"scale_rewards": "group"}, r"scale_rewards 'group' with loss 'dr_grpo'"),
-        ({"algorithm": "dpo"}, "algorithm 'dpo'"),
-    ],
-)
-def test_settings_that_unsloth_would_leave_out_are_refused(settings: dict[str, Any], said: str) -> None:
-    _recipe(**settings)
-    with pytest.raises(ValidationError, match=rf"{said} is not possible .*set backend='transformers'"):
-        _recipe(backend="unsloth", **settings)
-
-
-def test_unsloth_without_a_gpu_is_one_sentence(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(InputError, match=r"needs a GPU, and there is none; .* train\.backend='transformers'"):
-        load_trainable(base, _recipe(backend="unsloth"), seed=1, max_prompt_tokens=64, work=base)
 
 
 @pytest.fixture
@@ -90,14 +65,6 @@ def test_unsloths_model_keeps_no_temperature_and_has_its_adapter_on(
     assert found.tokenizer.padding_side == "left"
     assert asked.pop("temperature") != 0.1
     assert asked == unsloth_adapter_arguments(_recipe(), seed=1)
-
-
-def test_a_turns_end_that_is_also_padding_is_refused(base: Path) -> None:
-    tokenizer: Any = SimpleNamespace(pad_token_id=2, eos_token_id=2, eos_token="<|im_end|>")
-    with pytest.raises(InputError, match=r"pads with '<\|im_end\|>', which also ends its turns"):
-        refuse_shared_padding(tokenizer, base)
-    tokenizer.pad_token_id = 0
-    refuse_shared_padding(tokenizer, base)
 
 
 def _bfloat16_policy(base: Path) -> Any:

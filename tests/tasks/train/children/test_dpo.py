@@ -1,11 +1,6 @@
 """DPO: the loss of the paper on a CPU, every argument set, pairs and weights the same after a resume."""
 
-import io
-import json
 import math
-import signal
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +8,9 @@ import pytest
 
 from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused
-from tasks.commerce import registry
-from tasks.policy.child import Channel
-from tasks.train.children import dpo
 from tasks.train.children.dpo import require_pairs
-from tasks.train.dpo.pairs import pairs_per_pass
-from tasks.train.stage import train
-from tests.tasks.train.small_child import make_request
-from tests.tasks.train.small_training import RECIPE, adapter_weights, paid_by_length, small_preference_trainer
+from tasks.train.grpo.recipe import pairs_per_pass
+from tests.tasks.train.small_training import RECIPE, adapter_weights, small_preference_trainer
 
 
 def _log_probability(model: Any, prompt: list[int], completion: list[int]) -> float:
@@ -72,29 +62,6 @@ def test_too_few_pairs_for_a_step_are_refused() -> None:
         require_pairs(3, config)
 
 
-class _Stopped(BaseException):
-    """The machine is taken away."""
-
-
-class _FragileChannel(Channel):
-    """Ends the process, so to speak, when a step is reported and an earlier one is in the mirror."""
-
-    def __init__(self, at: int, mirror: Path) -> None:
-        super().__init__(io.StringIO())
-        self._at = at
-        self._mirror = mirror
-
-    def metrics(self, step: int, values: dict[str, float]) -> None:
-        if step == self._at:
-            # The two threads that write and mirror may be slower than a step of this model.
-            deadline = time.monotonic() + 60
-            while not any(self._mirror.rglob("manifests/*.json")):
-                assert time.monotonic() < deadline, "no checkpoint was mirrored"
-                time.sleep(0.01)
-            raise _Stopped
-        super().metrics(step, values)
-
-
 DPO = {
     **RECIPE,
     "algorithm": "dpo",
@@ -105,48 +72,3 @@ DPO = {
     "max_completion_tokens": 48,
     "preferences": {"min_gap": 0.001, "prompts": 100},
 }
-
-
-@pytest.fixture
-def _handler() -> Iterator[None]:
-    # A training takes a signal for a notice of its own process.
-    handler = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, handler)
-
-
-@pytest.mark.integration
-@pytest.mark.usefixtures("_handler")
-def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    score = registry.score_rollout
-    monkeypatch.setattr(registry, "score_rollout", lambda *given: paid_by_length(score(*given)))
-    # What it checks has tests of its own.
-    monkeypatch.setattr("tasks.train.stage._Training._check", lambda *_: None)
-    asked = make_request(tmp_path, **DPO)
-
-    def run(name: str, training: str, channel: Channel | None = None) -> Path:
-        request = asked.model_copy(update={"training": training, "output": tmp_path / name / "output"})
-        file = tmp_path / name / "dpo.request.json"
-        file.parent.mkdir()
-        file.write_text(request.model_dump_json(), encoding="utf-8")
-        train(file, channel or Channel(io.StringIO()), dpo.start)
-        return request.output
-
-    whole = run("whole", "whole")
-    with pytest.raises(_Stopped):
-        run("stopped", "broken", _FragileChannel(6, tmp_path / "mirror" / "broken"))
-
-    def never(*_: Any, **__: Any) -> Any:
-        raise AssertionError("a resumed run has its pairs already")
-
-    monkeypatch.setattr(dpo, "preferred", never)
-    resumed = run("resumed", "broken")
-    for name in ("training.json", "adapter/adapter_model.safetensors", "adapter/adapter_config.json"):
-        assert (resumed / name).read_bytes() == (whole / name).read_bytes(), name
-    summary = json.loads((whole / "training.json").read_text(encoding="utf-8"))
-    assert summary["steps"] == 6
-    assert summary["pairs"].keys() == {"push", "sentiment"}
-    # In the second epoch, whose order a resumed run must not draw from the first one's generator.
-    assert 4 < sum(summary["pairs"].values()) < 4 * 6
-    assert [entry["step"] for entry in summary["validation"]] == [0, 2, 4, 6]
-    assert len(summary["log"]) == 6

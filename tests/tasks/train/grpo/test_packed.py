@@ -122,15 +122,6 @@ def test_no_completion_sees_another_one_nor_another_prompt() -> None:
             assert not torch.equal(before[row, 1:], after[row, 1:])
 
 
-def test_the_order_of_completions_changes_no_byte() -> None:
-    """TRL shuffles them after it computed the old policy's log-probabilities, whose ratio to the new ones is 1."""
-    model, (ids, mask, longest) = model_of("Qwen3"), batch()
-    order = torch.randperm(len(ids), generator=torch.Generator().manual_seed(4))
-    before = scores(model, (ids, mask, longest), packed=True)
-    after = scores(model, (ids[order], mask[order], longest), packed=True)
-    assert all(torch.equal(one[order], other) for one, other in zip(before[:2], after[:2], strict=True))
-
-
 def test_each_prompt_is_computed_once_and_only_completions_are_projected() -> None:
     model, (ids, mask, longest) = model_of("Qwen2"), batch()
     read, projected = [], []

@@ -10,7 +10,7 @@ from trl import GRPOConfig
 
 from schemas.config.profiles import PROFILES_FOLDER, load_config
 from schemas.config.train import TrainConfig
-from tasks.train.grpo.recipe import grpo_arguments, steps_per_epoch
+from tasks.train.grpo.recipe import grpo_arguments
 
 PROFILES = sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml"))
 
@@ -40,12 +40,3 @@ def test_trl_takes_every_profile(profile: str, tmp_path: Path) -> None:
     assert arguments.max_completion_length == config.max_completion_tokens
     assert (arguments.seed, arguments.data_seed) == (11, 11)
     assert (arguments.temperature, arguments.top_p, arguments.top_k, arguments.min_p) == (1.0, 1.0, 0, None)
-
-
-def test_an_epoch_is_counted_as_trl_counts_it() -> None:
-    """The source project's example: 300 prompts x 8 completions / (4 x 2) = 300 steps."""
-    recipe = TrainConfig(prompts_per_step=1, generations=8, accumulation=2)
-    assert steps_per_epoch(300, recipe) == 300
-    assert steps_per_epoch(1_480, load_config("l4").train) == 740
-    twice = TrainConfig(prompts_per_step=1, generations=8, iterations=2)
-    assert steps_per_epoch(300, twice) == 600, "each prompt is stepped on twice before the next is sampled"

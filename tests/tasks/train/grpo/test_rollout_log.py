@@ -11,7 +11,7 @@ import torch
 from schemas.tables.prompts import PromptRow
 from tasks.train.grpo import rollout_log
 from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER, RolloutLog
-from tasks.train.grpo.rollouts import RolloutGroups
+from tasks.train.grpo.rollouts import SampledRollout
 from tasks.train.resume.state_files import read_state, write_state
 from tests.tasks.train.small_training import rollout_groups, scored_rollout
 
@@ -24,7 +24,7 @@ def _row(prompt: str) -> PromptRow:
     return PromptRow(_id(prompt), "push", "Responda.", prompt, {}, "simulated", None, None, None)
 
 
-def _rollouts(step: int) -> RolloutGroups:
+def _rollouts(step: int) -> list[SampledRollout]:
     """Return two groups of two: the last completion of each is cut off, and the very first is the reference's."""
     rows = [_row(f"{place} of {step}") for place in (0, 1) for _ in range(2)]
     scored = [
@@ -36,12 +36,11 @@ def _rollouts(step: int) -> RolloutGroups:
         )
         for number, row in enumerate(rows)
     ]
-    return replace(
-        rollout_groups(scored, torch.zeros(4, 2), [1.0], rows, 2),
-        completion_ids=[[5, 6], [5, 6, 7]] * 2,
-        truncated=[False, True] * 2,
-        corrected=[True, False, False, False],
-    )
+    sampled = rollout_groups(scored, [[0.0]] * 4, [1.0], rows, 2).rollouts
+    return [
+        replace(each, completion_ids=[5, 6, 7][: 2 + number % 2], truncated=number % 2 == 1, corrected=number == 0)
+        for number, each in enumerate(sampled)
+    ]
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import reward_of
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.train.grpo.rewards import ComponentRewards
-from tasks.train.grpo.rollouts import RolloutGroups, before_shuffle, whole_batch
+from tasks.train.grpo.rollouts import before_shuffle, whole_batch
 from tests.tasks.curate.prompt_rows import reference_for
 from tests.tasks.train.small_training import prompt_rows, rollout_groups, scored_rollout
 
@@ -30,30 +30,19 @@ def _scored(task: TaskName, spec: SpecName, generator: random.Random) -> ScoredR
     return scored_rollout(ROW, total, task=task, reference=reference, components=components, spec=spec)
 
 
-def _groups(
-    scored: list[ScoredRollout], components: list[list[float]], weights: list[float], generations: int
-) -> RolloutGroups:
-    rewards = torch.tensor(components, dtype=torch.float64)
-    return rollout_groups(scored, rewards, weights, [ROW] * len(components), generations)
-
-
 @pytest.mark.parametrize("spec", get_args(SpecName))
 def test_the_total_of_each_completion_is_its_reward(spec: SpecName) -> None:
     """The components of other tasks abstain."""
     generator, rewards = random.Random(4), ComponentRewards(Databases(()), spec)
     scored = [_scored(task, spec, generator) for task in (*TASK_NAMES, *TASK_NAMES) for _ in range(3)]
-    whole = _groups(scored, rewards.components(scored), rewards.weights, generations=3)
-    parts = [
-        whole,
-        whole.at([7, 0, 30]),
-        whole.at_groups([5, 1]),
-        whole.with_answers([4, 9], [[1], [2]], scored[:2], whole.rewards[:2]),
-        whole.with_groups_of(whole, {0: 3, 2: 0}),
-    ]
-    for rollouts in parts:
-        earned = [rollout.reward for rollout in rollouts.scored]
-        assert rollouts.totals().tolist() == pytest.approx(earned)
-        assert list(chain.from_iterable(rollouts.group_rewards())) == pytest.approx(earned)
+    components = rewards.components(scored)
+    whole = rollout_groups(scored, components, rewards.weights, [ROW] * len(scored), 3)
+    swapped = whole.replaced(
+        {0: whole.groups[5], 2: [whole.groups[1][0].with_answer([1], scored[0], components[0])] * 3}
+    )
+    for rollouts in (whole, swapped):
+        earned = [rollout.scored.reward for rollout in rollouts.rollouts]
+        assert list(chain.from_iterable(rollouts.rewards())) == pytest.approx(earned, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +58,9 @@ def test_a_group_spreads_by_its_weighted_rewards(
     components: list[list[float]], weights: list[float], spread: float
 ) -> None:
     """Where they earned the same, dynamic sampling draws others."""
-    assert _groups([], components, weights, generations=2).group_spreads() == pytest.approx([spread])
+    scored = [scored_rollout(ROW, 0.0)] * len(components)
+    found = rollout_groups(scored, components, weights, [ROW] * len(components), 2)
+    assert found.spreads() == pytest.approx([spread], abs=1e-6)
 
 
 def test_a_shuffled_and_split_batch_is_whole_and_in_order_again() -> None:

@@ -3,12 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import pytest
-import torch
-
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
-from tasks.train.grpo.rollouts import RolloutGroups
+from tasks.train.grpo.rollouts import RolloutGroups, SampledRollout
 from tasks.train.grpo.sampling import RolloutSampler
 from tests.tasks.train.small_training import RECIPE, prompt_rows, rollout_groups, scored_rollout
 
@@ -21,7 +18,7 @@ def _rollouts(prompts: Sequence[PromptRow], rewards: Sequence[Sequence[float]]) 
     rows = [row for row in prompts for _ in range(GENERATIONS)]
     flat = [reward for group in rewards for reward in group]
     scored = [scored_rollout(row, reward) for row, reward in zip(rows, flat, strict=True)]
-    return rollout_groups(scored, torch.tensor(flat, dtype=torch.float64).unsqueeze(1), [1.0], rows, GENERATIONS)
+    return rollout_groups(scored, [[reward] for reward in flat], [1.0], rows, GENERATIONS)
 
 
 class Policy:
@@ -37,76 +34,44 @@ class Policy:
         self.asked.append([row.task for row in prompts])
         return _rollouts(prompts, self.rewards_of(prompts))
 
-    def correct(self, rollouts: RolloutGroups, answers: Mapping[int, str]) -> RolloutGroups:
+    def correct(self, sampled: RolloutGroups, answers: Mapping[int, str]) -> RolloutGroups:
         self.corrections.append(dict(answers))
-        places = list(answers)
-        return rollouts.with_answers(
-            places,
-            [[99]] * len(places),
-            [scored_rollout(rollouts.rows[place], 1.0) for place in places],
-            torch.ones(len(places), 1, dtype=torch.float64),
-        )
+        rollouts = sampled.rollouts
+        for place in answers:
+            right = scored_rollout(rollouts[place].row, 1.0)
+            rollouts[place] = rollouts[place].with_answer([99], right, [1.0])
+        left = iter(rollouts)
+        return sampled.replaced({n: [next(left) for _ in group] for n, group in enumerate(sampled.groups)})
 
 
 def _sampler(policy: Any, seed: int = 1, **recipe: Any) -> RolloutSampler:
     return RolloutSampler(TrainConfig.model_validate({**RECIPE, **recipe}), prompt_rows(each=20), seed, policy)
 
 
-def _rewards(unused: Sequence[RolloutGroups]) -> list[float]:
-    return [rollout.reward for rollouts in unused for rollout in rollouts.scored]
+def _rewards(unused: Sequence[SampledRollout]) -> list[float]:
+    return [rollout.scored.reward for rollout in unused]
+
+
+def _earned(chosen: RolloutGroups) -> list[list[float]]:
+    return [[round(reward, 6) for reward in group] for group in chosen.rewards()]
 
 
 def test_a_group_that_teaches_nothing_is_replaced_by_one_of_its_task() -> None:
     policy = Policy([DULL, LIVELY], [[0.5, 0.6, 0.7, 0.8]])
     chosen, unused = _sampler(policy, dynamic_sampling={"extra_groups": 4}).choose(0)
-    assert chosen.group_rewards() == [[0.5, 0.6, 0.7, 0.8], LIVELY]
+    assert _earned(chosen) == [[0.5, 0.6, 0.7, 0.8], LIVELY]
     assert policy.asked[1] == policy.asked[0][:1]
     assert _rewards(unused) == DULL
-    assert [row.task for row in chosen.group_rows] == policy.asked[0]
-
-
-def test_the_budget_bounds_what_a_step_samples_and_what_is_left_over_stays() -> None:
-    policy = Policy([DULL, DULL], [DULL, DULL], [DULL])
-    sampler = _sampler(policy, dynamic_sampling={"extra_groups": 3})
-    assert sampler.choose(0)[0].group_rewards() == [DULL, DULL]
-    assert [len(asked) for asked in policy.asked] == [2, 2, 1]
-    assert sampler.figures()["sampling/resampled_groups"] == 3
-
-
-def test_a_new_group_that_teaches_nothing_either_does_not_take_a_place() -> None:
-    policy = Policy([DULL, DULL], [LIVELY, [0.9] * GENERATIONS])
-    chosen, unused = _sampler(policy, dynamic_sampling={"extra_groups": 2}).choose(0)
-    assert sorted(chosen.group_rewards()) == [LIVELY, DULL]
-    assert sorted(_rewards(unused)) == [*DULL, *[0.9] * GENERATIONS]
+    assert [row.task for row in chosen.rows] == policy.asked[0]
 
 
 def test_a_hopeless_group_gets_the_right_answer_in_place_of_its_worst() -> None:
     policy = Policy([[0.2, 0.0, 0.1, 0.2], [0.2, 0.9, 0.1, 0.2]])
     chosen, unused = _sampler(policy, guided_correction={"share": 1.0, "threshold": 0.5}).choose(0)
-    assert chosen.group_rewards() == [[0.2, 1.0, 0.1, 0.2], [0.2, 0.9, 0.1, 0.2]]
-    assert chosen.corrected == [False, True, *[False] * 6]
+    assert _earned(chosen) == [[0.2, 1.0, 0.1, 0.2], [0.2, 0.9, 0.1, 0.2]]
+    assert [rollout.corrected for rollout in chosen.rollouts] == [False, True, *[False] * 6]
     assert list(policy.corrections[0]) == [1]
     assert _rewards(unused) == [0.0]
-
-
-def test_task_weights_see_what_the_policy_earned_and_no_answer_that_it_was_given() -> None:
-    """A corrected group would look like improvement."""
-    policy = Policy([[0.2] * GENERATIONS] * 2)
-    chosen, _ = _sampler(policy, guided_correction={"share": 1.0}).choose(0)
-    assert sum(chosen.corrected) == 2
-    assert list(chosen.own_rewards().values()) == pytest.approx([0.2] * len(chosen.own_rewards()))
-
-
-def test_task_weights_count_a_group_that_was_given_an_answer_as_one_that_earned_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    sampler = _sampler(Policy([DULL, LIVELY]), guided_correction={"share": 1.0, "threshold": 0.3})
-    seen: list[Mapping[str, float]] = []
-    monkeypatch.setattr(sampler._weights, "observe", lambda rewards, zeros: seen.append(zeros))
-    chosen, _ = sampler.choose(0)
-    assert chosen.corrected[:GENERATIONS].count(True) == 1
-    dull, lively = (row.task for row in chosen.group_rows)
-    assert seen == [{dull: 1.0, lively: 0.0}]
 
 
 def test_the_sampler_of_task_weights_deals_out_the_prompts() -> None:

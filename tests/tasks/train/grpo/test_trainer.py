@@ -1,6 +1,5 @@
 """What the trainer adds to TRL's: rollouts of its own choice, other advantages, and log-probabilities on a CPU."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,8 +7,7 @@ from typing import Any
 import pytest
 
 from tasks.train.backend.cpu import CpuGRPOTrainer
-from tasks.train.grpo.rollouts import RolloutGroups
-from tasks.train.resume.state_files import read_state, write_state
+from tasks.train.grpo.rollouts import SampledRollout
 from tests.tasks.train.small_training import adapter_weights, prompt_rows, small_trainer
 
 pytestmark = pytest.mark.slow
@@ -50,21 +48,11 @@ def test_log_probabilities_on_a_cpu_are_those_of_the_tempered_softmax() -> None:
             assert entropies[row, place].item() == pytest.approx(-(by_token * by_token.log()).sum().item(), abs=1e-5)
 
 
-def _train(folder: Path, **recipe: Any) -> tuple[Any, list[tuple[int, RolloutGroups, Any]]]:
-    seen: list[tuple[int, RolloutGroups, Any]] = []
+def _train(folder: Path, **recipe: Any) -> tuple[Any, list[tuple[int, list[SampledRollout], Any]]]:
+    seen: list[tuple[int, list[SampledRollout], Any]] = []
     trainer = small_trainer(folder, on_rollouts=lambda *of_step: seen.append(of_step), **recipe)
     trainer.train()
     return trainer, [of_step for of_step in seen if of_step[2] is not None]
-
-
-def test_a_step_is_trained_on_the_prompts_that_the_sampler_drew(tmp_path: Path) -> None:
-    trainer, seen = _train(tmp_path, max_steps=3)
-    assert [step for step, *_ in seen] == [1, 2, 3]
-    drawn = [row.prompt_id for _, rollouts, _ in seen for row in rollouts.group_rows]
-    assert len(set(drawn)) == 6
-    for _, rollouts, _ in seen:
-        for ids, row in zip(rollouts.prompt_ids, rollouts.rows, strict=True):
-            assert row.prompt in trainer.processing_class.decode(ids)
 
 
 def test_completions_of_one_forward_pass_or_of_eight_move_the_adapter_alike(tmp_path: Path) -> None:
@@ -80,12 +68,12 @@ def test_completions_of_one_forward_pass_or_of_eight_move_the_adapter_alike(tmp_
 def test_a_right_answer_given_to_the_policy_is_trained_on_and_not_reported_as_earned(tmp_path: Path) -> None:
     trainer, seen = _train(tmp_path, guided_correction={"share": 1.0}, max_completion_tokens=96, max_steps=1)
     ((_, rollouts, advantages),) = seen
-    given = [place for place, corrected in enumerate(rollouts.corrected) if corrected]
+    given = [place for place, rollout in enumerate(rollouts) if rollout.corrected]
     assert len(given) == 2
     for place in given:
-        assert rollouts.scored[place].reward > 0.85
+        assert rollouts[place].scored.reward > 0.85
         assert advantages[place] == advantages[place // 4 * 4 : place // 4 * 4 + 4].max()
-        assert rollouts.completion_ids[place][-1] == trainer.processing_class.eos_token_id
+        assert rollouts[place].completion_ids[-1] == trainer.processing_class.eos_token_id
     (entry,) = [entry for entry in trainer.state.log_history if "reward" in entry]
     assert entry["reward"] < 0.1
     assert entry["sampling/corrected"] == pytest.approx(2 / 8)
@@ -99,56 +87,8 @@ def test_divergence_from_the_base_is_reported_without_a_penalty(tmp_path: Path) 
     assert len(divergences) == 4
 
 
-def test_every_field_of_the_state_is_restored(tmp_path: Path) -> None:
-    """Stopped between two steps on the same completions; `test_checkpointer` compares how such trainings end."""
-    recipe: dict[str, Any] = {
-        "iterations": 2,
-        "accumulation": 2,
-        "dynamic_sampling": {"extra_groups": 2, "min_spread": 0.003},
-        "task_weights": {"applies_to": "sampler", "every": 2},
-        "entropy": {"coefficient": 0.001, "adaptive": True, "target": 9.0},
-    }
-    trained, _ = _train(tmp_path / "trained", max_steps=3, **recipe)
-    trained._packed.is_on = False
-    write_state(tmp_path, "sampling", trained.state_dict())
-    resumed = small_trainer(tmp_path / "resumed", max_steps=3, **recipe)
-    new = _fields(resumed.state_dict())
-    resumed.load_state_dict(read_state(tmp_path, "sampling"))
-    state, restored = _fields(trained.state_dict()), _fields(resumed.state_dict())
-    assert state.keys() == {
-        "batch",
-        "entropy.coefficient",
-        "entropy.last",
-        "packed",
-        "sampler.prompts",
-        "sampler.resampled",
-        "sampler.task_weights",
-        "updates",
-    }
-    assert [name for name in state if state[name] == new[name]] == []
-    assert restored == state
-
-
-def _fields(state: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a state says in each of its fields, by dotted name."""
-    fields: dict[str, Any] = {}
-    for name, value in state.items():
-        nested = name in {"sampler", "entropy"}
-        fields |= {f"{name}.{part}": each for part, each in value.items()} if nested else {name: value}
-    return {name: str(_listed(value)) for name, value in fields.items()}
-
-
-def _listed(value: Any) -> Any:
-    """Return a value whose tensors are lists."""
-    if isinstance(value, Mapping):
-        return {name: _listed(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_listed(part) for part in value]
-    return value.tolist() if hasattr(value, "tolist") else value
-
-
 def _sampled(trainer: Any) -> list[list[int]]:
-    return trainer.rollout_generator.sample(prompt_rows()[:3:2]).completion_ids  # type: ignore[no-any-return]
+    return [rollout.completion_ids for rollout in trainer.rollout_generator.sample(prompt_rows()[:3:2]).rollouts]
 
 
 def test_rollouts_are_decided_by_seed_step_and_attempt_and_not_by_the_random_state(tmp_path: Path) -> None:

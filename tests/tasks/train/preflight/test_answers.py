@@ -1,6 +1,5 @@
 """What a policy answers is checked first: that it varies, does not think aloud, ends, and earns different rewards."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +11,10 @@ from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight.answers import Answers, answer, check_answers, check_generation_settings
 from tasks.train.preflight.check import Check
 from tasks.train.preflight.step import unchanged
-from tests.tasks.train.small_training import RECIPE, prompt_rows, small_preference_trainer, small_trainer
+from tests.tasks.train.small_training import RECIPE, prompt_rows, small_trainer
 
 ROWS = prompt_rows()
 SAME = ["a"] * 8
-OPENED = "<|im_start|>assistant\\n"
 
 
 @pytest.fixture(scope="module")
@@ -52,19 +50,6 @@ def _asked(trainer: Any, recipe: TrainConfig) -> dict[str, Check]:
         return _checks(answer(trainer, tokenizer, ROWS[:2], recipe, 1), tokenizer, recipe)
 
 
-def test_dpo_answers_alike_where_gradients_are_checkpointed(tmp_path: Path) -> None:
-    """Layers that checkpoint use no cache while they train: each token would be answered from the last one alone."""
-    answered = []
-    for checkpointing in ("none", "torch"):
-        trainer = small_preference_trainer(
-            tmp_path / checkpointing, algorithm="dpo", gradient_checkpointing=checkpointing
-        )
-        trainer.model.train()
-        found = answer(trainer, trainer.processing_class, ROWS[:1], _recipe(), 1)
-        answered.append([completion.text for completion in found.completions])
-    assert answered[0] == answered[1]
-
-
 def _answers(texts: list[str]) -> Answers:
     return Answers([ROWS[1]] * len(texts), [Completion(text, 3, StopReason.END_OF_TURN) for text in texts], texts)
 
@@ -98,14 +83,6 @@ def test_a_setting_that_leaks_from_the_model_is_named_and_proven(
     asked = _asked(trainer, _recipe())
     assert not asked["distinct_completions"].passed
     assert asked["distinct_completions"].measured == "1 of 8 at best"
-
-
-def test_a_template_that_opens_a_thought_is_found(tokenizer: Any) -> None:
-    """The reports' V1 and V2: three weeks with a model whose thoughts used up the completion."""
-    tokenizer.chat_template = tokenizer.chat_template.replace(OPENED, OPENED + "<think>\\n")
-    check = _checks(_answers(SAME), tokenizer, _recipe())["thinking"]
-    assert not check.passed
-    assert check.measured == "the template injects <think>, and 0 of 8 completions begin with it"
 
 
 def test_a_model_that_never_ends_hits_the_ceiling(trainer: Any) -> None:

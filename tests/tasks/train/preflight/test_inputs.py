@@ -7,21 +7,15 @@ from typing import Any
 import pytest
 
 from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
+from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
-from schemas.config.train_sections import PreflightSection
-from schemas.errors import GateRefused
+from schemas.errors import GateRefused, InputError
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.train.preflight.check import Check, refuse_if_failed
 from tasks.train.preflight.inputs import (
-    cannot_render,
-    check_control_tokens,
-    check_end_of_turn,
-    check_padding,
     check_prompt_budget,
-    check_prompts_per_task,
-    check_round_trip,
-    check_template,
-    choose_rows,
+    check_tokenizer,
+    read_fit_tokenizer,
 )
 from tests.tasks.train.small_training import RECIPE, prompt_rows
 
@@ -58,26 +52,55 @@ def _without_accents(tokenizer: Any) -> None:
     [
         (
             lambda t: setattr(t, "eos_token", "<|im_start|>"),
-            check_end_of_turn,
+            "end_of_turn",
             "'<|im_end|>', and EOS is '<|im_start|>'",
         ),
         (
             lambda t: t.add_special_tokens({"additional_special_tokens": ["<|vision_start|>", "<s>", "<loja>"]}),
-            check_control_tokens,
+            "control_tokens",
             "prompts can hold <loja>",
         ),
-        (lambda t: setattr(t, "padding_side", "right"), check_padding, "padding on the right"),
-        (lambda t: setattr(t, "pad_token", None), check_padding, "no pad_token"),
-        (_without_accents, check_round_trip, "came back changed"),
+        (lambda t: setattr(t, "padding_side", "right"), "padding", "padding on the right"),
+        (lambda t: setattr(t, "pad_token", None), "padding", "no pad_token"),
+        (_without_accents, "round_trip", "came back changed"),
     ],
     ids=["EOS", "control token", "padding side", "no padding", "accents"],
 )
-def test_a_spoilt_tokenizer_stops_a_training(tokenizer: Any, spoil: Any, check: Any, measured: str) -> None:
-    assert check(tokenizer).passed
+def test_a_spoilt_tokenizer_stops_a_training(tokenizer: Any, spoil: Any, check: str, measured: str) -> None:
+    assert all(found.passed for found in check_tokenizer(tokenizer))
     spoil(tokenizer)
-    found = check(tokenizer)
-    assert not found.passed
-    assert measured in found.measured
+    assert _failed(tokenizer).keys() == {check}
+    assert measured in _failed(tokenizer)[check]
+
+
+def _failed(tokenizer: Any) -> dict[str, str]:
+    return {check.name: check.measured for check in check_tokenizer(tokenizer) if not check.passed}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "kind", "said"),
+    [
+        (lambda _: None, "of_tomorrow", "no model can be read from policy.name"),
+        (lambda _: None, "clip", "is a clip, which writes no text"),
+        (lambda t: setattr(t, "chat_template", None), "qwen3", "has no chat template"),
+        (lambda t: setattr(t, "chat_template", "{{ messages[-1].content }}."), "qwen3", "no answer would end"),
+        (lambda t: setattr(t, "eos_token", "<|im_start|>"), "qwen3", ""),
+        (_without_accents, "qwen3", "round_trip: .* tokens came back changed; use a byte-level"),
+    ],
+)
+def test_a_folder_that_no_training_could_use_is_refused_before_the_base_stage(
+    tokenizer: Any, spoil: Any, kind: str, said: str, tmp_path: Path
+) -> None:
+    spoil(tokenizer)
+    tokenizer.save_pretrained(tmp_path)
+    (tmp_path / "config.json").write_text(f'{{"model_type": "{kind}"}}', encoding="utf-8")
+    policy = PolicyConfig(name=str(tmp_path))
+    if not said:
+        assert read_fit_tokenizer(policy, None).eos_token == "<|im_end|>"
+        return
+    with pytest.raises(InputError, match=said) as refused:
+        read_fit_tokenizer(policy, None)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -94,10 +117,7 @@ def test_a_spoilt_tokenizer_stops_a_training(tokenizer: Any, spoil: Any, check: 
 )
 def test_a_chat_template_that_does_not_ask_stops_a_training(tokenizer: Any, template: str, fault: str) -> None:
     tokenizer.chat_template = template
-    assert cannot_render(tokenizer) is None
-    check = check_template(tokenizer)
-    assert not check.passed
-    assert fault in check.measured
+    assert fault in _failed(tokenizer)["chat_template"]
 
 
 def test_prompts_over_the_budget_are_counted(tokenizer: Any) -> None:
@@ -109,22 +129,6 @@ def test_prompts_over_the_budget_are_counted(tokenizer: Any) -> None:
     check = check_prompt_budget(tokenizer, rows, 999, longest - 1, recipe)
     assert not check.passed
     assert check.measured == f"1 of 12 prompts are over, the longest with {longest} tokens"
-
-
-def test_too_few_prompts_of_one_task_stop_a_training() -> None:
-    rows = [*prompt_rows(), *(replace(row, prompt_id=f"{row.prompt_id}-again") for row in prompt_rows("push"))]
-    check = check_prompts_per_task(rows, PreflightSection(min_prompts_per_task=7))
-    assert not check.passed
-    assert check.measured == "6 of sentiment, the fewest"
-    assert "sentiment" in check.remedy
-
-
-def test_prompts_that_are_asked_are_of_as_many_tasks_as_there_are() -> None:
-    rows = [*prompt_rows("push", each=6), *prompt_rows("sentiment", each=2)]
-    for seed in range(5):
-        assert {row.task for row in choose_rows(rows, 2, seed)} == {"push", "sentiment"}
-        assert len({row.prompt_id for row in choose_rows(rows, 6, seed)}) == 6
-    assert len(choose_rows(rows, 99, 0)) == 8
 
 
 def test_a_refusal_is_one_sentence_with_the_first_failures_and_the_names_of_the_others() -> None:

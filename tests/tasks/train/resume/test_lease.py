@@ -103,38 +103,6 @@ def test_it_resumes_from_the_newest_checkpoint_here_and_on_an_empty_machine(here
     assert here.segments() == [(0, 2, "finished"), (2, 3, "finished"), (3, 4, "finished")]
 
 
-def test_the_best_checkpoint_that_was_written_and_not_mirrored_is_mirrored_and_pinned(here: Place) -> None:
-    with pytest.raises(ValueError, match="gone"), here.hold() as held:
-        held.keeper.keep(Checkpoint(1, {}, lambda folder: (folder / "weights").touch()), "local")
-        held.keeper.flush()
-        held.keeper.keep(Checkpoint(2, {}, lambda folder: (folder / "weights").touch()), "local")
-        held.keeper.flush()
-        raise ValueError("gone")
-    with here.hold() as held:
-        held.retry_best_pin(1)
-        held.keeper.flush()
-        assert held.mirror.pins() == {"best": "00000001-00000001"}
-        held.retry_best_pin(1)
-        assert held.keeper.flush()
-
-
-def test_a_segment_that_goes_back_is_not_crowded_out_by_the_steps_of_one_that_went_on(
-    here: Place, elsewhere: Place
-) -> None:
-    here.train(1)
-    with here.hold() as held:
-        for step in (7, 8):
-            held.keeper.keep(Checkpoint(step, {}, lambda folder: (folder / "weights").touch()), "local")
-            held.keeper.flush()
-    assert elsewhere.train(2).step == 1
-    with pytest.raises(ValueError, match="gone"), here.hold() as held:
-        assert held.step == 2
-        held.keeper.keep(Checkpoint(3, {}, lambda folder: (folder / "weights").touch()), "local")
-        held.keeper.flush()
-        raise ValueError("gone")
-    assert here.train().step == 3
-
-
 def test_fresh_starts_again_and_removes_what_there_was(here: Place, elsewhere: Place) -> None:
     here.train(1, 2)
     with here.hold(fresh="run") as held:

@@ -2,9 +2,7 @@
 
 import logging
 import signal
-import threading
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -57,38 +55,3 @@ def test_garbage_is_reported_once_and_is_no_notice_and_does_not_end_the_watch(
     assert not noticed.noticed.is_set()
     server.set(b"TRUE")
     assert noticed.noticed.wait(LONG)
-
-
-@pytest.mark.parametrize("url", ["http://127.0.0.1:1/preempted", "no address at all"])
-def test_a_server_that_is_down_is_reported_once_and_a_signal_still_counts(
-    url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = 0
-    often = threading.Event()
-    ask = preemption._ask
-
-    def counting(*arguments: Any) -> Any:
-        nonlocal asked
-        asked += 1
-        if asked == 4:
-            often.set()
-        return ask(*arguments)
-
-    monkeypatch.setattr(preemption, "_ask", counting)
-    noticed = Preemption(25, url)
-    with caplog.at_level(logging.WARNING):
-        noticed.watch()
-        assert often.wait(LONG)
-        signal.raise_signal(signal.SIGTERM)
-    assert noticed.noticed.is_set()
-    assert not noticed.announced
-    # The watch of an earlier test may still find that its own server has gone.
-    assert len([record for record in caplog.records if f"{url} does not answer" in record.message]) == 1
-
-
-def test_a_second_notice_does_not_restart_the_clock() -> None:
-    noticed = Preemption(25)
-    noticed.notice()
-    noticed.seconds = 99
-    noticed.notice()
-    assert noticed.seconds_left() <= 25

@@ -99,19 +99,6 @@ def test_the_last_finished_step_is_mirrored_and_the_lease_given_back(
     require_free(tmp_path)
 
 
-def test_a_step_of_the_segment_before_that_is_on_this_disk_only_is_mirrored_before_it_is_said_to_be(
-    tmp_path: Path,
-) -> None:
-    before = Leaving(tmp_path)
-    with before.stack:
-        before.held.keeper.keep(checkpoint_of(3), "local")
-        before.held.keeper.flush()
-    after = Leaving(tmp_path)
-    assert after.held.step == 3
-    assert "after step 3, which is mirrored" in after.leave()
-    assert [manifest.step for manifest in mirror_in(tmp_path).manifests()] == [3]
-
-
 CHILD = """
 import sys, threading
 from pathlib import Path
@@ -178,13 +165,4 @@ def test_a_shutdown_within_a_step_keeps_the_step_before(tmp_path: Path) -> None:
     assert (code, failures) == (4, [(sentence, 4)])
     assert [manifest.step for manifest in mirror_in(tmp_path).manifests()] == [7]
     assert segments_in(tmp_path) == [(7, "interrupted")]
-    require_free(tmp_path)
-
-
-@pytest.mark.integration
-def test_a_mirror_that_hangs_does_not_keep_the_process(tmp_path: Path) -> None:
-    code, failures = _leave(tmp_path, 3.0, "hangs")
-    assert code == 4
-    assert "after step 7, which was not mirrored in time" in failures[0][0]
-    assert mirror_in(tmp_path).manifests() == []
     require_free(tmp_path)

@@ -47,17 +47,12 @@ def _equal(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(state=st.dictionaries(KEYS, VALUES, max_size=4))
 def test_written_state_is_read_again(state: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as home:
         write_state(Path(home), "part", state)
         assert _equal(read_state(Path(home), "part"), state)
-
-
-def test_state_that_is_neither_json_nor_tensor_is_refused_and_not_pickled(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="set is not JSON serializable"):
-        write_state(tmp_path, "part", {"seen": {1, 2}})
 
 
 def test_a_state_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:

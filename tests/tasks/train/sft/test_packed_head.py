@@ -66,13 +66,3 @@ def test_figures_and_gradients_are_those_of_the_padded_batch(model: Any) -> None
         assert torch.allclose(found[name], wanted[name], atol=1e-5)
     for name, gradient in gradients.items():
         assert torch.allclose(packed_gradients[name], gradient, atol=1e-5 * float(gradient.norm()) + 1e-6)
-
-
-def test_a_system_turn_is_computed_once_and_only_what_has_a_loss_is_projected(model: Any) -> None:
-    seen: list[tuple[int, ...]] = []
-    model.model.layers[0].register_forward_hook(lambda _module, given, _output: seen.append(given[0].shape[:2]))
-    model.lm_head.register_forward_hook(lambda _module, given, _output: seen.append(given[0].shape[:2]))
-    _figures(model, lambda each: add_packed_head(each, END))
-    prompts, answers = (sum(len(each[part]) for each in DEMONSTRATIONS) for part in (0, 1))
-    # The last token of each predicts nothing, and a turn but its last token is shared; so is a single first token.
-    assert seen == [(1, prompts + answers - len(DEMONSTRATIONS) - (len(SYSTEM) - 1)), (1, answers)]

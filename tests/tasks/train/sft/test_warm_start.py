@@ -1,7 +1,6 @@
 """The warm start: what is shown, general instructions at their share, and a model by name that learns and is merged."""
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,8 @@ from hypothesis import strategies as st
 
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.errors import InputError
-from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import TASKS
 from tasks.train.sft import warm_start
-from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.train.small_warm_start import GENERAL, ROWS, make_base, weights_of, write_dataset
 
 
@@ -35,27 +32,6 @@ def test_general_instructions_have_their_share_in_every_prefix(steps: int, batch
     assert len(shown) == steps * batch_size
     for length in range(1, len(shown) + 1):
         assert abs(sum(map(_is_general, shown[:length])) - share * length) <= 1.5
-
-
-@given(steps=st.integers(1, 40), seed=st.integers(0, 99))
-def test_every_row_is_shown_before_any_again(steps: int, seed: int) -> None:
-    seen = Counter(demonstration["prompt"][1]["content"] for demonstration in _shown(GENERAL, steps, 4, seed))
-    for rows in ([seen[row.prompt] for row in ROWS], [seen[row["prompt"]] for row in GENERAL]):
-        assert max(rows) - min(rows) <= 1
-
-
-def test_without_steps_a_model_by_name_is_kept_as_it_is(published: Path, tmp_path: Path) -> None:
-    """And written again at all: a temperature beside greedy decoding may be read, and not written."""
-    file = published / "generation_config.json"
-    leaky = json.loads(file.read_text(encoding="utf-8")) | {"temperature": 0.1}
-    file.write_text(json.dumps(leaky), encoding="utf-8")
-    write_dataset(tmp_path, ROWS, [])
-    output = make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
-    before, after = weights_of(published), weights_of(output)
-    assert before.keys() == after.keys()
-    assert all(before[name].equal(after[name]) for name in before)
-    assert "temperature" not in json.loads((output / "generation_config.json").read_text(encoding="utf-8"))
-    assert not (output / warm_start.SUMMARY_FILE).exists()
 
 
 @pytest.mark.integration
@@ -113,27 +89,3 @@ def test_a_model_that_is_not_whole_is_refused_in_one_line(
         make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
     assert str(published) in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_too_little_memory_names_what_to_lower(
-    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import torch
-    import trl
-
-    def exhausted(self: Any) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
-
-    monkeypatch.setattr(trl.SFTTrainer, "train", exhausted)
-    write_dataset(tmp_path, ROWS, [])
-    with pytest.raises(InputError, match=r"raise warm_start\.accumulation, or set train\.gradient_checkpointing"):
-        make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=1, batch_size=4))
-
-
-@pytest.mark.parametrize("rows", [[], [prompt_row("push", "Anuncie algo", {"product": None, "offer": None})]])
-def test_a_training_split_without_a_reference_is_refused(
-    published: Path, tmp_path: Path, rows: list[PromptRow]
-) -> None:
-    write_dataset(tmp_path, rows, [])
-    with pytest.raises(InputError, match="no training prompt has a reference"):
-        make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=1))

@@ -7,9 +7,8 @@ import pytest
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.config.workers import WorkersConfig
-from schemas.errors import InputError
-from tasks.train.sizing.estimate import StageCost, estimate_training, expected_prompts, sampling_seconds
-from tasks.train.sizing.shape import DecoderShape
+from tasks.train.sizing.estimate import StageCost, estimate_training, sampling_seconds
+from tasks.train.sizing.memory import DecoderShape
 
 QWEN = DecoderShape("qwen2", 24, 896, 14, 2, 64, 4864, 151_936, tied=True)
 """Qwen2.5-0.5B, which the published sweep of vLLM served."""
@@ -56,16 +55,6 @@ def test_each_stage_has_the_price_of_its_machine() -> None:
     assert {stage.machine for stage in stages} == {"cpu", "gpu"}
 
 
-def test_seeds_and_tasks_of_their_own_are_trainings_each() -> None:
-    alone = {"adapter_per_task": True, "seeds": (1, 2, 3), "learning_rate": 5e-6, "learning_rate_at_scale": 1e-6}
-    estimate = estimate_training(config_of(**alone), {"extraction": 40_000, "push": 320, "churn": 0})
-    assert estimate.trainings == 6
-    assert estimate.steps_per_epoch == 160
-    assert estimate.learning_rate == 5e-6
-    assert estimate.stages is not None
-    assert sum(stage.name.startswith("train, seed") for stage in estimate.stages) == 3
-
-
 def test_dpo_samples_once_and_its_time_was_never_measured() -> None:
     """2 x 16 completions a step are 16 pairs; 48 pairs at most."""
     recipe = {"algorithm": "dpo", "preferences": {"prompts": 48}, "max_steps": 30, "accumulation": 4}
@@ -75,22 +64,6 @@ def test_dpo_samples_once_and_its_time_was_never_measured() -> None:
     assert not estimate.too_many_epochs
     assert (estimate.seconds, estimate.on_demand) == (None, None)
     assert estimate_training(config_of(**recipe), {"push": 32}).pairs == 32
-
-
-def test_expected_prompts_lose_the_held_out_share() -> None:
-    config = Config.model_validate(
-        {
-            "synthesize": {"counts": {"extraction": 100, "push": 0}},
-            "curate": {"held_out_share": 0.2},
-        }
-    )
-    assert expected_prompts(config) == {"extraction": 80}
-
-
-@pytest.mark.parametrize("prompts", [{}, {"push": 0}])
-def test_a_training_without_prompts_is_refused(prompts: dict[Any, int]) -> None:
-    with pytest.raises(InputError, match="would have no prompts; raise synthesize"):
-        estimate_training(config_of(), prompts)
 
 
 @pytest.mark.parametrize(("sequences", "published"), [(1, 168), (8, 1_312), (16, 2_277), (32, 3_773)])
@@ -104,10 +77,3 @@ def times(profile: str, *overrides: str) -> dict[str, StageCost]:
     stages = estimate_training(load_config(profile, overrides), {"extraction": 600, "push": 600}).stages
     assert stages is not None
     return {stage.name: stage for stage in stages}
-
-
-def test_stages_that_a_run_leaves_out_are_left_out() -> None:
-    stages = times("l4", "audit.require_human=false")
-    assert "audit sampling" not in stages
-    assert "base: SFT" not in stages
-    assert "merge" not in times("l4", "train.adapter_per_task=true", 'train.task_weights.applies_to="nothing"')

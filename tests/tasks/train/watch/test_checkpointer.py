@@ -10,10 +10,9 @@ import pytest
 from transformers import TrainerCallback
 
 from schemas.errors import InputError
-from tasks.checkpoints.folder_store import FolderStore
 from tasks.train.grpo import rollout_log
 from tasks.train.resume.state_files import write_state
-from tests.tasks.train.kept_training import Collecting, DieAfter, Died, KeptTraining
+from tests.tasks.train.kept_training import Collecting, KeptTraining
 from tests.tasks.train.small_training import prompt_rows
 
 pytestmark = pytest.mark.slow
@@ -88,15 +87,6 @@ def test_a_training_that_is_resumed_ends_as_the_uninterrupted_one(whole: Whole, 
     assert list(resumed.trainer.model.peft_config) == ["default"]
 
 
-@pytest.mark.parametrize("whole", ["with everything that has a state"], indirect=True, scope="module")
-def test_checkpoint_frequency_changes_no_byte_of_the_result(whole: Whole, tmp_path: Path) -> None:
-    """Neither in the mirror, nor on the local disk, where a share of 1 allows a checkpoint after each step."""
-    other = _training(tmp_path / "other", whole.name, save_every=4, preemption={"snapshot_share": 1.0})
-    other.train()
-    end = other.end_state(tmp_path / "end")
-    assert [name for name in whole.end if end[name] != whole.end[name]] == []
-
-
 def test_every_nth_and_every_better_step_is_mirrored(tmp_path: Path) -> None:
     """Of the validations, those of steps 2 and 4 are better than all before them, and that of the last is not."""
     training = KeptTraining(tmp_path, max_steps=6, save_every=5, keep_checkpoints=9)
@@ -109,34 +99,6 @@ def test_every_nth_and_every_better_step_is_mirrored(tmp_path: Path) -> None:
         {"reward": 0.6},
         {"reward": 0.4},
     ]
-
-
-def test_steps_in_between_are_kept_on_the_local_disk_where_they_cost_little(tmp_path: Path) -> None:
-    shares = {
-        0.0: ["checkpoint-00000002-00000001"],
-        1.0: ["checkpoint-00000002-00000001", "checkpoint-00000003-00000001"],
-    }
-    for share, kept in shares.items():
-        training = KeptTraining(
-            tmp_path / str(share), save_every=100, max_steps=4, preemption={"snapshot_share": share}
-        )
-        with pytest.raises(Died):
-            training.train(WaitForMirror(training), DieAfter(3))
-        assert training.on_disk()[-2:] == kept
-        assert training.mirrored() == [2]
-
-
-def test_a_notice_ends_the_training_after_the_step_and_has_it_mirrored(tmp_path: Path) -> None:
-    training = KeptTraining(tmp_path, save_every=100)
-
-    class Notice(TrainerCallback):  # type: ignore[misc]
-        def on_step_begin(self, args: Any, state: Any, control: Any, **named: Any) -> None:
-            if state.global_step == 2:
-                training.preemption.notice()
-
-    training.train(Notice())
-    assert training.trainer.state.global_step == 3
-    assert training.mirrored() == [3, 2]
 
 
 def test_a_full_disk_ends_the_training_with_one_sentence_and_leaves_no_half_checkpoint(
@@ -163,20 +125,6 @@ def test_a_full_disk_ends_the_training_with_one_sentence_and_leaves_no_half_chec
     again = KeptTraining(tmp_path, save_every=1)
     again.train()
     assert again.held.step == 1
-
-
-def test_a_mirror_that_has_not_the_last_checkpoint_is_no_success(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unreachable(store: FolderStore, key: str, content: Any) -> Any:
-        if "/blobs/" in key:
-            raise InputError("the store does not answer")
-        return put_new(store, key, content)
-
-    put_new = FolderStore.put_new
-    monkeypatch.setattr(FolderStore, "put_new", unreachable)
-    with pytest.raises(InputError, match="the store does not answer"):
-        KeptTraining(tmp_path).train()
 
 
 class WaitForMirror(TrainerCallback):  # type: ignore[misc]

@@ -4,7 +4,7 @@ import pytest
 
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from tasks.train.watch.out_of_memory import memory_errors_translated, out_of_memory_sentence
+from tasks.train.watch.out_of_memory import memory_errors_translated
 
 RECIPE = TrainConfig(prompts_per_step=3, generations=4, accumulation=2, max_completion_tokens=64)
 
@@ -21,8 +21,9 @@ RECIPE = TrainConfig(prompts_per_step=3, generations=4, accumulation=2, max_comp
     ],
 )
 def test_each_librarys_words_are_understood(error: Exception) -> None:
-    said = out_of_memory_sentence(error, RECIPE)
-    assert said is not None
+    with pytest.raises(InputError) as refused, memory_errors_translated(RECIPE):
+        raise error
+    said = str(refused.value)
     assert said.startswith("the memory is full; raise train.accumulation 2, which")
     assert "lower train.max_completion_tokens 64" in said
     assert "the checkpoints are kept" in said
@@ -39,13 +40,5 @@ def test_each_librarys_words_are_understood(error: Exception) -> None:
 )
 def test_vllm_without_room_names_its_share(text: str) -> None:
     recipe = RECIPE.model_copy(update={"vllm": RECIPE.vllm.model_copy(update={"enabled": True})})
-    said = out_of_memory_sentence(ValueError(text), recipe)
-    assert said is not None
-    assert "train.vllm.memory_share 0.3" in said
-
-
-@pytest.mark.parametrize("error", [ValueError("memory_share must be below 1"), KeyError("memory"), InputError("no")])
-def test_any_other_error_stays_what_it_is(error: Exception) -> None:
-    with pytest.raises(type(error)) as raised, memory_errors_translated(RECIPE):
-        raise error
-    assert raised.value is error
+    with pytest.raises(InputError, match=r"train\.vllm\.memory_share 0\.3"), memory_errors_translated(recipe):
+        raise ValueError(text)

@@ -11,8 +11,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from schemas.config.config import AUDIT_FOLDER
-from schemas.store.files import read_store
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import Guided
 from tasks.commerce import registry
@@ -22,7 +20,6 @@ from tasks.train.resume.adapter_files import CONFIG_FILE, WEIGHTS_FILE
 from tasks.train.watch import validation
 from tasks.train.watch.alarms import Validation
 from tasks.train.watch.validation import CHOSEN_FILE, Selection, validate
-from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.train.small_training import prompt_rows
 
 NO_DATABASES = Databases(())
@@ -103,17 +100,6 @@ def test_training_stops_when_patience_runs_out(tmp_path: Path) -> None:
     assert not better.exhausted
 
 
-def test_weights_that_are_no_numbers_are_not_validated(tmp_path: Path) -> None:
-    """Nothing can be sampled from them: the alarm must come first, and not an exception."""
-    selection = _selection({0: 0.1})
-    selection.on_train_begin(None, SimpleNamespace(global_step=0), SimpleNamespace())
-    state = SimpleNamespace(global_step=2, max_steps=4)
-    selection.on_step_end(None, state, SimpleNamespace(), model=Adapter(math.inf))
-    assert [each.step for each in selection.history] == [0]
-    with pytest.raises(ValueError, match="no step was validated"):
-        selection.write_best(tmp_path, {})
-
-
 def _answering(monkeypatch: pytest.MonkeyPatch, answer: Any) -> dict[str, Any]:
     """Let the policy answer each row as set, and return what generation was asked for."""
     asked: dict[str, Any] = {}
@@ -167,18 +153,3 @@ def test_reward_and_ground_truth_are_of_each_task_and_the_tasks_count_the_same(m
     assert found.variety.keys() == {"push", "sentiment"}
     assert (asked["temperature"], asked["seed"], asked["training"]) == (0.1, 47, False)
     assert model.training
-
-
-def test_validation_answers_are_guided_as_the_rollouts_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise the checkpoint would be chosen for a policy that nobody trained."""
-    query = prompt_row("sql_qa", "Quantos pedidos?", {"sql": "SELECT COUNT(*) FROM orders"})
-    rows = [*prompt_rows("push", "sentiment", each=1), query]
-    databases = Databases.from_store(read_store(AUDIT_FOLDER / "store"))
-    asked = _answering(monkeypatch, lambda _: "")
-    grammars = {}
-    settings: tuple[Guided, ...] = ("none", "forms", "all")
-    for guided in settings:
-        _validate(torch.nn.Linear(1, 1), rows, guided=guided, databases=databases)
-        grammars[guided] = asked["grammars"]
-    push, sentiment, sql = (registry.grammar_of(row.task, row.prompt, "all") for row in rows)
-    assert grammars == {"none": ["", "", ""], "forms": [push, sentiment, ""], "all": [push, sentiment, sql]}

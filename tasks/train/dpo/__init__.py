@@ -1,1 +1,0 @@
-"""DPO on pairs of completions that the rewards order."""
