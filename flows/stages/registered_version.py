@@ -161,7 +161,7 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
     store = existing_store(config, "no model is there that could answer")
     parts = version_parts(config, store, number, instead="ask one that is registered with --version {}")
     merged = None if base else parts.merged
-    weights = merged or parts.base
+    weights = merged or parts.policy.inputs["base"]
     verified_record(store, weights, parts.what)
     version, unlearned = parts.version, dict[TaskName, str]()
     by_bags = {} if base else {task: version.baselines[task] for task in TASK_NAMES if task in version.baselines}
@@ -195,8 +195,6 @@ class VersionParts:
     what: str
     """The version in a sentence."""
     policy: ArtifactRecord
-    base: str
-    """The sha256 of its base, which is not verified."""
     merged: str | None
     """The sha256 of the policy merged into its base, not verified; None where each task has an adapter of its own."""
     dataset: Path
@@ -230,7 +228,6 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         version=version,
         what=what,
         policy=policy,
-        base=policy.inputs["base"],
         merged=next((each.sha256 for each in store.records("merged") if wanted.items() <= each.inputs.items()), None),
         dataset=store.path(policy.inputs["dataset"]),
         store=store.path(shop) / "store" if shop is not None and store.is_whole(shop) else None,
