@@ -43,7 +43,7 @@ from tests.source_records import outside_key, used_by_children
 pytestmark = pytest.mark.e2e
 
 FLOWS = ["synthesize", "curate", "audit", "base", "train", "evaluate", "promote"]
-ANSWERING = ["plan", "merge-tuned", "published", "answer-base", "answer-tuned", "answer-published"]
+ANSWERING = ["plan", "merge-tuned", "published", "answer-base", "answer-tuned"]
 """Stages of the evaluate flow, before the stage of its name."""
 STAGES = [*FLOWS[:5], *ANSWERING, *FLOWS[5:]]
 # Nothing of findings and reasons that are cut off after 24 tokens can be shown: of each prompt one row says so.
@@ -115,7 +115,7 @@ def test_a_forgotten_person_is_in_nothing_and_the_model_never_saw_them(
     after = store.records("policy")[0]
     assert person not in pl.read_parquet(store.path(after.inputs["dataset"]) / TRAIN_FILE)["customer_id"]
     assert after.inputs["base"] != before.inputs["base"]
-    (training,) = after.segments.values()
+    (training,) = after.stretches.values()
     assert [(segment.from_step, segment.ended) for segment in training] == [(0, "finished")]
     assert listing(pipeline.root) == original
 
