@@ -128,9 +128,8 @@ def _recorded(config: Config) -> Iterator[str]:
     }
     if (profile := profile_of_run()) is not None:
         tags["profile"] = profile
-    known = config.without_paths()
-    # The rest of it are addresses of this machine's stores.
-    del known["state"]
+    # What is left of `state` without its paths are addresses of this machine's stores.
+    known = {name: section for name, section in config.without_paths().items() if name != "state"}
     with recorder.pipeline(_run_name(), tags, config=known) as run:
         yield run
 
