@@ -55,8 +55,8 @@ def rows_of(name: str) -> Rows:
     if name == "mercado.xlsx":
         return marketplace()
     header, template = TEXTS[name]
-    titles: list[list[Cell]] = [["Pesquisa NPS"], []] if name == "nps.csv" else []
-    rows = [
+    titles: list[Sequence[Cell]] = [["Pesquisa NPS"], []] if name == "nps.csv" else []
+    rows: list[Sequence[Cell]] = [
         template.format(
             cpf=CPF, n=n, m=1000 + n, day=f"{1 + n % 28:02}", stars=1 + n % 5, points=n % 11, score=SCORES[n % 3],
             opinion="" if name == "avaliacoes.csv" and n % 8 == 0 else opinion(n),
