@@ -28,15 +28,16 @@ def costs_of(config: Config, estimate: Estimate) -> dict[str, Any]:
     """
     tasks = [task for task, count in config.synthesize.counts.items() if count]
     test_prompts = [config.curate.test_rows(task) for task in tasks]
+    seconds = estimate.total("seconds")
     unknown: str | None = "nothing here says how large the model is until it was fetched once"
     if estimate.stages is not None:
-        unknown = DPO_UNKNOWN if estimate.seconds is None else None
+        unknown = DPO_UNKNOWN if seconds is None else None
     people_score = config.audit.require_human and config.audit.sheet is None
     return {
-        "hours": None if estimate.seconds is None else estimate.seconds / 3600,
+        "hours": None if seconds is None else seconds / 3600,
         "unknown": unknown,
-        "dollars": estimate.on_demand,
-        "spot_dollars": estimate.spot,
+        "dollars": estimate.total("cost_usd"),
+        "spot_dollars": estimate.total("spot_usd"),
         "reais_per_dollar": config.workers.reais_per_dollar,
         "scores": len(tasks) * config.audit.scores_per_task if people_score else 0,
         "test_prompts": test_prompts,

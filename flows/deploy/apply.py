@@ -42,11 +42,7 @@ class Thing(NamedTuple):
 
 
 def declared(folder: Path, file: Path, key: str) -> list[dict[str, Any]]:
-    """Return what a file of a checkout declares under a key, in Prefect's format; automations name, and have no ids.
-
-    Raises:
-        InputError: The file is missing or no YAML, or lacks the key.
-    """
+    """Return what a file declares under a key, with names for ids; none, no YAML or no such key is an `InputError`."""
     try:
         found: list[dict[str, Any]] = yaml.safe_load((folder / file).read_text(encoding="utf-8"))[key]
     except OSError as error:

@@ -26,12 +26,11 @@ from tasks.commerce.extraction.scorer import (
     contradiction_in,
 )
 from tasks.commerce.extraction.truth import metric
-from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, object_schema, one_of, spoil_json
+from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, object_schema, one_of, serve_object, spoil_json
 from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
 from tasks.commerce.served import Served, written
 from tasks.commerce.text.json_fields import CAUSE_FIELDS, SENTIMENTS, sentiment_of
-from tasks.commerce.text.parser import serve_object
 
 SHARE_NO_COMPLAINT: Final = 0.3
 SHARE_CUT_OFF: Final = 0.5
@@ -78,9 +77,8 @@ def spoil(right: str, generator: random.Random) -> str:
 def grammar(prompt: str) -> str:
     """Return the grammar of the answers to a prompt, in the Lark notation of llguidance: its complaint is a quotation.
 
-    The complaint's words are the review's as JSON writes them, but those that are not singled out, so that a quotation
-    mark in it is escaped. Line ends and control characters are blanks: the letter of an escape would count as one of a
-    word.
+    Its words are the review's as JSON writes them, but those that are not singled out. Line ends and control characters
+    are blanks: the letter of an escape would count as one of a word.
     """
     printable = "".join(each if each.isprintable() else " " for each in review_of(prompt)[:MAX_READ])
     said = printable.split()
