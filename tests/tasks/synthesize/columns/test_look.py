@@ -1,7 +1,6 @@
 """Files of any kind are found and looked at, and what is none is refused in a sentence."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
