@@ -137,8 +137,7 @@ def _recorded(config: Config) -> Iterator[str]:
 def _given_to_training(session: Session) -> dict[str, StageResult]:
     """Make what a training starts from, and return the stages in their order."""
     prompts = synthesize(session)
-    if not prompts.reused:
-        # New prompts make the base and all behind it new.
+    if not prompts.reused:  # The base and all behind it are made again, too.
         expect_stage_children(session.config)
     dataset = curate(session, prompts)
     stages = {"synthesize": prompts, "curate": dataset}

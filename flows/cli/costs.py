@@ -78,11 +78,7 @@ def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
 
 
 def confirm_costs(config: Config, *, yes: bool) -> None:
-    """Print what a run with a price costs, and on a terminal ask whether to spend it; scheduled runs are not asked.
-
-    Raises:
-        InputError: The person said no.
-    """
+    """Print what a run with a price costs, and on a terminal ask whether to spend it; InputError where not."""
     if not (config.train.price_per_hour or config.workers.prices):
         return
     for line in cost_lines(costs_of(config, estimate_training(config, expected_prompts(config)))):
@@ -91,8 +87,7 @@ def confirm_costs(config: Config, *, yes: bool) -> None:
         return
     try:
         spends = typer.confirm("Spend it?", err=True)
-    except typer.Abort:
-        # Ctrl-C at the question, which Click takes for itself.
+    except typer.Abort:  # Ctrl-C at the question, which Click takes for itself.
         raise Interrupted(LOOKED) from None
     if not spends:
         raise InputError("nothing was started; lower train.max_steps or train.seeds, or answer yes next time")

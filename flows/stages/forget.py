@@ -367,7 +367,7 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
         unreached.append(f"{', '.join(left)} may still be registered in MLflow; the same command tries again")
     for training in state.trainings:
         place = f"the checkpoints of {training} in the mirror"
-        reach(place, lambda name=training: open_mirror(mirror_address(config), name).remove())
+        reach(place, partial(lambda name: open_mirror(mirror_address(config), name).remove(), training))
     if (shared := config.state.artifacts) is not None:
         reach(f"the shared artifacts in {shared}", partial(require_folder, shared))
         reach(f"the shared artifacts in {shared}", lambda: open_shared(config).remove(state.removed))
