@@ -81,7 +81,7 @@ def test_an_answer_against_all_lines_says_so() -> None:
 
 
 def test_a_rating_is_of_the_last_review_and_an_order_under_way_is_none_that_never_came() -> None:
-    prompt = prompt_of(orders=3, silent_days=5, undelivered=1)
+    prompt = prompt_of(orders=3, silent_days=30, undelivered=1)
     said = render(
         answer_of(reason("Última nota", "5", "fica"), reason("Pedidos não entregues", "1", "sai"), risk=0.3), prompt
     )
