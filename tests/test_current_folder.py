@@ -91,17 +91,12 @@ for changed in ({}, {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
     ("file", "content"),
     [
         ("prefect.toml", '[logging]\nconfig_path = "evil.yml"\n[tasks]\ndefault_retries = 7\n'),
-        ("prefect.toml", 'profiles_path = "profiles.toml"\n'),
-        ("prefect.toml", "no [toml"),
         ("pyproject.toml", "[tool.prefect.flows]\ndefault_retries = 7\n"),
         (".env", "PREFECT_TASKS_DEFAULT_RETRIES=7\nPREFECT_LOGGING_SETTINGS_PATH=evil.yml\n"),
-        (".env", "PREFECT_PROFILES_PATH=profiles.toml\n"),
     ],
 )
 def test_prefects_settings_are_of_no_file_there(tmp_path: Path, file: str, content: str) -> None:
     (tmp_path / file).write_text(content, encoding="utf-8")
-    profile = 'active = "evil"\n[profiles.evil]\nPREFECT_TASKS_DEFAULT_RETRIES = "7"\n'
-    (tmp_path / "profiles.toml").write_text(profile, encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     asked = [sys.executable, "-P", "-c", SETTINGS]
     ended = subprocess.run(asked, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

@@ -197,8 +197,8 @@ def _write_automation(
             "Automations"
         )
     if there:
-        # The client sends only fields that are set; others keep the server's value, such as being switched off.
-        client.update_automation(there[0].id, core)
+        # The client sends only fields that are set; others would keep the server's value, such as being switched off.
+        client.update_automation(there[0].id, AutomationCore(**core.model_dump(exclude={"owner_resource"})))
     else:
         client.create_automation(core)
     return Thing("automation", name, "updated" if there else "made")

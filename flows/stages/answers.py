@@ -232,8 +232,11 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 
 
 def rung_makers(session: Session, dataset: StageResult, base: StageResult) -> Makers:
-    """Return what makes the models that rungs answer with, by stage: from the base alone, without the test split."""
-    if SFT not in session.config.evaluate.rungs:
+    """Return what makes the models that rungs answer with, by stage: from the base alone, without the test split.
+
+    A base that had a warm start is the rung `sft` itself.
+    """
+    if SFT not in session.config.evaluate.rungs or session.config.warm_start.steps:
         return {}
     return {MODEL_STAGE: partial(_try, partial(tuned_on_references, session, dataset, base))}
 
@@ -243,7 +246,7 @@ def answer_rungs(
 ) -> tuple[dict[Rung, StageResult], dict[str, str]]:
     """Let each rung answer; return the answers, and why each other rung failed, which is left out of the ladder.
 
-    `made` is what came of `rung_makers`.
+    `made` has the model of the rung `sft`, or why there is none.
     """
 
     def respond(rung: Rung) -> StageResult:

@@ -33,10 +33,9 @@ def base(session: Session, dataset: StageResult) -> StageResult:
 
 
 def published(session: Session, dataset: StageResult, base: StageResult) -> StageResult | None:
-    """Fetch the model as it was before its warm start; None without a warm start.
+    """Fetch the model as it was before its warm start, the base of the comparison; None without a warm start.
 
-    Nothing is trained on it. It answers the test split, so that the effects of warm start and training can be
-    separated. It is of the commit that the base was made of, even if the hub's branch has moved since.
+    Nothing is trained on it. It is of the commit that the base was made of, even if the hub's branch has moved since.
     """
     config = session.config
     if not config.warm_start.steps:

@@ -9,7 +9,7 @@ from typing import Any
 
 from flows.runtime.console import say, warn
 from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
-from flows.stages.answers import SFT, Answering, Made, answer, answer_rival, answer_rungs
+from flows.stages.answers import MODEL_STAGE, SFT, Answering, Made, answer, answer_rival, answer_rungs
 from flows.stages.base import merge, published
 from flows.stages.child_pool import do_all
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
@@ -28,7 +28,7 @@ from tasks.evaluate.completions.rows import LoggedTraining, RaisedAlarm
 from tasks.evaluate.preregistration import EvaluationPlan, count_looks, write_plan
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.page import REPORT_PAGE
-from tasks.evaluate.stage import PUBLISHED, Evaluation, ShownModel
+from tasks.evaluate.stage import Evaluation, ShownModel
 from tasks.evaluate.stage import run as run_evaluation
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import ArtifactDamaged
@@ -45,7 +45,6 @@ AS_SERVED = (
     "Base, tuned and champion answered with the weights that are served, or would be: not quantized, and an adapter "
     "for all tasks merged into its base."
 )
-OF_THE_PUBLISHED = "the model as it is published, before its warm start"
 
 
 def champion_for(session: Session, challenger: ArtifactRecord) -> ArtifactRecord | None:
@@ -87,14 +86,16 @@ def evaluate(
 
     All policies, by training seed, are compared with the base; the one that may be promoted with the champion too.
     These answer as they are or would be served, on weights that are not quantized: a policy merged into its base, or
-    beside it where each task has an adapter of its own. What decides nothing answers too: where the model had a warm
-    start, that model before it; and the rivals.
+    beside it where each task has an adapter of its own. The base of the comparison is the model as published: its
+    warm start is part of the training, and the rung `sft`. The rivals answer too, and decide nothing.
     """
     config, store = session.config, session.store
     prompts, dataset, base = (given[role] for role in ("prompts", "dataset", "base"))
     chosen = best_seed(policies)
     champion = champion_for(session, policies[chosen].record) if config.evaluate.against_champion else None
-    plan = _plan(session, dataset, base, policies, champion)
+    before = published(session, dataset, base)
+    start = before or base
+    plan = _plan(session, dataset, start, policies, champion)
     names = {seed: TUNED if len(policies) == 1 else f"{TUNED}-seed{seed}" for seed in policies}
     merged: dict[str, StageResult] = {}
 
@@ -107,24 +108,19 @@ def evaluate(
 
     # The champion's answers to the instructions are those that it gave as a challenger.
     general, compared = config.evaluate.general != "off", (names[chosen], CHAMPION)
-    answering = [Answering(BASE, base.record, general=general)]
+    answering = [Answering(BASE, start.record, general=general)]
     answering += [as_served(names[seed], base.record, each.record) for seed, each in policies.items()]
     if champion is not None:
         answering.append(as_served(CHAMPION, store.record(champion.inputs["base"]), champion))
-    before = published(session, dataset, base)
-    if before is not None:
-        answering.append(Answering(PUBLISHED, before.record))
     answers = do_all(session.pool, {who.name: partial(answer, session, dataset, plan, who) for who in answering})
     answers |= _answers_of_rivals(session, dataset, plan)
-    rungs, left_out = answer_rungs(session, dataset, plan, base, for_rungs)
+    rungs, left_out = answer_rungs(session, dataset, plan, start, {MODEL_STAGE: base, **for_rungs})
     answers |= {str(rung): each for rung, each in rungs.items()}
     made = {name: each for name, each in for_rungs.items() if SFT in rungs and isinstance(each, StageResult)}
     rivals = [rival for rival in config.evaluate.rivals if f"rival-{rival.name}" in answers]
-    others = [ShownModel(PUBLISHED, answers[PUBLISHED].path, OF_THE_PUBLISHED)] if before else []
-    others += [ShownModel(rival.name, answers[f"rival-{rival.name}"].path, rival.model, rival) for rival in rivals]
-    models = {BASE: base.record, **{f"policy-{names[seed]}": each.record for seed, each in policies.items()}}
+    others = [ShownModel(rival.name, answers[f"rival-{rival.name}"].path, rival.model, rival) for rival in rivals]
+    models = {BASE: start.record, **{f"policy-{names[seed]}": each.record for seed, each in policies.items()}}
     models |= {CHAMPION: champion} if champion else {}
-    models |= {PUBLISHED: before.record} if before else {}
     inputs = {role: given[role].record for role in ("prompts", "dataset", "audit")} | {"plan": plan.record, **models}
     inputs |= {name: each.record for name, each in (merged | made).items()}
     inputs |= {f"answers-{name}": each.record for name, each in answers.items()}
@@ -193,7 +189,7 @@ def evaluate(
         "plan": plan,
         **merged,
         **made,
-        **({PUBLISHED: before} if before else {}),
+        **({"published": before} if before else {}),
         **{f"answer-{name}": each for name, each in answers.items()},
         STAGE: result,
     }

@@ -39,7 +39,7 @@ def export_version(
         published = published_base(weights) if kind == "peft" else None
         request = ExportRequest(
             format=kind,
-            name=f"{config.promote.model_name}-{parts.number}",
+            name=f"{config.promote.model_name}-{parts.version.version}",
             weights=weights,
             adapters=adapters if kind == "peft" else {},
             base_on_hub=published is not None,
@@ -56,7 +56,7 @@ def export_version(
         name_base(draft / task, *(published or (str(goal.resolve() / BASE_FOLDER), None)))
     return {
         "model": config.promote.model_name,
-        "version": parts.number,
+        "version": parts.version.version,
         "format": kind,
         "files": [_proven(config, proof, draft) for proof in proofs],
     }

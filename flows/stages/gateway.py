@@ -202,8 +202,7 @@ def _scrubbed(text: str) -> str:
 
 
 def _scrubbed_reference(reference: dict[str, Any]) -> dict[str, Any]:
-    def clean(texts: pl.Series) -> pl.Series:
-        return pl.Series(texts.name, [_scrubbed(text) for text in texts], pl.String)
-
-    loaded: dict[str, Any] = orjson.loads(scrubbed_references(pl.Series([orjson.dumps(reference).decode()]), clean)[0])
+    texts = pl.Series([orjson.dumps(reference).decode()])
+    clean = scrubbed_references(texts, lambda each: pl.Series(each.name, [*map(_scrubbed, each)], pl.String))
+    loaded: dict[str, Any] = orjson.loads(clean[0])
     return loaded

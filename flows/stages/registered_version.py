@@ -17,7 +17,7 @@ from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from tasks.bag_of_words.bag import read_bags
+from tasks.bag_of_words.bag import objections, read_bags
 from tasks.evaluate.claims import unlearned_tasks
 from tasks.evaluate.compare import read_report
 from tasks.lineage.mlflow.registry import PolicyVersion, Rollback
@@ -73,8 +73,7 @@ def promote_registered(config: Config, number: str | None, reason: str | None) -
 
 def promote_baseline(config: Config, number: str | None, task: TaskName, reason: str | None) -> dict[str, Any]:
     """Let a version's bag of words answer a task for the champion, or report what speaks against it."""
-    from tasks.bag_of_words.bag import objections, read_bags  # noqa: PLC0415 - the tasks take a second to import
-    from tasks.evaluate.stage import METRICS_FILE  # noqa: PLC0415
+    from tasks.evaluate.stage import METRICS_FILE  # noqa: PLC0415 - it takes a second to import
 
     names, store = config.promote, open_store(config)
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
@@ -88,12 +87,9 @@ def promote_baseline(config: Config, number: str | None, task: TaskName, reason:
             raise InputError(f"{what} has no bag of words for {task}; it has {there}")
         metrics = json.loads((folder / METRICS_FILE).read_text(encoding="utf-8"))
         reasons = objections(task, read_report(folder), metrics)
-        document = {"version": version.version, "baseline": task, "promoted": not reasons or reason is not None}
-        document |= {
-            "verdict": "hold" if reasons else "promote",
-            "reasons": reasons,
-            "forced": reason if reasons else None,
-        }
+        document = {"version": version.version, "baseline": task, "verdict": "hold" if reasons else "promote"}
+        document |= {"promoted": not reasons or reason is not None, "reasons": reasons}
+        document["forced"] = reason if reasons else None
         if document["promoted"]:
             tags = {"model": names.model_name, "baseline": task, "forced": reason or ""}
             with recorder.pipeline(f"promote-baseline-{task}", tags):
@@ -167,16 +163,17 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
     merged = None if base else parts.merged
     weights = merged or parts.base
     verified_record(store, weights, parts.what)
-    unlearned: Mapping[TaskName, str] = {}
-    if not (base or answer_all):
-        is_held = number is None and parts.is_held and parts.baselines
-        held = dict.fromkeys(TASK_NAMES, "the gate holds its policy")
-        unlearned = held if is_held else unlearned_tasks(read_report(store.path(parts.evaluation.sha256)))
-    evaluations = {task: verified_record(store, of, parts.what) for task, of in parts.baselines.items() if not base}
+    version, unlearned = parts.version, dict[TaskName, str]()
+    by_bags = {} if base else {task: version.baselines[task] for task in TASK_NAMES if task in version.baselines}
+    if number is None and by_bags and version.verdict != "promote" and version.forced is None and not answer_all:
+        unlearned = dict.fromkeys(TASK_NAMES, "the gate holds its policy")
+    elif not (base or answer_all):
+        unlearned = unlearned_tasks(read_report(store.path(parts.evaluation.sha256)))
+    evaluations = {task: verified_record(store, of, parts.what) for task, of in by_bags.items()}
     served = ServedModel(
-        name=f"the base of version {parts.number}" if base else f"version {parts.number}",
-        number=parts.number,
-        version_name=f"{config.promote.model_name}/{parts.number}",
+        name=f"the base of version {version.version}" if base else f"version {version.version}",
+        number=version.version,
+        version_name=f"{config.promote.model_name}/{version.version}",
         weights=store.path(weights),
         policy=None if base or merged else store.path(parts.policy.sha256),
         decoding=parts.decoding,
@@ -194,8 +191,7 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
 class VersionParts:
     """Artifacts that a version is made of."""
 
-    number: str
-    """Its number in the registry."""
+    version: PolicyVersion
     what: str
     """The version in a sentence."""
     policy: ArtifactRecord
@@ -211,10 +207,6 @@ class VersionParts:
     """How its answers were drawn when it was evaluated."""
     spec: SpecName
     evaluation: ArtifactRecord
-    is_held: bool
-    """Whether neither the gate nor a person promoted its policy."""
-    baselines: Mapping[TaskName, str]
-    """By task that a bag of words answers, the sha256 of its evaluation."""
 
 
 def version_parts(config: Config, store: ArtifactStore, number: str | None, *, instead: str) -> VersionParts:
@@ -235,7 +227,7 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
     known = evaluation.config or config.model_dump(mode="json")  # A record of long ago has none.
     wanted = {"base": policy.inputs["base"], "policy": policy.sha256}
     return VersionParts(
-        number=version.version,
+        version=version,
         what=what,
         policy=policy,
         base=policy.inputs["base"],
@@ -245,6 +237,4 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         decoding=evaluated_decoding(known),
         spec=known["rewards"]["spec"],
         evaluation=evaluation,
-        is_held=version.verdict != "promote" and version.forced is None,
-        baselines={task: version.baselines[task] for task in TASK_NAMES if task in version.baselines},
     )

@@ -72,7 +72,7 @@ def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | N
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     summary = PromptsSummary.read(folder)
-    figures: dict[str, Any] = {f"prompts {task}": count for task, count in summary.made.items()}
+    figures: dict[str, Any] = {f"prompts {task}": n for task, n in summary.made.items() if summary.asked[task]}
     if summary.source == "files":
         figures |= {f"{task} from {source}": n for task, by in summary.origins.items() for source, n in by.items()}
     if summary.served is not None:

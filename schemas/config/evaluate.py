@@ -26,7 +26,7 @@ INSTRUCTIONS: Final = 180
 Rung = Literal["base-guided", "sft"]
 RUNGS: Final[Mapping[Rung, str]] = {
     "base-guided": "the base under guided decoding: a grammar of each task's form lets nothing else be sampled",
-    "sft": "the base after supervised fine-tuning on the reference answers, as many sequences as the training samples",
+    "sft": "the base after supervised fine-tuning on the reference answers",
 }
 """What may be had of the base at less cost, by its name in the report, with its kind."""
 OUR_MODELS: Final = frozenset({"base", "tuned", "published", "champion", "challenger", *BASELINES, *RUNGS})

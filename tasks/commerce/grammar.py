@@ -1,4 +1,4 @@
-"""Forms of answers: their grammars, and the faults of form that demonstrations of a stand-in have.
+"""Forms of answers: their grammars, how an object is served, and the faults that demonstrations of a stand-in have.
 
 A grammar is in the Lark notation of llguidance, which the laptop's engine, transformers and vLLM read alike. An object
 is compact JSON with its fields in one order; a text in it has a length, and no escape, line end or emoji. The faults
@@ -7,8 +7,11 @@ are those of the source project's base model.
 
 import json
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
+
+from tasks.commerce.served import Served, written
+from tasks.commerce.text.parser import parse_object
 
 Field = Mapping[str, Any]
 """JSON schema of one field."""
@@ -49,6 +52,18 @@ def literals(texts: Iterable[str]) -> str:
     return " | ".join(json.dumps(json.dumps(text, ensure_ascii=False), ensure_ascii=False) for text in texts)
 
 
+def serve_object(completion: str, checks: Mapping[str, Callable[[Any], bool]]) -> Served:
+    """Read an answer that is to be one JSON object with exactly these fields, and nothing else."""
+    found, needed = parse_object(completion)[:2]
+    if found is None or needed:
+        return Served(None, False, "a resposta não é só um objeto JSON")
+    if found.keys() != checks.keys():
+        return Served(None, False, f"os campos não são os pedidos: {', '.join(checks)}")
+    if wrong := [name for name, holds in checks.items() if not holds(found[name])]:
+        return Served(None, False, f"valores fora dos permitidos: {', '.join(wrong)}")
+    return Served(written(found), True, None, found)
+
+
 OPENINGS: Final = (
     "Claro! Segue a resposta:\n",
     "Aqui está o resultado solicitado:\n",
@@ -74,10 +89,10 @@ def spoil_json(answer: str, generator: random.Random) -> str:
         for name, value in fields.items()
         if generator.random() >= SHARE_MISSING_FIELD
     }
-    written = json.dumps(spoiled, ensure_ascii=False, separators=(",", ":"))
+    text = written(spoiled)
     if spoiled and generator.random() < SHARE_TRAILING_COMMA:
-        return written.removesuffix("}") + ",}"
-    return chat(written, generator)
+        return text.removesuffix("}") + ",}"
+    return chat(text, generator)
 
 
 def _spoil_value(name: str, value: Any, wrong_type: bool, generator: random.Random) -> Any:

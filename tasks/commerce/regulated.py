@@ -1,8 +1,4 @@
-"""Names that nothing may hold, or that nothing may sell.
-
-`data/evidence/regulated.toml` names what no push and no action of insights may sell, by a law, or since it tells of the
-reader.
-"""
+"""Names that nothing may hold, and goods that neither push nor advice may sell (`data/evidence/regulated.toml`)."""
 
 import re
 import unicodedata

@@ -46,11 +46,8 @@ def choose_rule(
     `earned` is what each constant earns on each prompt, shape (prompts, constants).
     """
     lines = [lines_of(prompt) for prompt in prompts]
-    names = [
-        name
-        for name in dict.fromkeys(name for known in lines for name in known)
-        if 1 < len({known.get(name) for known in lines}) <= MOST_VALUES
-    ]
+    every = dict.fromkeys(name for known in lines for name in known)
+    names = [name for name in every if 1 < len({known.get(name) for known in lines}) <= MOST_VALUES]
     if not names:
         return None
 

@@ -130,7 +130,8 @@ def data_card(summary: DatasetSummary, folder: Path) -> str:
 
 
 def _rows_by_task(summary: DatasetSummary) -> str:
-    rows = [(task, *(sizes[split] for split in SPLITS)) for task, sizes in summary.tasks.items()]
+    there = {task: sizes for task, sizes in summary.tasks.items() if any(sizes.values())}
+    rows = [(task, *(sizes[split] for split in SPLITS)) for task, sizes in there.items()]
     return _table(("task", *SPLITS), [*rows, ("all", *summary.rows.values())])
 
 

@@ -32,11 +32,6 @@ class AgainstBaseline:
     """The same of right answers, of a bag of words; None where unknown."""
 
     @property
-    def is_right_more_often(self) -> bool:
-        """Return whether an interval shows that it has more right answers."""
-        return self.truth is not None and self.truth.ci_high is not None and self.truth.ci_high < 0
-
-    @property
     def beaten(self) -> bool:
         """Return whether the tuned model is shown to be better."""
         return self.scores.shows_gain

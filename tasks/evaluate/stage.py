@@ -34,7 +34,6 @@ from tasks.report.canvas import write_figures
 from tasks.report.wording import worded
 
 METRICS_FILE: Final = "ground_truth.json"
-PUBLISHED: Final = "published"
 
 
 class ShownModel(NamedTuple):

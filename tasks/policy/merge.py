@@ -11,7 +11,7 @@ from schemas.errors import GateRefused, InputError
 from schemas.progress import Progress, silent
 from schemas.tables.prompts import VALIDATION_FILE, PromptRow, read_prompts
 from tasks.policy.child import Channel, as_child
-from tasks.policy.generate import COLD, Message, as_messages
+from tasks.policy.generate import Message, as_messages
 from tasks.policy.load import load_tokenizer, reset_generation_config
 from tasks.policy.unpacked import engine_draws
 
@@ -197,7 +197,8 @@ def _answer(
     rendered = [tokenizer.apply_chat_template(each, tokenize=False, add_generation_prompt=True) for each in prompts]
     asked = [tokenizer.encode(text, add_special_tokens=False) for text in rendered]
     if engine_draws(model):
-        greedy = Sampled(keys_of(asked), temperature=COLD)
+        # Noise that no difference of float32 logits is as small as.
+        greedy = Sampled(keys_of(asked), temperature=1e-9)
         return list(zip(asked, Engine(model).draw(asked, greedy, most=ANSWER_TOKENS, ends={end}), strict=True))
     padded = tokenizer.pad({"input_ids": asked}, padding_side="left", return_tensors="pt").to(model.device)
     decoding = GenerationConfig(

@@ -65,7 +65,7 @@ class DeployedVersion:
             temperature=model.decoding.temperature,
             max_tokens=model.decoding.max_tokens,
             seed=model.seed if self.client.takes_seed else None,
-            grammar=grammar_of(row.task, row.prompt, SERVED) if self.guides else "",
+            grammar=grammar_of(row.task, row.prompt, SERVED) if self.guides and row.task not in model.bags else "",
         )
 
     async def complete(self, row: PromptRow, asked: EngineQuestion) -> EngineAnswer:

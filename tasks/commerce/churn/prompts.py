@@ -51,6 +51,8 @@ class ChurnInputs(TaskInputs):
 
     def prompt(self, instruction: str) -> str:
         """Return the prompt."""
+        # Nobody who gave 1,05 gave the lowest, 1.
+        last = self.last_rating if self.last_rating in (None, 1) else max(self.last_rating or 0, 1.1)
         lines = [
             instruction,
             f"Estado: {self.state}",
@@ -59,17 +61,12 @@ class ChurnInputs(TaskInputs):
             f"Total gasto: {reais(self.spent)}",
             f"Máximo de parcelas: {self.instalments}",
             f"Dias desde a última compra: {self.silent_days}",
-            f"Última nota: {_rating(_above_least(self.last_rating), 0 if self.last_rating in range(1, 6) else 1)}",
+            f"Última nota: {_rating(last, 0 if self.last_rating in range(1, 6) else 1)}",
             f"Nota média: {_rating(self.mean_rating, 1)}",
             f"Entregas com atraso: {self.late}",
             f"Pedidos não entregues: {self.undelivered}",
         ]
         return "\n".join(lines)
-
-
-def _above_least(rating: float | None) -> float | None:
-    """Return a rating as it may be printed: nobody who gave 1,05 gave the lowest, 1."""
-    return rating if rating is None or rating == 1 else max(rating, 1.1)
 
 
 def _rating(rating: float | None, places: int) -> str:
@@ -94,19 +91,16 @@ def _profiles(store: Store, hazards: "DataFrame") -> "DataFrame":
     import polars as pl
 
     bought, delivered = pl.col("order_purchase_timestamp"), pl.col("order_delivered_customer_date")
-    orders = (
-        store.orders.join(
-            store.customers.select("customer_id", "customer_unique_id", "customer_state"), on="customer_id"
-        )
-        .join(store.items.group_by("order_id").agg(spent=pl.sum("price")), on="order_id", how="left")
-        .join(store.reviews.group_by("order_id").agg(rating=pl.mean("review_score")), on="order_id", how="left")
-        .join(
-            store.payments.group_by("order_id").agg(instalments=pl.max("payment_installments")),
-            on="order_id",
-            how="left",
-        )
-        .sort(bought, "order_id")
+    orders = store.orders.join(
+        store.customers.select("customer_id", "customer_unique_id", "customer_state"), on="customer_id"
     )
+    for table, figure in (
+        (store.items, pl.sum("price").alias("spent")),
+        (store.reviews, pl.mean("review_score").alias("rating")),
+        (store.payments, pl.max("payment_installments").alias("instalments")),
+    ):
+        orders = orders.join(table.group_by("order_id").agg(figure), on="order_id", how="left")
+    orders = orders.sort(bought, "order_id")
     favourites = (
         store.items.join(store.products.select("product_id", "product_category_name"), on="product_id")
         .join(orders.select("order_id", "customer_unique_id"), on="order_id")

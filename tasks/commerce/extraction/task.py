@@ -26,12 +26,11 @@ from tasks.commerce.extraction.scorer import (
     contradiction_in,
 )
 from tasks.commerce.extraction.truth import metric
-from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, object_schema, one_of, spoil_json
+from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, object_schema, one_of, serve_object, spoil_json
 from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
 from tasks.commerce.served import Served, written
 from tasks.commerce.text.json_fields import CAUSE_FIELDS, SENTIMENTS, sentiment_of
-from tasks.commerce.text.parser import serve_object
 
 SHARE_NO_COMPLAINT: Final = 0.3
 SHARE_CUT_OFF: Final = 0.5

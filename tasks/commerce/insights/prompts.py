@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import accumulate
+from operator import add, sub
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from pydantic import AfterValidator, Field
@@ -180,11 +181,8 @@ def _draw(ledger: Ledger, generator: random.Random) -> str | None:
         of_groups = ledger.groups[title].items()
         spans = {name: _difference(running, start, window.stop) for name, running in of_groups}
     known = ledger.total[-1]
-    sums = {
-        name: each
-        for name, each in spans.items()
-        if each[0] >= MIN_ORDERS and all(each[place] > 0 for place in (5, 7) if known[place])
-    }
+    needed = [place for place in (5, 7) if known[place]]
+    sums = {row: each for row, each in spans.items() if each[0] >= MIN_ORDERS and all(each[place] for place in needed)}
     count = generator.choice(ROWS)
     if len(sums) < min(ROWS):
         return None
@@ -207,11 +205,16 @@ def _draw(ledger: Ledger, generator: random.Random) -> str | None:
 
 
 def _difference(running: Sequence[Sums], start: int, end: int) -> Sums:
-    return tuple(high - low for high, low in zip(running[end], running[start], strict=True))
+    return tuple(map(sub, running[end], running[start]))
 
 
 def _added(one: Sums, other: Sums) -> Sums:
-    return tuple(map(sum, zip(one, other, strict=True)))
+    return tuple(map(add, one, other))
+
+
+def _state(code: str) -> str:
+    # In lower case SE is the word "se", and a reader of the text could not distinguish them.
+    return "Sergipe" if code == "SE" else code
 
 
 def _month(day: date, letters: int | None = None) -> str:
@@ -241,14 +244,10 @@ def _sum_up(store: Store) -> Ledger:
                 monthly.setdefault(name, [_NONE] * len(months))[months.index(month)] = tuple(sums)
         return {name: list(accumulate(sums, _added, initial=_NONE)) for name, sums in monthly.items()}
 
-    def state(code: str) -> str:
-        # In lower case SE is the word "se", and a reader of the text could not distinguish them.
-        return "Sergipe" if code == "SE" else code
-
     groups = {
-        "Estado": running("customer_state", state),
+        "Estado": running("customer_state", _state),
         "Categoria": running("product_category_name", readable_category),
-        "Estado do vendedor": running("seller_state", state),
+        "Estado do vendedor": running("seller_state", _state),
         "Pagamento": running("payment_type", PAYMENTS.get),
         "Dia da compra": running("weekday", lambda day: WEEKDAYS[day - 1]),
     }

@@ -76,16 +76,8 @@ def segments_of(store: Store) -> list[str]:
         *(f"clientes sem compra há {days} dias" for days in silent),
         *(f"clientes {state:de}" for state in states),
         *(f"clientes {state:de} sem compra há {days} dias" for state in states for days in silent),
-        *(
-            f"quem já comprou {thing}"
-            for category in sorted({each[1] for each in tastes})
-            for thing in things_of(category)
-        ),
-        *(
-            f"clientes {StateCode(state):de} que compraram {thing}"
-            for state, category in tastes
-            for thing in things_of(category)
-        ),
+        *(f"quem já comprou {thing}" for each in sorted({each[1] for each in tastes}) for thing in things_of(each)),
+        *(f"clientes {StateCode(code):de} que compraram {thing}" for code, each in tastes for thing in things_of(each)),
     )
     return list(dict.fromkeys(segments))
 
@@ -100,13 +92,8 @@ def _purchases(store: Store) -> "DataFrame":
         .join(store.orders.select("order_id", "customer_id", "order_purchase_timestamp"), on="order_id")
         .join(store.customers.select("customer_id", "customer_unique_id", "customer_state"), on="customer_id")
         .join(store.products.select("product_id", "product_category_name"), on="product_id")
-        .select(
-            "order_id",
-            "customer_unique_id",
-            state="customer_state",
-            category="product_category_name",
-            days_ago=(bought.max() - bought).dt.total_days(),
-        )
+        .rename({"customer_state": "state", "product_category_name": "category"})
+        .with_columns(days_ago=(bought.max() - bought).dt.total_days())
     )
 
 
@@ -118,15 +105,13 @@ def examples(store: Store, generator: random.Random, count: int) -> Iterator[Exa
     if count == 0:
         return
     campaigns, segments = campaigns_of(store), segments_of(store)
-    combinations = len(WORDING.instructions) * len(campaigns) * len(segments)
-    left = count
+    combinations, left = len(WORDING.instructions) * len(campaigns) * len(segments), count
     # Far less than half of the campaigns have a product, or a segment by a product, that gets no push.
     for number in generator.sample(range(combinations), min(2 * count, combinations)):
-        rest, place = divmod(number, len(WORDING.instructions))
-        instruction = WORDING.instructions[place]
-        rest, place = divmod(rest, len(campaigns))
-        (product, offer), segment = campaigns[place], segments[rest]
-        prompt = push_prompt(instruction, product, offer, segment)
+        rest, instruction = divmod(number, len(WORDING.instructions))
+        segment, campaign = divmod(rest, len(campaigns))
+        product, offer = campaigns[campaign]
+        prompt = push_prompt(WORDING.instructions[instruction], product, offer, segments[segment])
         if law_against(prompt.partition("\nProduto: ")[2]):
             continue
         yield Example("push", WORDING.system, prompt, {"product": product, "offer": offer})

@@ -43,18 +43,11 @@ LONGEST: Final = 120
 """Graphemes that a phone shows."""
 _LINES: Final = re.compile(r"^(?:Produto|Oferta): ", re.MULTILINE)
 _CAMPAIGN: Final = re.compile(r"^Produto: (.+)\nOferta: (.+)$", re.MULTILINE)
-_NAME: Final = re.compile(r"[A-Za-zÀ-ÖØ-öø-ſ0-9 $%&'\"()+,./:!?#×–ºª°²³®™☀-➿\U0001F300-\U0001FAFF-]+")
-"""What a phone shows as the shop wrote it: Latin letters, digits, marks without markup, and emoji."""
-_NOT_OF_A_NAME: Final = re.compile(
-    r"//|\bwww\b|\w\.[^\W\d_]{2}|[^\W\d_]:\S|\d(?:\.\d+){3}|(?!\d\d/\d\d/\d{4}(?!\d))\d(?:[ ()./-]*\d){7}|\([.,]\)"
-    r"|[!?][\"')]* +[^\W\d_]|(?<!\b[dsm]r)(?<!\bst)(?<!\bsra)(?<!\bmrs)(?<!\bprof)\.[\"')]* +[^\W\d_]"
-    r"|[!?][\"')]* +\d|[.!?,:]$|^[\W_]*$|^\s|\s$|\s\s",
-    re.IGNORECASE,
-)
-"""Links, domains, addresses and telephone numbers; the end of a sentence, inside or last; and blanks nobody needs."""
-_NO_PRODUCT: Final = re.compile(
-    rf": |R\$|(?<!100)%(?! (?:de )?(?:{'|'.join(read_data('evidence/regulated.toml')['materiais'])}))", re.IGNORECASE
-)
+_NAMES: Final = read_data("evidence/push.toml")["nomes"]
+_NAME: Final = re.compile(_NAMES["sinais"])
+_NOT_OF_A_NAME: Final = re.compile("|".join(_NAMES["nunca"]), re.IGNORECASE)
+_MATERIALS: Final = "|".join(read_data("evidence/regulated.toml")["materiais"])
+_NO_PRODUCT: Final = re.compile(rf": |R\$|(?<!100)%(?! (?:de )?(?:{_MATERIALS}))", re.IGNORECASE)
 """A second offer, a price or a share in a product; all of it, or of what it is made of, is none."""
 _SHARE: Final = re.compile(r"(\d[\d.,]*)(?= ?%)")
 _AMOUNT_OF: Final = r"(?:r\$ ?)?(?P<{}>\d[\d.,]*)"
@@ -164,18 +157,12 @@ def _campaign_fault(campaign: PushCampaign) -> str | None:
 def _is_absurd(offer: str) -> bool:
     """Return whether an offer gives all, nothing, or less than is paid for."""
     shares = [share for text in _SHARE.findall(offer) for share in amounts_of(text.rstrip(".,")) or ()]
-    pairs = [
-        amounts_of(f"{each['most']} {each['least']}".rstrip(".,"))
-        for form in _MORE_THAN
-        for each in form.finditer(offer)
-    ]
+    found = (each for form in _MORE_THAN for each in form.finditer(offer))
+    pairs = [amounts_of(f"{each['most']} {each['least']}".rstrip(".,")) for each in found]
     nothing = 0 in shares and ("desconto" in offer.lower() or "off" in offer.lower())
-    return (
-        nothing
-        or _NOTHING.search(offer) is not None
-        or any(share > MOST_PERCENT for share in shares)
-        or any(pair is None or pair[0] <= pair[1] for pair in pairs)
-    )
+    if nothing or _NOTHING.search(offer) or any(share > MOST_PERCENT for share in shares):
+        return True
+    return any(pair is None or pair[0] <= pair[1] for pair in pairs)
 
 
 def fill(template: str, campaign: PushCampaign) -> str:
@@ -276,14 +263,13 @@ def v42_score(completion: str, prompt: str, _reference: Reference | None, _: obj
     present = set(text_words)
     markers = sum(map(lowered.count, _ACCENTS)) + sum(word in _PORTUGUESE for word in text_words)
     generic = sum(phrase in folded for phrase in _GENERIC)
-    return Score(
-        {
-            "length": ramp(graphemes(text), HOPELESS, LONGEST) ** 2 if text else 0.0,
-            "portuguese": min(markers, ENOUGH_MARKERS) / ENOUGH_MARKERS,
-            "creativity": min(len(present - FUNCTION_WORDS), ENOUGH_CONTENT) / ENOUGH_CONTENT * 0.5**generic,
-            "formal": float(_FORMAL.are_in(folded, present)),
-        }
-    )
+    components = {
+        "length": ramp(graphemes(text), HOPELESS, LONGEST) ** 2 if text else 0.0,
+        "portuguese": min(markers, ENOUGH_MARKERS) / ENOUGH_MARKERS,
+        "creativity": min(len(present - FUNCTION_WORDS), ENOUGH_CONTENT) / ENOUGH_CONTENT * 0.5**generic,
+        "formal": float(_FORMAL.are_in(folded, present)),
+    }
+    return Score(components)
 
 
 V42_REWARD: Final = Reward(V42_WEIGHTS, v42_score)

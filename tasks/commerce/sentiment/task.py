@@ -4,14 +4,13 @@ import json
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.grammar import STARS, json_grammar, object_schema, one_of, spoil_json
+from tasks.commerce.grammar import STARS, json_grammar, object_schema, one_of, serve_object, spoil_json
 from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
 from tasks.commerce.sentiment.scorer import CHECKS, REWARDS, WORDING
 from tasks.commerce.sentiment.truth import metric
 from tasks.commerce.served import Served
 from tasks.commerce.text.json_fields import SENTIMENTS, sentiment_contradicts, sentiment_of
-from tasks.commerce.text.parser import serve_object
 
 _FIELDS: Final = {"polarity": one_of(SENTIMENTS), "score": STARS}
 

@@ -99,21 +99,15 @@ class Family(NamedTuple):
 def read_families() -> tuple[Family, ...]:
     """Read the question bank, the easy levels first."""
     documents = {level: read_data(f"questions/{level}.toml") for level in LEVELS}
+    found = ((level, document["turns"], each) for level, document in documents.items() for each in document["family"])
     return tuple(
-        Family(
-            entry["name"],
-            level,
-            document["turns"],
-            tuple(entry["texts"]),
-            entry["sql"],
-            {
-                name: kind if isinstance(kind, str) else tuple(map(_value, kind))
-                for name, kind in entry["parameters"].items()
-            },
-        )
-        for level, document in documents.items()
-        for entry in document["family"]
+        Family(each["name"], level, turns, tuple(each["texts"]), each["sql"], _parameters(each["parameters"]))
+        for level, turns, each in found
     )
+
+
+def _parameters(given: Mapping[str, Any]) -> dict[str, str | tuple[Value, ...]]:
+    return {name: kind if isinstance(kind, str) else tuple(map(_value, kind)) for name, kind in given.items()}
 
 
 def _value(value: int | list[str]) -> Value:

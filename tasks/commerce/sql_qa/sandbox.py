@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from schemas.store.store import Store
 from tasks.commerce.sql_qa.store_copies import OTHER, TIED, cut, read_values, refill
@@ -45,28 +45,11 @@ _ALLOWED: Final = read_values("sandbox.toml")
 TABLES: Final = tuple(_ALLOWED["tables"])
 KEYS: Final = tuple(_ALLOWED["keys"])
 FUNCTIONS, FORMATS, _UNREPEATABLE = (frozenset(_ALLOWED[name]) for name in ("functions", "formats", "unrepeatable"))
-MAX_SQL_CHARACTERS: Final = 1_000
-MAX_WITH_TABLES: Final = 3
-MAX_LIST_ITEMS: Final = 40
-"""SQLite copies a table of a WITH clause wherever it is used: chains and long lists of them multiply in memory before
-any budget is spent. Counted are tables of WITH clauses, and commas and joins."""
-MAX_ROWS: Final = 300
-"""A result with more rows is refused: no question needs so many."""
-MAX_OPERATIONS: Final = 250_000
-"""Budget of virtual-machine operations; see `OPERATIONS_A_DATE`."""
-OPERATIONS_A_DATE: Final = 20
-"""Budget cost of a date function call, which takes as long as many operations."""
-OPERATIONS_BETWEEN_CHECKS: Final = 500
-MAX_SECONDS: Final = 0.5
-"""Processor time of the thread for all queries of a completion. It is far beyond what the budget of operations lets any
-ordinary query take, right or wrong, so that a reward is the same on a slow machine; it stops queries that are slow for
-their operations, such as patterns on long texts."""
-MAX_REFERENCE_SECONDS: Final = 30.0
-"""The same for a reference, whose results are cached: a paused virtual machine may count the pause as processor time,
-and that must not decide correctness."""
-MAX_REFERENCES: Final = 8_192
-"""Reference queries with cached results."""
-
+_MOST: Final[Mapping[str, Any]] = _ALLOWED["most"]
+MAX_SQL_CHARACTERS, MAX_WITH_TABLES, MAX_LIST_ITEMS = _MOST["sql_characters"], _MOST["with_tables"], _MOST["list_items"]
+MAX_ROWS, MAX_OPERATIONS, MAX_REFERENCES = _MOST["rows"], _MOST["operations"], _MOST["references"]
+MAX_SECONDS, MAX_REFERENCE_SECONDS = _MOST["seconds"], _MOST["reference_seconds"]
+OPERATIONS_A_DATE, OPERATIONS_BETWEEN_CHECKS = _MOST["operations_a_date"], _MOST["operations_between_checks"]
 _FORMATS: Final = re.compile(r"\b(?:printf|format)\b", re.IGNORECASE)
 _NARROW_FORMAT: Final = re.compile(
     r"\b(?:printf|format)\s*\(\s*'(?:[^%']|%%|%[-+, 0]{0,3}\d{0,2}(?:\.\d)?[dfs])*+'\s*[,)]", re.IGNORECASE

@@ -26,8 +26,9 @@ class Entry(dict[str, Any]):
             raise AttributeError(key)
 
 
+@cache
 def read_data(file: str) -> dict[str, Any]:
-    """Return what a TOML file of `data` holds."""
+    """Return what a TOML file of `data` holds; the same object each time."""
     return tomllib.loads((DATA / file).read_text(encoding="utf-8"))
 
 

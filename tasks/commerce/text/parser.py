@@ -8,13 +8,12 @@ around an answer (a code fence, a thought, chatter), and last json-repair.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 from enum import Enum
 from typing import Any, Final, NamedTuple, NoReturn
 
 import orjson
 
-from tasks.commerce.served import Served, written
 from tasks.commerce.text.json_fields import read_number
 from tasks.commerce.text.text_form import ramp
 
@@ -274,15 +273,3 @@ def _repaired(text: str) -> ParsedObject | None:
         # A broken object with two values for one key is ambiguous.
         needed.add(Reading.CONTRADICTED)
     return ParsedObject(value, frozenset(needed), len(broken), len(text) - len(broken))
-
-
-def serve_object(completion: str, checks: Mapping[str, Callable[[Any], bool]]) -> Served:
-    """Read an answer that is to be one JSON object with exactly these fields, and nothing else."""
-    found, needed = parse_object(completion)[:2]
-    if found is None or needed:
-        return Served(None, False, "a resposta não é só um objeto JSON")
-    if found.keys() != checks.keys():
-        return Served(None, False, f"os campos não são os pedidos: {', '.join(checks)}")
-    if wrong := [name for name, holds in checks.items() if not holds(found[name])]:
-        return Served(None, False, f"valores fora dos permitidos: {', '.join(wrong)}")
-    return Served(written(found), True, None, found)

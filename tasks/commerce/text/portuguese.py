@@ -1,6 +1,5 @@
 """Portuguese as data is written in it: months, states and categories by name, and numbers in Brazilian notation."""
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
@@ -30,13 +29,8 @@ class StateCode(str):
     __slots__ = ()
 
     def __format__(self, preposition: str) -> str:
-        return f"{_JOINED[preposition][_articles().get(self, '')]} {self!s}" if preposition else str(self)
-
-
-@cache
-def _articles() -> Mapping[str, str]:
-    articles: dict[str, str] = read_data("states/articles.toml")
-    return articles
+        article = read_data("states/articles.toml").get(self, "")
+        return f"{_JOINED[preposition][article]} {self!s}" if preposition else str(self)
 
 
 def readable_category(name: str) -> str:

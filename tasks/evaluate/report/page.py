@@ -7,20 +7,23 @@ comparison and background give the same bytes.
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from schemas.config.evaluate import BASELINES
+from schemas.shown_text import as_shown
 from schemas.tasks import TaskName
 from tasks.evaluate.compare import BASE, CHAMPION, REPORT_TEXT, TUNED, Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report import sentences
 from tasks.evaluate.report.background import Background
-from tasks.evaluate.report.markdown import markdown_template
 from tasks.evaluate.stats.statistics import PairedStats, Verdict
 from tasks.report.canvas import BLUE, DASHES, FAINT, GAIN, INK, LOSS, SOFT, WIDTH, add_axes, canvas, name_below, svg
 from tasks.report.number_format import decimal, interval, money, p_value, percent, shortest, signed
 from tasks.report.page import page_template
 from tasks.report.wording import worded
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 REPORT_PAGE: Final = "report.html"
 DATA_FILES: Final = ("tasks/evaluate/report/report.html.j2", "tasks/evaluate/report/report.md.j2")
@@ -173,3 +176,33 @@ def forest(overall: PairedStats, tasks: Mapping[TaskName, PairedStats], margin: 
 def _said(block: PairedStats) -> str:
     ends = worded("interval unknown") if block.ci_low is None else interval(block.ci_low, block.ci_high)
     return f"{signed(block.mean_difference)} ({ends})"
+
+
+# An underscore between letters or digits, as in sql_qa, is never markup.
+_MARKUP: Final = re.compile(r"[\\`*\[\]<>|~#&$]|(?<![^\W_])_|_(?![^\W_])")
+
+
+def escaped(text: str) -> str:
+    """Return a text on one line without any active Markdown, even if it is hostile."""
+    return _MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(as_shown(text).split()))
+
+
+def markdown_template(file: Path, **filters: Callable[..., str]) -> "Template":
+    """Load a template, which escapes every value that it prints but those marked `safe`, and words messages."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2.filters import do_mark_safe
+
+    def literal(value: Any) -> Any:
+        return value if hasattr(value, "__html__") else do_mark_safe(escaped(str(value)))
+
+    environment = Environment(
+        loader=FileSystemLoader(file.parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=literal,
+    )
+    environment.filters |= filters
+    environment.globals |= {"worded": worded}
+    return environment.get_template(file.name)

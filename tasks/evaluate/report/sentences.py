@@ -55,9 +55,13 @@ def headline(comparison: Comparison) -> str:
 
 def classifier_lines(comparison: Comparison) -> list[str]:
     """Return a sentence for each task of which a bag of words is shown to have more right answers than the model."""
-    bags = {task: claim.baselines.get(BAG_OF_WORDS) for task, claim in comparison.claims.items()}
-    shown = {task: bag.truth for task, bag in bags.items() if bag is not None and bag.truth and bag.is_right_more_often}
-    return [classifier_sentence(task, of.n_prompts, of.mean_base, of.mean_tuned) for task, of in shown.items()]
+    with_bag = {task: claim for task, claim in comparison.claims.items() if BAG_OF_WORDS in claim.baselines}
+    truths = {task: claim.baselines[BAG_OF_WORDS].truth for task, claim in with_bag.items()}
+    return [
+        classifier_sentence(task, truth.n_prompts, truth.mean_base, truth.mean_tuned)
+        for task, truth in truths.items()
+        if truth is not None and truth.ci_high is not None and truth.ci_high < 0
+    ]
 
 
 def known_to_base(known: Mapping[str, int]) -> str:

@@ -215,10 +215,8 @@ def _engine_question(question: ShopQuestion, deployment: DeployedVersion) -> tup
         seed=own.seed if question.seed is None else question.seed,
     )
     is_as_there = asked == own and not question.stop
-    by_bag = question.row.task in model.bags
-    if by_bag or not question.guided:
+    if not question.guided:
         asked = replace(asked, grammar="")
     asked = replace(asked, temperature=max(asked.temperature, COLD))
-    if by_bag:
-        return asked, f"{model.version_name}+{BAG_OF_WORDS}"
-    return asked, model.version_name if is_as_there else f"{model.version_name}{OWN_DECODING}"
+    suffix = f"+{BAG_OF_WORDS}" if question.row.task in model.bags else "" if is_as_there else OWN_DECODING
+    return asked, f"{model.version_name}{suffix}"

@@ -47,7 +47,7 @@ class RolloutSampler:
             rows = self._source.draw(recipe.prompts_per_step)
         # Each attempt of a step draws from its own seed; a step has fewer attempts than extra groups.
         draw = step * (recipe.dynamic_sampling.extra_groups + 1)
-        chosen = self._sampled(rows, draw, unused)
+        chosen = self._corrected(rows, self._generator.sample(rows), draw, unused)
         self._observe(chosen)
         budget, attempt = recipe.dynamic_sampling.extra_groups, 0
         while budget and (dull := self._uninformative(chosen)):
@@ -56,7 +56,7 @@ class RolloutSampler:
             self._resampled += len(dull)
             # Of the same tasks: difficulty must not decide which tasks a step has.
             rows = self._source.draw_of(Counter(chosen.rows[group].task for group in dull))
-            others = self._sampled(rows, draw + attempt, unused)
+            others = self._corrected(rows, self._generator.sample(rows), draw + attempt, unused)
             places = self._places(chosen, dull, others)
             unused += [rollout for group in places for rollout in chosen.groups[group]]
             left = (group for group in range(len(others.groups)) if group not in places.values())
@@ -64,12 +64,10 @@ class RolloutSampler:
             chosen = chosen.replaced({group: others.groups[new] for group, new in places.items()})
         return chosen, unused
 
-    def _sampled(self, rows: Sequence[PromptRow], draw: int, unused: list[SampledRollout]) -> RolloutGroups:
-        """Sample a group for each prompt, and show reference answers to those without a right one.
-
-        What they replace is added to `unused`.
-        """
-        sampled = self._generator.sample(rows)
+    def _corrected(
+        self, rows: Sequence[PromptRow], sampled: RolloutGroups, draw: int, unused: list[SampledRollout]
+    ) -> RolloutGroups:
+        """Show reference answers to groups without a right one, and add what was replaced to `unused`."""
         answers = corrections(self._recipe, rows, sampled.rewards(), seed=self._seed, draw=draw)
         if not answers:
             return sampled

@@ -222,15 +222,16 @@ def _stages(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape
     if not recipe.adapter_per_task:
         yield StageCost("merge", here, len(seeds) * shape.parameters * MERGE_A_PARAMETER)
     tests = sum(config.curate.test_rows(task) for task in prompts) * evaluate.samples
-    # Base, policies and champion; beside these the policy on the NF4 base, and the model before its warm start.
-    models = 1 + len(seeds) + evaluate.against_champion + recipe.load_in_4bit + (config.warm_start.steps > 0)
+    # Base, policies and champion; beside these the policy on the NF4 base.
+    models = 1 + len(seeds) + evaluate.against_champion + recipe.load_in_4bit
     seconds = models * (loading + _answering(config, shape, tests))
     yield StageCost(f"answers of {models} models to {tests} test prompts", here, seconds)
     if evaluate.general != "off":
         seconds = 2 * _answering(config, shape, INSTRUCTIONS)
         yield StageCost(f"general instructions: {2 * INSTRUCTIONS} answers", here, seconds)
     if drawn := tests * len(evaluate.rungs):
-        steps = evaluate.sft.steps(recipe.sampled_completions, sum(prompts.values())) if "sft" in evaluate.rungs else 0
+        trains_rung = "sft" in evaluate.rungs and not config.warm_start.steps
+        steps = evaluate.sft.steps(recipe.sampled_completions, sum(prompts.values())) if trains_rung else 0
         shown = evaluate.sft.batch_size * steps
         seconds = 2 * loading + _answering(config, shape, drawn) + _tuning(config, shape, shown)
         yield StageCost(f"rungs: {drawn} answers" + (f", SFT on {shown}" if shown else ""), here, seconds)

@@ -159,18 +159,16 @@ def test_the_merged_policy_is_compared_with_the_base_as_served(world: World, chi
     assert "not quantized" in text
 
 
-def test_the_model_before_its_warm_start_answers_too_and_decides_nothing(world: World, children: Children) -> None:
+def test_a_warm_start_is_the_rung_sft_and_the_model_before_it_is_the_base(world: World, children: Children) -> None:
+    """A second training on references was made for the rung, and the base of the comparison was warm already."""
     named = ("policy.stand_in=false", f"policy.name={world.base.path}", "train.load_in_4bit=false")
-    stages = world.evaluate(world.policy("named"), *named, "warm_start.steps=2")
-    assert (stages["published"].path, None) in [(each.base, each.policy) for each in children.answered]
-    assert stages["published"].record.kind == "base"
-    found = report(stages)
-    assert list(found["others"]) == ["published"]
-    assert found["others"]["published"]["overall"]["mean_difference"] > 0
-    assert not any("published" in reason for reason in found["gate"]["reasons"])
-    # Without a warm start the base is that model.
-    without = world.evaluate(world.policy("named"), *named, "warm_start.steps=0")
-    assert report(without)["others"] == {}
+    stages = world.evaluate(world.policy("named"), *named, "warm_start.steps=2", 'evaluate.rungs=["sft"]')
+    assert "model-sft" not in stages
+    inputs = stages["evaluate"].record.inputs
+    assert inputs["base"] == stages["published"].record.sha256
+    answered = [each.base for each in children.answered]
+    assert answered.count(stages["published"].path) == answered.count(world.base.path) == 1
+    assert report(stages)["ladder"].keys() == {"sft"}
 
 
 def test_adapters_of_their_own_answer_beside_the_base_that_serves_them(world: World, children: Children) -> None:

@@ -3,7 +3,8 @@ from dataclasses import asdict, replace
 import pytest
 
 from schemas.tasks import TASK_NAMES
-from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, unlearned_tasks
+from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, gain_of_form, unlearned_tasks
+from tasks.evaluate.stats.statistics import Blocks
 from tests.tasks.evaluate.test_gate import BETTER, NON_INFERIOR, UNDECIDED
 
 TEXT = '{"polarity":"positive","score":5}'
@@ -71,3 +72,9 @@ def test_a_task_below_its_floor_or_not_asked_is_not_learned(tuned: float, verdic
     unlearned = unlearned_tasks(report)
     assert unlearned.pop("churn", "").partition(" ")[0] == found
     assert set(unlearned) == set(TASK_NAMES) - {"churn"}
+
+
+def test_a_gain_is_form_only_where_repaired_json_shows_none() -> None:
+    truth, unshown = Blocks(BETTER, {"push": BETTER}), replace(UNDECIDED, ci_low=-0.1)
+    assert gain_of_form({"push": replace(GOOD, repaired=unshown)}, truth).startswith("of the gain of 4 right answers")
+    assert gain_of_form({"push": replace(GOOD, repaired=BETTER)}, truth) == gain_of_form({"push": GOOD}, None) == ""

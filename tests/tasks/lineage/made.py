@@ -1,5 +1,6 @@
 """Artifacts of a small world, made by hand: what tests of verifying, comparing and forgetting look at."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ import polars as pl
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from tasks.lineage.store.artifacts import ArtifactStore
 
-Content = bytes | str | pl.DataFrame
+Content = bytes | str | pl.DataFrame | Mapping[str, Any]
+"""Bytes, a text, a table, or a JSON document."""
 
 
 def commit(
@@ -23,20 +25,15 @@ def commit(
     with store.draft() as draft:
         for name, content in files.items():
             _write(draft / name, content)
-        return store.commit(
-            draft,
-            kind=kind,
-            stage=kind,
-            code_version="c",
-            config_digest="d",
-            inputs={role: made if isinstance(made, str) else made.sha256 for role, made in (inputs or {}).items()},
-            **record,
-        )
+        sources = {role: made if isinstance(made, str) else made.sha256 for role, made in (inputs or {}).items()}
+        known = {"stage": kind, "code_version": "c", "config_digest": "d"} | record
+        return store.commit(draft, kind=kind, inputs=sources, **known)
 
 
 def _write(path: Path, content: Content) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, pl.DataFrame):
         content.write_parquet(path) if path.suffix == ".parquet" else content.write_csv(path)
-    else:
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return
+    text = f"{json.dumps(content)}\n" if isinstance(content, Mapping) else content
+    path.write_bytes(text.encode() if isinstance(text, str) else text)

@@ -1,7 +1,6 @@
 """A store with one small artifact of each kind, as a retraining leaves them."""
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,9 +14,10 @@ from tasks.lineage.graph.graph import read_versions
 from tasks.lineage.graph.walk import Lineage, Registered, Walker
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
-from tests.prompt_tables import prompt_table, write_prompts
+from tests.prompt_tables import prompt_table
 from tests.summaries import PROMPTS_SUMMARY
 from tests.tasks.curate.prompt_rows import prompt_row
+from tests.tasks.lineage.made import Content, commit
 
 MODEL = "tucano2-commerce"
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -73,20 +73,29 @@ def make_world(root: Path) -> World:
     """Make all artifacts, the earliest first."""
     made: dict[str, ArtifactRecord] = {}
 
-    def make(stage: str, kind: ArtifactKind, fill: Callable[[Path], object], **inputs: str) -> None:
-        made[stage] = commit(root, kind, fill, stage, {role: made[source].sha256 for role, source in inputs.items()})
+    def make(stage: str, kind: ArtifactKind, files: Mapping[str, Content], **inputs: str) -> None:
+        made[stage] = commit(
+            ArtifactStore(root),
+            kind,
+            files,
+            {role: made[source] for role, source in inputs.items()},
+            stage=stage,
+            prefect_run_id=f"00000000-0000-4000-8000-{FLOWS.get(stage, stage)[:12]:0<12}",
+            mlflow_run_id=f"{stage:0<32}",
+            segments={"train-0": SEGMENTS} if kind == "policy" else None,
+        )
 
-    make("synthesize", "prompts", fill_prompts)
-    make("curate", "dataset", fill_dataset, prompts="synthesize")
-    make("base", "base", documents({"warm_start.json": {"demonstrations": 80}}), dataset="curate")
-    make("audit", "audit", documents({"audit.json": AUDIT, "rollouts.jsonl": {"prompt_id": NOBODYS.prompt_id}}))
-    make("train", "policy", fill_policy, prompts="synthesize", dataset="curate", base="base", audit="audit")
-    make("plan", "plan", documents({"plan.json": PLAN}), dataset="curate")
-    make("answer-tuned", "answers", documents({"rollouts.jsonl": {}}), policy="train", dataset="curate", plan="plan")
+    make("synthesize", "prompts", PROMPTS)
+    make("curate", "dataset", DATASET, prompts="synthesize")
+    make("base", "base", {"warm_start.json": {"demonstrations": 80}}, dataset="curate")
+    make("audit", "audit", {"audit.json": AUDIT, "rollouts.jsonl": {"prompt_id": NOBODYS.prompt_id}})
+    make("train", "policy", POLICY, prompts="synthesize", dataset="curate", base="base", audit="audit")
+    make("plan", "plan", {"plan.json": PLAN}, dataset="curate")
+    make("answer-tuned", "answers", {"rollouts.jsonl": {}}, policy="train", dataset="curate", plan="plan")
     judged = {"answers-tuned": "answer-tuned", "dataset": "curate", "base": "base", "policy-tuned": "train"}
-    make("evaluate", "evaluation", documents(EVALUATION), **judged)
+    make("evaluate", "evaluation", EVALUATION, **judged)
     decided = {"policy": "train", "evaluation": "evaluate", "base": "base", "dataset": "curate"}
-    make("promote", "promotion", documents({"decision.json": DECISION}), **decided)
+    make("promote", "promotion", {"decision.json": DECISION}, **decided)
     return World(root, made)
 
 
@@ -117,63 +126,31 @@ TRAINING = {
 }
 
 
-def commit(
-    root: Path, kind: ArtifactKind, fill: Callable[[Path], object], stage: str, inputs: Mapping[str, str]
-) -> ArtifactRecord:
-    """Commit an artifact of the files that a function writes."""
-    store = ArtifactStore(root)
-    with store.draft() as draft:
-        fill(draft)
-        return store.commit(
-            draft,
-            kind=kind,
-            stage=stage,
-            code_version="c" * 64,
-            config_digest="d" * 64,
-            inputs=inputs,
-            prefect_run_id=f"00000000-0000-4000-8000-{FLOWS.get(stage, stage)[:12]:0<12}",
-            mlflow_run_id=f"{stage:0<32}",
-            segments={"train-0": SEGMENTS} if kind == "policy" else None,
-        )
-
-
-def documents(files: Mapping[str, object]) -> Callable[[Path], object]:
-    """Return what writes JSON documents, by their names."""
-
-    def fill(folder: Path) -> None:
-        for name, document in files.items():
-            (folder / name).write_text(json.dumps(document) + "\n", encoding="utf-8")
-
-    return fill
-
-
-def fill_prompts(folder: Path) -> None:
-    rows = [TRAINED, PARAPHRASE, NOBODYS, WITH_PHONE, HELD_OUT, VALIDATED]
-    write_prompts(rows, folder / "prompts.parquet")
-    (folder / "store").mkdir()
-    for table, text in STORE.items():
-        (folder / "store" / f"olist_{table}_dataset.csv").write_text(text, encoding="utf-8")
-    PROMPTS_SUMMARY.write(folder)
-
-
-def fill_dataset(folder: Path) -> None:
-    splits = {"train": [TRAINED, PARAPHRASE, NOBODYS], "validation": [VALIDATED], "test": [SCRUBBED]}
-    for split, rows in splits.items():
-        write_prompts(rows, folder / "data" / f"{split}.parquet")
-    dropped = prompt_table([HELD_OUT]).with_columns(row=pl.lit(5), reason=pl.lit("held out"), detail=pl.lit("kept"))
-    dropped.write_parquet(folder / "quarantine.parquet")
-
-
-def fill_policy(folder: Path) -> None:
-    (folder / "adapter").mkdir()
-    (folder / "adapter" / "adapter_model.safetensors").write_bytes(WEIGHTS)
-    (folder / "training.json").write_text(json.dumps(TRAINING), encoding="utf-8")
-    (folder / "rollouts").mkdir()
-    sampled = [_rollout(TRAINED, step, reward) for step in (2, 6) for reward in (0.25, 0.75)]
-    late = [_rollout(NOBODYS, 6, 0.5)]
-    pl.DataFrame([*sampled, *late]).write_parquet(folder / "rollouts" / "step-000001-000006.parquet")
-
-
 def _rollout(row: PromptRow, step: int, reward: float) -> dict[str, object]:
     advantage = None if reward == 0.25 else 1.0
     return {"prompt_id": row.prompt_id, "task": row.task, "step": step, "reward": reward, "advantage": advantage}
+
+
+PROMPTS: Mapping[str, Content] = {
+    "prompts.parquet": prompt_table([TRAINED, PARAPHRASE, NOBODYS, WITH_PHONE, HELD_OUT, VALIDATED]),
+    "summary.json": PROMPTS_SUMMARY.as_document(),
+    **{f"store/olist_{table}_dataset.csv": text for table, text in STORE.items()},
+}
+DATASET: Mapping[str, Content] = {
+    "data/train.parquet": prompt_table([TRAINED, PARAPHRASE, NOBODYS]),
+    "data/validation.parquet": prompt_table([VALIDATED]),
+    "data/test.parquet": prompt_table([SCRUBBED]),
+    "quarantine.parquet": prompt_table([HELD_OUT]).with_columns(
+        row=pl.lit(5), reason=pl.lit("held out"), detail=pl.lit("kept")
+    ),
+}
+POLICY: Mapping[str, Content] = {
+    "adapter/adapter_model.safetensors": WEIGHTS,
+    "training.json": TRAINING,
+    "rollouts/step-000001-000006.parquet": pl.DataFrame(
+        [
+            *(_rollout(TRAINED, step, reward) for step in (2, 6) for reward in (0.25, 0.75)),
+            _rollout(NOBODYS, 6, 0.5),
+        ]
+    ),
+}

@@ -33,7 +33,8 @@ def of_the_code() -> Iterator[str]:
     for file in (file for room in ROOMS for file in room.rglob("*.py")):
         for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in {"worded", "counted"}:
-                yield from (each.value for each in call.args if isinstance(each, ast.Constant) and each.value)
+                literals = (each.value for each in call.args if isinstance(each, ast.Constant))
+                yield from (text for text in literals if isinstance(text, str) and text)
 
 
 def of_the_templates() -> Iterator[str]:

@@ -68,7 +68,7 @@ def rows_of(name: str) -> Rows:
 
 def marketplace() -> Rows:
     """Write titles and headings of groups above the header, which names two columns alike, and a line of totals."""
-    header = "ID|Data da venda|Estado|Unidades|Total (BRL)|SKU|Preço unitário de venda do anúncio (BRL)"
+    header = "Venda|Data da venda|Estado|Unidades|Total (BRL)|SKU|Preço unitário de venda do anúncio (BRL)"
     rows: list[list[Cell]] = [
         [n, f"{1 + n % 28} de {MONTHS[n % 6]} de 2025 22:04 hs.", STATUSES[n % 4], 2, 20.5, f"B-{n % 9}", 10.25]
         for n in range(ROWS)

@@ -80,15 +80,6 @@ def test_an_answer_against_all_lines_says_so() -> None:
     assert silent.reason == UNSUPPORTED
 
 
-def test_a_rating_is_of_the_last_review_and_an_order_under_way_is_none_that_never_came() -> None:
-    prompt = prompt_of(orders=3, silent_days=30, undelivered=1)
-    said = render(
-        answer_of(reason("Última nota", "5", "fica"), reason("Pedidos não entregues", "1", "sai"), risk=0.3), prompt
-    )
-    assert "na última avaliação" in (said.text or "") and "última compra" not in (said.text or "")
-    assert "1 pedido ainda não entregue" in (said.text or "")
-
-
 def test_nothing_is_said_without_a_profile_or_a_true_reason() -> None:
     assert render(answer_of(reason("Pedidos", "1", "sai")), "Analise.").text is None
     found = render(answer_of(reason("Pedidos", "1", "fica")), FURIOUS)

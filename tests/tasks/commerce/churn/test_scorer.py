@@ -42,7 +42,7 @@ def test_neither_a_false_nor_a_repeated_reason_raises_it(data: st.DataObject, pr
         st.sampled_from(every) | st.builds(reason, st.sampled_from([*FIELDS, "Estado"]), st.text(), st.text())
     )
     longer = [*some, added]
-    fault = check(profile, longer)[-1].fault
+    fault = check(profile, longer)[-1][1]
     if fault is ReasonFault.FALSE:
         place = data.draw(st.integers(0, len(some)))
         longer = [*some[:place], added, *some[place:]]
@@ -119,7 +119,7 @@ def test_a_decision_without_a_true_reason_earns_half() -> None:
     for example, profile in many()[:300]:
         churned = example.reference["churn"]
         false = [
-            each for each in all_reasons(example.prompt, FIELDS) if check(profile, [each])[0].fault is ReasonFault.FALSE
+            each for each in all_reasons(example.prompt, FIELDS) if check(profile, [each])[0][1] is ReasonFault.FALSE
         ][:3]
         assert reward(answer_of(*false, risk=0.8 if churned else 0.2), example.prompt, churned) == 0.5
         assert reward(answer_of(risk=0.8 if churned else 0.2), example.prompt, churned) == 0

@@ -311,15 +311,3 @@ def test_no_mean_is_told_beside_a_count_that_is_not_read_and_the_least_of_severa
     two = {row: [*cells[:1], "950", cells[1]] for row, cells in rows.items()}
     said = render(answer_of(best), prompt_of("Estado", ["Nota média", "Número de vendas", "Pedidos"], two)).text or ""
     assert "apenas 1 pedido" in said
-
-
-def test_a_rate_of_days_and_payments_is_of_their_orders() -> None:
-    rows = {"domingo": ["20,0%", "90"], "sábado": ["9,0%", "80"]}
-    worst = finding("pior", "20,0%", "domingo", "Atrasos")
-    said = render(answer_of(worst), prompt_of("Dia da compra", ["Atrasos", "Pedidos"], rows)).text or ""
-    assert "pedidos feitos aos domingos" in said
-    rows = {"boleto": ["20,0%", "90"], "Pix": ["9,0%", "80"]}
-    said = (
-        render(answer_of(worst | {"linha": "boleto"}), prompt_of("Pagamento", ["Atrasos", "Pedidos"], rows)).text or ""
-    )
-    assert "compras com boleto" in said

@@ -72,7 +72,7 @@ def test_a_set_that_hides_a_bad_rating_of_its_row_earns_half() -> None:
     rating = {"coluna": "Nota média", "fato": "pior", "valor": "1,2", "linha": "livros", "acao": ""}
     hidden, told = reward(answer_of(*sums), prompt), reward(answer_of(*sums, rating), prompt)
     assert hidden < 0.5 * reward(answer_of(*sums), prompt.replace("1,2", "4,2"))
-    assert hidden < 0.2
+    assert hidden < 0.1
     assert told > 0.5
     other = answer_of(sums[1])
     assert reward(other, prompt) == pytest.approx(reward(other, prompt.replace("1,2", "4,2")), abs=0.001)

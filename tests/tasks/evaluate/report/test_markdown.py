@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tasks.evaluate.report.markdown import escaped, markdown_template
+from tasks.evaluate.report.page import escaped, markdown_template
 
 MARKS = st.text(st.sampled_from("aé1_*`[]()<>|~#&$\\! \n\u202e\x1b"), max_size=30)
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from tasks.lineage.graph.graph import Edge, Graph, Node, read_versions
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry, local_aliases
-from tests.tasks.lineage.small_world import DECISION, MODEL, World, commit, documents, make_world
+from tasks.lineage.store.artifacts import ArtifactStore
+from tests.tasks.lineage.made import commit
+from tests.tasks.lineage.small_world import DECISION, MODEL, World, make_world
 
 keys = st.sampled_from("abcdefgh")
 edges = st.lists(st.builds(Edge, keys, keys, st.sampled_from(["made", "read"])), max_size=20)
@@ -32,14 +34,17 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 def test_a_version_has_every_promotion_of_it(tmp_path: Path) -> None:
     world = make_world(tmp_path / "artifacts")
-    inputs = world.made["promote"].inputs
-    forced = commit(world.root, "promotion", documents({"decision.json": {**DECISION, "forced": "sale"}}), "p", inputs)
+    decision = {**DECISION, "forced": "sale"}
+    forced = commit(
+        ArtifactStore(world.root), "promotion", {"decision.json": decision}, world.made["promote"].inputs, stage="p"
+    )
     (version,) = read_versions(world.inventory)
     assert (version.name, version.policy) == (f"{MODEL}/1", world.made["train"].sha256)
     assert {record.sha256 for record in version.promotions} == {world.made["promote"].sha256, forced.sha256}
 
 
 @pytest.mark.integration
+@pytest.mark.usefixtures("mlflow_tables")
 def test_aliases_are_those_that_mlflow_knows(world: World, tmp_path: Path) -> None:
     uri, made = f"sqlite:///{tmp_path / 'mlflow.db'}", world.made
     recorder, registry = Recorder(uri, tmp_path / "artifacts", "lineage"), Registry(uri)

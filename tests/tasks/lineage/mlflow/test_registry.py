@@ -22,7 +22,7 @@ POLICY, EVALUATION = artifact("policy", "3"), artifact("evaluation", "4")
 
 
 @pytest.fixture(scope="module")
-def recorder(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
+def recorder(tmp_path_factory: pytest.TempPathFactory, mlflow_tables: None) -> Recorder:
     folder = tmp_path_factory.mktemp("mlflow")
     return Recorder(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts", "tucano2-commerce")
 

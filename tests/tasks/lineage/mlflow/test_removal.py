@@ -70,7 +70,7 @@ class Store:
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+def filled(tmp_path_factory: pytest.TempPathFactory, mlflow_tables: None) -> tuple[Path, list[str]]:
     """The folder of a store, and its runs: of the policy, of the other, and those that go with the policy."""
     folder = tmp_path_factory.mktemp("mlflow")
     uri, files = f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts"

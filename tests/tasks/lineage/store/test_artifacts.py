@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.artifact import ArtifactRecord
 from schemas.errors import InputError
+from schemas.progress import silent
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.lineage.store.inventory import ArtifactFault, verify
+from tests.tasks.lineage.made import commit
 
 FILES = {"data/train.csv": b"rows", "summary.json": b"{}"}
 
@@ -34,14 +37,8 @@ def write(folder: Path, files: Mapping[str, bytes]) -> None:
         (folder / name).write_bytes(content)
 
 
-def commit(
-    store: ArtifactStore, files: Mapping[str, bytes] = FILES, kind: ArtifactKind = "dataset", stage: str = "curate"
-) -> ArtifactRecord:
-    with store.draft() as draft:
-        write(draft, files)
-        return store.commit(
-            draft, kind=kind, stage=stage, code_version="c" * 64, config_digest="d" * 64, inputs={"prompts": "e" * 64}
-        )
+def made(store: ArtifactStore, files: Mapping[str, bytes] = FILES, stage: str = "curate") -> ArtifactRecord:
+    return commit(store, "dataset", files, {"prompts": "e" * 64}, stage=stage)
 
 
 def read(folder: Path) -> dict[str, bytes]:
@@ -53,7 +50,7 @@ def read(folder: Path) -> dict[str, bytes]:
 def test_a_committed_artifact_is_read_back_and_verifies(files: dict[str, bytes]) -> None:
     with tempfile.TemporaryDirectory() as root:
         store = ArtifactStore(Path(root))
-        record = commit(store, files)
+        record = made(store, files)
         assert read(store.path(record.sha256)) == files
         assert set(record.files) == set(files)
         assert store.record(record.sha256) == record
@@ -81,11 +78,11 @@ def replace_by_link(folder: Path) -> None:
 def test_damage_is_found_named_and_mended_by_making_the_artifact_again(
     store: ArtifactStore, damage: Callable[[Path], None], reported: str
 ) -> None:
-    record = commit(store)
+    record = made(store)
     damage(store.path(record.sha256))
     with pytest.raises(ArtifactDamaged, match=reported):
         store.verify(record.sha256)
-    assert commit(store, stage="again").stage == "again"
+    assert made(store, stage="again").stage == "again"
     store.verify(record.sha256)
     assert read(store.path(record.sha256)) == FILES
 
@@ -95,7 +92,7 @@ def test_damage_is_found_named_and_mended_by_making_the_artifact_again(
 def test_an_unreadable_file_is_not_lost_and_is_not_made_again(
     store: ArtifactStore, monkeypatch: pytest.MonkeyPatch, read: str, number: int
 ) -> None:
-    record = commit(store)
+    record = made(store)
 
     def refuse(*_: object) -> None:
         raise OSError(number, os.strerror(number))
@@ -126,7 +123,7 @@ def test_a_draft_that_fails_or_is_not_committed_leaves_nothing(store: ArtifactSt
 
 
 def test_a_killed_draft_is_no_artifact_and_is_cleaned(store: ArtifactStore, tmp_path: Path) -> None:
-    kept = commit(store)
+    kept = made(store)
     # As a process leaves it that was killed, with which the lock goes.
     abandoned = tmp_path / "artifacts" / "drafts" / "0123" / "content"
     abandoned.mkdir(parents=True)
@@ -146,7 +143,7 @@ def test_cleaning_leaves_what_another_process_is_making(store: ArtifactStore, tm
 
 
 def test_a_record_names_other_inputs_and_is_as_whole_as_before(store: ArtifactStore) -> None:
-    record = commit(store)
+    record = made(store)
     assert not store.relink(record.sha256, {"a" * 64: "b" * 64})
     assert store.record(record.sha256) == record
     assert store.relink(record.sha256, {"e" * 64: "b" * 64})
@@ -158,7 +155,7 @@ def test_a_record_names_other_inputs_and_is_as_whole_as_before(store: ArtifactSt
 def test_a_relinking_that_was_killed_is_finished_by_the_next(
     store: ArtifactStore, monkeypatch: pytest.MonkeyPatch, renames: int
 ) -> None:
-    record, left, replace = commit(store), renames, Path.replace
+    record, left, replace = made(store), renames, Path.replace
 
     class Killed(BaseException):
         pass
@@ -177,3 +174,18 @@ def test_a_relinking_that_was_killed_is_finished_by_the_next(
     store.relink(record.sha256, {"e" * 64: "b" * 64})
     store.verify(record.sha256)
     assert store.record(record.sha256).inputs == {"prompts": "b" * 64}
+
+
+def test_everything_that_is_wrong_is_reported_and_not_only_the_first(store: ArtifactStore) -> None:
+    first, other = made(store, {"a.txt": b"um", "b/c.txt": b"dois"}), made(store, {"plan.json": b"{}"})
+    for record, name in ((first, "a.txt"), (other, "plan.json")):
+        path = store.path(record.sha256) / name
+        path.chmod(0o644)
+        path.write_bytes(path.read_bytes()[::-1])
+    (store.path(first.sha256) / "b" / "c.txt").rename(store.path(first.sha256) / "b" / "d.txt")
+    assert verify(store, [first.sha256, other.sha256], silent) == (
+        ArtifactFault(first.sha256, "dataset", "a.txt", "altered"),
+        ArtifactFault(first.sha256, "dataset", "b/c.txt", "missing"),
+        ArtifactFault(first.sha256, "dataset", "b/d.txt", "added"),
+        ArtifactFault(other.sha256, "dataset", "plan.json", "altered"),
+    )
