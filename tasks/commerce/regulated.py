@@ -6,14 +6,21 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from tasks.commerce.text.lexicons import read_entries, read_lexicon
+from tasks.commerce.text.lexicons import read_data, read_entries, read_lexicon
+from tasks.commerce.text.text_form import fold
 
 DATA_FILES: Final = (
+    "data/evidence/complaint.toml",
     "data/evidence/regulated.toml",
     "data/lexicons/offences.txt",
     "data/lexicons/discrimination.txt",
 )
 KEPT_NAMES: Final = 4096
+_PLAIN_NUMBER: Final = re.compile(
+    r"\b\d\d?[-./]\d\d?[-./](?:19|20)\d\d\b"
+    r"|\b(?:pedido|protocolo|nota|rastre\w*)(?: (?:n\w*|numero|fiscal))?\W{1,3}\d[\d.-]*"
+)
+"""Dates, and numbers of orders and parcels, which are no telephones."""
 _BETWEEN: Final = r"\w*(?: \w{1,4})? "
 """Between two beginnings of one product: the end of its first word, and `de`, `para` and the like."""
 
@@ -25,6 +32,18 @@ def law_on(text: str) -> tuple[str, Any] | None:
     plain = exceptions.sub(" ", "".join(laws.iguais.get(each, each) for each in _plain(text)))
     found = [(match[0], law) for pattern, law in patterns if (match := pattern.search(plain))]
     return max(found, key=lambda each: bool(each[1].recusa), default=None)
+
+
+def is_sensitive(text: str) -> bool:
+    """Return whether a text has an offence, a word of health, religion, politics, race and the like, or a long number."""
+    folded = _PLAIN_NUMBER.sub(" ", fold(text))
+    return _sensitive().search(folded) is not None or _any_of(tuple(_offences())).search(_plain(folded)) is not None
+
+
+@cache
+def _sensitive() -> re.Pattern[str]:
+    words = "|".join(read_data("evidence/complaint.toml")["sensiveis"])
+    return re.compile(rf"\b(?:{words})".replace(".", r"\b").replace(" ", r"\W+") + r"|\d(?:[ ().-]*\d){7}")
 
 
 def _plain(text: str) -> str:
@@ -55,11 +74,15 @@ def has_bad_sign(name: str) -> bool:
 @cache
 def _laws() -> tuple[Any, re.Pattern[str], tuple[tuple[re.Pattern[str], Any], ...]]:
     laws = read_entries("evidence/regulated.toml")
+    stems = [[*law.radicais, *_offences()] if law.recusa else law.radicais for law in laws.leis]
+    return laws, _any_of(tuple(laws.exceto)), tuple(zip(map(_any_of, map(tuple, stems)), laws.leis, strict=True))
+
+
+@cache
+def _offences() -> list[str]:
     # An offence of three words or more is a sentence.
     known = [_plain(each) for name in ("offences", "discrimination") for each in read_lexicon(name)]
-    offences = [each.replace(" ", ". ") + "." for each in known if each.count(" ") < 2]
-    stems = [[*law.radicais, *offences] if law.recusa else law.radicais for law in laws.leis]
-    return laws, _any_of(tuple(laws.exceto)), tuple(zip(map(_any_of, map(tuple, stems)), laws.leis, strict=True))
+    return [each.replace(" ", ". ") + "." for each in known if each.count(" ") < 2]
 
 
 @cache

@@ -33,6 +33,10 @@ _LISTED: Final = {
 _ANSWERED: Final = re.compile(rf"^(?:[?:,] (?:\w+ )?(?:{_NO}) [.!?;:,]|[?:] (?:{_NO}|{_NONE})\b)")
 _DENIED_BEHIND: Final = re.compile(rf"^(?:(?!(?:{_AND})\b)\w+ ){{0,3}}(?:{_NO}|{_NONE})\b")
 _NUMBER: Final = re.compile(r"[0-9](?:[ ().-]*[0-9]){7}")
+_HARMLESS: Final = re.compile(
+    r"\b[0-9]{1,2}([-./])[0-9]{1,2}\1(19|20)[0-9]{2}\b|(pedido|protocolo|nota|rastre[a-z]*)[^0-9.,;!?]{1,12}[0-9.-]+"
+)
+"""Dates, and numbers of orders and parcels."""
 _QUOTED: Final = re.compile(r"(?ms)^Avaliação: *(.*)")
 
 
@@ -90,7 +94,7 @@ def is_complaint(found: object, reference: Mapping[str, Any], prompt: str) -> bo
     said, told = (_runs(_typed(text), heard) for text in (found, reference.get("complaint_words") or ""))
     if not said or len(found.split()) > MOST_WORDS or any(_is_unseen(each) and each not in "\n\r\t" for each in found):
         return False
-    if _NUMBER.search(found) or _is_praise_or_sensitive(words(fold(found))):
+    if _NUMBER.search(_HARMLESS.sub("", found.lower())) or _is_praise_or_sensitive(words(fold(found))):
         return False
     return not told or any(
         len(set(one) & set(other)) >= SHARED * max(len(one), len(other)) for one in said for other in told

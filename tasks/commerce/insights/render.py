@@ -76,7 +76,7 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
         "pron": column.pron,
         "max": column.o.replace(" ", f" {degree} ", 1),
     }
-    if "o" in forms:
+    if forms["o"]:
         said["o_linha"] = forms["o"]
     if fact in ("acima", "abaixo"):
         sign, unit = "R$ " * value.startswith("R$"), "%" * value.endswith("%")
@@ -105,7 +105,7 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
 def _forms_beside(column: Any, kind: str, row: str) -> dict[str, str]:
     """Return the forms of a row's name beside a column, of which a kind may have some of its own."""
     forms = forms_of(kind, row)
-    return forms | {key: forms.get(f"{key}_{column.como}", forms[key]) for key in ("em", "de")}
+    return forms | {key: forms.get(f"{key}_{column.como}", forms.get(key, "")) for key in ("em", "de", "o")}
 
 
 WEIGHTS: Final = {"actions": 0.40, "length": 0.30, "structure": 0.20, "domain": 0.10}

@@ -14,12 +14,13 @@ orders is compared with no row but those of few: of what it says the sample note
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, Final
 
-from tasks.commerce.regulated import law_on
+from tasks.commerce.regulated import is_sensitive, law_on
 from tasks.commerce.text.lexicons import Entry, read_data, read_entries
 from tasks.commerce.text.text_form import fold
 
@@ -33,8 +34,9 @@ RATIO, MOST_TIMES = 2.0, 99.0
 """Ratios that are told: a larger one is no news, or a slip."""
 SMALL_SAMPLE, DOUBTED = 30, 10
 """Orders below which a row's means and rates may be chance, and at which half of a mean's surprise is believed."""
-LEAST_PARTS: Final = 3
-"""Rows of which another is the sum by no chance."""
+PARTS, LEAST_SUM = (2, 3), 1_000
+"""Rows of which another is the sum by no chance, in several columns and in one of such a figure."""
+MOST_MONTHS: Final = 36
 MAX_ROWS: Final = 31
 """A row for each state, or for each day of a month."""
 KEPT_TABLES: Final = 256
@@ -49,12 +51,12 @@ _UNITS: Final = {
     "R$": re.compile(rf"R\$ ?((?:{_WHOLE})(?:,\d\d?)?)", re.ASCII),
     "%": re.compile(r"(100(?:,0+)?|\d\d?(?:,\d{1,4})?)%", re.ASCII),
     "unidades": re.compile(rf"({_WHOLE})", re.ASCII),
-    "nota": re.compile(r"([0-4](?:,\d{1,4})?|5(?:,0+)?)", re.ASCII),
+    "nota": re.compile(r"([1-4](?:,\d{1,4})?|5(?:,0+)?)", re.ASCII),
 }
+_BEYOND_FIVE: Final = re.compile(r"[6-9]|\d\d|5,0*[1-9]", re.ASCII)
 _MONTH: Final = "(?:jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez)/(?:19|20)[0-9]{2}"
 _PERIOD: Final = re.compile(f"^Período: ({_MONTH}) a ({_MONTH})$", re.MULTILINE)
-_THOUSANDS: Final = re.compile(r"\bem (?:mil|milhares|milh(?:ão|ao|ões|oes))\b", re.IGNORECASE)
-"""Said beside a table, it makes another figure of each."""
+_HEAD: Final = re.compile(r"[^\W\d_]+(?:[ /-][^\W\d_]+){0,4}")
 _YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
 _ARTICLES: Final = {"nenhum": ("em", "de", ""), "o": ("no", "do", "o"), "a": ("na", "da", "a")}
 
@@ -111,10 +113,13 @@ def _month_of(row: str) -> int | None:
     return 12 * int(year) + frames().meses.index(name) if name in frames().meses and _YEAR.fullmatch(year) else None
 
 
-def _span(first: str, last: str) -> int:
-    """Return the months from one to another of a period, each as `jan/2018`."""
+def _period_of(prompt: str, months: Iterable[int]) -> tuple[str, str] | None:
+    """Return the first and the last month of a prompt's period; None where it is no such, or leaves a row's out."""
+    periods = _PERIOD.findall(prompt)
     short = [month[:3] for month in frames().meses]
-    return 12 * (int(last[4:]) - int(first[4:])) + short.index(last[:3]) - short.index(first[:3])
+    first, last = (12 * int(each[4:]) + short.index(each[:3]) for each in (periods or [("jan/2000", "jan/1999")])[0])
+    is_one = len(periods) == 1 and 0 <= last - first < MOST_MONTHS
+    return periods[0] if is_one and all(first <= month <= last for month in months) else None
 
 
 def _kind_of(kind: str, row: str) -> str:
@@ -230,7 +235,7 @@ def read_table(prompt: str) -> FigureTable | None:
     if any(row not in read and row.lower() in {*frames().linhas} - {OTHER} | {kind} for row in names):
         return None
 
-    if any(_is_sum(kind, row) for row in names) or _has_sum(names, columns, figures, places):
+    if any(_is_sum(kind, row) or is_sensitive(row) for row in names) or _has_sum(names, columns, figures, places):
         return None
     named = [row for row in names if not re.fullmatch(frames().restos, fold(row))]
     # Beside names that a list has, another may be a goal, a change or a sum.
@@ -244,7 +249,6 @@ def read_table(prompt: str) -> FigureTable | None:
     orders = min(counts, key=lambda title: sum(figures.get((row, title), 0) for row in names), default="")
     others = [title for title in titles if title not in columns and re.search(frames().contagens, fold(title))]
     months = {month: row for row in rows if kind == "mês" and (month := _month_of(row)) is not None}
-    periods = _PERIOD.findall(prompt)
     uncounted = frozenset(row for row in names if not figures.get((row, orders)) and (orders or others))
     table = FigureTable(
         kind,
@@ -262,7 +266,7 @@ def read_table(prompt: str) -> FigureTable | None:
         },
         before={row: months[month - 1] for month, row in months.items() if month - 1 in months},
         doubted=len(rows) < len(named),
-        period=periods[0] if len(periods) == 1 and _span(*periods[0]) >= 0 else None,
+        period=_period_of(prompt, months),
         regulated={row for row in rows if laws[row] or (kind == "categoria" and fold(row) not in _retail())},
         bad=set(),
         worst=set(),
@@ -290,7 +294,7 @@ def _read_block(prompt: str) -> list[list[str]] | None:
     lines = prompt.splitlines()
     places = [place for place, line in enumerate(lines) if " | " in line]
     block = [lines[place].split(" | ") for place in places]
-    if not 2 <= len(block) <= MAX_ROWS + 1 or places[-1] - places[0] >= len(block) or _THOUSANDS.search(prompt):
+    if not 2 <= len(block) <= MAX_ROWS + 1 or places[-1] - places[0] >= len(block):
         return None
     (head, *titles), *body = block
     known = figure_columns()
@@ -299,15 +303,36 @@ def _read_block(prompt: str) -> list[list[str]] | None:
         return None
     if head.startswith("Período:") or any(cell.lower() in known for _, *cells in body for cell in cells):
         return None
-    nouns = [known[title].o for title in names[1] if title in known]
-    # Of two columns with one noun, the one would seem to contradict the other.
+    if _means_other(prompt, block):
+        return None
+    nouns = [known[title].como if known[title].media else known[title].o for title in names[1] if title in known]
+    # Of two columns with one noun, or of one mean, the one would seem to contradict the other.
     return block if nouns and len(set(nouns)) == len(nouns) else None
+
+
+def _means_other(prompt: str, block: Sequence[Sequence[str]]) -> bool:
+    """Return whether unit or sense of the figures is told beside them, so that each would mean another."""
+    head, beside = block[0][0], frames().ao_lado
+    others = [
+        cells for title, *cells in list(zip(*block, strict=True))[1:] if re.fullmatch(beside.colunas, fold(title))
+    ]
+    lines = [line for line in prompt.splitlines() if " | " not in line]
+    own = [head, *(line for line in lines if line.startswith("Período:")), *chain.from_iterable(others)]
+    return (
+        not _HEAD.fullmatch(head)
+        or re.fullmatch(beside.pessoas, fold(head)) is not None
+        or re.search(beside.escalas, fold("\n".join((*lines, *block[0], *own)))) is not None
+        or re.search(beside.sentidos, fold("\n".join(own))) is not None
+        or any(len(set(cells)) > 1 for cells in others)
+    )
 
 
 def _read_column(
     title: str, rows: Sequence[str], texts: Mapping[Cell, str], unit: str, figures: dict[Cell, float]
 ) -> int:
     """Add the figures of a column's cells, and return the decimals that they have."""
+    if unit == "nota" and any(_BEYOND_FIVE.match(texts[row, title]) for row in rows):
+        return 0
     read = {row: match[1].replace(".", "") for row in rows if (match := _UNITS[unit].fullmatch(texts[row, title]))}
     decimals = {row: len(number.partition(",")[2]) for row, number in read.items()}
     of_each = list(decimals.values())
@@ -324,13 +349,25 @@ def _is_sum(kind: str, row: str) -> bool:
 def _has_sum(
     rows: Sequence[str], columns: Mapping[str, Any], figures: Mapping[Cell, float], places: Mapping[str, int]
 ) -> bool:
-    """Return whether a row of other name is the sum of all others, as rounded, in each of several columns of sums."""
-    gaps: list[list[bool]] = []
-    for title in [title for title, column in columns.items() if column.soma]:
-        known = [figures.get((row, title), math.nan) for row in rows]
-        off = _half(columns[title], places[title]) * len(rows) + HAIR
-        gaps.append([abs(2 * own - sum(known)) <= off for own in known])
-    return len(rows) > LEAST_PARTS and len(gaps) > 1 and any(map(all, zip(*gaps, strict=True)))
+    """Return whether a row of other name is, as rounded, the sum of all others, or of those that its name is about."""
+    titles = [title for title, column in columns.items() if column.soma]
+
+    def adds_up(row: str, parts: Sequence[str], title: str) -> bool:
+        off = _half(columns[title], places[title]) * (len(parts) + 1) + HAIR
+        return abs(sum(figures.get((each, title), math.nan) for each in parts) - figures.get((row, title), 0.0)) <= off
+
+    for row in rows:
+        others, listed = [each for each in rows if each != row], re.split(r" ?[+&/,] ?| e ", fold(row))
+        named = [each for each in others if fold(each) in listed or fold(each).startswith(f"{fold(row)} ")]
+        for parts in (others, named):
+            found = [title for title in titles if adds_up(row, parts, title)]
+            if len(parts) >= PARTS[0] and len(found) == len(titles) > 1:
+                return True
+        if len(others) >= PARTS[1] and any(
+            adds_up(row, others, title) and figures[row, title] >= LEAST_SUM for title in titles
+        ):
+            return True
+    return False
 
 
 def _judge(table: FigureTable, title: str) -> None:

@@ -24,7 +24,7 @@ WRITTEN: Final = {
     "receita": _MONEY,
     "pedidos": f"({_COUNT})",
     "atrasos": "([0-9]{1,2}(?:,[0-9]+)?|100(?:,0+)?)%",
-    "nota media": "([0-4](?:,[0-9]+)?|5(?:,0+)?)",
+    "nota media": "([1-4](?:,[0-9]+)?|5(?:,0+)?)",
     "ticket medio": _MONEY,
     "frete medio": _MONEY,
 }
@@ -48,6 +48,9 @@ class Known:
     def column(self, name: str) -> dict[str, float]:
         """Return the figures of a column by row, those of as many decimals as the most of them."""
         form = re.compile(WRITTEN.get(_meaning(name), "(?!)"))
+        texts = [text for (_, column), text in self.texts.items() if column == name]
+        if _meaning(name) == "nota media" and any(re.match("([6-9]|[0-9]{2}|5,0*[1-9])", text) for text in texts):
+            return {}
         found = {row: form.fullmatch(text) for (row, column), text in self.texts.items() if column == name}
         written = {row: match[1] for row, match in found.items() if match}
         places = Counter(map(_places, written.values()))
