@@ -10,17 +10,10 @@ from tasks.commerce.text.lexicons import read_data, read_entries, read_lexicon
 from tasks.commerce.text.text_form import fold
 
 DATA_FILES: Final = (
-    "data/evidence/complaint.toml",
-    "data/evidence/regulated.toml",
-    "data/lexicons/offences.txt",
-    "data/lexicons/discrimination.txt",
+    *("data/evidence/complaint.toml", "data/evidence/regulated.toml"),
+    *("data/lexicons/offences.txt", "data/lexicons/discrimination.txt"),
 )
 KEPT_NAMES: Final = 4096
-_PLAIN_NUMBER: Final = re.compile(
-    r"\b\d\d?[-./]\d\d?[-./](?:19|20)\d\d\b"
-    r"|\b(?:pedido|protocolo|nota|rastre\w*)(?: (?:n\w*|numero|fiscal))?\W{1,3}\d[\d.-]*"
-)
-"""Dates, and numbers of orders and parcels, which are no telephones."""
 _BETWEEN: Final = r"\w*(?: \w{1,4})? "
 """Between two beginnings of one product: the end of its first word, and `de`, `para` and the like."""
 
@@ -35,15 +28,15 @@ def law_on(text: str) -> tuple[str, Any] | None:
 
 
 def is_sensitive(text: str) -> bool:
-    """Return whether a text has an offence, a word of health, religion, politics, race and the like, or a long number."""
-    folded = _PLAIN_NUMBER.sub(" ", fold(text))
-    return _sensitive().search(folded) is not None or _any_of(tuple(_offences())).search(_plain(folded)) is not None
+    """Return whether a text has an insult, a word of health, religion, politics, race and such, or a long number."""
+    return _sensitive().search(fold(text)) is not None
 
 
 @cache
 def _sensitive() -> re.Pattern[str]:
-    words = "|".join(read_data("evidence/complaint.toml")["sensiveis"])
-    return re.compile(rf"\b(?:{words})".replace(".", r"\b").replace(" ", r"\W+") + r"|\d(?:[ ().-]*\d){7}")
+    data, offences = read_data("evidence/complaint.toml"), [*read_lexicon("offences"), *read_lexicon("discrimination")]
+    words = "|".join((*data["sensiveis"], *(f"{fold(each)}." for each in offences)))
+    return re.compile(rf"\b(?:{words})".replace(".", r"\b").replace(" ", r"\W+") + f"|{data['numero']}")
 
 
 def _plain(text: str) -> str:
@@ -59,30 +52,21 @@ def law_against(text: str) -> str | None:
 
 def law_against_offering(product: str, offer: str) -> str | None:
     """Return why a product with an offer gets no push: a law, a product that is no name, or an offer that excludes."""
-    laws = _laws()[0]
+    laws, exceptions, _ = _laws()
     for name, text in (("produto", product), ("oferta", offer)):
-        if found := _any_of(tuple(laws[name].radicais)).search(_plain(text)):
+        if found := _any_of(tuple(laws[name].radicais)).search(exceptions.sub(" ", _plain(text))):
             return f"sem push por causa de {found[0]!r}. {laws[name].frase}"
     return law_against(f"{product} {offer}")
-
-
-def has_bad_sign(name: str) -> bool:
-    """Return whether a name has a sign, such as a hand, that none may have."""
-    return not set(_laws()[0].sinais).isdisjoint(name)
 
 
 @cache
 def _laws() -> tuple[Any, re.Pattern[str], tuple[tuple[re.Pattern[str], Any], ...]]:
     laws = read_entries("evidence/regulated.toml")
-    stems = [[*law.radicais, *_offences()] if law.recusa else law.radicais for law in laws.leis]
-    return laws, _any_of(tuple(laws.exceto)), tuple(zip(map(_any_of, map(tuple, stems)), laws.leis, strict=True))
-
-
-@cache
-def _offences() -> list[str]:
     # An offence of three words or more is a sentence.
     known = [_plain(each) for name in ("offences", "discrimination") for each in read_lexicon(name)]
-    return [each.replace(" ", ". ") + "." for each in known if each.count(" ") < 2]
+    offences = [each.replace(" ", ". ") + "." for each in known if each.count(" ") < 2]
+    stems = [[*law.radicais, *offences] if law.recusa else law.radicais for law in laws.leis]
+    return laws, _any_of(tuple(laws.exceto)), tuple(zip(map(_any_of, map(tuple, stems)), laws.leis, strict=True))
 
 
 @cache

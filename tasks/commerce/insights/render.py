@@ -39,8 +39,7 @@ def render(completion: str, prompt: str) -> Served:
     left_out = [f"achado {place}: {each.fault}" for place, each in enumerate(checked, 1) if each.fault]
     if not said:
         return Served(None, False, "; ".join(left_out))
-    inicio, fim = table.period or ("", "")
-    heading = frames().titulo["com_periodo" if table.period else "sem_periodo"].format(inicio=inicio, fim=fim)
+    heading = frames().titulo["com_periodo" if table.period else "sem_periodo"].format(*table.period or ())
     text = "\n".join([heading, "", *(f"- {_line(table, finding, place)}" for place, finding in said)])
     parsed = {"achados": [finding._asdict() for _, finding in said]}
     return Served(text, not left_out, "; ".join(left_out) or None, parsed)
@@ -73,11 +72,10 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
         "grau": degree,
         "com": (column.um if value == "1" and column.um else column.com).format(valor=value),
         "o": column.o,
+        "o_linha": forms["o"],
         "pron": column.pron,
         "max": column.o.replace(" ", f" {degree} ", 1),
     }
-    if forms["o"]:
-        said["o_linha"] = forms["o"]
     if fact in ("acima", "abaixo"):
         sign, unit = "R$ " * value.startswith("R$"), "%" * value.endswith("%")
         median, places = table.medians[title], table.places[title]
@@ -98,7 +96,7 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
         for frame in frames().frases
         if fact in frame.fatos
         and (not frame.colunas or column.como in frame.colunas)
-        and ("o_linha" in said or "_linha}" not in frame.texto)
+        and (forms["o"] or "_linha}" not in frame.texto)
     ]
 
 

@@ -15,7 +15,7 @@ orders is compared with no row but those of few: of what it says the sample note
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, Final
@@ -34,7 +34,7 @@ RATIO, MOST_TIMES = 2.0, 99.0
 """Ratios that are told: a larger one is no news, or a slip."""
 SMALL_SAMPLE, DOUBTED = 30, 10
 """Orders below which a row's means and rates may be chance, and at which half of a mean's surprise is believed."""
-PARTS, LEAST_SUM = (2, 3), 1_000
+FEW_PARTS, LEAST_SUM = (2, 3), 1_000
 """Rows of which another is the sum by no chance, in several columns and in one of such a figure."""
 MOST_MONTHS: Final = 36
 MAX_ROWS: Final = 31
@@ -53,10 +53,8 @@ _UNITS: Final = {
     "unidades": re.compile(rf"({_WHOLE})", re.ASCII),
     "nota": re.compile(r"([1-4](?:,\d{1,4})?|5(?:,0+)?)", re.ASCII),
 }
-_BEYOND_FIVE: Final = re.compile(r"[6-9]|\d\d|5,0*[1-9]", re.ASCII)
 _MONTH: Final = "(?:jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez)/(?:19|20)[0-9]{2}"
 _PERIOD: Final = re.compile(f"^Período: ({_MONTH}) a ({_MONTH})$", re.MULTILINE)
-_HEAD: Final = re.compile(r"[^\W\d_]+(?:[ /-][^\W\d_]+){0,4}")
 _YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
 _ARTICLES: Final = {"nenhum": ("em", "de", ""), "o": ("no", "do", "o"), "a": ("na", "da", "a")}
 
@@ -72,9 +70,7 @@ def figure_columns() -> Mapping[str, Any]:
     """Return the columns by their names in small letters; one that is as another has all of that one but its noun."""
     known: Mapping[str, Any] = frames().colunas
     # Keys that are there are found faster, and each rollout asks for them.
-    none = dict.fromkeys(
-        ("um", "melhor", "graus", "soma", "media", "relativo", "vezes", "age_acima", "age_abaixo", "ruim")
-    )
+    none = dict.fromkeys(frames().ausentes)
     return {name: Entry(none | {"como": name} | known[own.get("como", name)] | own) for name, own in known.items()}
 
 
@@ -176,9 +172,9 @@ class FigureTable:
     period: tuple[str, str] | None
     regulated: set[str]
     """The rows of which a law forbids or restricts the promotion, and categories that are no ordinary retail's."""
-    bad: set[Cell]
+    bad: set[Cell] = field(default_factory=set, init=False)
     """The cells with a fact that are plainly bad."""
-    worst: set[str]
+    worst: set[str] = field(default_factory=set, init=False)
     """The rows than which no other is worse in a column that is judged, or that are bad in one by its floors."""
     facts: dict[Cell, frozenset[str]]
     salience: dict[Cell, float]
@@ -235,7 +231,11 @@ def read_table(prompt: str) -> FigureTable | None:
     if any(row not in read and row.lower() in {*frames().linhas} - {OTHER} | {kind} for row in names):
         return None
 
-    if any(_is_sum(kind, row) or is_sensitive(row) for row in names) or _has_sum(names, columns, figures, places):
+    # Such as `Total 2018`, or a region beside states.
+    sums = "|".join(frames().somas[key] for key in ("todas", kind) if key in frames().somas)
+    if any(re.fullmatch(sums, fold(row)) or is_sensitive(row) for row in names) or _has_sum(
+        names, columns, figures, places
+    ):
         return None
     named = [row for row in names if not re.fullmatch(frames().restos, fold(row))]
     # Beside names that a list has, another may be a goal, a change or a sum.
@@ -268,8 +268,6 @@ def read_table(prompt: str) -> FigureTable | None:
         doubted=len(rows) < len(named),
         period=_period_of(prompt, months),
         regulated={row for row in rows if laws[row] or (kind == "categoria" and fold(row) not in _retail())},
-        bad=set(),
-        worst=set(),
         facts={
             (row, title): frozenset(("valor",))
             for row, title in figures
@@ -312,26 +310,20 @@ def _read_block(prompt: str) -> list[list[str]] | None:
 
 def _means_other(prompt: str, block: Sequence[Sequence[str]]) -> bool:
     """Return whether unit or sense of the figures is told beside them, so that each would mean another."""
-    head, beside = block[0][0], frames().ao_lado
-    others = [
-        cells for title, *cells in list(zip(*block, strict=True))[1:] if re.fullmatch(beside.colunas, fold(title))
-    ]
-    lines = [line for line in prompt.splitlines() if " | " not in line]
-    own = [head, *(line for line in lines if line.startswith("Período:")), *chain.from_iterable(others)]
-    return (
-        not _HEAD.fullmatch(head)
-        or re.fullmatch(beside.pessoas, fold(head)) is not None
-        or re.search(beside.escalas, fold("\n".join((*lines, *block[0], *own)))) is not None
-        or re.search(beside.sentidos, fold("\n".join(own))) is not None
-        or any(len(set(cells)) > 1 for cells in others)
-    )
+    beside, (head, *others) = frames().ao_lado, ([fold(cell) for cell in column] for column in zip(*block, strict=True))
+    others = [column for column in others if re.fullmatch(beside.colunas, column[0])]
+    lines = [fold(line) for line in prompt.splitlines() if " | " not in line]
+    own = "\n".join((head[0], *(line for line in lines if line.startswith("periodo:")), *chain.from_iterable(others)))
+    told = re.search(beside.escalas, "\n".join((own, *lines, *map(fold, block[0])))) or re.search(beside.sentidos, own)
+    is_odd = re.fullmatch(beside.pessoas, head[0]) or not re.fullmatch(beside.linhas, head[0])
+    return bool(told or is_odd) or any(len(set(column)) > 2 for column in others)
 
 
 def _read_column(
     title: str, rows: Sequence[str], texts: Mapping[Cell, str], unit: str, figures: dict[Cell, float]
 ) -> int:
     """Add the figures of a column's cells, and return the decimals that they have."""
-    if unit == "nota" and any(_BEYOND_FIVE.match(texts[row, title]) for row in rows):
+    if unit == "nota" and any(re.match(r"[6-9]|\d\d|5,0*[1-9]", texts[row, title]) for row in rows):
         return 0
     read = {row: match[1].replace(".", "") for row in rows if (match := _UNITS[unit].fullmatch(texts[row, title]))}
     decimals = {row: len(number.partition(",")[2]) for row, number in read.items()}
@@ -339,11 +331,6 @@ def _read_column(
     usual = max(of_each, key=of_each.count, default=0)
     figures |= {(row, title): float(read[row].replace(",", ".")) for row in read if decimals[row] == usual}
     return usual
-
-
-def _is_sum(kind: str, row: str) -> bool:
-    """Return whether a row is named as one that sums up others, such as `Total 2018`, or a region beside states."""
-    return any(re.fullmatch(frames().somas[key], fold(row)) for key in ("todas", kind) if key in frames().somas)
 
 
 def _has_sum(
@@ -361,12 +348,9 @@ def _has_sum(
         named = [each for each in others if fold(each) in listed or fold(each).startswith(f"{fold(row)} ")]
         for parts in (others, named):
             found = [title for title in titles if adds_up(row, parts, title)]
-            if len(parts) >= PARTS[0] and len(found) == len(titles) > 1:
+            is_large = len(parts) >= FEW_PARTS[1] and any(figures[row, title] >= LEAST_SUM for title in found)
+            if is_large or (len(parts) >= FEW_PARTS[0] and len(found) == len(titles) > 1):
                 return True
-        if len(others) >= PARTS[1] and any(
-            adds_up(row, others, title) and figures[row, title] >= LEAST_SUM for title in titles
-        ):
-            return True
     return False
 
 
