@@ -115,7 +115,7 @@ def test_a_forgotten_person_is_in_nothing_and_the_model_never_saw_them(
     after = store.records("policy")[0]
     assert person not in pl.read_parquet(store.path(after.inputs["dataset"]) / TRAIN_FILE)["customer_id"]
     assert after.inputs["base"] != before.inputs["base"]
-    (training,) = after.segments.values()
+    (training,) = after.stretches.values()
     assert [(segment.from_step, segment.ended) for segment in training] == [(0, "finished")]
     assert listing(pipeline.root) == original
 

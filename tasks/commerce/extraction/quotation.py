@@ -33,14 +33,11 @@ FEW: Final = 3
 """Words of a clause that may be no more than a part of a list, and so under a negation before it."""
 REACH, REACH_BACK, REACH_OF_GOVERNING = 12, 4, 4
 """Words among which a negation denies those behind it, or before it, and one that governs a clause governs it."""
-_READ: Final = str.maketrans("асеорхуіѕјαορυικ", "aceopxyisjaopuik") | dict.fromkeys(
-    (0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF)
-)
+_READ: Final = str.maketrans(*_DATA["parecidas"])
 """What a reader takes for another letter, or does not see within a word."""
 _PRAISE: Final = frozenset(_DATA["elogios"])
 _PLAIN: Final = _PRAISE | {*_DATA["neutras"]}
 _LONGEST_NEGATION: Final = 120
-"""Characters beside a quotation in which a negation of it is looked for."""
 
 
 class QuotationFault(StrEnum):
@@ -50,7 +47,6 @@ class QuotationFault(StrEnum):
     FOREIGN = "não está na avaliação"
     """Its characters, in either case and whatever the blanks between them, are no run of the review's words."""
     CUT = "deixa de fora uma negação da avaliação"
-    """A negation was cut off, so that it says the contrary."""
     PRAISE = "elogia, e não reclama"
     SENSITIVE = "tem dado pessoal ou sensível (LGPD, arts. 5 e 11)"
 
@@ -93,7 +89,9 @@ def _is_cut(start: int, end: int, heard: str) -> bool:
         return True
     if mark in "?:," and len(answer) < FEW and {*answer[-1:]} & _NEGATIONS:
         return True
-    if {*tail[:REACH_BACK]} & _DENYING or (tail and own[-1] in _HANGING):
+    # Two negations of one verb are one: `não recebi nada`.
+    back = {*takewhile(lambda word: word not in ("sem", "nem"), tail[:REACH_BACK])}
+    if (back & _DENYING and not {*own} & _NEGATIONS) or (tail and own[-1] in _HANGING):
         return True
     return (own[0] not in _JOINING or own[0] == "e") and _is_denied(before, own, len(tail))
 

@@ -77,9 +77,8 @@ def spoil(right: str, generator: random.Random) -> str:
 def grammar(prompt: str) -> str:
     """Return the grammar of the answers to a prompt, in the Lark notation of llguidance: its complaint is a quotation.
 
-    The complaint's words are the review's as JSON writes them, but those that are not singled out, so that a quotation
-    mark in it is escaped. Line ends and control characters are blanks: the letter of an escape would count as one of a
-    word.
+    Its words are the review's as JSON writes them, but those that are not singled out. Line ends and control characters
+    are blanks: the letter of an escape would count as one of a word.
     """
     printable = "".join(each if each.isprintable() else " " for each in review_of(prompt)[:MAX_READ])
     said = printable.split()

@@ -31,12 +31,9 @@ _LISTED: Final = {
 }
 """The same, of words in a list: `e` adds a thing to things alone."""
 _ANSWERED: Final = re.compile(rf"^(?:[?:,] (?:\w+ )?(?:{_NO}) [.!?;:,]|[?:] (?:{_NO}|{_NONE})\b)")
-_DENIED_BEHIND: Final = re.compile(rf"^(?:(?!(?:{_AND})\b)\w+ ){{0,3}}(?:{_NO}|{_NONE})\b")
+_DENIED_BEHIND: Final = re.compile(rf"^(?:(?!(?:{_AND}|sem|nem)\b)\w+ ){{0,3}}(?!sem|nem)(?:{_NO}|{_NONE})\b")
 _NUMBER: Final = re.compile(r"[0-9](?:[ ().-]*[0-9]){7}")
-_HARMLESS: Final = re.compile(
-    r"\b[0-9]{1,2}([-./])[0-9]{1,2}\1(19|20)[0-9]{2}\b|(pedido|protocolo|nota|rastre[a-z]*)[^0-9.,;!?]{1,12}[0-9.-]+"
-)
-"""Dates, and numbers of orders and parcels."""
+_HARMLESS: Final = re.compile(r"\b[0-9]{1,2}([-./])[0-9]{1,2}\1[0-9]{4}\b|(pedido|protocolo|nota|rastreio):? [0-9.-]+")
 _QUOTED: Final = re.compile(r"(?ms)^Avaliação: *(.*)")
 
 
@@ -44,8 +41,7 @@ def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
     """Return what is right of the fields that the reference knows.
 
     - `field_f1`: micro-F1 over (field, value) of the fields but the complaint, each of its JSON type, a risk by its
-      tenth. A field of the answer that the reference does not know is neither right nor wrong. Where nine of ten
-      reviews praise, the constant of praise earns a good deal of it.
+      tenth. A field that the reference does not know is neither right nor wrong. The constant of praise earns much.
     - `complaint`: share of the known complaints that are named: a run of at most twelve words of the review as it is
       typed, which leaves no negation out beside it, and shares two thirds of its words and of those that complain; or
       nothing where nothing is complained of.
@@ -137,7 +133,8 @@ def _is_denied(before: Sequence[str], own: Sequence[str], behind: Sequence[str])
     left, right = " ".join(("", *before, *own[: own[0] == "e"])), f"{' '.join(behind)} ."
     answer = re.sub(rf"^(?:(?!(?:{_AND})\b)\w+ )*", "", right)
     is_last = answer == right
-    if _DENIED_BEHIND.match(right) or _ANSWERED.match(answer) or (own[-1] in LEFT_HANGING and not is_last):
+    is_denied_behind = _DENIED_BEHIND.match(right) and set(own).isdisjoint(_DATA["negacoes"])
+    if is_denied_behind or _ANSWERED.match(answer) or (own[-1] in LEFT_HANGING and not is_last):
         return True
     if own[0] in _DATA["ligacoes"] and own[0] != "e":
         return False

@@ -45,9 +45,9 @@ _LINES: Final = re.compile(r"^(?:Produto|Oferta): ", re.MULTILINE)
 _CAMPAIGN: Final = re.compile(r"^Produto: (.+)\nOferta: (.+)$", re.MULTILINE)
 _NAMES: Final = read_data("evidence/push.toml")["nomes"]
 _NAME: Final = re.compile(_NAMES["sinais"])
-_NOT_OF_A_NAME: Final = re.compile("|".join(_NAMES["nunca"]), re.IGNORECASE)
 _LAWS: Final = read_data("evidence/regulated.toml")
-_MATERIALS, _BAD_SIGNS = "|".join(_LAWS["materiais"]), frozenset(_LAWS["sinais"])
+_NOT_OF_A_NAME: Final = re.compile("|".join((*_NAMES["nunca"], f"[{_LAWS['sinais']}]")), re.IGNORECASE)
+_MATERIALS: Final = "|".join(_LAWS["materiais"])
 _NO_PRODUCT: Final = re.compile(rf"^[\W\d_]*\w[\W\d_]*$|: |R\$|(?<!100)%(?! (?:de )?(?:{_MATERIALS}))", re.IGNORECASE)
 """No word, or a second offer, a price or a share in a product; all of it, or of what it is made of, is none."""
 _SHARE: Final = re.compile(r"(\d[\d.,]*)(?= ?%)")
@@ -146,9 +146,7 @@ def fault_of(template: str, campaign: PushCampaign) -> str | None:
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
 def _campaign_fault(campaign: PushCampaign) -> str | None:
     """Return why no push of this product and offer may be sent: a name that no customer may read, or a law."""
-    if not all(
-        _NAME.fullmatch(name) and not (_NOT_OF_A_NAME.search(name) or _BAD_SIGNS & {*name}) for name in campaign
-    ):
+    if not all(_NAME.fullmatch(name) and not _NOT_OF_A_NAME.search(name) for name in campaign):
         return PushFault.NAME
     if _NO_PRODUCT.search(campaign.product):
         return PushFault.NAME

@@ -42,8 +42,8 @@ Tables = Mapping[str, FilledTable]
 
 DATA_FILES: Final = ("data/sql/sandbox.toml",)
 _ALLOWED: Final = read_values("sandbox.toml")
-TABLES: Final = tuple(_ALLOWED["tables"])
-KEYS: Final = tuple(_ALLOWED["keys"])
+TABLES: Final[tuple[str, ...]] = tuple(_ALLOWED["tables"])
+KEYS: Final[tuple[str, ...]] = tuple(_ALLOWED["keys"])
 FUNCTIONS, FORMATS, _UNREPEATABLE = (frozenset(_ALLOWED[name]) for name in ("functions", "formats", "unrepeatable"))
 _MOST: Final[Mapping[str, Any]] = _ALLOWED["most"]
 MAX_SQL_CHARACTERS, MAX_WITH_TABLES, MAX_LIST_ITEMS = _MOST["sql_characters"], _MOST["with_tables"], _MOST["list_items"]

@@ -272,7 +272,7 @@ def climb(world: World, *rungs: str, seed: int, pool: ChildPool) -> Any:
     from prefect import flow
 
     names = ", ".join(f'"{rung}"' for rung in rungs)
-    config = world.config(f"evaluate.rungs=[{names}]", f"seed={seed}")
+    config = world.config(f"evaluate.rungs=[{names}]", f"seed={seed}", "warm_start.steps=0")
 
     @flow(name="climbs", validate_parameters=False)
     def climbs() -> Any:

@@ -38,7 +38,6 @@ def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "storage"
     monkeypatch.setattr(runner, "PREFECT_LOCAL_STORAGE_PATH", SimpleNamespace(value=lambda: folder))
     monkeypatch.setattr(runner, "is_recorded", lambda: False)
-    monkeypatch.setattr(runner, "run_log", lambda: SimpleNamespace(info=lambda _: None))
     monkeypatch.setattr("flows.runtime.run_page.is_recorded", lambda: False)
     monkeypatch.setattr(runner, "open_recorder", refuse)
     return folder

@@ -43,7 +43,7 @@ def _train(selection: Selection, steps: range, last: int) -> int:
     """Walk through the steps as the Trainer does, and return the one after which it stopped."""
     control = SimpleNamespace(should_training_stop=False)
     model = Adapter(0.0)
-    selection.on_train_begin(None, SimpleNamespace(global_step=steps.start - 1), control)
+    selection.on_train_begin(None, SimpleNamespace(global_step=steps.start - 1), control, model=model)
     for step in steps:
         # In place, as an optimizer does.
         model.weight.data.fill_(step)
@@ -81,12 +81,12 @@ def _step_of_the_best(selection: Selection, folder: Path) -> float:
     return weight
 
 
-def test_the_best_step_is_kept_not_the_last(tmp_path: Path) -> None:
-    selection = _selection({0: 0.9, 2: 0.3, 4: 0.6, 6: 0.5})
+@pytest.mark.parametrize(("at_start", "best"), [(0.2, 4), (0.6, 0)])
+def test_the_best_step_is_kept_though_it_is_the_start(at_start: float, best: int, tmp_path: Path) -> None:
+    """A training that never rose above its start gave its least bad step to the evaluation."""
+    selection = _selection({0: at_start, 2: 0.3, 4: 0.6, 6: 0.5}, patience=3)
     assert _train(selection, range(1, 7), 6) == 6
-    assert selection.best is not None
-    assert selection.best.step == 4
-    assert _step_of_the_best(selection, tmp_path) == 4
+    assert _step_of_the_best(selection, tmp_path) == best
 
 
 def test_training_stops_when_patience_runs_out(tmp_path: Path) -> None:
