@@ -10,8 +10,10 @@ from tasks.commerce.text.lexicons import read_data, read_entries, read_lexicon
 from tasks.commerce.text.text_form import fold
 
 DATA_FILES: Final = (
-    *("data/evidence/complaint.toml", "data/evidence/regulated.toml"),
-    *("data/lexicons/offences.txt", "data/lexicons/discrimination.txt"),
+    "data/evidence/complaint.toml",
+    "data/evidence/regulated.toml",
+    "data/lexicons/offences.txt",
+    "data/lexicons/discrimination.txt",
 )
 KEPT_NAMES: Final = 4096
 _BETWEEN: Final = r"\w*(?: \w{1,4})? "

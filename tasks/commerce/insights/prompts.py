@@ -18,7 +18,7 @@ from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.inputs import LONGEST_TEXT, Name, TaskInputs, one_line
 from tasks.commerce.insights.table import MAX_ROWS
-from tasks.commerce.text.lexicons import read_wording
+from tasks.commerce.text.lexicons import read_data, read_wording
 from tasks.commerce.text.portuguese import MONTHS, decimal, percent, readable_category, reais
 from tasks.commerce.text.text_form import content_words
 
@@ -77,13 +77,7 @@ def _figures_text(period: str, table: str) -> str:
 
 
 WEEKDAYS: Final = ("segunda-feira", "terça-feira", "quarta-feira", "quinta-feira", "sexta-feira", "sábado", "domingo")
-PAYMENTS: Final = {
-    "credit_card": "cartão de crédito",
-    "debit_card": "cartão de débito",
-    "boleto": "boleto",
-    "pix": "Pix",
-    "voucher": "cupom",
-}
+PAYMENTS: Final[Mapping[str, str]] = read_data("wordings/insights.toml")["pagamentos"]
 ROWS, COLUMNS = (3, 4), 3
 BY_MONTH: Final = "Mês"
 MIN_ORDERS: Final = 5

@@ -17,6 +17,7 @@ from tasks.commerce.text.text_form import fold, ramp, words
 
 TIMES_IN_WHOLE: Final = 10
 """Ratio from which the sentence says it without decimals."""
+NO_TABLE: Final = "o pedido não traz tabela de colunas conhecidas sem linha de soma, com ` | ` entre as células"
 DATA_FILES: Final = ("data/lexicons/domain_words.txt", "data/lexicons/report_action_words.txt")
 
 
@@ -24,9 +25,7 @@ def render(completion: str, prompt: str) -> Served:
     """Check an answer to a prompt and write what holds of it as Markdown."""
     table = read_table(prompt)
     if table is None:
-        return Served(
-            None, False, "o pedido não traz tabela de colunas conhecidas sem linha de soma, com ` | ` entre as células"
-        )
+        return Served(None, False, NO_TABLE)
     found = read_answer(completion)
     if found is None:
         return Served(None, False, "a resposta não é só um objeto JSON de poucos achados")

@@ -36,10 +36,9 @@ SMALL_SAMPLE, DOUBTED = 30, 10
 """Orders below which a row's means and rates may be chance, and at which half of a mean's surprise is believed."""
 FEW_PARTS, LEAST_SUM = (2, 3), 1_000
 """Rows of which another is the sum by no chance, in several columns and in one of such a figure."""
-MOST_MONTHS: Final = 36
 MAX_ROWS: Final = 31
 """A row for each state, or for each day of a month."""
-KEPT_TABLES: Final = 256
+KEPT_TABLES, MOST_MONTHS = 256, 36
 _LATIN: Final = "A-Za-zÀ-ÖØ-öø-ſ0-9"
 _NAME: Final = re.compile(
     r"(?!.*(?://|\.\w|\w\w\. +[A-ZÀ-Þ]|\d(?:[ ().,/-]*\d){7}))"
@@ -111,11 +110,10 @@ def _month_of(row: str) -> int | None:
 
 def _period_of(prompt: str, months: Iterable[int]) -> tuple[str, str] | None:
     """Return the first and the last month of a prompt's period; None where it is no such, or leaves a row's out."""
-    periods = _PERIOD.findall(prompt)
-    short = [month[:3] for month in frames().meses]
-    first, last = (12 * int(each[4:]) + short.index(each[:3]) for each in (periods or [("jan/2000", "jan/1999")])[0])
-    is_one = len(periods) == 1 and 0 <= last - first < MOST_MONTHS
-    return periods[0] if is_one and all(first <= month <= last for month in months) else None
+    periods, short = _PERIOD.findall(prompt), [month[:3] for month in frames().meses]
+    ends = [12 * int(each[4:]) + short.index(each[:3]) for each in chain.from_iterable(periods)]
+    span = range(ends[0], ends[1] + 1) if len(periods) == 1 else ()
+    return periods[0] if 0 < len(span) <= MOST_MONTHS and all(month in span for month in months) else None
 
 
 def _kind_of(kind: str, row: str) -> str:
