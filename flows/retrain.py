@@ -15,7 +15,7 @@ from flows.runtime.deployed import deployed, run_name
 from flows.runtime.prefect_client import emit_held
 from flows.runtime.run_page import add_tags, is_recorded, logging_of_chain, profile_of_run
 from flows.runtime.stores import open_recorder, open_store
-from flows.stages.answers import Made, rung_makers, try_rivals
+from flows.stages.answers import Made, rung_makers
 from flows.stages.audit import audit, known_scores, people_scores
 from flows.stages.base import base
 from flows.stages.child_pool import do_all, expect_stage_children, pool_of
@@ -29,6 +29,7 @@ from flows.stages.train import best_seed, stage_name, train
 from schemas.config.config import Config
 from tasks.commerce.registry import joint_version
 from tasks.evaluate.compare import read_report
+from tasks.policy.endpoint import authorization
 from tasks.train.sizing.memory import refuse_unfit
 
 TRAINED_FROM: Final = {"prompts": "synthesize", "dataset": "curate", "base": "base", "audit": "audit"}
@@ -56,7 +57,7 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
         report, decision = dict[str, Any](), dict[str, Any]()
         with _recorded(config) as run:
             session = Session(config, run, fresh=str(flow_run.root_flow_run_id) if fresh else None)
-            stages = _given_to_training(session, until)
+            stages = _given_to_training(session)
             given = {role: stages[name] for role, name in TRAINED_FROM.items()}
             evaluates = until in {"evaluate", "promote"}
             session = replace(session, pool=pool_of(config) if evaluates else None)
@@ -110,6 +111,8 @@ def _recorded(config: Config) -> Iterator[str]:
     What nothing records makes nothing, and has no id.
     """
     refuse_unfit(config)
+    for rival in config.evaluate.rivals:
+        authorization(rival.key_variable, f"evaluate.rivals.{rival.name}")
     if not is_recorded():
         yield ""
         return
@@ -125,23 +128,19 @@ def _recorded(config: Config) -> Iterator[str]:
     }
     if (profile := profile_of_run()) is not None:
         tags["profile"] = profile
-    known = config.without_paths()
-    # The rest of it are addresses of this machine's stores.
-    del known["state"]
+    # What is left of `state` without its paths are addresses of this machine's stores.
+    known = {name: section for name, section in config.without_paths().items() if name != "state"}
     with recorder.pipeline(_run_name(), tags, config=known) as run:
         yield run
 
 
-def _given_to_training(session: Session, until: Until) -> dict[str, StageResult]:
+def _given_to_training(session: Session) -> dict[str, StageResult]:
     """Make what a training starts from, and return the stages in their order."""
     prompts = synthesize(session)
-    if not prompts.reused:
-        # New prompts make the base and all behind it new.
+    if not prompts.reused:  # The base and all behind it are made again, too.
         expect_stage_children(session.config)
     dataset = curate(session, prompts)
     stages = {"synthesize": prompts, "curate": dataset}
-    if until in {"evaluate", "promote"}:
-        try_rivals(session, dataset)
     scored = known_scores(session.config)
     if scored is not None:
         stages["audit"] = audit(session, scored)

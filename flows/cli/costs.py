@@ -28,15 +28,16 @@ def costs_of(config: Config, estimate: Estimate) -> dict[str, Any]:
     """
     tasks = [task for task, count in config.synthesize.counts.items() if count]
     test_prompts = [config.curate.test_rows(task) for task in tasks]
+    seconds = estimate.total("seconds")
     unknown: str | None = "nothing here says how large the model is until it was fetched once"
     if estimate.stages is not None:
-        unknown = DPO_UNKNOWN if estimate.seconds is None else None
+        unknown = DPO_UNKNOWN if seconds is None else None
     people_score = config.audit.require_human and config.audit.sheet is None
     return {
-        "hours": None if estimate.seconds is None else estimate.seconds / 3600,
+        "hours": None if seconds is None else seconds / 3600,
         "unknown": unknown,
-        "dollars": estimate.on_demand,
-        "spot_dollars": estimate.spot,
+        "dollars": estimate.total("cost_usd"),
+        "spot_dollars": estimate.total("spot_usd"),
         "reais_per_dollar": config.workers.reais_per_dollar,
         "scores": len(tasks) * config.audit.scores_per_task if people_score else 0,
         "test_prompts": test_prompts,
@@ -77,11 +78,7 @@ def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
 
 
 def confirm_costs(config: Config, *, yes: bool) -> None:
-    """Print what a run with a price costs, and on a terminal ask whether to spend it; scheduled runs are not asked.
-
-    Raises:
-        InputError: The person said no.
-    """
+    """Print what a run with a price costs, and on a terminal ask whether to spend it; InputError where not."""
     if not (config.train.price_per_hour or config.workers.prices):
         return
     for line in cost_lines(costs_of(config, estimate_training(config, expected_prompts(config)))):
@@ -90,8 +87,7 @@ def confirm_costs(config: Config, *, yes: bool) -> None:
         return
     try:
         spends = typer.confirm("Spend it?", err=True)
-    except typer.Abort:
-        # Ctrl-C at the question, which Click takes for itself.
+    except typer.Abort:  # Ctrl-C at the question, which Click takes for itself.
         raise Interrupted(LOOKED) from None
     if not spends:
         raise InputError("nothing was started; lower train.max_steps or train.seeds, or answer yes next time")

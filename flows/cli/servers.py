@@ -92,13 +92,12 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
         "prefect": ("flows.runtime.prefect_server", str(prefect_port), str(mlflow_port)),
         "mlflow": ("flows.runtime.mlflow_server", str(mlflow_home), str(mlflow_port), EXPERIMENT),
     }
-    servers: list[subprocess.Popen[bytes]] = []
+    settings, servers = {"PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"}, list[subprocess.Popen[bytes]]()
     try:
         # Before this, a signal ends the command as any other.
         with sigterm_as_ctrl_c():
             for name, command in commands.items():
-                log_file = root / f"{name}.log"
-                servers.append(start_server(command, log_file, {"PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"}))
+                servers.append(start_server(command, root / f"{name}.log", settings))
             pages = Pages(prefect_api=address, mlflow=f"http://{HOST}:{mlflow_port}")
             file.write_text(json.dumps(asdict(pages)), encoding="utf-8")
             _wait_for(servers, (prefect_port, mlflow_port), root)

@@ -17,6 +17,7 @@ from flows.runtime.stores import open_recorder
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
 from schemas.source import source_digest
+from tasks.bag_of_words.sentences import BAG_OF_WORDS
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.policy.merge import MERGED_FOLDER
@@ -80,7 +81,10 @@ def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Itera
     if result.champion == number:
         yield "next: `tucano ask TASK`, `tucano ui`, `tucano monitor LOGS`"
     else:
-        yield f"next: `tucano ask TASK --version {number}`, `tucano ui`, `tucano promote {number} --force REASON`"
+        bags = {task: claim["baselines"].get(BAG_OF_WORDS) for task, claim in result.report["claims"].items()}
+        better = [task for task, bag in bags.items() if bag and bag["scores"]["mean_difference"] < 0]
+        taken = "".join(f", `tucano promote {number} --baseline {task}`" for task in better)
+        yield f"next: `tucano ask TASK --version {number}`, `tucano ui`{taken}"
 
 
 def evaluate(
@@ -215,9 +219,9 @@ def _estimate_document(config: Config, estimate: Estimate) -> dict[str, Any]:
         "tokens": estimate.tokens,
         "parameters": None if estimate.shape is None else estimate.shape.parameters,
         "stages": None if estimate.stages is None else [vars(stage) for stage in estimate.stages],
-        "seconds": estimate.seconds,
-        "cost_usd": estimate.on_demand,
-        "spot_usd": estimate.spot,
+        "seconds": estimate.total("seconds"),
+        "cost_usd": estimate.total("cost_usd"),
+        "spot_usd": estimate.total("spot_usd"),
         "memory_by_stage": None if estimate.stage_memory is None else dict(estimate.stage_memory),
         "memory_limit": memory_limit(config) or None,
         "fits": estimate.fits,

@@ -13,7 +13,7 @@ from prefect.client.schemas.objects import ConcurrencyLimitStrategy, Concurrency
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectNotFound, PrefectException
-from prefect.flows import load_flow_from_entrypoint
+from prefect.flows import Flow, load_flow_from_entrypoint
 from prefect.utilities.callables import parameter_schema
 from prefect.workers.process import ProcessWorker
 from pydantic import BaseModel, ValidationError
@@ -42,11 +42,7 @@ class Thing(NamedTuple):
 
 
 def declared(folder: Path, file: Path, key: str) -> list[dict[str, Any]]:
-    """Return what a file of a checkout declares under a key, in Prefect's format; automations name, and have no ids.
-
-    Raises:
-        InputError: The file is missing or no YAML, or lacks the key.
-    """
+    """Return what a file declares under a key, with names for ids; none, no YAML or no such key is an `InputError`."""
     try:
         found: list[dict[str, Any]] = yaml.safe_load((folder / file).read_text(encoding="utf-8"))[key]
     except OSError as error:
@@ -119,7 +115,7 @@ def _write_deployment(client: SyncPrefectClient, given: Mapping[str, Any], confi
     fault, values = f"{DEPLOYMENTS_FILE}, deployment {given.get('name')}", dict(given)
     try:
         pool, tags = values.pop("work_pool"), values.pop("tags", ())
-        flow = load_flow_from_entrypoint(values["entrypoint"])
+        flow: Flow[..., Any] = load_flow_from_entrypoint(values["entrypoint"])
         schedules = [
             DeploymentScheduleCreate(slug=each.pop("slug"), schedule=_valid(CronSchedule, each, fault), active=True)
             for each in map(dict, values.pop("schedules", ()))

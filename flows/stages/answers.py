@@ -14,21 +14,19 @@ from flows.runtime.console import warn
 from flows.stages.base import tuned_on_references
 from flows.stages.child_pool import do_all
 from flows.stages.remote import run_with_weights
-from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
+from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
-from schemas.config.config import Config
 from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import RivalConfig, Rung
 from schemas.errors import Interrupted, TucanoError
 from schemas.progress import Progress
-from schemas.source import source_digest
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from schemas.tasks import Guided
 from tasks.commerce.registry import SERVED, TASKS, grammar_of
 from tasks.commerce.registry import grammars as grammars_of
 from tasks.evaluate.answers.answer import AnswerRequest
 from tasks.evaluate.answers.files import read_answers
-from tasks.evaluate.answers.rival import answer_by_rival, try_rival
+from tasks.evaluate.answers.rival import answer_by_rival
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.generate import StopReason
 
@@ -135,33 +133,6 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
     return result
 
 
-def try_rivals(session: Session, dataset: StageResult) -> None:
-    """Ask each rival whose answers are not in the store a few prompts, before anything is trained."""
-    config, code = session.config, source_digest(*RIVAL_SOURCES)
-    answered = {(each.code_version, each.config_digest) for each in session.store.records("answers")}
-    for rival in config.evaluate.rivals:
-        if session.fresh or (code, _rival_digest(config, dataset, rival)) not in answered:
-            begin_work(f"{RIVAL_STAGE}-{rival.name}")
-            try_rival(
-                rival,
-                dataset.path,
-                temperature=config.evaluate.temperature,
-                max_tokens=config.train.max_completion_tokens,
-                seed=config.seed,
-            )
-
-
-def _rival_digest(config: Config, dataset: StageResult, rival: RivalConfig) -> str:
-    return config_digest(
-        dataset.record.files[TEST_FILE],
-        config.seed,
-        rival.model_dump(mode="json", exclude=set(RIVAL_NOT_IN_KEY)),
-        config.evaluate.temperature,
-        config.evaluate.samples,
-        config.train.max_completion_tokens,
-    )
-
-
 def answer_rival(session: Session, dataset: StageResult, plan: StageResult, rival: RivalConfig) -> StageResult:
     """Let the model at an endpoint answer the test split, or reuse its answers with this decoding.
 
@@ -187,7 +158,14 @@ def answer_rival(session: Session, dataset: StageResult, plan: StageResult, riva
         cache_name=RIVAL_STAGE,
         kind="answers",
         sources=RIVAL_SOURCES,
-        config_digest=_rival_digest(config, dataset, rival),
+        config_digest=config_digest(
+            dataset.record.files[TEST_FILE],
+            config.seed,
+            rival.model_dump(mode="json", exclude=set(RIVAL_NOT_IN_KEY)),
+            config.evaluate.temperature,
+            config.evaluate.samples,
+            config.train.max_completion_tokens,
+        ),
         inputs={},
         order_only_inputs=_allowed_by(dataset, plan),
         work=work,

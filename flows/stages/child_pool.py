@@ -18,15 +18,7 @@ from flows.runtime.signals import refuse_if_interrupted
 from schemas.artifact import Worker
 from schemas.config.config import Config
 from schemas.errors import Interrupted
-from tasks.policy.child import (
-    SECONDS_TO_END,
-    THREADS,
-    ChildProcess,
-    ask_to_end,
-    end_group,
-    expect_children,
-    run_child,
-)
+from tasks.policy.child import SECONDS_TO_END, THREADS, ChildProcess, ask_to_end, end_group, expect_children, run_child
 
 Result = TypeVar("Result")
 

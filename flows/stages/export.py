@@ -94,8 +94,7 @@ def _weights(
     if kind != "peft" and parts.merged is not None:
         verified_record(store, parts.merged, parts.what)
         return store.path(parts.merged)
-    verified_record(store, parts.base, parts.what)
-    base = store.path(parts.base)
+    base = store.path(verified_record(store, parts.policy.inputs["base"], parts.what).sha256)
     if kind == "peft":
         return base
     adapter = store.path(parts.policy.sha256) / ADAPTER_FOLDER

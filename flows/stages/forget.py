@@ -366,7 +366,8 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
     if left := sorted(set(state.versions_of(state.removed)) - versions):
         unreached.append(f"{', '.join(left)} may still be registered in MLflow; the same command tries again")
     for training in state.trainings:
-        reach(f"the checkpoints of {training} in the mirror", partial(_remove_training, config, training))
+        place = f"the checkpoints of {training} in the mirror"
+        reach(place, partial(lambda name: open_mirror(mirror_address(config), name).remove(), training))
     if (shared := config.state.artifacts) is not None:
         reach(f"the shared artifacts in {shared}", partial(require_folder, shared))
         reach(f"the shared artifacts in {shared}", lambda: open_shared(config).remove(state.removed))
@@ -388,10 +389,6 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
             "left": tuple(identities_left(inventory, state.identities, state.key)),
         }
     )
-
-
-def _remove_training(config: Config, training: str) -> None:
-    open_mirror(mirror_address(config), training).remove()
 
 
 def made_again(config: Config, removed: Mapping[str, ArtifactKind]) -> dict[str, ArtifactKind]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from flows.runtime.run_page import linked_to_mlflow, show_markdown
-from flows.stages.registered_version import answers_of
+from flows.stages.registered_version import answers_of, verified_record
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
@@ -141,16 +141,9 @@ def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactReco
             f"no version of {names.model_name} is `{names.alias}`, so nothing says what its answers should be worth; "
             "promote one with `tucano retrain` or `tucano promote VERSION`"
         )
-    try:
-        store.verify(version.evaluation)
-        evaluation = store.record(version.evaluation)
-        answers = answers_of(store, evaluation, version)
-        store.verify(answers.sha256)
-    except ArtifactDamaged as error:
-        raise InputError(
-            f"what version {version.version} of {names.model_name} promised cannot be read: {error}; bring it back "
-            "from a backup of the state folder, or evaluate it again with `tucano retrain`"
-        ) from None
+    what = f"what version {version.version} of {names.model_name} promised"
+    evaluation = verified_record(store, version.evaluation, what)
+    answers = verified_record(store, answers_of(store, evaluation, version).sha256, what)
     inputs = {"evaluation": evaluation, "answers": answers}
     with suppress(ArtifactDamaged):
         # Needed only for its store, to run queries on; without it SQL answers are not scored, and the report says so.

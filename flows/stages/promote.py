@@ -11,7 +11,6 @@ from flows.runtime.console import say
 from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
 from flows.stages.base import merge
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
-from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
 from schemas.tables.summaries import DatasetSummary
 from tasks.evaluate.compare import REPORT_TEXT, metrics_of_report, read_report
@@ -57,7 +56,7 @@ def promote(
         inputs["merged"] = merged
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> None:
-        registry = session.registry
+        registry, hub = session.registry, config.policy
         before = registry.holder(config.promote.model_name, config.promote.alias)
         registered = registry.register(
             mlflow_run.run_id,
@@ -66,7 +65,8 @@ def promote(
             evaluation=evaluation.record,
             verdict=verdict,
             metrics=metrics_of_report(report),
-            base_model=_hub_name(config.policy),
+            # A stand-in and a folder have no name on the hub.
+            base_model=None if hub.stand_in or Path(hub.name).exists() else hub.name,
             load_in_4bit=config.train.load_in_4bit,
         )
         check = read_check(merged.path) if merged is not None else None
@@ -206,11 +206,6 @@ def _promoted_after(moment: str, versions: Sequence[PolicyVersion]) -> PolicyVer
     """Return the version promoted last, if later than the moment; the alias itself may be gone since."""
     later = [known for known in versions if known.rolled_back_at is None and (known.promoted_at or "") > moment]
     return max(later, key=lambda known: known.promoted_at or "", default=None)
-
-
-def _hub_name(policy: PolicyConfig) -> str | None:
-    """Return the hub's name of the model that is trained; None for a stand-in or a folder."""
-    return None if policy.stand_in or Path(policy.name).exists() else policy.name
 
 
 def _commit(published: Path) -> str | None:

@@ -87,8 +87,8 @@ def promote_baseline(config: Config, number: str | None, task: TaskName, reason:
             raise InputError(f"{what} has no bag of words for {task}; it has {there}")
         metrics = json.loads((folder / METRICS_FILE).read_text(encoding="utf-8"))
         reasons = objections(task, read_report(folder), metrics)
-        document = {"version": version.version, "baseline": task, "verdict": "hold" if reasons else "promote"}
-        document |= {"promoted": not reasons or reason is not None, "reasons": reasons}
+        document: dict[str, Any] = {"version": version.version, "baseline": task, "reasons": reasons}
+        document |= {"verdict": "hold" if reasons else "promote", "promoted": not reasons or reason is not None}
         document["forced"] = reason if reasons else None
         if document["promoted"]:
             tags = {"model": names.model_name, "baseline": task, "forced": reason or ""}
@@ -161,7 +161,7 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
     store = existing_store(config, "no model is there that could answer")
     parts = version_parts(config, store, number, instead="ask one that is registered with --version {}")
     merged = None if base else parts.merged
-    weights = merged or parts.base
+    weights = merged or parts.policy.inputs["base"]
     verified_record(store, weights, parts.what)
     version, unlearned = parts.version, dict[TaskName, str]()
     by_bags = {} if base else {task: version.baselines[task] for task in TASK_NAMES if task in version.baselines}
@@ -195,8 +195,6 @@ class VersionParts:
     what: str
     """The version in a sentence."""
     policy: ArtifactRecord
-    base: str
-    """The sha256 of its base, which is not verified."""
     merged: str | None
     """The sha256 of the policy merged into its base, not verified; None where each task has an adapter of its own."""
     dataset: Path
@@ -230,7 +228,6 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         version=version,
         what=what,
         policy=policy,
-        base=policy.inputs["base"],
         merged=next((each.sha256 for each in store.records("merged") if wanted.items() <= each.inputs.items()), None),
         dataset=store.path(policy.inputs["dataset"]),
         store=store.path(shop) / "store" if shop is not None and store.is_whole(shop) else None,

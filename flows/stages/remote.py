@@ -6,6 +6,7 @@ that an interrupted run attaches to the work under way, or takes its result. Bot
 """
 
 import hashlib
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound, PrefectException, TerminationSignal
 from prefect.runtime import flow_run
 from prefect.states import Cancelling
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from flows.runtime.console import say, warn
 from flows.runtime.deployed import absolute_address, absolute_config
@@ -83,15 +84,6 @@ class RemoteRequest(BaseModel):
         return f"{self.what}-{self.name}.json"
 
 
-class RemoteAnswer(BaseModel):
-    """Result of a request."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    artifacts: tuple[str, ...]
-    """The sha256 of each stage's artifact, in the order of the keys."""
-
-
 @dataclass(frozen=True)
 class Exchange:
     """The store through which machines share artifacts, beside this machine's own."""
@@ -117,12 +109,15 @@ class Exchange:
         if note is None:
             return None
         try:
-            return list(map(self.fetch, RemoteAnswer.model_validate_json(note).artifacts))
+            artifacts = [str(sha256) for sha256 in json.loads(note)["artifacts"]]
+        except (ValueError, KeyError, TypeError):
+            warn(f"what was left of {request.shown} cannot be read; it is made again", request.stage)
+            return None
+        try:
+            return [*map(self.fetch, artifacts)]
         except (NotShared, ArtifactDamaged) as error:
             warn(f"{error}; it is made again", request.stage)
-        except ValidationError:
-            warn(f"what was left of {request.shown} cannot be read; it is made again", request.stage)
-        return None
+            return None
 
     def answer(self, request: RemoteRequest, make: Callable[[Mapping[str, StageResult]], list[StageResult]]) -> None:
         """Do what a request asks for, unless it was done before, and leave the answer with what it names."""
@@ -132,9 +127,10 @@ class Exchange:
             say(f"{request.stage}: the result of {request.shown} is there already")
         else:
             made = make({role: self.fetch(sha256) for role, sha256 in request.artifacts.items()})
-        answer = RemoteAnswer(artifacts=tuple(result.record.sha256 for result in made))
-        self.push(answer.artifacts)
-        self.shared.leave(request.note, answer.model_dump_json().encode())
+        # In the order of the keys.
+        artifacts = [result.record.sha256 for result in made]
+        self.push(artifacts)
+        self.shared.leave(request.note, json.dumps({"artifacts": artifacts}).encode())
 
 
 def open_shared(config: Config) -> SharedArtifacts:

@@ -79,14 +79,14 @@ def fit(rows: Sequence[Features], labels: Sequence[str], *, words: bool) -> Clas
         matrix = (matrix - means) / spreads
     model = LogisticRegression(max_iter=MAX_ITERATIONS).fit(matrix, labels)
     # Of two classes scikit-learn has the weights of the second alone.
-    weights, biases = (
+    weights, intercepts = (
         each if len(classes) > 2 else np.stack([np.zeros_like(each[0]), each[0]])
         for each in (model.coef_, model.intercept_)
     )
     weights = weights / spreads
     return Classifier(
         classes=classes,
-        biases=tuple(map(_kept, biases - weights @ means)),
+        biases=tuple(map(_kept, intercepts - weights @ means)),
         weights={name: tuple(map(_kept, weights[:, place])) for place, name in enumerate(names)},
         idf=idf,
     )

@@ -222,15 +222,11 @@ def end_group(leader: ChildProcess, seconds: float) -> None:
     while leader.returncode is None:
         # A second signal, whatever it raises here, must not interrupt the child's saving.
         with suppress(BaseException):
-            _wait_or_kill(leader, deadline)
-
-
-def _wait_or_kill(leader: ChildProcess, deadline: float) -> None:
-    try:
-        leader.wait(max(0.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        _signal_group(leader, signal.SIGKILL)
-        leader.wait()
+            try:
+                leader.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                _signal_group(leader, signal.SIGKILL)
+                leader.wait()
 
 
 def ask_to_end(leader: ChildProcess) -> None:
@@ -273,7 +269,10 @@ def as_child() -> Iterator[tuple[Path, Channel]]:
     A block that fails ends the process with the outcome's exit code.
     """
     load_less()
-    channel = _open_channel()
+    # The real stdout is for messages, and all other output goes to the log.
+    own = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    channel = Channel(os.fdopen(own, "w", encoding="utf-8"))
     threading.Thread(target=die_with_parent, daemon=True).start()
     (request_file,) = sys.argv[1:]
     try:
@@ -305,14 +304,6 @@ def _full_machine(error: Exception, folder: Path) -> str | None:
             "command again"
         )
     return None
-
-
-def _open_channel() -> Channel:
-    """Reserve the real stdout for messages and redirect all other output to the log."""
-    own = os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    stream = os.fdopen(own, "w", encoding="utf-8")
-    return Channel(stream)
 
 
 def die_with_parent(stdin: IO[str] | None = None) -> None:

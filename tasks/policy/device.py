@@ -3,7 +3,6 @@
 from typing import Final
 
 CPU: Final = "cpu"
-"""Device of a machine without a GPU."""
 
 
 def machine_device() -> str:

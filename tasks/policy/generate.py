@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemas.documents import Rollout
 from schemas.progress import Progress, silent
-from schemas.tables.prompts import PromptRow
 from tasks.policy.batch import sequences_at_once
 from tasks.policy.control_tokens import without_control_tokens
 from tasks.policy.unpacked import engine_draws
@@ -17,6 +16,7 @@ from tasks.policy.unpacked import engine_draws
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from schemas.tables.prompts import PromptRow
     from tasks.policy.guidance import GuidedLogits
 
 Message = dict[str, str]
@@ -42,7 +42,7 @@ class Completion:
     """Generated tokens, including the end-of-turn token."""
     stop_reason: StopReason
 
-    def as_rollout(self, row: PromptRow) -> Rollout:
+    def as_rollout(self, row: "PromptRow") -> Rollout:
         """Return the rollout document that rewards read, with the prompt's reference."""
         return row.answered(self.text, tokens=self.tokens, stop_reason=self.stop_reason.value)
 
@@ -220,7 +220,7 @@ def _split_by_memory(
         yield from (batch[part : part + at_once] for part in range(0, len(batch), at_once))
 
 
-def write_rollouts(path: Path, rows: Sequence[PromptRow], completions: Sequence[Completion]) -> None:
+def write_rollouts(path: Path, rows: "Sequence[PromptRow]", completions: Sequence[Completion]) -> None:
     """Write the answers to some prompts as JSON Lines of rollouts, in the prompts' order."""
     with path.open("w", encoding="utf-8") as file:
         for row, completion in zip(rows, completions, strict=True):

@@ -55,7 +55,8 @@ class Answerer:
         """
         if (why := served.refusal(task)) is not None:
             raise InputError(why)
-        self._served, self._databases = served, None
+        self._served = served
+        self._databases = Databases.open(served.store) if task == "sql_qa" and served.store else None
         if task in served.bags:
             return
         # On a terminal people ask: the libraries' bars and their advice on a kernel that we do not use are for nobody.
@@ -64,7 +65,6 @@ class Answerer:
         self._tokenizer = load_tokenizer(served.weights)
         adapter = adapter_for(served.policy, task) if served.policy is not None else None
         self._model: Any = load_policy(served.weights, adapter, four_bit=False)
-        self._databases = Databases.open(served.store) if task == "sql_qa" and served.store else None
 
     def answer(self, rows: Sequence[PromptRow], progress: Progress) -> list[TaskAnswer]:
         """Answer prompts of the task, in their order.

@@ -22,8 +22,7 @@ from tasks.personal_data.scrub import Kind
 from tasks.personal_data.scrub_table import scrub_store, scrubbed_rows
 from tasks.synthesize.own.identities import KEY_FILE
 from tasks.synthesize.own.opened import OwnFiles
-from tasks.synthesize.own.prompts import SOURCE, Skipped, own_prompts
-from tasks.synthesize.own.rows import MOST_ROWS
+from tasks.synthesize.own.prompts import SOURCE, Skipped, every_prompt, own_prompts
 from tasks.synthesize.own.tables import own_store
 from tasks.synthesize.simulated import as_prompt_row, simulate_store
 
@@ -81,7 +80,7 @@ def read_all(own: OwnFiles) -> None:
     """
     own_store(own)
     for task in TASK_NAMES:
-        for _ in own_prompts(own, task, MOST_ROWS, random.Random(0), Skipped()):
+        for _ in every_prompt(own, task, random.Random(0), Skipped()):
             pass
 
 

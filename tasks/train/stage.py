@@ -186,11 +186,12 @@ def _prepare(
         patience=config.patience,
     )
     alarms = Alarms(config.alarms, config.iterations)
-    priced = config.model_copy(update={"price_per_hour": _price_per_hour(request)})
+    spot = config.preemption.notice_url is not None
+    price = price_per_hour(request.prices, machine_device(), spot=spot, otherwise=config.price_per_hour)
+    priced = config.model_copy(update={"price_per_hour": price})
     checkpointer = watch(started.trainer, started.parts, selection, alarms, held.keeper, preemption, priced, channel)
     if checkpoint is None:
-        # A resumed training has passed it, with the same code, data and recipe; a Spot machine would pay for it each
-        # time.
+        # A resumed training has passed it with the same recipe; a Spot machine would pay for it each time.
         _check(inputs, started.trainer, held.folder)
         return _Prepared(started, selection, alarms)
     checkpointer.restore(checkpoint)
@@ -237,19 +238,12 @@ def _finish(request: TrainRequest, audit: AuditRecord, held: TrainingLease, prep
         "stopped_early": selection.exhausted,
         "unknown_to_engine": unknown_to_engine(started.trainer.model, stock=request.config.stock_generation),
         "validation": [validation.model_dump() for validation in selection.history],
-        "log": [_decided(entry) for entry in state.log_history if "loss" in entry],
+        "log": [
+            {name: value for name, value in entry.items() if name not in TIMINGS and not name.startswith("seconds/")}
+            for entry in state.log_history
+            if "loss" in entry
+        ],
         **started.summary(),
     }
     # A resumed run reads its earlier entries from JSON, in another order.
     (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1, sort_keys=True), encoding="utf-8")
-
-
-def _price_per_hour(request: TrainRequest) -> float:
-    """Return this machine's price per hour: the Spot price if its end is announced."""
-    spot = request.config.preemption.notice_url is not None
-    return price_per_hour(request.prices, machine_device(), spot=spot, otherwise=request.config.price_per_hour)
-
-
-def _decided(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a step's log that the inputs decide."""
-    return {name: value for name, value in entry.items() if name not in TIMINGS and not name.startswith("seconds/")}

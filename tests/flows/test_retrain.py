@@ -38,7 +38,7 @@ def _until_curate(config: Config, monkeypatch: pytest.MonkeyPatch, *, reused: bo
     monkeypatch.setattr(chain, "synthesize", lambda *_, **__: made)
     monkeypatch.setattr(chain, "curate", end)
     with pytest.raises(_CurateBegan):
-        chain._given_to_training(Session(config, "run"), "promote")
+        chain._given_to_training(Session(config, "run"))
 
 
 def _config(state: Path, *settings: str) -> Config:

@@ -115,11 +115,7 @@ class FinishedBatches:
         return sum(len(batch.answers) for batch in self._batches.values())
 
     def add(self, batch: Batch) -> None:
-        """Save a batch.
-
-        Raises:
-            OSError: The disk is full.
-        """
+        """Save a batch; OSError: the disk is full."""
         with self._file.open("ab") as file:
             file.write(batch.model_dump_json().encode() + b"\n")
         self._batches[batch.sample, batch.number] = batch

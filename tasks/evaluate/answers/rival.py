@@ -1,24 +1,21 @@
 """Answers of an endpoint's model to the test split, asked like the others; every answer is saved on arrival.
 
-A few prompts are asked first: a model that returns nothing but thoughts to them is not paid for the rest. Before any
-training it is asked prompts of the validation split, since the test split is read only once a plan is recorded.
+A few prompts are asked first: a model that returns nothing but thoughts to them is not paid for the rest.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 
 from schemas.config.evaluate import RivalConfig
 from schemas.progress import Progress
-from schemas.tables.prompts import TEST_FILE, VALIDATION_FILE, read_prompts
+from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.evaluate.answers.files import Answer, Batch, FinishedBatches, as_decoding, write_answers
 from tasks.policy.control_tokens import END_OF_THOUGHT, THINK
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tasks.policy.generate import StopReason
-
-Item = TypeVar("Item")
 
 STOP_REASONS: Final = {"stop": StopReason.END_OF_TURN, "length": StopReason.TOKEN_LIMIT}
 """OpenAI's names of the two stop reasons of our own policies; every other one is `other`."""
@@ -66,9 +63,17 @@ def answer_by_rival(
         progress(finished.answers, samples * len(rows), "answers")
 
     if questions:
-        with _endpoint(rival, temperature, max_tokens) as endpoint:
+        with Endpoint(
+            rival,
+            purpose=f"rival {rival.name}'s",
+            section=f"evaluate.rivals.{rival.name}",
+            otherwise=f"take {rival.name} out of evaluate.rivals to compare without it",
+            temperature=temperature,
+            max_tokens=max_tokens,
+            body=rival.body,
+        ) as endpoint:
             if not finished.batches:
-                first = _spread(questions[: len(rows)])
+                first = questions[: len(rows) : -(-len(rows) // FIRST_PROMPTS)]
                 for key, reply in _first_replies(endpoint, first, rival, max_tokens).items():
                     keep(key, reply)
                 questions = [question for question in questions if question not in first]
@@ -76,39 +81,6 @@ def answer_by_rival(
         if failure is not None:
             raise EndpointError(failure)
     write_answers(output, rows, finished.batches, as_decoding(temperature, max_tokens), ours=False)
-
-
-def try_rival(rival: RivalConfig, dataset: Path, *, temperature: float, max_tokens: int, seed: int) -> None:
-    """Ask a rival prompts of the validation split, so that one that cannot answer is known before anything is trained.
-
-    Raises:
-        InputError: The endpoint cannot be used, its answers are all empty, or its key is not in the environment.
-    """
-    max_tokens = rival.max_tokens or max_tokens
-    rows = _spread(read_prompts(dataset / VALIDATION_FILE))
-    questions = [
-        EndpointQuestion(str(number), row.system, row.prompt, _question_seed(seed, 0, number))
-        for number, row in enumerate(rows)
-    ]
-    with _endpoint(rival, temperature, max_tokens) as endpoint:
-        _first_replies(endpoint, questions, rival, max_tokens)
-
-
-def _endpoint(rival: RivalConfig, temperature: float, max_tokens: int) -> Endpoint:
-    return Endpoint(
-        rival,
-        purpose=f"rival {rival.name}'s",
-        section=f"evaluate.rivals.{rival.name}",
-        otherwise=f"take {rival.name} out of evaluate.rivals to compare without it",
-        temperature=temperature,
-        max_tokens=max_tokens,
-        body=rival.body,
-    )
-
-
-def _spread(items: Sequence[Item]) -> Sequence[Item]:
-    """Return at most `FIRST_PROMPTS`, spread evenly."""
-    return items[:: -(-len(items) // FIRST_PROMPTS)]
 
 
 def _first_replies(

@@ -20,8 +20,7 @@ from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, as_child
 from tasks.policy.merge import CHECK_FILE, spread_evenly
 from tasks.policy.published import PUBLISHED_FILE
-from tasks.serve.export.gguf_file import PRECISIONS, write_gguf
-from tasks.serve.export.modelfile import modelfile
+from tasks.serve.export.gguf_file import PRECISIONS, modelfile, write_gguf
 from tasks.serve.export.proof import (
     ExportProof,
     ask_original,

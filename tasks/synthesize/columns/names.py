@@ -90,10 +90,9 @@ def read_names() -> ColumnNames:
     }
     statuses = {name: of_values["order_status"] | of_values.get(name, {}) for name in OTHER_STATUSES}
     return ColumnNames(
-        **{
-            section: {each: _known(columns, ours_too=True) for each, columns in document[section].items()}
-            for section in ("tables", "prompts", "references")
-        },
+        tables=_sections(document["tables"]),
+        prompts=_sections(document["prompts"]),
+        references=_sections(document["references"]),
         identities=_ranks(personal["identities"]),
         personal=frozenset(map(folded, [*personal["identities"], *personal["others"]])),
         names_or_codes=frozenset(map(folded, personal["names_or_codes"])),
@@ -116,6 +115,10 @@ def _word_lists() -> tuple[frozenset[str], Mapping[str, str]]:
     """Return the words that say nothing, and for words that say the same the one that stands for them."""
     words = _document()["words"]
     return frozenset(words["fillers"]), {fold(word): fold(one) for one, same in words["same"].items() for word in same}
+
+
+def _sections(sections: Mapping[str, Any]) -> Mapping[str, Known]:
+    return {name: _known(columns, ours_too=True) for name, columns in sections.items()}
 
 
 def _known(columns: Mapping[str, str | Sequence[str]], *, ours_too: bool = False) -> Known:

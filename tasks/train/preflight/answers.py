@@ -8,11 +8,10 @@ from typing import Any, Final, TypeVar
 from schemas.config.train import TrainConfig
 from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import score_beside
-from tasks.policy.control_tokens import THINK, opens_a_thought
+from tasks.policy.control_tokens import THINK
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight.check import COMPLETIONS_A_PROMPT, Check
-from tasks.train.preflight.inputs import render
 
 SILENT: Final = frozenset(
     {"pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id", "transformers_version"}
@@ -102,11 +101,12 @@ def answer(trainer: Any, tokenizer: Any, rows: Sequence[PromptRow], recipe: Trai
     return Answers(each, completions, [completion.text for completion in completions])
 
 
-def check_answers(answers: Answers, tokenizer: Any, rewards: ComponentRewards, recipe: TrainConfig) -> list[Check]:
+def check_answers(answers: Answers, rewards: ComponentRewards, recipe: TrainConfig) -> list[Check]:
     """Check the answers and their rewards."""
     limits = recipe.preflight
     # A confident policy repeats a short answer; a leaking setting makes it repeat all of them.
     distinct = max(len(set(group)) for group in _groups(answers.raw))
+    begun = sum(raw.lstrip().startswith(THINK) for raw in answers.raw)
     cut = fmean(completion.stop_reason is StopReason.TOKEN_LIMIT for completion in answers.completions)
     scored = score_beside(rewards.score(answers.rows, answers.completions), rewards.spec)
     spreads = [pstdev(group) for group in _groups([rollout.reward for rollout in scored])]
@@ -119,7 +119,13 @@ def check_answers(answers: Answers, tokenizer: Any, rewards: ComponentRewards, r
             f"{limits.min_distinct} of {COMPLETIONS_A_PROMPT} completions of one prompt",
             "find what lowers the temperature: the model's generation_config.json, or train.temperature",
         ),
-        _check_thinking(answers, tokenizer),
+        Check(
+            "thinking",
+            begun == 0,
+            f"{begun} of {len(answers.raw)} completions begin with {THINK}",
+            "none: thoughts would use up the completion",
+            "train an Instruct model instead of a thinking one",
+        ),
         Check(
             "ceiling",
             cut <= limits.max_ceiling_share,
@@ -142,24 +148,6 @@ def check_answers(answers: Answers, tokenizer: Any, rewards: ComponentRewards, r
             "warm the policy up, choose prompts that it neither always nor never solves, or raise train.generations",
         ),
     ]
-
-
-def _check_thinking(answers: Answers, tokenizer: Any) -> Check:
-    row = answers.rows[0]
-    messages = as_messages(row.system, row.prompt)
-    opening = render(tokenizer, messages, to_answer=True)[len(render(tokenizer, messages, to_answer=False)) :]
-    injected = opens_a_thought(opening)
-    begun = sum(raw.lstrip().startswith(THINK) for raw in answers.raw)
-    return Check(
-        "thinking",
-        not injected and begun == 0,
-        (
-            f"the template {'injects' if injected else 'does not inject'} {THINK}, and {begun} of {len(answers.raw)} "
-            "completions begin with it"
-        ),
-        "neither: thoughts would use up the completion",
-        "train an Instruct model instead of a thinking one",
-    )
 
 
 def _groups(values: Sequence[Value]) -> list[Sequence[Value]]:

@@ -59,7 +59,7 @@ def preflight(
             (
                 "distinct_completions thinking ceiling reward_spread zero_variance",
                 finite,
-                lambda: check_answers(answer(trainer, tokenizer, asked, recipe, seed), tokenizer, rewards, recipe),
+                lambda: check_answers(answer(trainer, tokenizer, asked, recipe, seed), rewards, recipe),
             ),
             ("cache", finite, lambda: [check_cache(trainer, ids, limits)]),
             ("moved_by_a_step finite_step memory", finite, lambda: check_step(trainer, rate, limits, longest)),

@@ -101,22 +101,8 @@ class Estimate:
     stages: tuple[StageCost, ...] | None
     """Every stage of a whole retraining, in order."""
 
-    @property
-    def seconds(self) -> float | None:
-        """Return the time of all stages in sequence; None if one is unknown."""
-        return self._sum("seconds")
-
-    @property
-    def on_demand(self) -> float | None:
-        """Return the price of all stages on demand, in US dollars."""
-        return self._sum("cost_usd")
-
-    @property
-    def spot(self) -> float | None:
-        """Return the price of all stages on Spot machines, in US dollars."""
-        return self._sum("spot_usd")
-
-    def _sum(self, field: str) -> float | None:
+    def total(self, field: Literal["seconds", "cost_usd", "spot_usd"]) -> float | None:
+        """Return a figure over all stages in sequence; None if that of one is unknown."""
         values = [getattr(stage, field) for stage in self.stages or ()]
         return None if not values or None in values else sum(values)
 

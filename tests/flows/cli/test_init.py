@@ -188,7 +188,7 @@ MAPPED = {
 
 def mapped(column_map: Path) -> dict[str, str]:
     read = read_column_map(column_map)
-    sections = {file.table: file.columns for file in read.tables}
+    sections = {str(file.table): file.columns for file in read.tables}
     sections |= {str(file.task): file.columns | file.reference for file in read.prompts}
     return {
         name: " ".join(f"{ours}={theirs}" for ours, theirs in columns.items()) for name, columns in sections.items()

@@ -12,7 +12,7 @@ import pytest
 
 from flows.runtime.stores import open_recorder, open_store
 from flows.stages import answers, child_pool
-from flows.stages.answers import Answering, answer, answer_rival, answer_rungs, rung_makers, try_rivals
+from flows.stages.answers import Answering, answer, answer_rival, answer_rungs, rung_makers
 from flows.stages.child_pool import ChildPool, do_all
 from flows.stages.runner import Session, StageResult
 from schemas.artifact import ArtifactKind, ArtifactRecord
@@ -23,7 +23,6 @@ from schemas.errors import Interrupted, TucanoError
 from tasks.evaluate.answers.answer import AnswerRequest, main
 from tasks.evaluate.answers.files import FINISHED_FILE, ROLLOUTS_FILE
 from tasks.policy.child import Channel
-from tasks.policy.endpoint import EndpointError
 from tests.chat_server import in_turn, says, serve
 from tests.flows.prefect_state import prefect_state
 from tests.prompt_tables import write_prompts
@@ -245,27 +244,6 @@ def test_a_rival_is_asked_once_whatever_it_costs_and_however_it_is_reached(world
         assert not ask(world, who=rival.model_copy(update={"max_tokens": 99})).reused
         assert len(server.requests) == 5 * (len(TEST) + 1)
     assert left_behind(world.root) == []
-
-
-def test_a_rival_proves_before_training_that_it_answers_until_its_answers_are_there(world: World) -> None:
-    with serve(in_turn([says("<think>Hum", "length")])) as server:
-        named = f"evaluate.rivals=[{{name='thinker', url='{server.url}', model='m'}}]"
-        with pytest.raises(EndpointError, match=r"the rival thinker's endpoint .* gave only thoughts"):
-            try_rivals(Session(world.config(named)), world.dataset)
-    with serve(in_turn([says("Compre.", "stop")])) as server:
-        config = world.config(f"evaluate.rivals=[{{name='shopkeeper', url='{server.url}', model='m'}}]")
-        try_rivals(Session(config), world.dataset)
-        assert set(server.texts) == {"Validação"}
-        (rival,) = config.evaluate.rivals
-        ask(world, who=rival)
-        asked = len(server.requests)
-        try_rivals(Session(config), world.dataset)
-        assert len(server.requests) == asked
-        try_rivals(Session(config, fresh="again"), world.dataset)
-        assert len(server.requests) == asked + 1
-        other = config.evaluate.model_copy(update={"rivals": (rival.model_copy(update={"model": "larger"}),)})
-        try_rivals(Session(config.model_copy(update={"evaluate": other})), world.dataset)
-        assert len(server.requests) == asked + 2
 
 
 def climb(world: World, *rungs: str, seed: int, pool: ChildPool) -> Any:

@@ -296,7 +296,7 @@ def test_the_policies_of_all_seeds_come_back_in_order_and_are_noted_on_the_run(
     config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinds: tuple[ArtifactKind, ...] = ("prompts", "dataset", "base", "audit")
-    given = {kind: made(config, kind, kind) for kind in kinds}
+    given: dict[str, StageResult] = {kind: made(config, kind, kind) for kind in kinds}
     seeds = config.model_copy(update={"train": config.train.model_copy(update={"seeds": (8, 7)})})
     with pytest.raises(InputError, match=r"no deployment training/nowhere.*tucano infra apply"):
         train(Session(seeds), given)

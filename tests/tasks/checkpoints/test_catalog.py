@@ -19,7 +19,8 @@ from tests.tasks.checkpoints.dying_store import DyingError, DyingStore, calls_of
 
 pytestmark = pytest.mark.slow
 
-LATER = timedelta(hours=2)
+LATER = timedelta(minutes=61)
+"""After the grace time."""
 
 
 class Clock:

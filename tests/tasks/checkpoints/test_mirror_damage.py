@@ -98,8 +98,10 @@ def test_the_newest_that_verifies_is_restored_and_each_one_passed_over_is_report
 def test_a_damaged_manifest_is_inspected_like_the_others_of_its_branch(mirror: Mirror, memory: MemoryStore) -> None:
     for step in (10, 20, 30):
         publish(mirror, step, OLD)
+    # One under the name of another.
+    key = "train-1/manifests/00000010-00000001.json"
     for step in (20, 30):
-        memory.objects[f"train-1/manifests/{step:08d}-00000001.json"] = b"{}"
+        memory.objects[f"train-1/manifests/{step:08d}-00000001.json"] = memory.read(key)
     memory.put_new("train-1/manifests/notes.txt", b"mine")
     segments.begin(memory, mirror.root, 2, 20)
     whole, damaged = mirror.inspect()

@@ -55,8 +55,8 @@ def rows_of(name: str) -> Rows:
     if name == "mercado.xlsx":
         return marketplace()
     header, template = TEXTS[name]
-    titles: list[list[Cell]] = [["Pesquisa NPS"], []] if name == "nps.csv" else []
-    rows = [
+    titles: list[Sequence[Cell]] = [["Pesquisa NPS"], []] if name == "nps.csv" else []
+    rows: list[Sequence[Cell]] = [
         template.format(
             cpf=CPF, n=n, m=1000 + n, day=f"{1 + n % 28:02}", stars=1 + n % 5, points=n % 11, score=SCORES[n % 3],
             opinion="" if name == "avaliacoes.csv" and n % 8 == 0 else opinion(n),
@@ -73,7 +73,8 @@ def marketplace() -> Rows:
         [n, f"{1 + n % 28} de {MONTHS[n % 6]} de 2025 22:04 hs.", STATUSES[n % 4], 2, 20.5, f"B-{n % 9}", 10.25]
         for n in range(ROWS)
     ]
-    buyers: list[list[Cell]] = [["Compradores"], ["Comprador", "CPF", "Estado"], *[["Ana Souza", CPF, "SP"]] * ROWS]
+    buyers: list[list[Cell]] = [["Compradores"], ["Comprador", "CPF", "Estado"]]
+    buyers += [["Ana Souza", CPF, "SP"]] * ROWS
     sales: list[list[Cell]] = [["Vendas", *[None] * 6], [*header.split("|")], *rows]
     total: list[Cell] = ["Total", None, None, 2 * ROWS, 20.5 * ROWS]
     return [["Vendas de Loja da Ana"], [], *(s + b for s, b in zip(sales, buyers, strict=True)), total]

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from schemas.tasks import TaskName
 from tasks.evaluate.claims import AgainstBaseline, TaskClaim
 from tasks.evaluate.report.background import Background, Looks
 from tasks.evaluate.report.sentences import classifier_lines, headline, shop_lines, warnings_of, when_margin_was_set
@@ -47,5 +48,5 @@ def test_a_classifier_leads_the_report_only_where_an_interval_shows_it(low: floa
     assert classifier_lines(claimed) == ([said] if is_said else [])
     with spoken("pt"):
         assert [" acerta 33 de 37" in line for line in classifier_lines(claimed)] == [True] * is_said
-    unknown = {"sentiment": TaskClaim(baselines={"bag-of-words": replace(bag, truth=None)})}
+    unknown: dict[TaskName, TaskClaim] = {"sentiment": TaskClaim(baselines={"bag-of-words": replace(bag, truth=None)})}
     assert classifier_lines(replace(found, claims=unknown)) == []

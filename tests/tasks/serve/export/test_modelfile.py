@@ -6,7 +6,7 @@ import pytest
 
 from tasks.policy.generate import as_messages
 from tasks.policy.load import load_tokenizer
-from tasks.serve.export.modelfile import modelfile
+from tasks.serve.export.gguf_file import modelfile
 from tasks.serve.served_model import Decoding
 from tests.tasks.serve.export.models import save_model
 

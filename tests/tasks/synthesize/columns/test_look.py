@@ -1,6 +1,7 @@
 """Files of any kind are found and looked at, and what is none is refused in a sentence."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -8,7 +9,7 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.synthesize.columns.look import find_files, look_at
-from tests.tasks.synthesize.exports import write_workbook
+from tests.tasks.synthesize.exports import Cell, write_workbook
 
 
 def test_a_folder_gives_its_files_and_nothing_else(tmp_path: Path) -> None:
@@ -29,15 +30,15 @@ def test_the_same_cells_are_read_from_every_kind_of_file(tmp_path: Path) -> None
 
 
 def test_a_workbook_is_read_as_it_is_shown(tmp_path: Path) -> None:
-    rows = [["Pedido", "Valor", "Estado"], ["1001", 10.5, "SP"], [None, 12, "RJ"]]
-    help_sheet = [["Ajuda"], ["Leia"]]
+    rows: list[list[Cell]] = [["Pedido", "Valor", "Estado"], ["1001", 10.5, "SP"], [None, 12, "RJ"]]
+    help_sheet: list[list[Cell]] = [["Ajuda"], ["Leia"]]
     path = write_workbook(tmp_path / "a.xlsx", {"A": rows, "B": help_sheet}, merged=["A2:A3"], hidden=["B"])
     assert look_at(path).cells.rows() == [("1001", "10.5", "SP"), ("1001", "12", "RJ")]
     assert look_at(path).numbers == {"Valor"}
     for sheets, sentence in (
         ({"A": rows, "B": rows}, r"has rows in 2 sheets \('A', 'B'\); save each as a file of its own"),
         ({"A": [*rows, ["1002", "=B2+B3", "SP"]]}, "has formulas without results"),
-        ({"A": [["ana@b.com", "1", "2"]] * 3}, "has no row with the names of its columns"),
+        ({"A": [["ana@b.com", "1", "2"] for _ in range(3)]}, "has no row with the names of its columns"),
     ):
         with pytest.raises(InputError, match=sentence):
             look_at(write_workbook(path, sheets))

@@ -35,7 +35,7 @@ def test_a_date_with_the_month_in_words_is_that_moment(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["-", " – ", "—", "--", "N/A", "n/d", "#N/D", "NULL", "não informado", "0000-00-00"])
 def test_a_cell_that_says_that_it_is_empty_is(text: str) -> None:
-    dates = as_moments(cells("2025-01-31", text), None)
+    dates = as_moments(cells("2025-01-31", text), "day-first")
     assert dates.dt.strftime("%Y-%m-%d").to_list() == ["2025-01-31", None]
     assert as_numbers(cells("1,50", text), None).to_list() == [1.5, None]
     assert as_identifiers(cells("7", text)).to_list() == ["7", None]

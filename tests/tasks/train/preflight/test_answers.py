@@ -39,15 +39,14 @@ def _recipe(**limits: Any) -> TrainConfig:
     return TrainConfig.model_validate({**RECIPE, "preflight": limits})
 
 
-def _checks(answers: Answers, tokenizer: Any, recipe: TrainConfig, rewards: Any = None) -> dict[str, Check]:
+def _checks(answers: Answers, recipe: TrainConfig, rewards: Any = None) -> dict[str, Check]:
     rewards = rewards or ComponentRewards(Databases(()), "grounded")
-    return {check.name: check for check in check_answers(answers, tokenizer, rewards, recipe)}
+    return {check.name: check for check in check_answers(answers, rewards, recipe)}
 
 
 def _asked(trainer: Any, recipe: TrainConfig) -> dict[str, Check]:
-    tokenizer = trainer.processing_class
     with unchanged(trainer):
-        return _checks(answer(trainer, tokenizer, ROWS[:2], recipe, 1), tokenizer, recipe)
+        return _checks(answer(trainer, trainer.processing_class, ROWS[:2], recipe, 1), recipe)
 
 
 def _answers(texts: list[str]) -> Answers:
@@ -92,11 +91,11 @@ def test_a_model_that_never_ends_hits_the_ceiling(trainer: Any) -> None:
     assert check.measured == "100% of 16 completions were cut off"
 
 
-def test_spread_is_within_groups_and_not_between_them(tokenizer: Any) -> None:
+def test_spread_is_within_groups_and_not_between_them() -> None:
     """Groups of 0 and of 1 throughout teach nothing, however they differ; half and half has .5: .1667 on average."""
     earned = [0.0] * 8 + [1.0] * 8 + [0.0, 1.0] * 4
     recipe = _recipe(min_spread=0.16, max_zero_variance=0.7)
-    checks = _checks(_answers(SAME * 3), tokenizer, recipe, _earning(earned))
+    checks = _checks(_answers(SAME * 3), recipe, _earning(earned))
     assert checks["reward_spread"].measured.startswith("0.1667")
     assert checks["zero_variance"].measured.startswith("67% of 3")
     assert checks["reward_spread"].passed

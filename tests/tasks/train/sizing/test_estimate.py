@@ -50,8 +50,8 @@ def test_each_stage_has_the_price_of_its_machine() -> None:
         assert stage.cost_usd == pytest.approx(stage.seconds / 3600 * on_demand)
         assert stage.spot_usd == pytest.approx(stage.seconds / 3600 * spot)
     estimate = estimate_training(config, {"extraction": 1_480})
-    assert estimate.seconds == pytest.approx(sum(stage.seconds or 0 for stage in stages))
-    assert estimate.on_demand == pytest.approx(sum(stage.cost_usd or 0 for stage in stages))
+    assert estimate.total("seconds") == pytest.approx(sum(stage.seconds or 0 for stage in stages))
+    assert estimate.total("cost_usd") == pytest.approx(sum(stage.cost_usd or 0 for stage in stages))
     assert {stage.machine for stage in stages} == {"cpu", "gpu"}
 
 
@@ -62,7 +62,7 @@ def test_dpo_samples_once_and_its_time_was_never_measured() -> None:
     assert (estimate.completions, estimate.tokens) == (48 * 16, 48 * 16 * 512)
     assert (estimate.pairs, estimate.steps_per_epoch, estimate.epochs) == (48, 3, 10)
     assert not estimate.too_many_epochs
-    assert (estimate.seconds, estimate.on_demand) == (None, None)
+    assert (estimate.total("seconds"), estimate.total("cost_usd")) == (None, None)
     assert estimate_training(config_of(**recipe), {"push": 32}).pairs == 32
 
 
