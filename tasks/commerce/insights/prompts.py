@@ -30,8 +30,7 @@ WORDING: Final = read_wording("insights")
 _BETWEEN_CELLS: Final = re.compile(r"[|;\t]")
 _RULE: Final = re.compile(r"[\s|:+-]*-[\s|:+-]*")
 """The line that only separates a Markdown table's header from its rows."""
-_SEPARATOR: Final = re.compile(r"^\ufeff?(?:sep=.\r?\n)?")
-"""Before the header of a spreadsheet's export."""
+_SEPARATOR: Final = re.compile(r"^\ufeff?(?:sep=.\r?\n)?")  # Before the header of a spreadsheet's export.
 
 
 def normalized_table(text: str) -> str:
@@ -202,10 +201,6 @@ def _difference(running: Sequence[Sums], start: int, end: int) -> Sums:
     return tuple(map(sub, running[end], running[start]))
 
 
-def _added(one: Sums, other: Sums) -> Sums:
-    return tuple(map(add, one, other))
-
-
 def _state(code: str) -> str:
     # In lower case SE is the word "se", and a reader of the text could not distinguish them.
     return "Sergipe" if code == "SE" else code
@@ -236,7 +231,10 @@ def _sum_up(store: Store) -> Ledger:
         for group, month, *sums in table.rows():
             if (name := name_of(group)) is not None:
                 monthly.setdefault(name, [_NONE] * len(months))[months.index(month)] = tuple(sums)
-        return {name: list(accumulate(sums, _added, initial=_NONE)) for name, sums in monthly.items()}
+        return {
+            name: list(accumulate(sums, lambda *two: tuple(map(add, *two)), initial=_NONE))
+            for name, sums in monthly.items()
+        }
 
     groups = {
         "Estado": running("customer_state", _state),

@@ -15,8 +15,7 @@ from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.portuguese import decimal
 from tasks.commerce.text.text_form import fold, ramp, words
 
-TIMES_IN_WHOLE: Final = 10
-"""Ratio from which the sentence says it without decimals."""
+TIMES_IN_WHOLE: Final = 10  # Ratio from which the sentence says it without decimals.
 NO_TABLE: Final = "o pedido não traz tabela de colunas conhecidas sem linha de soma, com ` | ` entre as células"
 DATA_FILES: Final = ("data/lexicons/domain_words.txt", "data/lexicons/report_action_words.txt")
 

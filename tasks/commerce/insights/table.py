@@ -26,18 +26,17 @@ from tasks.commerce.text.text_form import fold
 
 DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml", "data/evidence/retail.toml")
 Cell = tuple[str, str]
-OTHER: Final = "outra"
-"""The kind of rows that are none of those that are known."""
+OTHER: Final = "outra"  # The kind of rows that are none of those that are known.
 NOTABLE, HAIR = 0.03, 5e-10
 """Share of the compared figure from which a difference counts, and what a binary figure may be off."""
-RATIO, MOST_TIMES = 2.0, 99.0
-"""Ratios that are told: a larger one is no news, or a slip."""
+RATIO, MOST_TIMES = 2.0, 99.0  # Ratios that are told: a larger one is no news, or a slip.
 SMALL_SAMPLE, DOUBTED = 30, 10
 """Orders below which a row's means and rates may be chance, and at which half of a mean's surprise is believed."""
-FEW_PARTS, LEAST_SUM = (2, 3), 1_000
-"""Rows of which another is the sum by no chance, in several columns and in one of such a figure."""
-MAX_ROWS: Final = 31
-"""A row for each state, or for each day of a month."""
+FEW_PARTS, LEAST_SUM = (
+    (2, 3),
+    1_000,
+)  # Rows of which another is the sum by no chance: by several columns, by one of that.
+MAX_ROWS: Final = 31  # A row for each state, or for each day of a month.
 KEPT_TABLES, MOST_MONTHS = 256, 36
 _LATIN: Final = "A-Za-zÀ-ÖØ-öø-ſ0-9"
 _NAME: Final = re.compile(
@@ -210,9 +209,8 @@ def _half(column: Any, places: int) -> float:
 def read_table(prompt: str) -> FigureTable | None:
     """Read the table of a prompt, whose cells ` | ` separates; None where it has none that findings can be made of.
 
-    That is: one block of lines of one width below one header, distinct row names of letters and plain signs, and a
-    known column with a figure. SP and São Paulo are one name, and so are Receita and receita. A row that sums up others
-    would lead all comparisons, so that its table is not read.
+    That is: one block of lines of one width, distinct row names of letters and plain signs (SP and São Paulo are one),
+    a known column with a figure, no row that sums up others, and nothing beside them that makes each figure another.
     """
     block = _read_block(prompt)
     if not block:
@@ -224,16 +222,13 @@ def read_table(prompt: str) -> FigureTable | None:
     texts = {(row, title): cell for row, title, cell in pairs if title in columns}
     figures: dict[Cell, float] = {}
     places = {title: _read_column(title, names, texts, column.unidade, figures) for title, column in columns.items()}
-    read = {row for row, _ in figures}
     # A row without a figure that is named as a kind begins another table.
+    read = {row for row, _ in figures}
     if any(row not in read and row.lower() in {*frames().linhas} - {OTHER} | {kind} for row in names):
         return None
-
     # Such as `Total 2018`, or a region beside states.
     sums = "|".join(frames().somas[key] for key in ("todas", kind) if key in frames().somas)
-    if any(re.fullmatch(sums, fold(row)) or is_sensitive(row) for row in names) or _has_sum(
-        names, columns, figures, places
-    ):
+    if any(re.fullmatch(sums, fold(row)) for row in names) or _has_sum(names, columns, figures, places):
         return None
     named = [row for row in names if not re.fullmatch(frames().restos, fold(row))]
     # Beside names that a list has, another may be a goal, a change or a sum.
@@ -241,7 +236,6 @@ def read_table(prompt: str) -> FigureTable | None:
     laws = {row: law_on(row) for row in rows}
     if not rows or not all(_NAME.fullmatch(row) and not (law and law[1].recusa) for row, law in laws.items()):
         return None
-
     whole = [title for title in columns if all((row, title) in figures for row in names)]
     counts = [title for title, column in columns.items() if column.como == "pedidos"]
     orders = min(counts, key=lambda title: sum(figures.get((row, title), 0) for row in names), default="")
@@ -292,14 +286,11 @@ def _read_block(prompt: str) -> list[list[str]] | None:
     block = [lines[place].split(" | ") for place in places]
     if not 2 <= len(block) <= MAX_ROWS + 1 or places[-1] - places[0] >= len(block):
         return None
-    (head, *titles), *body = block
-    known = figure_columns()
+    ((_, *titles), *body), known = block, figure_columns()
     names = [[_plain_name(line[0]) for line in body], [title.lower() for title in titles]]
     if len({len(line) for line in block}) > 1 or any(len(set(each)) < len(each) for each in names):
         return None
-    if head.startswith("Período:") or any(cell.lower() in known for _, *cells in body for cell in cells):
-        return None
-    if _means_other(prompt, block):
+    if any(cell.lower() in known for _, *cells in body for cell in cells) or _means_other(prompt, block):
         return None
     nouns = [known[title].como if known[title].media else known[title].o for title in names[1] if title in known]
     # Of two columns with one noun, or of one mean, the one would seem to contradict the other.
@@ -314,7 +305,8 @@ def _means_other(prompt: str, block: Sequence[Sequence[str]]) -> bool:
     own = "\n".join((head[0], *(line for line in lines if line.startswith("periodo:")), *chain.from_iterable(others)))
     told = re.search(beside.escalas, "\n".join((own, *lines, *map(fold, block[0])))) or re.search(beside.sentidos, own)
     is_odd = re.fullmatch(beside.pessoas, head[0]) or not re.fullmatch(beside.linhas, head[0])
-    return bool(told or is_odd) or any(len(set(column)) > 2 for column in others)
+    is_person = any(is_sensitive(row) for row, *_ in block)
+    return bool(told or is_odd or is_person) or any(len(set(column)) > 2 for column in others)
 
 
 def _read_column(
