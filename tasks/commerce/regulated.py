@@ -16,8 +16,7 @@ DATA_FILES: Final = (
     "data/lexicons/discrimination.txt",
 )
 KEPT_NAMES: Final = 4096
-_BETWEEN: Final = r"\w*(?: \w{1,4})? "
-"""Between two beginnings of one product: the end of its first word, and `de`, `para` and the like."""
+_BETWEEN: Final = r"\w*(?: \w{1,4})? "  # The end of a product's first word, and `de`, `para` and the like.
 
 
 @lru_cache(maxsize=KEPT_NAMES)

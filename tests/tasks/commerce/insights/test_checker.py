@@ -206,13 +206,7 @@ def test_a_ratio_holds_however_its_figures_were_rounded_and_is_none_of_a_hundred
     )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("cigarros", "vinhos", "munições", "gin", "fórmulas infantis", "vınhos"),
-        *("maconha", "omeprazol", "Vendas do Sudeste"),
-    ],
-)
+@pytest.mark.parametrize("name", CASES["restricted"])
 def test_nothing_is_advised_that_sells_what_a_law_restricts(name: str) -> None:
     rows = {name: ["R$ 900", "900"], "jogos": ["R$ 9.000", "90"], "livros": ["R$ 8.000", "80"]}
     prompt = prompt_of("Categoria", ["Receita", "Pedidos"], rows)
