@@ -94,7 +94,6 @@ def test_a_table_is_read_as_spreadsheets_and_markdown_write_it(written: str) -> 
         ("insights", {"period": "jan/2025", "table": "a|b\n" + "c|d\n" * 32}, "at most 31"),
         ("churn", {"state": "São Paulo", "orders": 1, "spent": 1, "silent_days": 3}, "state"),
         ("churn", {"state": "SP", "orders": 1, "spent": float("nan"), "silent_days": 3}, "spent"),
-        ("churn", {"state": "SP", "orders": "1,5", "spent": 1, "silent_days": 3}, "orders"),
     ],
 )
 def test_inputs_that_no_prompt_can_be_made_of_are_refused(task: TaskName, values: dict[str, Any], said: str) -> None:

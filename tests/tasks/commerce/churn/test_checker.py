@@ -142,10 +142,7 @@ def test_an_answer_of_another_form_is_not_read(answer: str) -> None:
     assert read_answer(answer) is None
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    ["", "Analise.", "Estado: SP", "Avalie:\nEstado: SP\nCategoria favorita: livros", "Pedidos: 3", "\n" * 9_000],
-)
+@pytest.mark.parametrize("prompt", CASES["without_a_profile"])
 def test_a_prompt_without_a_profile_has_none(prompt: str) -> None:
     assert read_profile(prompt) is None
 

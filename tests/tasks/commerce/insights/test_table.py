@@ -65,9 +65,7 @@ def test_a_row_of_rests_is_compared_with_and_has_no_finding(name: str) -> None:
     assert "maior" not in table.facts["SP", "Receita"] and "menor" in table.facts["RJ", "Receita"]
 
 
-@pytest.mark.parametrize(
-    "name", ["Total Sport", "Na cozinha", "Nan 1", "Média Moda", "Brasil Cacau", "Soma Acessórios", "Todas as estações"]
-)
+@pytest.mark.parametrize("name", CASES["begun_as_sums"])
 def test_a_name_that_begins_as_a_sum_is_a_name(name: str) -> None:
     assert name in table_of("Marca", ["Receita"], {name: ["R$ 9"], "Nova": ["R$ 5"]}).rows
 
