@@ -43,7 +43,7 @@ from tests.source_records import outside_key, used_by_children
 pytestmark = pytest.mark.e2e
 
 FLOWS = ["synthesize", "curate", "audit", "base", "train", "evaluate", "promote"]
-ANSWERING = ["plan", "merge-tuned", "published", "answer-base", "answer-tuned"]
+ANSWERING = ["published", "plan", "merge-tuned", "answer-base", "answer-tuned"]
 """Stages of the evaluate flow, before the stage of its name."""
 STAGES = [*FLOWS[:5], *ANSWERING, *FLOWS[5:]]
 # Nothing of findings and reasons that are cut off after 24 tokens can be shown: of each prompt one row says so.

@@ -19,14 +19,7 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from tasks.commerce.push.phrases import (
-    KEPT_CAMPAIGNS,
-    MOST_PERCENT,
-    amounts_of,
-    content_words,
-    read_phrases,
-    suiting,
-)
+from tasks.commerce.push.phrases import KEPT_CAMPAIGNS, MOST_PERCENT, amounts_of, content_words, read_phrases, suiting
 from tasks.commerce.push.products import plain_name, plain_offer
 from tasks.commerce.regulated import law_against_offering
 from tasks.commerce.reward import Reference, Reward, Score, StepReward

@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 from tasks.commerce.churn.profile import CustomerProfile, phrases, profile_of, read_profile
 from tasks.commerce.churn.scorer import ReasonFault, check, read_answer
 from tasks.commerce.churn.truth import is_true
-from tests.tasks.commerce.churn.profiles import (
-    all_reasons,
-    answer_of,
-    examples,
-    lines_of,
-    prompt_of,
-    prompts,
-    reason,
-)
+from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, examples, lines_of, prompt_of, prompts, reason
 
 CASES = json.loads(Path(__file__).with_name("checker_cases.json").read_text(encoding="utf-8"))
 FIELDS = [field.nome for field in phrases().campos]

@@ -11,28 +11,12 @@ from hypothesis import strategies as st
 from schemas.documents import Rollout
 from tasks.commerce.insights.prompts import cells_of
 from tasks.commerce.insights.render import render
-from tasks.commerce.insights.scorer import (
-    Checked,
-    CitedFinding,
-    Fault,
-    check,
-    read_answer,
-    score,
-)
-from tasks.commerce.insights.scorer import (
-    is_true as holds,
-)
+from tasks.commerce.insights.scorer import Checked, CitedFinding, Fault, check, read_answer, score
+from tasks.commerce.insights.scorer import is_true as holds
 from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.insights.task import answer, findings_grammar
 from tasks.commerce.insights.truth import Known, is_true, metric, read_cells
-from tests.tasks.commerce.insights.tables import (
-    FACTS,
-    all_findings,
-    answer_of,
-    broken_prompts,
-    prompt_of,
-    prompts,
-)
+from tests.tasks.commerce.insights.tables import FACTS, all_findings, answer_of, broken_prompts, prompt_of, prompts
 
 CASES = json.loads(Path(__file__).with_name("checks.json").read_text(encoding="utf-8"))
 STATES = prompt_of(

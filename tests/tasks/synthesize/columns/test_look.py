@@ -1,7 +1,6 @@
 """Files of any kind are found and looked at, and what is none is refused in a sentence."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -35,11 +34,12 @@ def test_a_workbook_is_read_as_it_is_shown(tmp_path: Path) -> None:
     path = write_workbook(tmp_path / "a.xlsx", {"A": rows, "B": help_sheet}, merged=["A2:A3"], hidden=["B"])
     assert look_at(path).cells.rows() == [("1001", "10.5", "SP"), ("1001", "12", "RJ")]
     assert look_at(path).numbers == {"Valor"}
-    for sheets, sentence in (
+    refused: list[tuple[dict[str, list[list[Cell]]], str]] = [
         ({"A": rows, "B": rows}, r"has rows in 2 sheets \('A', 'B'\); save each as a file of its own"),
         ({"A": [*rows, ["1002", "=B2+B3", "SP"]]}, "has formulas without results"),
         ({"A": [["ana@b.com", "1", "2"] for _ in range(3)]}, "has no row with the names of its columns"),
-    ):
+    ]
+    for sheets, sentence in refused:
         with pytest.raises(InputError, match=sentence):
             look_at(write_workbook(path, sheets))
 
