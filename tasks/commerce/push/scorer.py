@@ -32,8 +32,7 @@ DATA_FILES: Final = (
     "data/lexicons/generic_pushes.txt",
     "data/lexicons/portuguese_words.txt",
 )
-LONGEST: Final = 120
-"""Graphemes that a phone shows."""
+LONGEST: Final = 120  # Graphemes that a phone shows.
 _LINES: Final = re.compile(r"^(?:Produto|Oferta): ", re.MULTILINE)
 _CAMPAIGN: Final = re.compile(r"^Produto: (.+)\nOferta: (.+)$", re.MULTILINE)
 _NAMES: Final = read_data("evidence/push.toml")["nomes"]
@@ -190,8 +189,7 @@ def graphemes(text: str) -> int:
 WEIGHTS: Final = {"fit": 0.4, "variety": 0.4, "length": 0.2}
 NOTHING: Final = Score(dict.fromkeys(WEIGHTS, 0.0))
 OF_GENERAL_OPENER: Final = 0.25
-SEEN_AT_ONCE: Final = 90
-"""Graphemes that a phone's list of notifications shows before it is unfolded."""
+SEEN_AT_ONCE: Final = 90  # Graphemes that a phone's list of notifications shows before it is unfolded.
 OF_LONGEST: Final = 0.5
 
 
