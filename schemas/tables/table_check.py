@@ -7,16 +7,23 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
 from schemas.errors import InputError
 
+if TYPE_CHECKING:
+    from pandera.polars import DataFrameSchema, PolarsData
+
 FIRST_ROW: Final = 2
 """Number of the row below the header, as a spreadsheet counts."""
 _MOST_ROWS: Final = 5
 _COLUMN: Final = re.compile(r"[a-z0-9_]{1,60}")
+_OF_NO_ROW: Final = {
+    "column_in_dataframe": "it lacks the column {}",
+    "column_in_schema": "it has an unknown column {}",
+}
 
 Check = tuple[str, Callable[[pl.Expr], pl.Expr]]
 """What a message calls a check, and the expression of the values that pass; an unknown value passes."""
@@ -46,6 +53,36 @@ class TableSchema:
     def empty(self) -> pl.DataFrame:
         """Return the table without rows."""
         return pl.DataFrame(schema=self.types)
+
+    def as_pandera(self) -> "DataFrameSchema":
+        """Return the schema as pandera's, which takes a second to load."""
+        from pandera.polars import Check, DataFrameSchema
+        from pandera.polars import Column as PanderaColumn
+
+        def of_values(label: str, passes: Callable[[pl.Expr], pl.Expr]) -> Check:
+            return Check(lambda data: data.lazyframe.select(passes(pl.col(data.key))), name=label, error=label)
+
+        def of_rows(rule: str, holds: Callable[[pl.DataFrame], pl.Series]) -> Check:
+            def verdicts(data: "PolarsData") -> pl.LazyFrame:
+                return holds(data.lazyframe.collect()).fill_null(value=True).to_frame().lazy()
+
+            return Check(verdicts, name=rule, error=rule)
+
+        return DataFrameSchema(
+            {
+                name: PanderaColumn(
+                    column.dtype,
+                    [] if column.check is None else [of_values(*column.check)],
+                    nullable=column.nullable,
+                    unique=column.unique,
+                    required=column.required,
+                )
+                for name, column in self.columns.items()
+            },
+            checks=[of_rows(rule, holds) for rule, holds in self.rules.items()],
+            unique=list(self.unique) or None,
+            strict=True,
+        )
 
     @property
     def types(self) -> dict[str, pl.DataType]:
@@ -91,45 +128,46 @@ def validate_table(table: pl.DataFrame, schema: TableSchema, what: str, first_ro
 
 def table_faults(table: pl.DataFrame, schema: TableSchema, numbers: Sequence[int]) -> list[str]:
     """Return a sentence for each check that the table does not pass; `numbers` are its rows' in the file."""
-    required = [name for name, column in schema.columns.items() if column.required]
-    types = schema.types
-    # Checks of columns that are absent, or of another type, add no information.
-    faults = [f"it lacks the column {shown_column(name)}" for name in required if name not in table.columns]
-    faults += [f"it has an unknown column {shown_column(name)}" for name in table.columns if name not in types]
-    faults += [
-        f"column {name} fails dtype({str(types[name])!r})"
-        for name, found in table.schema.items()
-        if name in types and found != types[name]
-    ]
-    if faults:
-        return faults
-    return [f"{named_rows([numbers[row] for row in rows])}: {fault}" for fault, rows in broken_rows(table, schema)]
+    cases = _failure_cases(table, schema)
+    of_no_row = cases.filter(pl.col("index").is_null())
+    if of_no_row.height:
+        # Checks of columns that are absent, or of another type, add no information.
+        return [_of_no_row(case) for case in of_no_row.sort("column", "check").to_dicts()]
+    return [f"{named_rows([numbers[row] for row in rows])}: {fault}" for fault, rows in _by_check(cases, schema)]
 
 
 def broken_rows(table: pl.DataFrame, schema: TableSchema) -> Iterator[tuple[str, list[int]]]:
     """Yield each check that fails in a table with the schema's columns, with its rows, counted from 0."""
-    for fault, is_right in _verdicts(table, schema):
-        rows = (~is_right.fill_null(value=True)).arg_true().to_list()
-        if rows:
-            yield fault, rows
+    yield from _by_check(_failure_cases(table, schema), schema)
 
 
-def _verdicts(table: pl.DataFrame, schema: TableSchema) -> Iterator[tuple[str, pl.Series]]:
-    if schema.unique:
-        yield more_than_once(schema.unique), ~table.select(schema.unique).is_duplicated()
-    for rule, holds in sorted(schema.rules.items()):
-        yield f"not true: {rule}", holds(table)
-    for name, column in sorted(schema.columns.items()):
-        if name not in table.columns:
-            continue
-        values = table[name]
-        if column.unique:
-            yield f"{name} is there more than once", ~values.is_duplicated()
-        if not column.nullable:
-            yield f"{name} is empty", values.is_not_null()
-        if column.check is not None:
-            label, holds_for = column.check
-            yield f"{name} fails {label}", table.select(holds_for(pl.col(name))).to_series()
+def _failure_cases(table: pl.DataFrame, schema: TableSchema) -> pl.DataFrame:
+    """Return pandera's failure cases of a table, of which messages show no value."""
+    from pandera.errors import SchemaErrors
+
+    try:
+        schema.as_pandera().validate(table, lazy=True)
+    except SchemaErrors as error:
+        cases: pl.DataFrame = error.failure_cases
+        return cases
+    return pl.DataFrame(schema={"column": pl.String, "check": pl.String, "index": pl.Int32, "failure_case": pl.String})
+
+
+def _of_no_row(case: Mapping[str, Any]) -> str:
+    kind = str(case["check"]).split("(")[0]
+    if kind in _OF_NO_ROW:
+        return _OF_NO_ROW[kind].format(shown_column(str(case["failure_case"])))
+    return f"column {shown_column(str(case['column']))} fails {case['check']}"
+
+
+def _by_check(cases: pl.DataFrame, schema: TableSchema) -> Iterator[tuple[str, list[int]]]:
+    rows = cases.group_by("column", "check").agg(pl.col("index").unique().sort()).sort("column", "check")
+    known = {"field_uniqueness": "is there more than once", "not_nullable": "is empty"}
+    for column, check, indices in rows.iter_rows():
+        fault = f"{column} {known.get(check, f'fails {check}')}"
+        if check == "multiple_fields_uniqueness":
+            fault = more_than_once(schema.unique)
+        yield f"not true: {check}" if check in schema.rules else fault, indices
 
 
 def more_than_once(columns: Sequence[str]) -> str:

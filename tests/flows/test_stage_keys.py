@@ -141,7 +141,7 @@ def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
         (
             "data/lexicons/refusals.txt",
             STAGES.keys() - WITHOUT_REWARDS | {"synthesize"},
-            {"extraction", "sql_qa", "insights", "sentiment"},
+            {"extraction", "sql_qa", "insights", "push", "sentiment"},
         ),
         ("constraints/laptop.txt", {"synthesize", "curate"}, set()),
         ("data/languages/pt/evaluation.toml", {"audit", "evaluate", "monitor", "plan", "promote"}, set()),

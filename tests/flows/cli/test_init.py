@@ -25,9 +25,7 @@ def test_a_map_and_a_profile_are_written_and_the_next_command_is_told(tmp_path: 
     again = in_this_process("init", file, "--out", tmp_path / "loja")
     assert (again.returncode, "may have been corrected by hand" in again.text) == (2, True)
     assert in_this_process("init", file, "--out", tmp_path / "loja", "--force").returncode == 0
-    tasks = json.loads(ended.stdout)["tasks"]
-    assert tasks["sentiment"] == {"rows": 80, "count": 80, "missing": None}
-    assert tasks["churn"]["count"] == 0
+    assert json.loads(ended.stdout)["tasks"]["sentiment"] == {"rows": 80, "count": 80, "missing": None}
 
 
 ORDERS = (

@@ -134,9 +134,7 @@ def test_a_bag_of_words_answers_its_task_for_the_champion_until_a_model_is_promo
     document = json.loads(ask("sentiment", "veio quebrado").stdout)
     assert document["answered_by"] == "the bag of words of version 1"
     assert json.loads(document["answers"][0]["text"]) == {"polarity": "negative", "score": 1}
-    # The gate held the model itself.
     assert "push is not learned by version 1 (the gate holds its policy)" in ask("push", *PUSH).text
-    # A champion that has a bag of words stays where another version's is better, and forcing is recorded.
     assert shop.tucano("2", "--baseline", "sentiment", "--force", "teste").returncode == 0
     assert shop.aliases == {"champion": "1"}
     assert len(shop.runs(baseline="sentiment", forced="teste")) == 1

@@ -23,9 +23,6 @@ from tests.flows.prefect_state import prefect_state
 
 pytestmark = pytest.mark.integration
 
-COMPLETIONS = 3
-WEEK = 7.0
-
 
 @task(cache_policy=CacheKeyFnPolicy(cache_key_fn=lambda _, given: str(given["log"].parent.name)), persist_result=True)
 def make(log: Path) -> str:
@@ -83,7 +80,7 @@ def test_a_run_is_suspended_until_every_completion_is_scored(sheet: Path, tmp_pa
     log = tmp_path / "log"
     with SyncPrefectClient(prefect_server) as client, prefect_state(prefect_server, tmp_path):
         deployment = client.create_deployment(client.create_flow(gated), "gated", entrypoint=f"{__name__}.gated")
-        parameters = {"sheet": str(sheet), "log": str(log), "days": WEEK}
+        parameters = {"sheet": str(sheet), "log": str(log), "days": 7.0}
         run = client.create_flow_run_from_deployment(deployment, parameters=parameters).id
 
         def work() -> str | None:
@@ -97,10 +94,10 @@ def test_a_run_is_suspended_until_every_completion_is_scored(sheet: Path, tmp_pa
         assert f"\n{sheet}\n" in shown
         assert f"\ntucano audit label '{sheet}' --rater" in shown
         assert str(RUBRICS_FOLDER.relative_to(REPOSITORY)) in shown
-        score(sheet, COMPLETIONS - 1)
+        score(sheet, 2)
         assert client.resume_flow_run(run).status == SetStateStatus.ACCEPT
         assert work() == "Suspended"
-        score(sheet, COMPLETIONS)
+        score(sheet, 3)
         assert client.resume_flow_run(run).status == SetStateStatus.ACCEPT
         assert work() == "Completed"
     waits = [f"left because suspended: {left} completions of {sheet} wait for a score" for left in (3, 1)]
@@ -114,12 +111,12 @@ def test_a_run_without_a_deployment_says_how_to_score_and_to_resume(
     score(sheet, 1)
     with SyncPrefectClient(prefect_server) as client, prefect_state(prefect_server, tmp_path):
         with pytest.raises(Interrupted) as caught:
-            gated(sheet, log, WEEK)
+            gated(sheet, log, 7.0)
         reported = str(caught.value)
         assert reported.startswith(f"2 completions of {sheet} wait for a score")
         assert f"in the browser with `tucano audit label '{sheet}' --rater" in reported
         assert "run the same command again" in reported
         assert "Resume" not in page(client)
-        score(sheet, COMPLETIONS)
-        gated(sheet, log, WEEK)
+        score(sheet, 3)
+        gated(sheet, log, 7.0)
     assert log.read_text(encoding="utf-8").splitlines()[2:] == ["went on with an artifact"]

@@ -34,10 +34,10 @@ def test_prompts_and_splits_of_one_seed_are_as_they_were(tmp_path: Path) -> None
     config = SynthesizeConfig(counts=dict.fromkeys(TASK_NAMES, 60), orders=300)
     stage.run(config, 5, tmp_path / "prompts", silent)
     made = [row.prompt_id for row in read_prompts(tmp_path / "prompts" / "prompts.parquet")]
-    assert sha256("".join(made).encode()).hexdigest()[:16] == "f54d50b7031dd5bd"
+    assert sha256("".join(made).encode()).hexdigest()[:16] == "a9b46076ec9b7e07"
     curate = CurateConfig(test_per_task=4, validation_per_task=2, held_out_share=0.4, workers=1)
     policy = PolicyConfig(stand_in=True)
     curation.run(curate, policy, tmp_path / "prompts", tmp_path / "dataset", silent, in_processes(1))
     rows = [read_prompts(tmp_path / "dataset" / "data" / f"{split}.parquet") for split in SPLITS]
     ids = [" ".join(row.prompt_id for row in each) for each in rows]
-    assert sha256("\n".join(ids).encode()).hexdigest()[:16] == "e5501c38bf0d9f53"
+    assert sha256("\n".join(ids).encode()).hexdigest()[:16] == "80957696cc8e3614"
