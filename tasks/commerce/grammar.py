@@ -13,8 +13,7 @@ from typing import Any, Final
 from tasks.commerce.served import Served, written
 from tasks.commerce.text.parser import parse_object
 
-Field = Mapping[str, Any]
-"""JSON schema of one field."""
+Field = Mapping[str, Any]  # JSON schema of one field.
 
 BOOLEAN: Final[Field] = {"type": "boolean"}
 STARS: Final[Field] = {"type": "integer", "minimum": 1, "maximum": 5}
@@ -75,8 +74,7 @@ SHARE_MISSING_FIELD: Final = 0.04
 SHARE_WRONG_VALUE: Final = 0.05
 SHARE_TRAILING_COMMA: Final = 0.8
 SHARE_CHATTER: Final = 0.85
-SHARE_OPENING: Final = 0.3
-"""Share of the chatter that begins before the answer."""
+SHARE_OPENING: Final = 0.3  # Share of the chatter that begins before the answer.
 
 
 def spoil_json(answer: str, generator: random.Random) -> str:

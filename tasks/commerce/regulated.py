@@ -6,16 +6,17 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from tasks.commerce.text.lexicons import read_entries, read_lexicon
+from tasks.commerce.text.lexicons import read_data, read_entries, read_lexicon
+from tasks.commerce.text.text_form import fold
 
 DATA_FILES: Final = (
+    "data/evidence/complaint.toml",
     "data/evidence/regulated.toml",
     "data/lexicons/offences.txt",
     "data/lexicons/discrimination.txt",
 )
 KEPT_NAMES: Final = 4096
-_BETWEEN: Final = r"\w*(?: \w{1,4})? "
-"""Between two beginnings of one product: the end of its first word, and `de`, `para` and the like."""
+_BETWEEN: Final = r"\w*(?: \w{1,4})? "  # The end of a product's first word, and `de`, `para` and the like.
 
 
 @lru_cache(maxsize=KEPT_NAMES)
@@ -25,6 +26,18 @@ def law_on(text: str) -> tuple[str, Any] | None:
     plain = exceptions.sub(" ", "".join(laws.iguais.get(each, each) for each in _plain(text)))
     found = [(match[0], law) for pattern, law in patterns if (match := pattern.search(plain))]
     return max(found, key=lambda each: bool(each[1].recusa), default=None)
+
+
+def is_sensitive(text: str) -> bool:
+    """Return whether a text has an insult, a word of health, religion, politics, race and such, or a long number."""
+    return _sensitive().search(fold(text)) is not None
+
+
+@cache
+def _sensitive() -> re.Pattern[str]:
+    data, offences = read_data("evidence/complaint.toml"), [*read_lexicon("offences"), *read_lexicon("discrimination")]
+    words = "|".join((*data["sensiveis"], *(f"{fold(each)}." for each in offences)))
+    return re.compile(rf"\b(?:{words})".replace(".", r"\b").replace(" ", r"\W+") + f"|{data['numero']}")
 
 
 def _plain(text: str) -> str:
@@ -40,16 +53,11 @@ def law_against(text: str) -> str | None:
 
 def law_against_offering(product: str, offer: str) -> str | None:
     """Return why a product with an offer gets no push: a law, a product that is no name, or an offer that excludes."""
-    laws = _laws()[0]
+    laws, exceptions, _ = _laws()
     for name, text in (("produto", product), ("oferta", offer)):
-        if found := _any_of(tuple(laws[name].radicais)).search(_plain(text)):
+        if found := _any_of(tuple(laws[name].radicais)).search(exceptions.sub(" ", _plain(text))):
             return f"sem push por causa de {found[0]!r}. {laws[name].frase}"
     return law_against(f"{product} {offer}")
-
-
-def has_bad_sign(name: str) -> bool:
-    """Return whether a name has a sign, such as a hand, that none may have."""
-    return not set(_laws()[0].sinais).isdisjoint(name)
 
 
 @cache

@@ -7,8 +7,7 @@ from tasks.commerce.extraction.real_reviews import of_stars
 from tasks.commerce.inputs import review_prompt
 from tasks.commerce.text.json_fields import CAUSE_FIELDS
 
-SOMETHING: Final = r"[^\s\x1c-\x1f]"
-"""A character that is no space, in both Python and polars."""
+SOMETHING: Final = r"[^\s\x1c-\x1f]"  # A character that is no space, in both Python and polars.
 WORDS: Final = "complaint_words"  # Of the hidden truth; a store may lack it.
 
 

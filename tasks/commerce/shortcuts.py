@@ -14,10 +14,8 @@ from schemas.documents import Rollout
 from tasks.commerce.registry import TASKS
 
 LINE: Final = re.compile(r"^([^\W\d][\w ]{0,40}): (.+)$", re.MULTILINE)
-FREE_TEXT: Final = "Avaliação"
-"""Name of the line that is what a shopper wrote."""
-MOST_VALUES: Final = 12
-"""A line with more values, such as a sum of money, decides nothing."""
+FREE_TEXT: Final = "Avaliação"  # Name of the line that is what a shopper wrote.
+MOST_VALUES: Final = 12  # A line with more values, such as a sum of money, decides nothing.
 
 
 class PromptRule(NamedTuple):
@@ -76,8 +74,7 @@ def _value(read: tuple[str, ...], known: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(known.get(name, "") for name in read)
 
 
-FORM: Final = re.compile(r"""[\s,;:.!?"'`{}\[\]()]+""")
-"""Characters that make no other answer, as case does not."""
+FORM: Final = re.compile(r"""[\s,;:.!?"'`{}\[\]()]+""")  # Characters that make no other answer, as case does not.
 
 
 class Variety(NamedTuple):

@@ -14,8 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, NoReturn
 
-MAX_JSON: Final = 20_000
-"""Longest completion, in characters, that is read as JSON."""
+MAX_JSON: Final = 20_000  # Longest completion, in characters, that is read as JSON.
 MAX_DIGITS: Final = 15
 
 NUMBER: Final = r"[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?(?![0-9])|[0-9]+(?:[.,][0-9]+)?"

@@ -17,7 +17,7 @@ Direction = Literal["sai", "fica"]
 OTHER: Final[Mapping[Direction, Direction]] = {"sai": "fica", "fica": "sai"}
 MOST: Final = 3
 KEPT_PROFILES: Final = 4_096
-WAITED_DAYS: Final = 2
+WAITED_DAYS: Final = 30
 """From the last order on, after which one that has not come may be a grievance."""
 MAX_CHARACTERS: Final = 4_000
 RATINGS: Final = ("Última nota", "Nota média")

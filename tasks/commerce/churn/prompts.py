@@ -28,7 +28,7 @@ def _number(given: Any) -> Any:
     return given if found is None else found
 
 
-Count = Annotated[int, Field(ge=0, le=100_000)]
+Count = Annotated[int, Field(ge=0, le=100_000), BeforeValidator(_number)]
 Reais = Annotated[float, Field(ge=0, le=1e9), BeforeValidator(_number)]
 Stars = Annotated[float, Field(ge=1, le=5), BeforeValidator(_number)]
 
@@ -37,10 +37,10 @@ class ChurnInputs(TaskInputs):
     """Inputs of one shopper's risk."""
 
     state: Annotated[str, Field(pattern="^[A-Z]{2}$")] = Field(description="The shopper's state, such as SP")
-    orders: Annotated[int, Field(ge=1, le=100_000)] = Field(description="Number of orders")
+    orders: Annotated[Count, Field(ge=1)] = Field(description="Number of orders")
     category: Name | None = Field(default=None, description="Category of most of the items, such as `beleza e saúde`")
     spent: Reais = Field(description="Money spent in all, in reais")
-    instalments: Annotated[int, Field(ge=1, le=100)] = Field(
+    instalments: Annotated[Count, Field(ge=1, le=100)] = Field(
         default=1, description="Instalments of the payment with the most"
     )
     silent_days: Count = Field(description="Days since the last purchase")

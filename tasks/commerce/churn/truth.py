@@ -111,7 +111,7 @@ def direction_of(line: str, profile: Mapping[str, str]) -> str | None:
     too_many = line in COUNTED and is_counted and late + missing > (orders or 0)
     last, mean = (_number(name, profile) for name in RATED)
     days = _number("Dias desde a última compra", profile)
-    on_its_way = line == "Pedidos não entregues" and figure > 0 and days is not None and days < 2
+    on_its_way = line == "Pedidos não entregues" and figure > 0 and days is not None and days < 30
     if (
         nothing_came
         or too_many

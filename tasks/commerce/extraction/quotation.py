@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Final
 
+from tasks.commerce.regulated import is_sensitive
 from tasks.commerce.text.lexicons import read_data
 from tasks.commerce.text.text_form import KEPT_PROMPTS, fold
 
@@ -32,10 +33,8 @@ FEW: Final = 3
 """Words of a clause that may be no more than a part of a list, and so under a negation before it."""
 REACH, REACH_BACK, REACH_OF_GOVERNING = 12, 4, 4
 """Words among which a negation denies those behind it, or before it, and one that governs a clause governs it."""
-NUMBER: Final = r"\d(?:[ ().-]*\d){7}"  # Of a person, a telephone or a card.
-_SENSITIVE: Final = re.compile(
-    rf"\b(?:{'|'.join(_DATA['sensiveis'])})".replace(".", r"\b").replace(" ", r"\W+") + f"|{NUMBER}"
-)
+_READ: Final = str.maketrans(*_DATA["parecidas"])
+"""What a reader takes for another letter, or does not see within a word."""
 _PRAISE: Final = frozenset(_DATA["elogios"])
 _PLAIN: Final = _PRAISE | {*_DATA["neutras"]}
 _LONGEST_NEGATION: Final = 120
@@ -74,11 +73,6 @@ def fault_of(complaint: str, review: str) -> QuotationFault | None:
     if is_sensitive(complaint):
         return QuotationFault.SENSITIVE
     return QuotationFault.CUT if all(_is_cut(*place, _heard(review)) for place in places) else None
-
-
-def is_sensitive(text: str) -> bool:
-    """Return whether a text has a word of health, religion, politics, race and the like, or a long number."""
-    return _SENSITIVE.search(fold(text)) is not None
 
 
 def _is_cut(start: int, end: int, heard: str) -> bool:
@@ -163,8 +157,8 @@ def _places(quotation: str, heard: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def _heard(review: str) -> str:
-    """Return a review in small letters with single blanks, one also for what cannot be seen."""
-    seen = review[:MAX_READ]
-    if not review.isprintable():
+    """Return a review as it is read, in small letters with single blanks, one also for a line's end and the like."""
+    seen = review[:MAX_READ].lower().translate(_READ)
+    if not seen.isprintable():
         seen = "".join(each if each.isprintable() else " " for each in seen)
-    return " ".join(seen.lower().split())
+    return " ".join(seen.split())

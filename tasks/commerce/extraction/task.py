@@ -14,7 +14,6 @@ from tasks.commerce.extraction.quotation import (
     MAX_READ,
     MOST_WORDS,
     fault_of,
-    is_sensitive,
     review_of,
 )
 from tasks.commerce.extraction.scorer import (
@@ -28,6 +27,7 @@ from tasks.commerce.extraction.scorer import (
 from tasks.commerce.extraction.truth import metric
 from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, object_schema, one_of, serve_object, spoil_json
 from tasks.commerce.inputs import ReviewInputs
+from tasks.commerce.regulated import is_sensitive
 from tasks.commerce.reward import Reference
 from tasks.commerce.served import Served, written
 from tasks.commerce.text.json_fields import CAUSE_FIELDS, SENTIMENTS, sentiment_of

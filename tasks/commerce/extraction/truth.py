@@ -33,6 +33,8 @@ _LISTED: Final = {
 _ANSWERED: Final = re.compile(rf"^(?:[?:,] (?:\w+ )?(?:{_NO}) [.!?;:,]|[?:] (?:{_NO}|{_NONE})\b)")
 _DENIED_BEHIND: Final = re.compile(rf"^(?:(?!(?:{_AND}|sem|nem)\b)\w+ ){{0,3}}(?!sem|nem)(?:{_NO}|{_NONE})\b")
 _NUMBER: Final = re.compile(r"[0-9](?:[ ().-]*[0-9]){7}")
+_LOOK_ALIKE: Final = str.maketrans(*_DATA["parecidas"])
+_HARMLESS: Final = re.compile(r"\b[0-9]{1,2}([-./])[0-9]{1,2}\1[0-9]{4}\b|(pedido|protocolo|nota|rastreio):? [0-9.-]+")
 _QUOTED: Final = re.compile(r"(?ms)^Avaliação: *(.*)")
 
 
@@ -85,11 +87,12 @@ def is_complaint(found: object, reference: Mapping[str, Any], prompt: str) -> bo
     if not found or wanted == "":
         return not found and not wanted
     review = _QUOTED.search(prompt)
-    heard = _typed("".join(" " if _is_unseen(each) else each for each in review[1])) if review else ""
+    read = review[1].lower().translate(_LOOK_ALIKE) if review else ""
+    heard = _typed("".join(" " if _is_unseen(each) else each for each in read))
     said, told = (_runs(_typed(text), heard) for text in (found, reference.get("complaint_words") or ""))
     if not said or len(found.split()) > MOST_WORDS or any(_is_unseen(each) and each not in "\n\r\t" for each in found):
         return False
-    if _NUMBER.search(found) or _is_praise_or_sensitive(words(fold(found))):
+    if _NUMBER.search(_HARMLESS.sub("", found.lower())) or _is_praise_or_sensitive(words(fold(found))):
         return False
     return not told or any(
         len(set(one) & set(other)) >= SHARED * max(len(one), len(other)) for one in said for other in told

@@ -18,7 +18,7 @@ from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.inputs import LONGEST_TEXT, Name, TaskInputs, one_line
 from tasks.commerce.insights.table import MAX_ROWS
-from tasks.commerce.text.lexicons import read_wording
+from tasks.commerce.text.lexicons import read_data, read_wording
 from tasks.commerce.text.portuguese import MONTHS, decimal, percent, readable_category, reais
 from tasks.commerce.text.text_form import content_words
 
@@ -30,8 +30,7 @@ WORDING: Final = read_wording("insights")
 _BETWEEN_CELLS: Final = re.compile(r"[|;\t]")
 _RULE: Final = re.compile(r"[\s|:+-]*-[\s|:+-]*")
 """The line that only separates a Markdown table's header from its rows."""
-_SEPARATOR: Final = re.compile(r"^\ufeff?(?:sep=.\r?\n)?")
-"""Before the header of a spreadsheet's export."""
+_SEPARATOR: Final = re.compile(r"^\ufeff?(?:sep=.\r?\n)?")  # Before the header of a spreadsheet's export.
 
 
 def normalized_table(text: str) -> str:
@@ -77,13 +76,7 @@ def _figures_text(period: str, table: str) -> str:
 
 
 WEEKDAYS: Final = ("segunda-feira", "terça-feira", "quarta-feira", "quinta-feira", "sexta-feira", "sábado", "domingo")
-PAYMENTS: Final = {
-    "credit_card": "cartão de crédito",
-    "debit_card": "cartão de débito",
-    "boleto": "boleto",
-    "pix": "Pix",
-    "voucher": "cupom",
-}
+PAYMENTS: Final[Mapping[str, str]] = read_data("wordings/insights.toml")["pagamentos"]
 ROWS, COLUMNS = (3, 4), 3
 BY_MONTH: Final = "Mês"
 MIN_ORDERS: Final = 5
@@ -208,10 +201,6 @@ def _difference(running: Sequence[Sums], start: int, end: int) -> Sums:
     return tuple(map(sub, running[end], running[start]))
 
 
-def _added(one: Sums, other: Sums) -> Sums:
-    return tuple(map(add, one, other))
-
-
 def _state(code: str) -> str:
     # In lower case SE is the word "se", and a reader of the text could not distinguish them.
     return "Sergipe" if code == "SE" else code
@@ -242,7 +231,10 @@ def _sum_up(store: Store) -> Ledger:
         for group, month, *sums in table.rows():
             if (name := name_of(group)) is not None:
                 monthly.setdefault(name, [_NONE] * len(months))[months.index(month)] = tuple(sums)
-        return {name: list(accumulate(sums, _added, initial=_NONE)) for name, sums in monthly.items()}
+        return {
+            name: list(accumulate(sums, lambda *two: tuple(map(add, *two)), initial=_NONE))
+            for name, sums in monthly.items()
+        }
 
     groups = {
         "Estado": running("customer_state", _state),

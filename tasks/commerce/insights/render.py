@@ -15,8 +15,8 @@ from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.portuguese import decimal
 from tasks.commerce.text.text_form import fold, ramp, words
 
-TIMES_IN_WHOLE: Final = 10
-"""Ratio from which the sentence says it without decimals."""
+TIMES_IN_WHOLE: Final = 10  # Ratio from which the sentence says it without decimals.
+NO_TABLE: Final = "o pedido não traz tabela de colunas conhecidas sem linha de soma, com ` | ` entre as células"
 DATA_FILES: Final = ("data/lexicons/domain_words.txt", "data/lexicons/report_action_words.txt")
 
 
@@ -24,9 +24,7 @@ def render(completion: str, prompt: str) -> Served:
     """Check an answer to a prompt and write what holds of it as Markdown."""
     table = read_table(prompt)
     if table is None:
-        return Served(
-            None, False, "o pedido não traz tabela de colunas conhecidas sem linha de soma, com ` | ` entre as células"
-        )
+        return Served(None, False, NO_TABLE)
     found = read_answer(completion)
     if found is None:
         return Served(None, False, "a resposta não é só um objeto JSON de poucos achados")
@@ -39,8 +37,7 @@ def render(completion: str, prompt: str) -> Served:
     left_out = [f"achado {place}: {each.fault}" for place, each in enumerate(checked, 1) if each.fault]
     if not said:
         return Served(None, False, "; ".join(left_out))
-    inicio, fim = table.period or ("", "")
-    heading = frames().titulo["com_periodo" if table.period else "sem_periodo"].format(inicio=inicio, fim=fim)
+    heading = frames().titulo["com_periodo" if table.period else "sem_periodo"].format(*table.period or ())
     text = "\n".join([heading, "", *(f"- {_line(table, finding, place)}" for place, finding in said)])
     parsed = {"achados": [finding._asdict() for _, finding in said]}
     return Served(text, not left_out, "; ".join(left_out) or None, parsed)
@@ -73,11 +70,10 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
         "grau": degree,
         "com": (column.um if value == "1" and column.um else column.com).format(valor=value),
         "o": column.o,
+        "o_linha": forms["o"],
         "pron": column.pron,
         "max": column.o.replace(" ", f" {degree} ", 1),
     }
-    if "o" in forms:
-        said["o_linha"] = forms["o"]
     if fact in ("acima", "abaixo"):
         sign, unit = "R$ " * value.startswith("R$"), "%" * value.endswith("%")
         median, places = table.medians[title], table.places[title]
@@ -98,14 +94,14 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
         for frame in frames().frases
         if fact in frame.fatos
         and (not frame.colunas or column.como in frame.colunas)
-        and ("o_linha" in said or "_linha}" not in frame.texto)
+        and (forms["o"] or "_linha}" not in frame.texto)
     ]
 
 
 def _forms_beside(column: Any, kind: str, row: str) -> dict[str, str]:
     """Return the forms of a row's name beside a column, of which a kind may have some of its own."""
     forms = forms_of(kind, row)
-    return forms | {key: forms.get(f"{key}_{column.como}", forms[key]) for key in ("em", "de")}
+    return forms | {key: forms.get(f"{key}_{column.como}", forms.get(key, "")) for key in ("em", "de", "o")}
 
 
 WEIGHTS: Final = {"actions": 0.40, "length": 0.30, "structure": 0.20, "domain": 0.10}

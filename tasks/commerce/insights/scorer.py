@@ -28,8 +28,7 @@ from tasks.commerce.insights.table import KEPT_TABLES, Cell, FigureTable, action
 from tasks.commerce.reward import Reference, Reward, Score
 
 WEIGHTS: Final = {"claims": 0.55, "actions": 0.30, "form": 0.15}
-MAX_CHARACTERS: Final = 4_000
-"""Of an answer; four findings have some 600."""
+MAX_CHARACTERS: Final = 4_000  # Of an answer; four findings have some 600.
 FEWEST, ENOUGH, MOST = 2, 3, 4
 """Findings of an answer, and those that it needs for the full reward."""
 OF_BAD_CLAIM: Final = 0.5

@@ -14,30 +14,30 @@ orders is compared with no row but those of few: of what it says the sample note
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, Final
 
-from tasks.commerce.regulated import law_on
+from tasks.commerce.regulated import is_sensitive, law_on
 from tasks.commerce.text.lexicons import Entry, read_data, read_entries
 from tasks.commerce.text.text_form import fold
 
 DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml", "data/evidence/retail.toml")
 Cell = tuple[str, str]
-OTHER: Final = "outra"
-"""The kind of rows that are none of those that are known."""
+OTHER: Final = "outra"  # The kind of rows that are none of those that are known.
 NOTABLE, HAIR = 0.03, 5e-10
 """Share of the compared figure from which a difference counts, and what a binary figure may be off."""
-RATIO, MOST_TIMES = 2.0, 99.0
-"""Ratios that are told: a larger one is no news, or a slip."""
+RATIO, MOST_TIMES = 2.0, 99.0  # Ratios that are told: a larger one is no news, or a slip.
 SMALL_SAMPLE, DOUBTED = 30, 10
 """Orders below which a row's means and rates may be chance, and at which half of a mean's surprise is believed."""
-LEAST_PARTS: Final = 3
-"""Rows of which another is the sum by no chance."""
-MAX_ROWS: Final = 31
-"""A row for each state, or for each day of a month."""
-KEPT_TABLES: Final = 256
+FEW_PARTS, LEAST_SUM = (
+    (2, 3),
+    1_000,
+)  # Rows of which another is the sum by no chance: by several columns, by one of that.
+MAX_ROWS: Final = 31  # A row for each state, or for each day of a month.
+KEPT_TABLES, MOST_MONTHS = 256, 36
 _LATIN: Final = "A-Za-zÀ-ÖØ-öø-ſ0-9"
 _NAME: Final = re.compile(
     r"(?!.*(?://|\.\w|\w\w\. +[A-ZÀ-Þ]|\d(?:[ ().,/-]*\d){7}))"
@@ -49,12 +49,10 @@ _UNITS: Final = {
     "R$": re.compile(rf"R\$ ?((?:{_WHOLE})(?:,\d\d?)?)", re.ASCII),
     "%": re.compile(r"(100(?:,0+)?|\d\d?(?:,\d{1,4})?)%", re.ASCII),
     "unidades": re.compile(rf"({_WHOLE})", re.ASCII),
-    "nota": re.compile(r"([0-4](?:,\d{1,4})?|5(?:,0+)?)", re.ASCII),
+    "nota": re.compile(r"([1-4](?:,\d{1,4})?|5(?:,0+)?)", re.ASCII),
 }
 _MONTH: Final = "(?:jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez)/(?:19|20)[0-9]{2}"
 _PERIOD: Final = re.compile(f"^Período: ({_MONTH}) a ({_MONTH})$", re.MULTILINE)
-_THOUSANDS: Final = re.compile(r"\bem (?:mil|milhares|milh(?:ão|ao|ões|oes))\b", re.IGNORECASE)
-"""Said beside a table, it makes another figure of each."""
 _YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
 _ARTICLES: Final = {"nenhum": ("em", "de", ""), "o": ("no", "do", "o"), "a": ("na", "da", "a")}
 
@@ -70,9 +68,7 @@ def figure_columns() -> Mapping[str, Any]:
     """Return the columns by their names in small letters; one that is as another has all of that one but its noun."""
     known: Mapping[str, Any] = frames().colunas
     # Keys that are there are found faster, and each rollout asks for them.
-    none = dict.fromkeys(
-        ("um", "melhor", "graus", "soma", "media", "relativo", "vezes", "age_acima", "age_abaixo", "ruim")
-    )
+    none = dict.fromkeys(frames().ausentes)
     return {name: Entry(none | {"como": name} | known[own.get("como", name)] | own) for name, own in known.items()}
 
 
@@ -111,10 +107,12 @@ def _month_of(row: str) -> int | None:
     return 12 * int(year) + frames().meses.index(name) if name in frames().meses and _YEAR.fullmatch(year) else None
 
 
-def _span(first: str, last: str) -> int:
-    """Return the months from one to another of a period, each as `jan/2018`."""
-    short = [month[:3] for month in frames().meses]
-    return 12 * (int(last[4:]) - int(first[4:])) + short.index(last[:3]) - short.index(first[:3])
+def _period_of(prompt: str, months: Iterable[int]) -> tuple[str, str] | None:
+    """Return the first and the last month of a prompt's period; None where it is no such, or leaves a row's out."""
+    periods, short = _PERIOD.findall(prompt), [month[:3] for month in frames().meses]
+    ends = [12 * int(each[4:]) + short.index(each[:3]) for each in chain.from_iterable(periods)]
+    span = range(ends[0], ends[1] + 1) if len(periods) == 1 else ()
+    return periods[0] if 0 < len(span) <= MOST_MONTHS and all(month in span for month in months) else None
 
 
 def _kind_of(kind: str, row: str) -> str:
@@ -171,9 +169,9 @@ class FigureTable:
     period: tuple[str, str] | None
     regulated: set[str]
     """The rows of which a law forbids or restricts the promotion, and categories that are no ordinary retail's."""
-    bad: set[Cell]
+    bad: set[Cell] = field(default_factory=set, init=False)
     """The cells with a fact that are plainly bad."""
-    worst: set[str]
+    worst: set[str] = field(default_factory=set, init=False)
     """The rows than which no other is worse in a column that is judged, or that are bad in one by its floors."""
     facts: dict[Cell, frozenset[str]]
     salience: dict[Cell, float]
@@ -211,9 +209,8 @@ def _half(column: Any, places: int) -> float:
 def read_table(prompt: str) -> FigureTable | None:
     """Read the table of a prompt, whose cells ` | ` separates; None where it has none that findings can be made of.
 
-    That is: one block of lines of one width below one header, distinct row names of letters and plain signs, and a
-    known column with a figure. SP and São Paulo are one name, and so are Receita and receita. A row that sums up others
-    would lead all comparisons, so that its table is not read.
+    That is: one block of lines of one width, distinct row names of letters and plain signs (SP and São Paulo are one),
+    a known column with a figure, no row that sums up others, and nothing beside them that makes each figure another.
     """
     block = _read_block(prompt)
     if not block:
@@ -225,12 +222,13 @@ def read_table(prompt: str) -> FigureTable | None:
     texts = {(row, title): cell for row, title, cell in pairs if title in columns}
     figures: dict[Cell, float] = {}
     places = {title: _read_column(title, names, texts, column.unidade, figures) for title, column in columns.items()}
-    read = {row for row, _ in figures}
     # A row without a figure that is named as a kind begins another table.
+    read = {row for row, _ in figures}
     if any(row not in read and row.lower() in {*frames().linhas} - {OTHER} | {kind} for row in names):
         return None
-
-    if any(_is_sum(kind, row) for row in names) or _has_sum(names, columns, figures, places):
+    # Such as `Total 2018`, or a region beside states.
+    sums = "|".join(frames().somas[key] for key in ("todas", kind) if key in frames().somas)
+    if any(re.fullmatch(sums, fold(row)) for row in names) or _has_sum(names, columns, figures, places):
         return None
     named = [row for row in names if not re.fullmatch(frames().restos, fold(row))]
     # Beside names that a list has, another may be a goal, a change or a sum.
@@ -238,13 +236,11 @@ def read_table(prompt: str) -> FigureTable | None:
     laws = {row: law_on(row) for row in rows}
     if not rows or not all(_NAME.fullmatch(row) and not (law and law[1].recusa) for row, law in laws.items()):
         return None
-
     whole = [title for title in columns if all((row, title) in figures for row in names)]
     counts = [title for title, column in columns.items() if column.como == "pedidos"]
     orders = min(counts, key=lambda title: sum(figures.get((row, title), 0) for row in names), default="")
     others = [title for title in titles if title not in columns and re.search(frames().contagens, fold(title))]
     months = {month: row for row in rows if kind == "mês" and (month := _month_of(row)) is not None}
-    periods = _PERIOD.findall(prompt)
     uncounted = frozenset(row for row in names if not figures.get((row, orders)) and (orders or others))
     table = FigureTable(
         kind,
@@ -262,10 +258,8 @@ def read_table(prompt: str) -> FigureTable | None:
         },
         before={row: months[month - 1] for month, row in months.items() if month - 1 in months},
         doubted=len(rows) < len(named),
-        period=periods[0] if len(periods) == 1 and _span(*periods[0]) >= 0 else None,
+        period=_period_of(prompt, months),
         regulated={row for row in rows if laws[row] or (kind == "categoria" and fold(row) not in _retail())},
-        bad=set(),
-        worst=set(),
         facts={
             (row, title): frozenset(("valor",))
             for row, title in figures
@@ -290,24 +284,37 @@ def _read_block(prompt: str) -> list[list[str]] | None:
     lines = prompt.splitlines()
     places = [place for place, line in enumerate(lines) if " | " in line]
     block = [lines[place].split(" | ") for place in places]
-    if not 2 <= len(block) <= MAX_ROWS + 1 or places[-1] - places[0] >= len(block) or _THOUSANDS.search(prompt):
+    if not 2 <= len(block) <= MAX_ROWS + 1 or places[-1] - places[0] >= len(block):
         return None
-    (head, *titles), *body = block
-    known = figure_columns()
+    ((_, *titles), *body), known = block, figure_columns()
     names = [[_plain_name(line[0]) for line in body], [title.lower() for title in titles]]
     if len({len(line) for line in block}) > 1 or any(len(set(each)) < len(each) for each in names):
         return None
-    if head.startswith("Período:") or any(cell.lower() in known for _, *cells in body for cell in cells):
+    if any(cell.lower() in known for _, *cells in body for cell in cells) or _means_other(prompt, block):
         return None
-    nouns = [known[title].o for title in names[1] if title in known]
-    # Of two columns with one noun, the one would seem to contradict the other.
+    nouns = [known[title].como if known[title].media else known[title].o for title in names[1] if title in known]
+    # Of two columns with one noun, or of one mean, the one would seem to contradict the other.
     return block if nouns and len(set(nouns)) == len(nouns) else None
+
+
+def _means_other(prompt: str, block: Sequence[Sequence[str]]) -> bool:
+    """Return whether unit or sense of the figures is told beside them, so that each would mean another."""
+    beside, (head, *others) = frames().ao_lado, ([fold(cell) for cell in column] for column in zip(*block, strict=True))
+    others = [column for column in others if re.fullmatch(beside.colunas, column[0])]
+    lines = [fold(line) for line in prompt.splitlines() if " | " not in line]
+    own = "\n".join((head[0], *(line for line in lines if line.startswith("periodo:")), *chain.from_iterable(others)))
+    told = re.search(beside.escalas, "\n".join((own, *lines, *map(fold, block[0])))) or re.search(beside.sentidos, own)
+    is_odd = re.fullmatch(beside.pessoas, head[0]) or not re.fullmatch(beside.linhas, head[0])
+    is_person = any(is_sensitive(row) for row, *_ in block)
+    return bool(told or is_odd or is_person) or any(len(set(column)) > 2 for column in others)
 
 
 def _read_column(
     title: str, rows: Sequence[str], texts: Mapping[Cell, str], unit: str, figures: dict[Cell, float]
 ) -> int:
     """Add the figures of a column's cells, and return the decimals that they have."""
+    if unit == "nota" and any(re.match(r"[6-9]|\d\d|5,0*[1-9]", texts[row, title]) for row in rows):
+        return 0
     read = {row: match[1].replace(".", "") for row in rows if (match := _UNITS[unit].fullmatch(texts[row, title]))}
     decimals = {row: len(number.partition(",")[2]) for row, number in read.items()}
     of_each = list(decimals.values())
@@ -316,21 +323,25 @@ def _read_column(
     return usual
 
 
-def _is_sum(kind: str, row: str) -> bool:
-    """Return whether a row is named as one that sums up others, such as `Total 2018`, or a region beside states."""
-    return any(re.fullmatch(frames().somas[key], fold(row)) for key in ("todas", kind) if key in frames().somas)
-
-
 def _has_sum(
     rows: Sequence[str], columns: Mapping[str, Any], figures: Mapping[Cell, float], places: Mapping[str, int]
 ) -> bool:
-    """Return whether a row of other name is the sum of all others, as rounded, in each of several columns of sums."""
-    gaps: list[list[bool]] = []
-    for title in [title for title, column in columns.items() if column.soma]:
-        known = [figures.get((row, title), math.nan) for row in rows]
-        off = _half(columns[title], places[title]) * len(rows) + HAIR
-        gaps.append([abs(2 * own - sum(known)) <= off for own in known])
-    return len(rows) > LEAST_PARTS and len(gaps) > 1 and any(map(all, zip(*gaps, strict=True)))
+    """Return whether a row of other name is, as rounded, the sum of all others, or of those that its name is about."""
+    titles = [title for title, column in columns.items() if column.soma]
+
+    def adds_up(row: str, parts: Sequence[str], title: str) -> bool:
+        off = _half(columns[title], places[title]) * (len(parts) + 1) + HAIR
+        return abs(sum(figures.get((each, title), math.nan) for each in parts) - figures.get((row, title), 0.0)) <= off
+
+    for row in rows:
+        others, listed = [each for each in rows if each != row], re.split(r" ?[+&/,] ?| e ", fold(row))
+        named = [each for each in others if fold(each) in listed or fold(each).startswith(f"{fold(row)} ")]
+        for parts in (others, named):
+            found = [title for title in titles if adds_up(row, parts, title)]
+            is_large = len(parts) >= FEW_PARTS[1] and any(figures[row, title] >= LEAST_SUM for title in found)
+            if is_large or (len(parts) >= FEW_PARTS[0] and len(found) == len(titles) > 1):
+                return True
+    return False
 
 
 def _judge(table: FigureTable, title: str) -> None:

@@ -79,8 +79,7 @@ TASK: Final = CommerceTask(
     prompt_grammar=grammar,
 )
 
-ANY = "any"
-"""In the place of a cell where several have the fact."""
+ANY = "any"  # In the place of a cell where several have the fact.
 
 
 def findings_grammar(table: FigureTable) -> str:

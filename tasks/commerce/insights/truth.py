@@ -24,7 +24,7 @@ WRITTEN: Final = {
     "receita": _MONEY,
     "pedidos": f"({_COUNT})",
     "atrasos": "([0-9]{1,2}(?:,[0-9]+)?|100(?:,0+)?)%",
-    "nota media": "([0-4](?:,[0-9]+)?|5(?:,0+)?)",
+    "nota media": "([1-4](?:,[0-9]+)?|5(?:,0+)?)",
     "ticket medio": _MONEY,
     "frete medio": _MONEY,
 }
@@ -32,6 +32,7 @@ WRITTEN: Final = {
 MEANS: Final = ("atrasos", "nota media", "ticket medio", "frete medio")
 """Columns of means and rates, of which few orders say little."""
 GOOD_WHEN_HIGH: Final = {"nota media": True, "atrasos": False, "frete medio": False}
+BEYOND: Final = re.compile("[6-9]|[0-9]{2}|5,0*[1-9]")
 SMALL: Final = 30
 MOST: Final = 99
 COUNTS: Final = (2, 3, 4)
@@ -48,6 +49,9 @@ class Known:
     def column(self, name: str) -> dict[str, float]:
         """Return the figures of a column by row, those of as many decimals as the most of them."""
         form = re.compile(WRITTEN.get(_meaning(name), "(?!)"))
+        of_ten = any(BEYOND.match(text) for (_, column), text in self.texts.items() if column == name)
+        if _meaning(name) == "nota media" and of_ten:
+            return {}
         found = {row: form.fullmatch(text) for (row, column), text in self.texts.items() if column == name}
         written = {row: match[1] for row, match in found.items() if match}
         places = Counter(map(_places, written.values()))

@@ -1,6 +1,7 @@
 """Products and offers of a campaign, and how their names are read, apart from phrases that a shop may add."""
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
@@ -9,15 +10,15 @@ from tasks.commerce.text.lexicons import read_data
 from tasks.commerce.text.portuguese import readable_category
 
 DATA_FILES: Final = ("data/campaigns/things.toml",)
-_QUOTES: Final = str.maketrans("‘’“”", "''\"\"")
+_QUOTES: Final = str.maketrans("‘’“”", "''\"\"", "\ufe0f")
 _ENDED: Final = re.compile(r"(?<=[^\W_]|[%)])[.!]$")
 USUAL_PRICE: Final = 100.0
 """Price, in reais, of what `data/campaigns/things.toml` does not have."""
 
 
 def plain_name(text: str) -> str:
-    """Return a name with the quotation marks of a keyboard, where a phone types others."""
-    return text.translate(_QUOTES)
+    """Return a name with the quotation marks of a keyboard and whole letters, where a phone types others."""
+    return unicodedata.normalize("NFC", text).translate(_QUOTES)
 
 
 def plain_offer(text: str) -> str:

@@ -19,16 +19,9 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from tasks.commerce.push.phrases import (
-    KEPT_CAMPAIGNS,
-    MOST_PERCENT,
-    amounts_of,
-    content_words,
-    read_phrases,
-    suiting,
-)
+from tasks.commerce.push.phrases import KEPT_CAMPAIGNS, MOST_PERCENT, amounts_of, content_words, read_phrases, suiting
 from tasks.commerce.push.products import plain_name, plain_offer
-from tasks.commerce.regulated import has_bad_sign, law_against_offering
+from tasks.commerce.regulated import law_against_offering
 from tasks.commerce.reward import Reference, Reward, Score, StepReward
 from tasks.commerce.served import Served
 from tasks.commerce.text.lexicons import read_data, read_lexicon
@@ -39,24 +32,24 @@ DATA_FILES: Final = (
     "data/lexicons/generic_pushes.txt",
     "data/lexicons/portuguese_words.txt",
 )
-LONGEST: Final = 120
-"""Graphemes that a phone shows."""
+LONGEST: Final = 120  # Graphemes that a phone shows.
 _LINES: Final = re.compile(r"^(?:Produto|Oferta): ", re.MULTILINE)
 _CAMPAIGN: Final = re.compile(r"^Produto: (.+)\nOferta: (.+)$", re.MULTILINE)
 _NAMES: Final = read_data("evidence/push.toml")["nomes"]
 _NAME: Final = re.compile(_NAMES["sinais"])
-_NOT_OF_A_NAME: Final = re.compile("|".join(_NAMES["nunca"]), re.IGNORECASE)
-_MATERIALS: Final = "|".join(read_data("evidence/regulated.toml")["materiais"])
-_NO_PRODUCT: Final = re.compile(rf": |R\$|(?<!100)%(?! (?:de )?(?:{_MATERIALS}))", re.IGNORECASE)
-"""A second offer, a price or a share in a product; all of it, or of what it is made of, is none."""
+_LAWS: Final = read_data("evidence/regulated.toml")
+_NOT_OF_A_NAME: Final = re.compile("|".join((*_NAMES["nunca"], f"[{_LAWS['sinais']}]")), re.IGNORECASE)
+_MATERIALS: Final = "|".join(_LAWS["materiais"])
+_NO_PRODUCT: Final = re.compile(rf"^[\W\d_]*\w[\W\d_]*$|: |R\$|(?<!100)%(?! (?:de )?(?:{_MATERIALS}))", re.IGNORECASE)
+"""No word, or a second offer, a price or a share in a product; all of it, or of what it is made of, is none."""
 _SHARE: Final = re.compile(r"(\d[\d.,]*)(?= ?%)")
 _AMOUNT_OF: Final = r"(?:r\$ ?)?(?P<{}>\d[\d.,]*)"
 _MORE_THAN: Final = tuple(
     re.compile(form.format(_AMOUNT_OF.format("most"), _AMOUNT_OF.format("least")), re.IGNORECASE)
-    for form in ("leve {0},? (?:e )?pague {1}", "pague {1},? (?:e )?leve {0}", "de {0} por {1}")
+    for form in _NAMES["pares"]
 )
 """Two amounts of an offer of which the first is more."""
-_NOTHING: Final = re.compile(r"(?<![\d.,/])0(?:,0+)?(?![\d.,/]| ?%)")
+_NOTHING: Final = re.compile("|".join(_NAMES["nada"]), re.IGNORECASE)
 _FIELD_FIRST: Final = re.compile(r"(^|[.!?] )\{(produto|oferta)\}")
 
 
@@ -145,7 +138,7 @@ def fault_of(template: str, campaign: PushCampaign) -> str | None:
 @lru_cache(maxsize=KEPT_CAMPAIGNS)
 def _campaign_fault(campaign: PushCampaign) -> str | None:
     """Return why no push of this product and offer may be sent: a name that no customer may read, or a law."""
-    if not all(_NAME.fullmatch(name) and not (_NOT_OF_A_NAME.search(name) or has_bad_sign(name)) for name in campaign):
+    if not all(_NAME.fullmatch(name) and not _NOT_OF_A_NAME.search(name) for name in campaign):
         return PushFault.NAME
     if _NO_PRODUCT.search(campaign.product):
         return PushFault.NAME
@@ -156,10 +149,11 @@ def _campaign_fault(campaign: PushCampaign) -> str | None:
 
 def _is_absurd(offer: str) -> bool:
     """Return whether an offer gives all, nothing, or less than is paid for."""
+    offer = re.sub(r" ?\bpor ?cento\b", "%", offer, flags=re.IGNORECASE)
     shares = [share for text in _SHARE.findall(offer) for share in amounts_of(text.rstrip(".,")) or ()]
     found = (each for form in _MORE_THAN for each in form.finditer(offer))
     pairs = [amounts_of(f"{each['most']} {each['least']}".rstrip(".,")) for each in found]
-    nothing = 0 in shares and ("desconto" in offer.lower() or "off" in offer.lower())
+    nothing = 0 in shares and re.search("desconto|off|menos", offer.lower())
     if nothing or _NOTHING.search(offer) or any(share > MOST_PERCENT for share in shares):
         return True
     return any(pair is None or pair[0] <= pair[1] for pair in pairs)
@@ -195,8 +189,7 @@ def graphemes(text: str) -> int:
 WEIGHTS: Final = {"fit": 0.4, "variety": 0.4, "length": 0.2}
 NOTHING: Final = Score(dict.fromkeys(WEIGHTS, 0.0))
 OF_GENERAL_OPENER: Final = 0.25
-SEEN_AT_ONCE: Final = 90
-"""Graphemes that a phone's list of notifications shows before it is unfolded."""
+SEEN_AT_ONCE: Final = 90  # Graphemes that a phone's list of notifications shows before it is unfolded.
 OF_LONGEST: Final = 0.5
 
 

@@ -70,6 +70,12 @@ def test_a_line_break_of_a_shop_begins_no_line_of_the_prompt() -> None:
     }
 
 
+def test_a_count_is_read_as_brazilians_write_it() -> None:
+    values = {"state": "SP", "orders": "1.000", "spent": "R$ 90.000", "silent_days": "2.000", "instalments": "1"}
+    lines = lines_of(TASKS["churn"].inputs.model_validate(values).prompt("Fica?"))
+    assert (lines["Pedidos"], lines["Dias desde a última compra"]) == ("1000", "2000")
+
+
 @pytest.mark.parametrize("written", CASES["a_table_is_read_as_spreadsheets_and_markdown_write_it"])
 def test_a_table_is_read_as_spreadsheets_and_markdown_write_it(written: str) -> None:
     assert normalized_table(written) == "Estado | Receita\nSP | R$ 10,00\nRJ | R$ 9,00"

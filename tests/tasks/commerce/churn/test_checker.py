@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 from tasks.commerce.churn.profile import CustomerProfile, phrases, profile_of, read_profile
 from tasks.commerce.churn.scorer import ReasonFault, check, read_answer
 from tasks.commerce.churn.truth import is_true
-from tests.tasks.commerce.churn.profiles import (
-    all_reasons,
-    answer_of,
-    examples,
-    lines_of,
-    prompt_of,
-    prompts,
-    reason,
-)
+from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, examples, lines_of, prompt_of, prompts, reason
 
 CASES = json.loads(Path(__file__).with_name("checker_cases.json").read_text(encoding="utf-8"))
 FIELDS = [field.nome for field in phrases().campos]
@@ -142,10 +134,7 @@ def test_an_answer_of_another_form_is_not_read(answer: str) -> None:
     assert read_answer(answer) is None
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    ["", "Analise.", "Estado: SP", "Avalie:\nEstado: SP\nCategoria favorita: livros", "Pedidos: 3", "\n" * 9_000],
-)
+@pytest.mark.parametrize("prompt", CASES["without_a_profile"])
 def test_a_prompt_without_a_profile_has_none(prompt: str) -> None:
     assert read_profile(prompt) is None
 

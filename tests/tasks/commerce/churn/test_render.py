@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 from tasks.commerce.churn.profile import phrases, profile_of
 from tasks.commerce.churn.scorer import check, render, said_with
-from tests.tasks.commerce.churn.profiles import (
-    all_reasons,
-    answer_of,
-    prompt_of,
-    prompts,
-    reason,
-)
+from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, prompt_of, prompts, reason
 from tests.tasks.commerce.churn.test_checker import FIELDS, FURIOUS, profile_of_prompt
 
 CASES = json.loads(Path(__file__).with_name("render_cases.json").read_text(encoding="utf-8"))

@@ -77,7 +77,7 @@ def test_a_profile_that_points_nowhere_leaves_the_form() -> None:
 
 
 def test_the_grammar_lets_no_reason_come_twice_and_the_first_speak_for_the_answer() -> None:
-    prompt = prompt_of(undelivered=1)
+    prompt = prompt_of(silent_days=40, undelivered=1)
     orders, rating, mean = (
         reason("Pedidos", "4", "fica"),
         reason("Última nota", "5", "fica"),

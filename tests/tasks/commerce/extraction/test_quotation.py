@@ -50,9 +50,10 @@ def test_an_invisible_character_of_a_review_is_a_blank() -> None:
     assert fault_of("veio\x07quebrado", "veio\x07quebrado") is QuotationFault.FOREIGN
 
 
-def test_without_a_review_nothing_can_be_quoted() -> None:
+def test_neither_an_insult_nor_anything_without_a_review_can_be_quoted() -> None:
     assert review_of("Extraia os dados.") == ""
     assert fault_of("não recebi", "") is QuotationFault.FOREIGN
+    assert fault_of("Vendedor é um filho da puta", "Vendedor é um filho da puta") is QuotationFault.SENSITIVE
 
 
 def test_a_review_that_gives_orders_is_quoted_like_any_other() -> None:

@@ -83,7 +83,7 @@ ODD_ROWS = (
         "março/",
         "ÿ/2018",
     ),
-    *("ÿ/2018", "abril/18", "maio/2018/2019", "maio/2018", "abril/2018", "zzz/0000", "segunda", "domingo", "Pix"),
+    *("abril/18", "maio/2018/2019", "maio/2018", "abril/2018", "zzz/0000", "segunda", "domingo", "Pix"),
 )
 
 

@@ -11,28 +11,12 @@ from hypothesis import strategies as st
 from schemas.documents import Rollout
 from tasks.commerce.insights.prompts import cells_of
 from tasks.commerce.insights.render import render
-from tasks.commerce.insights.scorer import (
-    Checked,
-    CitedFinding,
-    Fault,
-    check,
-    read_answer,
-    score,
-)
-from tasks.commerce.insights.scorer import (
-    is_true as holds,
-)
+from tasks.commerce.insights.scorer import Checked, CitedFinding, Fault, check, read_answer, score
+from tasks.commerce.insights.scorer import is_true as holds
 from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.insights.task import answer, findings_grammar
 from tasks.commerce.insights.truth import Known, is_true, metric, read_cells
-from tests.tasks.commerce.insights.tables import (
-    FACTS,
-    all_findings,
-    answer_of,
-    broken_prompts,
-    prompt_of,
-    prompts,
-)
+from tests.tasks.commerce.insights.tables import FACTS, all_findings, answer_of, broken_prompts, prompt_of, prompts
 
 CASES = json.loads(Path(__file__).with_name("checks.json").read_text(encoding="utf-8"))
 STATES = prompt_of(
@@ -206,13 +190,7 @@ def test_a_ratio_holds_however_its_figures_were_rounded_and_is_none_of_a_hundred
     )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("cigarros", "vinhos", "munições", "gin", "testes de HIV", "fórmulas infantis", "vınhos"),
-        *("maconha", "omeprazol", "compradores judeus", "mulheres negras", "Vendas do Sudeste"),
-    ],
-)
+@pytest.mark.parametrize("name", CASES["restricted"])
 def test_nothing_is_advised_that_sells_what_a_law_restricts(name: str) -> None:
     rows = {name: ["R$ 900", "900"], "jogos": ["R$ 9.000", "90"], "livros": ["R$ 8.000", "80"]}
     prompt = prompt_of("Categoria", ["Receita", "Pedidos"], rows)

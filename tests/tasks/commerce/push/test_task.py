@@ -9,10 +9,7 @@ import pytest
 from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.push.phrases import read_phrases
-from tasks.commerce.push.scorer import (
-    OF_GENERAL_OPENER,
-    parts_of,
-)
+from tasks.commerce.push.scorer import OF_GENERAL_OPENER, parts_of
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.shortcuts import effective_number
 from tasks.synthesize.simulated import simulate_store

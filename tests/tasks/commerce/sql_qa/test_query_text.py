@@ -3,13 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.commerce.sql_qa.query_text import (
-    candidates,
-    comments_explain,
-    is_alone,
-    is_ordered,
-    parts,
-)
+from tasks.commerce.sql_qa.query_text import candidates, comments_explain, is_alone, is_ordered, parts
 
 CASES = json.loads(Path(__file__).with_name("query_texts.json").read_text(encoding="utf-8"))
 SQL = "SELECT COUNT(*)\nFROM orders\nWHERE order_status = 'a;b'"

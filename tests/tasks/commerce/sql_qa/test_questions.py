@@ -10,15 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.store.store import Store
-from tasks.commerce.sql_qa.prompts import (
-    Family,
-    near,
-    proves_something,
-    read_families,
-    shuffled,
-    values_of,
-    weaker,
-)
+from tasks.commerce.sql_qa.prompts import Family, near, proves_something, read_families, shuffled, values_of, weaker
 from tasks.commerce.sql_qa.sandbox import Databases
 
 CASES = json.loads(Path(__file__).with_name("weaker_queries.json").read_text(encoding="utf-8"))

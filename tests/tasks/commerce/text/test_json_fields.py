@@ -3,13 +3,7 @@ from math import inf, nan
 
 import pytest
 
-from tasks.commerce.text.json_fields import (
-    is_boolean,
-    is_sentiment,
-    is_share,
-    is_stars,
-    read_number,
-)
+from tasks.commerce.text.json_fields import is_boolean, is_sentiment, is_share, is_stars, read_number
 
 
 @pytest.mark.parametrize(("value", "number"), [

@@ -2,11 +2,7 @@ import unicodedata
 
 import pytest
 
-from tasks.commerce.text.text_form import (
-    fold,
-    refuses,
-    words,
-)
+from tasks.commerce.text.text_form import fold, refuses, words
 
 
 def test_words_are_folded_and_keep_the_signs_of_money_and_percent() -> None:
