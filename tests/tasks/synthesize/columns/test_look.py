@@ -33,7 +33,7 @@ def test_a_workbook_is_read_as_it_is_shown(tmp_path: Path) -> None:
     help_sheet: list[list[Cell]] = [["Ajuda"], ["Leia"]]
     path = write_workbook(tmp_path / "a.xlsx", {"A": rows, "B": help_sheet}, merged=["A2:A3"], hidden=["B"])
     cells = [("1001", "10.5", "SP"), ("1001", "12", "RJ")]
-    assert (look_at(path).cells.rows(), look_at(path).numbers) == (cells, {"Valor"})
+    assert (look_at(path).cells.rows(), look_at(path).numbers) == (cells, frozenset({"Valor"}))
     refused: list[tuple[dict[str, list[list[Cell]]], str]] = [
         ({"A": rows, "B": rows}, r"has rows in 2 sheets \('A', 'B'\); save each as a file of its own"),
         ({"A": [*rows, ["1002", "=B2+B3", "SP"]]}, "has formulas without results"),
