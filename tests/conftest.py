@@ -36,6 +36,13 @@ settings.register_profile("unhurried", settings.get_profile(settings.get_current
 settings.load_profile("unhurried")
 
 
+@pytest.fixture(autouse=True)
+def sklearn_can_be_imported() -> None:
+    """Undo what `load_less` keeps from a process, where a test called it in this one."""
+    if sys.modules.get("sklearn", sys) is None:
+        del sys.modules["sklearn"]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Leave the product's sentences whole, so that a test can look for them; pytest's own lines stay as wide."""

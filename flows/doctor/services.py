@@ -21,7 +21,6 @@ from tasks.checkpoints.permissions import RIGHTS, probe_address
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, open_client
 from tasks.policy.published import given_template
 from tasks.policy.stand_in import shipped
-from tasks.train.preflight.inputs import read_fit_tokenizer
 
 SECONDS_TO_ANSWER: Final = 5.0
 WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")
@@ -195,6 +194,8 @@ def check_model(config: Config) -> list[Finding]:
         shipped()
         return [Finding(check, "ok", "the shipped stand-in, whose files are those of its card")]
     if (folder := Path(name)).is_dir():
+        from tasks.train.preflight.inputs import read_fit_tokenizer  # noqa: PLC0415 - polars
+
         read_fit_tokenizer(config.policy, given_template(config.policy))
         if not any((folder / file).exists() for file in WEIGHTS):
             return [Finding(check, "fault", f"{folder} lacks {WEIGHTS[0]}", "download the whole model into it")]
