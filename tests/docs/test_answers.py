@@ -27,7 +27,7 @@ def test_the_readme_counts_the_right_answers(page: str) -> None:
     text = (REPOSITORY / page).read_text(encoding="utf-8")
     run = read_example()
     answers = run["answers"]
-    for name in ("published", "base", "tuned"):
+    for name in ("base", "sft", "tuned"):
         model = run["models"].index(name)
         right = sum(truth for truth, of in zip(answers["truth"], answers["model"], strict=True) if of == model) / 10_000
         assert re.search(rf"\b{right:g}\b", text), name
