@@ -7,14 +7,19 @@ function runs the bug. A bug that no longer matches the source is an error, neve
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pkgutil import resolve_name
 from types import CodeType, FunctionType
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from schemas.tasks import TaskName
+from tasks.commerce.registry import TASKS, reward_of
+from tasks.commerce.reward import Reference, Score, Scorer
+from tasks.commerce.sql_qa import query_text
+from tasks.commerce.sql_qa.sandbox import Databases
+from tasks.commerce.text.parser import FORM, TRUST, Reading
 
 PACKAGE: Final = "tasks.commerce."
 Plant = Callable[[], AbstractContextManager[None]]
@@ -57,6 +62,43 @@ def edit(function: str, *changes: tuple[str, str]) -> Plant:
     return planted
 
 
+def replace_attribute(owner: object, name: str, change: Callable[[Any], Any]) -> Plant:
+    """Replace the value of a module's or an object's attribute."""
+
+    @contextmanager
+    def planted() -> Iterator[None]:
+        whole = getattr(owner, name)
+        setattr(owner, name, change(whole))
+        try:
+            yield
+        finally:
+            setattr(owner, name, whole)
+
+    return planted
+
+
+def replace_entry(mapping: Mapping[Any, Any], key: object, change: Callable[[Any], Any]) -> Plant:
+    """Replace the value of a mapping's entry; the order of its keys stays."""
+
+    @contextmanager
+    def planted() -> Iterator[None]:
+        # A read-only mapping is still a dict at run time.
+        entries = cast("MutableMapping[Any, Any]", mapping)
+        whole = entries[key]
+        entries[key] = change(whole)
+        try:
+            yield
+        finally:
+            entries[key] = whole
+
+    return planted
+
+
+def wrap(task: TaskName, around: Callable[[Scorer], Scorer]) -> Plant:
+    """Wrap a task's scoring function for all its callers."""
+    return replace_entry(TASKS[task].rewards, "grounded", lambda reward: replace(reward, score=around(reward.score)))
+
+
 def forget() -> None:
     """Clear the caches of the rewards' modules, which hold results of the mutated reward."""
     for name, module in list(sys.modules.items()):
@@ -92,6 +134,20 @@ def _total(whole: str, broken: str) -> tuple[Plant, ...]:
     return (edit("reward:Reward.total", (whole, broken)),)
 
 
+def _as_push(whole: Scorer) -> Scorer:
+    push, weights = TASKS["push"].rewards["v4.2"], reward_of("insights", "grounded").weights
+
+    def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:
+        found = push.score(completion, prompt, reference, databases)
+        return Score(dict(zip(weights, found.components.values(), strict=False)))
+
+    return score
+
+
+def _draft_is_answer(whole: float) -> float:
+    return 1.0
+
+
 HOLE: Final = Bug(
     "sentiment: neighbours are right",
     "Neutral counts as right for positive and negative.",
@@ -101,10 +157,22 @@ HOLE: Final = Bug(
 """A bug that the attack finds."""
 HISTORIC: Final = (
     Bug(
+        "no decimal comma",
+        "A bare 4,5 is not read as a number, so that the whole object has to be repaired (V4.2 report, V4).",
+        ("extraction",),
+        (edit("text.parser:_json_number", ('read_number(match["number"])', "None")),),
+    ),
+    Bug(
         "boolean as integer",
         "true counts as the integer 1 where stars are asked for (V4.2 report, hotfix V4.2.1).",
         ("extraction", "sentiment"),
         (edit("text.json_fields:is_stars", (" and not isinstance(value, bool)", "")),),
+    ),
+    Bug(
+        "stars may be broken",
+        "4.5 passes for a whole number of stars.",
+        ("extraction", "sentiment"),
+        (edit("text.json_fields:is_stars", ("isinstance(value, int) and", "isinstance(value, int | float) and")),),
     ),
     Bug(
         "text as boolean",
@@ -135,6 +203,15 @@ HISTORIC: Final = (
         (edit("text.parser:_repaired", ("needed.add(Reading.UNFINISHED)", "needed.clear()")),),
     ),
     Bug(
+        "repair not capped",
+        "A repaired object counts as much as a valid one.",
+        ("sentiment",),
+        (
+            replace_entry(FORM, Reading.REPAIRED, lambda _: 1.0),
+            replace_entry(TRUST, Reading.REPAIRED, lambda _: 1.0),
+        ),
+    ),
+    Bug(
         "binary",
         "A completion earns everything or nothing instead of a part (investigation report, 3.1).",
         ("sentiment", "insights"),
@@ -153,10 +230,46 @@ HISTORIC: Final = (
         ),
     ),
     Bug(
+        "sql_qa: chatter is free",
+        "A query among other text is as good as a query alone.",
+        ("sql_qa",),
+        (
+            edit("sql_qa.query_text:form", ("SURROUNDED * min(len(sql) / len(bare), 1.0)", "1.0")),
+            edit("sql_qa.query_text:is_alone", ("len(bare) == len(sql)", "True")),
+        ),
+    ),
+    Bug(
         "scale of 2",
         "The reward of one task goes up to 2 while the others' go up to 1.",
         ("sentiment",),
         (edit("reward:Reward.total", ("min(max(total, 0.0), 1.0)", "2 * total")),),
+    ),
+    Bug(
+        "scored as push", "An analysis is scored as a push, by its words.", ("insights",), (wrap("insights", _as_push),)
+    ),
+    Bug(
+        "narrow word list",
+        "Names in a query may have no words but the question's and the tables'.",
+        ("sql_qa",),
+        (
+            replace_attribute(query_text, "_QUERY_WORDS", lambda _: frozenset()),
+            edit("sql_qa.query_text:_name_beginnings", ('*read_lexicon("query_names")', "*()")),
+        ),
+    ),
+    Bug(
+        "endless thought",
+        "A thought that never ended counts as an answer.",
+        ("sentiment",),
+        (replace_entry(FORM, Reading.DRAFT, _draft_is_answer), replace_entry(TRUST, Reading.DRAFT, _draft_is_answer)),
+    ),
+    Bug(
+        "no length cliff",
+        "A long answer with the right one somewhere earns as much as that alone.",
+        ("sentiment",),
+        (
+            edit("text.parser:ParsedObject.trust_alone", ("1.0 if alone else NOT_ALONE", "1.0")),
+            edit("text.parser:ParsedObject.trust", (" * ramp(self.padding, *PADDING)", "")),
+        ),
     ),
 )
 """Bugs of the project's first versions: each cost a training, or was found by people just before one."""
