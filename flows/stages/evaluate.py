@@ -186,10 +186,10 @@ def evaluate(
     text = linked_to_mlflow((result.path / REPORT_TEXT).read_text(encoding="utf-8"), result.record, config)
     show_markdown(key="evaluation", markdown=text, description="Did the model get better?")
     return {
+        **({"published": before} if before else {}),
         "plan": plan,
         **merged,
         **made,
-        **({"published": before} if before else {}),
         **{f"answer-{name}": each for name, each in answers.items()},
         STAGE: result,
     }
