@@ -106,10 +106,10 @@ def hold_where_spoilt(
     idle = {task: claim for task, claim in claims.items() if not claim.learned}
     objections = [claim.collapse(task) for task, claim in idle.items() if claim.became_alike]
     for against, ground_truth in ground_truths.items():
-        harmed = _harmed(ground_truth.tasks) if ground_truth else {}
-        for task in idle.keys() & harmed.keys():
-            what = against + worded("the ground truth of {task}", task=task)
-            objections.append(worded("{what} is worse: {harm}", what=what, harm=harmed[task]))
+        for task, harm in (_harmed(ground_truth.tasks) if ground_truth else {}).items():
+            if task in idle:
+                what = against + worded("the ground truth of {task}", task=task)
+                objections.append(worded("{what} is worse: {harm}", what=what, harm=harm))
     return gate.held(*objections) if objections else gate
 
 

@@ -159,7 +159,7 @@ class Alarms:
             f"the references, {before:.2f} times at step 0 (limit {limit:g}, patience {needed}); read its rollouts and "
             "give it prompts or a reward that tell its answers apart"
         )
-        # A dozen prompts tell a small fall from none as little as a coin does.
+        # A dozen prompts cannot tell a small fall from none.
         wrong = now < limit and now <= before / 2
         return self._judge("one_answer", latest.step, wrong, needed, text, of=f"one_answer/{task}")
 
