@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 DATA_FILES: Final = ("tasks/report/page.html.j2", "tasks/report/report.css")
 
 
-def page_template(file: Path, **filters: Callable[..., str]) -> "Template":
+def page_template(file: Path, finalize: Callable[..., Any] | None = None, **filters: Callable[..., str]) -> "Template":
     """Load a report's template, which extends `page.html.j2` and must be given every value that it names.
 
-    It words its messages by `worded` and `counted` (`tasks.report.wording`), and may break them into lines.
+    It words its messages by `worded` and `counted` (`tasks.report.wording`), and may break them into lines. Without
+    `finalize`, which makes each value printable, control characters are made visible.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -30,7 +31,7 @@ def page_template(file: Path, **filters: Callable[..., str]) -> "Template":
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_visible,
+        finalize=finalize or _visible,
     )
     environment.filters |= filters
     environment.globals |= {"language_code": CODES[language()], "worded": _worded, "counted": counted}

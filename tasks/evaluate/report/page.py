@@ -189,20 +189,9 @@ def escaped(text: str) -> str:
 
 def markdown_template(file: Path, **filters: Callable[..., str]) -> "Template":
     """Load a template, which escapes every value that it prints but those marked `safe`, and words messages."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from jinja2.filters import do_mark_safe
 
     def literal(value: Any) -> Any:
         return value if hasattr(value, "__html__") else do_mark_safe(escaped(str(value)))
 
-    environment = Environment(
-        loader=FileSystemLoader(file.parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=literal,
-    )
-    environment.filters |= filters
-    environment.globals |= {"worded": worded}
-    return environment.get_template(file.name)
+    return page_template(file, literal, **filters)
