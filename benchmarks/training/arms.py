@@ -22,7 +22,6 @@ from tasks.policy.generate import Completion, StopReason, as_messages, generate
 
 STATE: Final = Path(".tucano") / "benchmark-training"
 STOCK: Final = "stock"
-STOCK_AT_OUR_RATE: Final = "stock at our rate"
 V4_2: Final = "V4.2"
 OURS: Final = "ours"
 REPORTED: Final[Mapping[str, Any]] = {
@@ -53,13 +52,12 @@ class Arm:
 
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Changes of the profile's recipe."""
-    trainer: Literal["trl", "trl_at_rate", "policy"] = "policy"
-    """TRL's GRPO as it comes, the same with the profile's learning rate, or ours."""
+    trainer: Literal["trl", "policy"] = "policy"
+    """TRL's GRPO with the profile's learning rate and all else as it comes, or ours."""
 
 
 ARMS: Final[Mapping[str, Arm]] = {
     STOCK: Arm(trainer="trl"),
-    STOCK_AT_OUR_RATE: Arm(trainer="trl_at_rate"),
     V4_2: Arm(REPORTED),
     OURS: Arm({**REPORTED, "guided_correction": GUIDED}),
 }
@@ -234,11 +232,10 @@ def _trainer(job: Job, rows: Sequence[PromptRow], databases: Databases, tokenize
         "processing_class": tokenizer,
         "peft_config": lora_config(job.recipe.lora),
     }
-    kind = ARMS[job.arm].trainer
-    if kind == "policy":
+    if ARMS[job.arm].trainer == "policy":
         return policy_trainer(job.recipe, rows, databases, job.seed, work, named)
-    rate = {} if kind == "trl" else {"learning_rate": job.recipe.learning_rate}
-    return stock_trainer(job.recipe, rows, databases, job.seed, work, named, **rate)
+    rate = job.recipe.learning_rate
+    return stock_trainer(job.recipe, rows, databases, job.seed, work, named, learning_rate=rate)
 
 
 def policy_trainer(
