@@ -115,7 +115,7 @@ def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: b
     from flows.stages.forget import outlook  # noqa: PLC0415
 
     document = outlook(config, identifier, kind)
-    shown = {name: value for name, value in document.items() if name not in ("not_reached", "to_do")}
+    shown = {name: value for name, value in document.items() if name not in ("places", "not_reached", "to_do")}
     parts = [facts("What forgetting this ID does", shown), *_to_do(document)]
     if document["versions"] and not document["made_again"]:
         parts.append("nothing is made in place of these versions, so that --apply needs --remove-only too")

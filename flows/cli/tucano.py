@@ -80,7 +80,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "serve": "tucano serve --port 8081",
     "export": "tucano export champion --format gguf --out EXPORT",
     "monitor": "tucano monitor LOGS --report REPORT",
-    "lineage": "tucano lineage champion --long",
+    "lineage": "tucano lineage champion --html LINEAGE.html",
     "show": "tucano show 20 --task push --worst",
     "forget": "tucano forget CUSTOMER --dry-run",
     "doctor": "tucano doctor --profile l4 --all",

@@ -4,7 +4,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -107,13 +107,15 @@ def plan(config: Config, found: FoundPerson, identifier: str, kind: AskedKind | 
 
 def outlook(config: Config, identifier: str, kind: AskedKind | None) -> dict[str, Any]:
     """Return as a JSON document what a forgetting would do; nothing is changed."""
-    state = plan(config, look(config, identifier, kind), identifier, kind)
+    found = look(config, identifier, kind)
+    state = plan(config, found, identifier, kind)
     gone = to_remove(read_inventory(artifacts_folder(config)), state)
     versions = state.versions_of(gone)
     return {
         "kinds": list(state.kinds),
         "prompts": state.prompts,
         "rows_by_split": state.splits,
+        "places": [asdict(place) for place in found.reached.places],
         "artifacts": len(state.holding),
         "learned": len(gone.keys() - state.holding.keys()),
         "made_again": bool(state.data),

@@ -1,6 +1,7 @@
 """Own files get pseudonyms, by which lineage finds a person; logs to monitor are the gateway's, or those named."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,11 @@ from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.progress import silent
+from tasks.lineage.erase.find import reached
 from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.lineage.store.inventory import read_inventory
 from tasks.synthesize import stage
-from tasks.synthesize.own.identities import KEY_FILE
-from tests.flows.command import in_this_process
+from tasks.synthesize.own.identities import KEY_FILE, find_known
 
 MAP = """
 [[prompts]]
@@ -38,7 +40,7 @@ def config_of(folder: Path, second: str = "rui@example.com") -> SynthesizeConfig
 
 
 @pytest.mark.parametrize("identity", ["rui@example.com", "111.444.777-35", "+55 11 91234-5678"])
-def test_lineage_finds_a_person_whom_no_artifact_names(tmp_path: Path, identity: str) -> None:
+def test_a_person_is_found_whom_no_artifact_names(tmp_path: Path, identity: str) -> None:
     state, config = tmp_path / "state", config_of(tmp_path / "shop", identity)
     store = ArtifactStore(state / "artifacts")
     with store.draft() as draft:
@@ -47,9 +49,8 @@ def test_lineage_finds_a_person_whom_no_artifact_names(tmp_path: Path, identity:
         store.commit(draft, kind="prompts", stage="synthesize", code_version="c", config_digest="d", inputs={})
     assert not any(b"example.com" in content or identity.encode() in content for content in written)
     for asked in (identity, "r-2"):
-        ended = in_this_process("lineage", asked, "--forget", "--set", f"state.root={state}", "--json")
-        assert ended.returncode == 0, ended.stderr
-        assert [place["rows"] for place in json.loads(ended.stdout)["places"]] == [1]
+        found = find_known(state, asked, partial(reached, read_inventory(state / "artifacts")))
+        assert [place.rows for place in found.places] == [1]
 
 
 def test_plain_ids_need_no_key(tmp_path: Path) -> None:
