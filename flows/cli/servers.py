@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -23,7 +22,6 @@ from flows.runtime.session import (
     EXPERIMENT,
     UI_FILE,
     UI_LOCK,
-    Pages,
     configure_prefect,
     disk_full_errors,
     mlflow_store,
@@ -89,7 +87,7 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     prove_usable(f"{SQLITE_PREFIX}{mlflow_home / DATABASE}")
     address = f"http://{HOST}:{prefect_port}/api"
     commands = {
-        "prefect": ("flows.runtime.prefect_server", str(prefect_port), str(mlflow_port)),
+        "prefect": ("flows.runtime.prefect_server", str(prefect_port), "pages"),
         "mlflow": ("flows.runtime.mlflow_server", str(mlflow_home), str(mlflow_port), EXPERIMENT),
     }
     settings, servers = {"PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"}, list[subprocess.Popen[bytes]]()
@@ -98,11 +96,11 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
         with sigterm_as_ctrl_c():
             for name, command in commands.items():
                 servers.append(start_server(command, root / f"{name}.log", settings))
-            pages = Pages(prefect_api=address, mlflow=f"http://{HOST}:{mlflow_port}")
-            file.write_text(json.dumps(asdict(pages)), encoding="utf-8")
+            mlflow = f"http://{HOST}:{mlflow_port}"
+            file.write_text(json.dumps({"prefect_api": address, "mlflow": mlflow}), encoding="utf-8")
             _wait_for(servers, (prefect_port, mlflow_port), root)
             say(f"Prefect: http://{HOST}:{prefect_port}")
-            say(f"MLflow:  {pages.mlflow}/{RETRAININGS}")
+            say(f"MLflow:  {mlflow}/{RETRAININGS}")
             say("Ctrl-C ends both; a `tucano retrain` started meanwhile is shown live")
             while all(server.poll() is None for server in servers):
                 continue_stopped()

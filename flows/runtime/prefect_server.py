@@ -36,8 +36,6 @@ SECONDS_TO_START = 120
 SECONDS_TO_END = 5
 SECONDS_OF_SILENCE = 60.0
 """Time after which Prefect's client, too, gives a request up."""
-MLFLOW_PATH = "/mlflow"
-"""Path on Prefect's pages that leads to MLflow's, whatever the ports: links on Prefect's pages go there."""
 
 
 @contextmanager
@@ -138,7 +136,7 @@ def _wait_for(address: str, server: "subprocess.Popen[bytes]", log_file: Path) -
         time.sleep(0.1)
 
 
-def _main(port: int, mlflow_port: int | None) -> None:
+def _main(port: int, *, with_pages: bool) -> None:
     collect_rarely()
     threading.Thread(target=die_with_parent, daemon=True).start()
     # Prefect's migrations put the current folder first on the path again, and its settings are read from there.
@@ -149,18 +147,12 @@ def _main(port: int, mlflow_port: int | None) -> None:
     # Only the server's own process needs these, which take seconds.
     import uvicorn  # noqa: PLC0415
     from prefect.server.api.server import create_app  # noqa: PLC0415
-    from starlette.responses import RedirectResponse  # noqa: PLC0415
-    from starlette.routing import Route  # noqa: PLC0415
 
     from tasks.serve.gateway.limits import OwnPagesOnly  # noqa: PLC0415
 
-    app = create_app(ephemeral=mlflow_port is None, final=True)
-    if mlflow_port is not None:
-        # A browser adds the part behind `#`, which no server sees. The pages take every other path.
-        mlflow = f"http://{HOST}:{mlflow_port}/"
-        app.router.routes.insert(0, Route(f"{MLFLOW_PATH}/", lambda _: RedirectResponse(mlflow)))
+    app = create_app(ephemeral=not with_pages, final=True)
     uvicorn.run(OwnPagesOnly(app), host=HOST, port=port, log_level="error", lifespan="on")
 
 
 if __name__ == "__main__":
-    _main(int(sys.argv[1]), int(sys.argv[2]) if sys.argv[2:] else None)
+    _main(int(sys.argv[1]), with_pages=sys.argv[2:] == ["pages"])

@@ -6,7 +6,6 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -24,8 +23,6 @@ BYTES_FOR_A_STAGE = 100_000_000
 """Free disk space below which no stage begins: enough for both databases to record that it was refused."""
 LOCK_FILE = "retrain.lock"
 UI_FILE = "ui.json"
-OWN_SERVER_VARIABLE = "TUCANO_PREFECT_SERVER"
-"""Environment variable with the address of a session's own Prefect server, whose pages `tucano ui` serves later."""
 ARTIFACTS_FOLDER = "artifacts"
 UI_LOCK = "ui.lock"
 EXPERIMENT = "tucano2-commerce"
@@ -112,9 +109,8 @@ def recorded(config: Config, meanwhile: Callable[[], object] | None = None) -> I
     with ExitStack() as stack:
         log_file = config.state.root / "prefect.log"
         address = stack.enter_context(session_server(log_file, meanwhile))
-        for name in ("PREFECT_API_URL", OWN_SERVER_VARIABLE):
-            os.environ[name] = address
-            stack.callback(os.environ.pop, name)
+        os.environ["PREFECT_API_URL"] = address
+        stack.callback(os.environ.pop, "PREFECT_API_URL")
         # Prefect reads the session's settings when it is imported, which `session_server` does while the server starts.
         from flows.runtime.prefect_client import own_server  # noqa: PLC0415
 
@@ -251,29 +247,15 @@ def read_no_settings_here() -> None:
     DotEnvSettingsSource._read_env_files = lambda *_: {}  # type: ignore[method-assign] # noqa: SLF001
 
 
-@dataclass(frozen=True)
-class Pages:
-    """Addresses that a `tucano ui` serves."""
-
-    prefect_api: str
-    mlflow: str
-
-
-def running_pages(root: Path) -> Pages | None:
-    """Return what `tucano ui` serves over this folder, where its Prefect server answers."""
+def running_server(root: Path) -> str | None:
+    """Return the API address of the Prefect server that `tucano ui` serves over this folder, where one answers."""
     try:
-        pages = Pages(**json.loads((root / UI_FILE).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        address = str(json.loads((root / UI_FILE).read_text(encoding="utf-8"))["prefect_api"])
+    except (OSError, ValueError, TypeError, KeyError):
         return None
     try:
         # A file that a kill left behind may name another folder's server.
         with FileLock(root / UI_LOCK, timeout=0):
             return None
     except Timeout:
-        return pages if reachable(pages.prefect_api) else None
-
-
-def running_server(root: Path) -> str | None:
-    """Return the API address of the Prefect server that `tucano ui` serves over this folder, where one answers."""
-    pages = running_pages(root)
-    return None if pages is None else pages.prefect_api
+        return address if reachable(address) else None
