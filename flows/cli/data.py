@@ -1,6 +1,5 @@
 """Commands `tucano init`, `synthesize` and `curate`: your own files, prompts from a store, and one dataset of them."""
 
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from flows.cli.result import Table, new_folder, show, write_file
 from flows.cli.tucano import UNDONE, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import own_files, refusal_of
+from flows.runtime.stores import own_files
 from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config, synthesize_config
 from schemas.errors import InputError
@@ -202,8 +201,6 @@ def init(
         planned, confirmed = (plan(each, local, wanted) for each in (recognized, recognized.confirmed))
         write_file(column_map, column_map_text(recognized, out))
         write_file(profile, profile_text(planned, confirmed, column_map, local))
-        progress(len(found), len(found), "reading all rows as a run will")
-        refusal = _refusal(recognized, out)
     tasks = {each.task: {"rows": each.rows, "count": each.count, "missing": each.missing} for each in planned}
     shown = {name: each for name, each in tasks.items() if each["count"] or each["rows"] or name in task}
     waiting, retrain = " and ".join(_waiting(recognized)), f"tucano retrain --profile {profile}"
@@ -215,11 +212,6 @@ def init(
         f"profile: {profile}",
     ]
     document = {"column_map": str(column_map), "profile": str(profile), "tasks": tasks}
-    if refusal is not None:
-        if not as_json:
-            show(document, parts, as_json=False)
-        too = f", and {waiting} are confirmed" if waiting else ""
-        raise InputError(f"{refusal}; once it is corrected{too}: {retrain}")
     then = f"once {waiting} are confirmed" if waiting else "then"
     none = "no task can be trained yet: confirm what is right in the column map, or give more files"
     show(document, [*parts, f"{then}: {retrain}" if any(each.count for each in planned) else none], as_json=as_json)
@@ -258,15 +250,3 @@ def _waiting(recognized: Recognized) -> list[str]:
 def _lack_orders(recognized: Recognized) -> bool:
     tables = {section.name: section.is_sure for section in recognized.sections if section.is_table}
     return not tables.get("orders", True) and any(tables.values())
-
-
-def _refusal(recognized: Recognized, out: Path) -> str | None:
-    """Return why a run would refuse the files, once what waits is confirmed; None if not, or if orders wait."""
-    if _lack_orders(recognized) or not any(section.is_sure for section in recognized.sections):
-        return None
-    assumed = out / f".{os.getpid()}.{COLUMN_MAP}"
-    write_file(assumed, column_map_text(recognized, out, confirmed=True))
-    try:
-        return refusal_of(assumed)
-    finally:
-        assumed.unlink()
