@@ -28,7 +28,6 @@ CHECKS: Final[Mapping[str, Check]] = {
     "artifacts": services.check_artifacts,
     "model": services.check_model,
     "files": services.check_files,
-    "endpoints": services.check_endpoints,
 }
 
 
@@ -64,11 +63,7 @@ def _begin(name: str, check: Check, config: Config) -> Future[list[Finding]]:
 
 
 def require_ready(config: Config, profile_name: str) -> None:
-    """Refuse a run that this machine cannot bring to its end: no GPU, no model, no inputs.
-
-    Raises:
-        InputError: Something is missing; the sentence names it and the remedy.
-    """
+    """Refuse a run that this machine cannot bring to its end: no GPU, no model, no inputs."""
     # Those first that ask no other machine.
     checks = [services.check_files, machine.check_gpu, machine.check_gpu_packages, machine.check_trainer]
     for check in checks if _has_base(config) else [*checks, services.check_model]:

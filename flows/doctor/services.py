@@ -1,20 +1,17 @@
-"""Checks of what the profile names: servers, stores, the base model, files and endpoints."""
+"""Checks of what the profile names: servers, stores, the base model and files."""
 
 import os
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 import httpx
 from huggingface_hub import constants, get_token, try_to_load_from_cache
 from huggingface_hub.errors import HFValidationError
-from packaging.version import Version
 
 from flows.doctor.machine import Finding, refused
 from flows.runtime.prefect_server import prove_prefect_usable, reachable, shown
 from flows.runtime.session import mirror_address, mlflow_store, prefect_folder, running_server
 from schemas.config.config import Config
-from schemas.config.endpoint import EndpointSection
 from schemas.errors import InputError
 from schemas.store.store import require_tables
 from tasks.checkpoints.permissions import RIGHTS, probe_address
@@ -27,11 +24,7 @@ WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")
 
 
 def check_prefect(config: Config) -> list[Finding]:
-    """Check the server that runs go to: reachable, credentials, version, and workers for its deployments.
-
-    Raises:
-        InputError: It refuses this machine, or a run's own server could not use its database.
-    """
+    """Check the server that runs go to: reachable, credentials, and workers for its deployments."""
     address, check = os.environ.get("PREFECT_API_URL") or running_server(config.state.root), "Prefect"
     given = {"training": config.workers.training, "inference": config.workers.for_inference}
     if address is None:
@@ -50,7 +43,7 @@ def check_prefect(config: Config) -> list[Finding]:
 
     with connected(address) as client:
         there = str(client.request("GET", "/admin/version").raise_for_status().json())
-        findings = [_same_version(check, "prefect", there, shown(address))]
+        findings = [Finding(check, "ok", f"{there} at {shown(address)}")]
         for name, deployment in given.items():
             if deployment is None:
                 continue
@@ -68,11 +61,7 @@ def check_prefect(config: Config) -> list[Finding]:
 
 
 def check_mlflow(config: Config) -> list[Finding]:
-    """Check MLflow's server, or the SQLite store.
-
-    Raises:
-        InputError: The store cannot be used, or its server does not answer or refuses this machine.
-    """
+    """Check MLflow's server, or the SQLite store."""
     address, local = mlflow_store(config.state)
     if local is not None:
         found = local_rows(address, "SELECT count(*) FROM runs")
@@ -80,19 +69,7 @@ def check_mlflow(config: Config) -> list[Finding]:
         return [Finding("MLflow", "ok", f"{found[0][0]} runs in {file}" if found else f"the first run makes {file}")]
     # It asks the server with this machine's credentials.
     open_client(address)
-    said = httpx.get(f"{address.rstrip('/')}/version", timeout=SECONDS_TO_ANSWER)
-    if said.status_code != httpx.codes.OK:
-        # One with users may tell it to nobody else.
-        return [Finding("MLflow", "ok", f"{shown(address)} lets this machine in")]
-    return [_same_version("MLflow", "mlflow", said.text, shown(address))]
-
-
-def _same_version(check: str, package: str, there: str, address: str) -> Finding:
-    here = version(package)
-    if there.split(".")[:2] == [str(part) for part in Version(here).release[:2]]:
-        return Finding(check, "ok", f"{there} at {address}")
-    remedy = f"run {check} {here} there, as the constraints pin it"
-    return Finding(check, "warning", f"{there[:20]} at {address}, and {here} here", remedy)
+    return [Finding("MLflow", "ok", f"{shown(address)} lets this machine in")]
 
 
 def check_mirror(config: Config) -> list[Finding]:
@@ -152,43 +129,8 @@ def check_files(config: Config) -> list[Finding]:
     return findings or [Finding("files", "ok", all_there, unused=not there)]
 
 
-def check_endpoints(config: Config) -> list[Finding]:
-    """Call each model endpoint that the profile names."""
-    found = [_call(f"evaluate.rivals.{rival.name}", rival) for rival in config.evaluate.rivals]
-    return found or [Finding("endpoints", "ok", "the profile names none", unused=True)]
-
-
-def _call(setting: str, section: EndpointSection) -> Finding:
-    variable = section.key_variable
-    key = os.environ.get(variable) if variable else None
-    if variable and not key:
-        return Finding(setting, "fault", f"{variable} is not set", f"export {variable}=KEY")
-    status = _status(f"{section.url}/models", key)
-    if isinstance(status, str):
-        return Finding(setting, "fault", f"nothing answers at {section.url} ({status})", f"correct {setting}.url")
-    if status in {401, 403}:
-        found = f"{section.url} refuses the key (HTTP {status})"
-        return Finding(setting, "fault", found, f"set {setting}.key_variable, and the variable that it names")
-    if status >= 500:
-        return Finding(setting, "fault", f"{section.url} fails (HTTP {status})", "look into the endpoint's own log")
-    return Finding(setting, "ok", f"{section.url} answers")
-
-
-def _status(address: str, key: str | None) -> int | str:
-    """Return the status of an answer, or why there was none."""
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    try:
-        return httpx.get(address, headers=headers, timeout=SECONDS_TO_ANSWER, follow_redirects=True).status_code
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return str(error) or type(error).__name__
-
-
 def check_model(config: Config) -> list[Finding]:
-    """Look for the base model: the stand-in, a folder, the hub's cache on this machine, or the hub.
-
-    Raises:
-        InputError: The shipped stand-in is not whole, or a folder's model or tokenizer cannot be trained.
-    """
+    """Look for the base model: the stand-in, a folder, the hub's cache on this machine, or the hub."""
     name, check = config.policy.name, "model"
     if config.policy.stand_in:
         shipped()
@@ -216,9 +158,11 @@ def _on_the_hub(name: str, revision: str) -> Finding:
     if constants.HF_HUB_OFFLINE:
         return Finding(check, "fault", f"{name} is not downloaded, and HF_HUB_OFFLINE is set", remedy)
     address = f"{constants.ENDPOINT}/{name}/resolve/{revision}/config.json"
-    status = _status(address, get_token())
-    if isinstance(status, str):
-        found = f"{name} is not downloaded, and {constants.ENDPOINT} does not answer ({status})"
+    headers = {"Authorization": f"Bearer {token}"} if (token := get_token()) else {}
+    try:
+        status = httpx.get(address, headers=headers, timeout=SECONDS_TO_ANSWER, follow_redirects=True).status_code
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        found = f"{name} is not downloaded, and {constants.ENDPOINT} does not answer ({error})"
         return Finding(check, "fault", found, remedy)
     if status != httpx.codes.OK:
         found = f"{constants.ENDPOINT} does not give {name} at {revision} (HTTP {status})"
