@@ -12,7 +12,7 @@ from flows.cli.tucano import LOOKED, Fresh, Json, Overrides, Profile, StateFolde
 from flows.doctor.run import require_ready
 from flows.runtime.console import say, warn
 from flows.runtime.session import BYTES_NEEDED, has_server, prefect_folder, recorded, session
-from flows.runtime.signals import fresh_hint, interruptible
+from flows.runtime.signals import interruptible
 from flows.runtime.stores import open_recorder
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
@@ -240,7 +240,7 @@ def run_chain(config: Config, profile: str, opening: str, *, until: "Until", fre
     if not known_before:
         # Before the state folder is made.
         _require_ready(config, profile, yes=yes)
-    with fresh_hint(fresh), session(config, bytes_needed=BYTES_NEEDED):
+    with session(config, bytes_needed=BYTES_NEEDED):
         if known_before:
             if not has_server() and config.workers.training is None:
                 # Prefect reads the session's settings when it is imported.

@@ -177,7 +177,9 @@ Quiet = Annotated[
         help="Print only results, warnings and errors, no progress.",
     ),
 ]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Make every stage again, and train from the start.")]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Make every stage again; interrupted, it resumes when run without --fresh.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
 StateFolder = Annotated[
     Path | None,

@@ -117,18 +117,12 @@ def add_tags(**named: str) -> None:
         client.update_flow_run(UUID(str(flow_run.id)), tags=sorted(kept | new))
 
 
-def mlflow_page(record: ArtifactRecord, config: Config) -> str | None:
-    """Return the address of the page of the MLflow run that describes an artifact; None where no server shows one."""
-    server = os.environ.get(PAGES_VARIABLE) or config.state.mlflow or ""
-    if record.mlflow_run_id is None or not server.startswith("http"):
-        return None
-    return f"{server.rstrip('/')}/#/runs/{record.mlflow_run_id}"
-
-
 def linked_to_mlflow(text: str, record: ArtifactRecord, config: Config) -> str:
     """Return a Markdown text with a link to the MLflow run that describes an artifact, or with what serves it."""
     if record.mlflow_run_id is None:
         return text
-    if (page := mlflow_page(record, config)) is None:
+    server = os.environ.get(PAGES_VARIABLE) or config.state.mlflow or ""
+    if not server.startswith("http"):
         return f"{text}\n\n`tucano ui` serves {record.stage} in MLflow, run `{record.mlflow_run_id}`."
+    page = f"{server.rstrip('/')}/#/runs/{record.mlflow_run_id}"
     return f"{text}\n\n[{record.stage} in MLflow]({page}): its files, metrics and inputs."

@@ -106,26 +106,9 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 
 
 def _as_markdown(record: AuditRecord) -> str:
-    def shown(value: float | None) -> str:
-        return "unknown" if value is None else f"{value:.2f}"
-
-    scored = ", ".join(f"{rater} ({kind})" for rater, kind in record.raters.items())
-    return "\n".join(
-        [
-            "Training may start." if record.verdict == "passed" else "**Training may not start.**",
-            "",
-            *(f"- {reason}" for reason in record.reasons),
-            "",
-            "| task | scores | rho | lower bound | verdict |",
-            "|---|---|---|---|---|",
-            *(
-                f"| {task} | {found.n} | {shown(found.rho)} | {shown(found.rho_low)} | {found.verdict} |"
-                for task, found in record.tasks.items()
-            ),
-            "",
-            f"Rewards {record.spec} {record.reward_version[:12]}, scored by {scored}.",
-        ]
-    )
+    opening = "Training may start." if record.verdict == "passed" else "**Training may not start.**"
+    tasks = [f"{task}: {found.verdict}, {found.n} scores" for task, found in record.tasks.items()]
+    return "\n".join([opening, "", *(f"- {line}" for line in (*record.reasons, *tasks))])
 
 
 def known_scores(config: Config) -> AuditFiles | None:
