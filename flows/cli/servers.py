@@ -88,7 +88,7 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     address = f"http://{HOST}:{prefect_port}/api"
     commands = {
         "prefect": ("flows.runtime.prefect_server", str(prefect_port), "pages"),
-        "mlflow": ("flows.runtime.mlflow_server", str(mlflow_home), str(mlflow_port), EXPERIMENT),
+        "mlflow": ("flows.runtime.prefect_server", "mlflow", str(mlflow_port), str(mlflow_home), EXPERIMENT),
     }
     settings, servers = {"PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"}, list[subprocess.Popen[bytes]]()
     try:

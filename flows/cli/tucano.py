@@ -57,7 +57,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 ROOT: Final = "tucano"
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "champion": ("ask", "export", "promote", "monitor"),
-    "data": ("init", "synthesize", "curate"),
+    "data": ("init", "synthesize", "curate", "score"),
     "infra": ("doctor",),
     "lineage": ("show",),
     "servers": ("serve", "ui"),

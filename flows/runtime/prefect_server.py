@@ -1,4 +1,4 @@
-"""Prefect server on loopback with the state folder's own database: for one session, or for `tucano ui` with its pages.
+"""Servers on loopback over the state folder: Prefect's for one session, and Prefect's and MLflow's for `tucano ui`.
 
 Prefect starts a temporary server by itself where none is configured, but that one survives its parent's SIGKILL; this
 one ends with its parent, however the parent ends.
@@ -136,9 +136,7 @@ def _wait_for(address: str, server: "subprocess.Popen[bytes]", log_file: Path) -
         time.sleep(0.1)
 
 
-def _main(port: int, *, with_pages: bool) -> None:
-    collect_rarely()
-    threading.Thread(target=die_with_parent, daemon=True).start()
+def _serve_prefect(port: int, *, with_pages: bool) -> None:
     # Prefect's migrations put the current folder first on the path again, and its settings are read from there.
     os.chdir("/")
 
@@ -154,5 +152,22 @@ def _main(port: int, *, with_pages: bool) -> None:
     uvicorn.run(OwnPagesOnly(app), host=HOST, port=port, log_level="error", lifespan="on")
 
 
+def _serve_mlflow(port: int, folder: Path, experiment: str) -> None:
+    # As above.
+    import uvicorn  # noqa: PLC0415
+
+    from tasks.lineage.mlflow.pages import pages_of  # noqa: PLC0415
+    from tasks.serve.gateway.limits import OwnPagesOnly  # noqa: PLC0415
+
+    # MLflow's own check takes any name that begins like an address of a local network, such as 10.evil.example.
+    uvicorn.run(OwnPagesOnly(pages_of(folder, experiment)), host=HOST, port=port, log_level="warning")
+
+
 if __name__ == "__main__":
-    _main(int(sys.argv[1]), with_pages=sys.argv[2:] == ["pages"])
+    collect_rarely()
+    threading.Thread(target=die_with_parent, daemon=True).start()
+    match sys.argv[1:]:
+        case ["mlflow", port, folder, experiment]:
+            _serve_mlflow(int(port), Path(folder), experiment)
+        case [port, *pages]:
+            _serve_prefect(int(port), with_pages=bool(pages))

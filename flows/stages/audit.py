@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from flows.runtime.console import say
-from flows.runtime.human_gate import wait_for_scores
+from flows.runtime.deployed import wait_for_scores
 from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
 from flows.runtime.stores import open_store, past_audits
 from flows.stages.remote import run_with_weights

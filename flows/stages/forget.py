@@ -14,10 +14,9 @@ from prefect import flow
 
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
 from flows.runtime.stores import open_recorder, open_store, own_files, served_logs
-from flows.stages.curate import dataset_stage
+from flows.stages.data import SERVED_PROMPTS_FOLDER, dataset_stage, prompts_stage
 from flows.stages.remote import open_shared
 from flows.stages.runner import Session, StageResult, run_stage
-from flows.stages.synthesize import SERVED_PROMPTS_FOLDER, prompts_stage
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted, TucanoError

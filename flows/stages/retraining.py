@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from flows.runtime.console import say
 from flows.runtime.run_page import add_tags, is_recorded, run_log, show_markdown
+from flows.stages.data import release_served_prompts
 from flows.stages.runner import FRESH_FOLDER, Session, StageResult
-from flows.stages.synthesize import release_served_prompts
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
 from tasks.evaluate.compare import compared_figures

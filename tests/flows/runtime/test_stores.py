@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flows.runtime.stores import logs_to_monitor, own_files
-from flows.stages.synthesize import _key_inputs
+from flows.stages.data import _synthesize_inputs
 from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
@@ -64,7 +64,7 @@ def test_plain_ids_need_no_key(tmp_path: Path) -> None:
 def test_files_and_map_decide_and_their_folder_does_not(tmp_path: Path) -> None:
     def decides(name: str, second: str) -> str:
         config = config_of(tmp_path / name, second)
-        return json.dumps(_key_inputs(config, None, own_files(config, tmp_path / "state")), sort_keys=True)
+        return json.dumps(_synthesize_inputs(config, None, own_files(config, tmp_path / "state")), sort_keys=True)
 
     one, same, other = decides("one", "a"), decides("same", "a"), decides("other", "b")
     assert one == same != other
@@ -72,7 +72,7 @@ def test_files_and_map_decide_and_their_folder_does_not(tmp_path: Path) -> None:
     renamed = MAP.replace("notas.csv", "avaliacoes.csv")
     (tmp_path / "same" / "mapa.toml").write_text(renamed, encoding="utf-8")
     config = SynthesizeConfig(source="files", files=tmp_path / "same" / "mapa.toml", counts={"sentiment": 5})
-    assert json.dumps(_key_inputs(config, None, own_files(config, tmp_path)), sort_keys=True) != one
+    assert json.dumps(_synthesize_inputs(config, None, own_files(config, tmp_path)), sort_keys=True) != one
 
 
 def test_the_gateways_logs_are_read_where_no_others_are_named(tmp_path: Path) -> None:
