@@ -76,7 +76,7 @@ def _alone(root: Path) -> Iterator[None]:
 
 def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     for option, port in (("--prefect-port", prefect_port), ("--mlflow-port", mlflow_port)):
-        _bind(HOST, port, option).close()
+        bind(HOST, port, option).close()
     file = root / UI_FILE
     # One that a kill left behind would be taken for ours.
     file.unlink(missing_ok=True)
@@ -157,7 +157,7 @@ def serve(
     config = configured(profile, [*overrides, *chosen], state)
     # Before the one that watches begins: it would start the gateway again and again.
     local_rows(mlflow_store(config.state)[0], "SELECT 1")
-    with _bind(config.serve.host, config.serve.port, "--port") as listening:
+    with bind(config.serve.host, config.serve.port, "--port") as listening:
         # It stays open while the gateway is started again.
         listening.listen(BACKLOG)
         listening.set_inheritable(True)
@@ -171,12 +171,8 @@ def serve(
             run_gateway(config, version, listening)
 
 
-def _bind(host: str, port: int, option: str) -> socket.socket:
-    """Take an address.
-
-    Raises:
-        InputError: It is taken, or none of this machine's.
-    """
+def bind(host: str, port: int, option: str) -> socket.socket:
+    """Take an address; one that is taken, or none of this machine's, is refused."""
     bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
