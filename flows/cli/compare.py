@@ -1,4 +1,4 @@
-"""Command `tucano compare`: compare two files of scores, and size the next comparison."""
+"""Commands `tucano score` and `compare`: rewards of any rollouts, two files of scores, and the next comparison."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -9,11 +9,14 @@ import typer
 
 from flows.cli.result import Table, new_folder, plural, show
 from flows.cli.tucano import UNDONE, Json, ReportLanguage
+from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.evaluate import BASELINES, TRUTH_LOSS
 from schemas.digests import file_sha256
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
+from schemas.tasks import SpecName
+from tasks.commerce.score_file import score_file
 from tasks.evaluate.compare import REPORT_FILE, REPORT_TEXT, Comparison, write_report
 from tasks.evaluate.compare import compare as compare_scores
 from tasks.evaluate.report.background import Background
@@ -23,6 +26,34 @@ from tasks.evaluate.stats.pairing import read_scores
 from tasks.evaluate.stats.variance import PLANNED_SAMPLES, plan, read_comparison
 from tasks.lineage.store.artifacts import RECORD_FILE
 from tasks.report.language import spoken
+
+
+def score(
+    rollouts: Annotated[Path, typer.Argument(help="JSON Lines of rollouts.")],
+    spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
+    store: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the store that sql_qa's questions are about."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the scored rollouts go, as JSON Lines; replaced if there.")
+    ] = None,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Measure the ground truth too, which is no reward.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Score rollouts of any model with the rewards."""
+    with interruptible(UNDONE), stage_progress("score") as progress:
+        result = score_file(rollouts, spec, store, out, progress, metrics=metrics)
+    title = f"{result['rollouts']} rollouts, spec {result['spec']}, reward version {result['reward_version'][:12]}"
+    parts: list[str | Table] = [Table(title, result["tasks"], "task=name rollouts=n reward components")]
+    if metrics:
+        parts.append(Table("Ground truth (no reward)", result["tasks"], "task=name metrics"))
+    if out is not None:
+        parts.append(f"scored: {out}")
+    show(result, parts, as_json=as_json)
+
 
 DEFAULTS: Final = {"margin": 0.05, "resamples": 10_000, "seed": 0, "truth_loss": TRUTH_LOSS}
 

@@ -1,4 +1,4 @@
-"""Commands `tucano init`, `synthesize`, `curate` and `score`: own files, prompts, one dataset of them, and rewards."""
+"""Commands `tucano init`, `synthesize` and `curate`: your own files, prompts from a store, and one dataset of them."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,8 +17,7 @@ from schemas.config.profiles import load_config, synthesize_config
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
 from schemas.tables.summaries import DatasetSummary, PromptsSummary
-from schemas.tasks import TASK_NAMES, SpecName
-from tasks.commerce.score_file import score_file
+from schemas.tasks import TASK_NAMES
 from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes
 from tasks.synthesize import stage as synthesize_stage
@@ -161,33 +160,6 @@ def _curated(summary: DatasetSummary) -> Iterator[str | Table]:
     replaced = {f"[{kind}]": {"times": count} for kind, count in summary.scrubbed.items() if count}
     if replaced:
         yield Table("Personal data replaced", replaced, "placeholder=name times")
-
-
-def score(
-    rollouts: Annotated[Path, typer.Argument(help="JSON Lines of rollouts.")],
-    spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
-    store: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the store that sql_qa's questions are about."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where the scored rollouts go, as JSON Lines; replaced if there.")
-    ] = None,
-    metrics: Annotated[
-        bool, typer.Option("--metrics", help="Measure the ground truth too, which is no reward.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Score rollouts of any model with the rewards."""
-    with interruptible(UNDONE), stage_progress("score") as progress:
-        result = score_file(rollouts, spec, store, out, progress, metrics=metrics)
-    title = f"{result['rollouts']} rollouts, spec {result['spec']}, reward version {result['reward_version'][:12]}"
-    parts: list[str | Table] = [Table(title, result["tasks"], "task=name rollouts=n reward components")]
-    if metrics:
-        parts.append(Table("Ground truth (no reward)", result["tasks"], "task=name metrics"))
-    if out is not None:
-        parts.append(f"scored: {out}")
-    show(result, parts, as_json=as_json)
 
 
 COLUMN_MAP: Final = "columns.toml"

@@ -57,7 +57,8 @@ COMMANDS: Final[Mapping[str, str]] = {
 ROOT: Final = "tucano"
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "champion": ("ask", "export", "promote", "monitor"),
-    "data": ("init", "synthesize", "curate", "score"),
+    "compare": ("score",),
+    "data": ("init", "synthesize", "curate"),
     "infra": ("doctor",),
     "lineage": ("show",),
     "servers": ("serve", "ui"),
