@@ -21,10 +21,8 @@ VARIANCE: Final = MeanVariance(per_prompt=SPREAD**2, shared=0.0)
 def costs_of(config: Config, estimate: Estimate) -> dict[str, Any]:
     """Return as a JSON document what a retraining costs, with nothing reused and every answer as long as allowed.
 
-    `hours`, `dollars` (on demand) and `spot_dollars` are None where a stage's time is unknown, and `unknown` says why.
     `scores` counts the completions that people score before the first training with these rewards. `gain_of_a_task` and
-    `gain_overall` are the smallest true gains that the task with fewest test prompts, and all tasks, show four times in
-    five; with `prompts_for_margin` test prompts a task decides a difference as large as the margin.
+    `gain_overall` are the smallest true gains that the smallest task, and all, show four times in five.
     """
     tasks = [task for task, count in config.synthesize.counts.items() if count]
     test_prompts = [config.curate.test_rows(task) for task in tasks]

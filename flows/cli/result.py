@@ -165,11 +165,7 @@ _DRAFT: Final = re.compile(r"([1-9][0-9]{0,9})-[0-9a-f]{8}")
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file as a whole, in place of an earlier one.
-
-    Raises:
-        InputError: It cannot be written.
-    """
+    """Write a file as a whole, in place of an earlier one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_whole(path, text.encode("utf-8", "backslashreplace"))
@@ -179,14 +175,7 @@ def write_file(path: Path, text: str) -> None:
 
 @contextmanager
 def new_folder(path: Path, replaces: AbstractSet[str] = frozenset()) -> Iterator[Path]:
-    """Provide an empty folder to fill, renamed at once to the given path; a block that fails leaves nothing.
-
-    An earlier folder with files of only the names in `replaces`, such as a report's, is replaced.
-
-    Raises:
-        InputError: There is something else at the path, or it cannot be written.
-        Interrupted: Ctrl-C or SIGTERM ended the block.
-    """
+    """Provide an empty folder, renamed at once to the path; an earlier one of files in `replaces` alone is replaced."""
     goal = path.resolve()
     draft = goal.parent / f".{goal.name}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     missing: list[Path] = []

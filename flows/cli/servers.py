@@ -187,11 +187,7 @@ def bind(host: str, port: int, option: str) -> socket.socket:
 
 
 def _keep_running() -> bool:
-    """Fork the gateway, and start it again whenever it is killed; returns False in the gateway, and True at the end.
-
-    Raises:
-        typer.Exit: The gateway ended by itself, with its exit code.
-    """
+    """Fork the gateway, and start it again whenever it is killed; returns False in the gateway, and True at the end."""
     asked_to_end = threading.Event()
     wait = FIRST_WAIT
     while True:

@@ -146,11 +146,7 @@ def train(
 
 
 def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
-    """Sum up a policy; of one made earlier the time is unknown, for an artifact holds no clock times.
-
-    The cost is by the hourly price of the machine that trained it, taken from its record: a Spot price where the
-    machine's end is announced.
-    """
+    """Sum up a policy; of one made earlier the time is unknown, for an artifact holds no clock times."""
     summary, worker, recipe = read_summary(policy.path), policy.record.worker, config.train
     device, spot = worker.device if worker else None, recipe.preemption.notice_url is not None
     price = price_per_hour(config.workers.prices, device, spot=spot, otherwise=recipe.price_per_hour)
@@ -229,11 +225,7 @@ def _estimate_document(config: Config, estimate: Estimate) -> dict[str, Any]:
 
 
 def run_chain(config: Config, profile: str, opening: str, *, until: "Until", fresh: bool, yes: bool) -> "Retraining":
-    """Run the chain up to a stage: at once where nothing is to do, else with Prefect, whose server starts meanwhile.
-
-    Raises:
-        TucanoError: This machine lacks what the run needs, or a stage failed in a way that its user can fix.
-    """
+    """Run the chain up to a stage: at once where nothing is to do, else with Prefect, whose server starts meanwhile."""
     say(opening)
     refuse_unfit(config)
     known_before = not fresh and any((prefect_folder(config.state.root) / "storage").glob("*"))
@@ -266,13 +258,7 @@ def _require_ready(config: Config, profile: str, *, yes: bool) -> None:
 
 
 def warm_up(config: Config) -> None:
-    """Import the chain, read the code that its keys are made of, and open MLflow's store.
-
-    Twelve seconds on two cores, mostly imports.
-
-    Raises:
-        InputError: The store cannot be opened or written.
-    """
+    """Import the chain, read the code of its keys, and open MLflow's store: twelve seconds on two cores."""
     # Prefect reads the session's settings when it is imported.
     import flows.retrain  # noqa: F401, PLC0415
     from flows.stages.train import entry_modules  # noqa: PLC0415

@@ -212,11 +212,7 @@ Yes = Annotated[
 
 
 def configured(profile: str, overrides: Sequence[str], state: Path | None, *, makes_prompts: bool = True) -> "Config":
-    """Read a profile with its overrides, and the state folder of --state, which is short for --set state.root=FOLDER.
-
-    Raises:
-        InputError: As of `load_config`.
-    """
+    """Read a profile with its overrides, and the state folder of --state: short for --set state.root=FOLDER."""
     from schemas.config.profiles import load_config  # noqa: PLC0415 - `tucano --help` needs no more than Typer
     from tasks.commerce.push.phrases import use_own  # noqa: PLC0415 - as above
 

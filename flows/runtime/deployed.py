@@ -48,10 +48,7 @@ def run_name(what: str) -> str:
 
 @contextmanager
 def deployed(config: Config) -> Iterator[None]:
-    """Reschedule the run of a deployment if the block is interrupted, and hold the state folder meanwhile.
-
-    The shop's own phrases are taken into account. Outside a deployment it does no more: a command does the rest itself.
-    """
+    """Reschedule the run of a deployment if the block is interrupted; hold the state folder; use the shop's phrases."""
     use_own(config.rewards.phrases)
     # The previous attempt may still be ending on this machine, saving work that this one continues.
     alone = state_folder(config, bytes_needed=BYTES_NEEDED, patience=SECONDS_TO_END) if deployment.id else nullcontext()
@@ -62,9 +59,7 @@ def deployed(config: Config) -> Iterator[None]:
 
 @contextmanager
 def reschedule_on_interrupt(seconds: float) -> Iterator[None]:
-    """Reschedule the run of a deployment if the block is interrupted; without a deployment, do nothing.
-
-    So too where another run holds the state folder: a run that was taken for lost may still be at work there.
+    """Reschedule the run of a deployment if the block is interrupted, or if another run holds the state folder.
 
     Put it around everything that the run holds: once the run is scheduled, another worker may start on it.
     """

@@ -208,10 +208,7 @@ def prove_writable(root: Path) -> None:
 
 
 def configure_prefect(root: Path) -> None:
-    """Set what Prefect reads from the environment; must run before Prefect is imported.
-
-    Variables that the user has set stay: with PREFECT_API_URL, runs go to that server.
-    """
+    """Set what Prefect reads from the environment when it is imported; what the user has set stays."""
     home = prefect_folder(root).resolve()
     home.mkdir(parents=True, exist_ok=True)
     settings = {
@@ -235,10 +232,7 @@ def configure_prefect(root: Path) -> None:
 
 
 def read_no_settings_here() -> None:
-    """Keep Prefect from `.env`, `prefect.toml` and `pyproject.toml` of the current folder, which may name code to run.
-
-    It must run before Prefect is imported. The environment and Prefect's profile stay.
-    """
+    """Keep Prefect, not yet imported, from `.env` and TOML files of the current folder, which may name code to run."""
     # A quarter of a second, which most commands do without.
     from pydantic_settings import DotEnvSettingsSource  # noqa: PLC0415
     from pydantic_settings.sources import ConfigFileSourceMixin  # noqa: PLC0415

@@ -54,7 +54,6 @@ class Answering:
     name: str
     """Its name: `base`, `tuned`, `tuned-seed123` or `champion`; in no key."""
     base: ArtifactRecord
-    """The base model."""
     policy: ArtifactRecord | None = None
     """The policy trained on the base; None where the base itself answers."""
     merged: ArtifactRecord | None = None
@@ -62,7 +61,6 @@ class Answering:
     guided: Guided = SERVED
     """Tasks whose grammar guides their answers."""
     general: bool = False
-    """True if it answers the general instructions too."""
 
     @property
     def weights(self) -> dict[str, ArtifactRecord]:
@@ -134,10 +132,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
 
 
 def answer_rival(session: Session, dataset: StageResult, plan: StageResult, rival: RivalConfig) -> StageResult:
-    """Let the model at an endpoint answer the test split, or reuse its answers with this decoding.
-
-    It is called from this process: an endpoint needs no torch.
-    """
+    """Let the model at an endpoint answer the test split, called from this process, or reuse its answers."""
     config = session.config
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
@@ -210,10 +205,8 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 
 
 def rung_makers(session: Session, dataset: StageResult, base: StageResult) -> Makers:
-    """Return what makes the models that rungs answer with, by stage: from the base alone, without the test split.
-
-    A base that had a warm start is the rung `sft` itself.
-    """
+    """Return what makes the models that rungs answer with, by stage: from the base alone, without the test split."""
+    # A base that had a warm start is the rung `sft` itself.
     if SFT not in session.config.evaluate.rungs or session.config.warm_start.steps:
         return {}
     return {MODEL_STAGE: partial(_try, partial(tuned_on_references, session, dataset, base))}
@@ -222,10 +215,7 @@ def rung_makers(session: Session, dataset: StageResult, base: StageResult) -> Ma
 def answer_rungs(
     session: Session, dataset: StageResult, plan: StageResult, base: StageResult, made: Mapping[str, Made]
 ) -> tuple[dict[Rung, StageResult], dict[str, str]]:
-    """Let each rung answer; return the answers, and why each other rung failed, which is left out of the ladder.
-
-    `made` has the model of the rung `sft`, or why there is none.
-    """
+    """Let each rung answer; return the answers, and why each other rung failed, which is left out of the ladder."""
 
     def respond(rung: Rung) -> StageResult:
         if rung == GUIDED:

@@ -49,11 +49,7 @@ STORE_OF: Final = "sql_qa"
 
 @stage_flow("audit")
 def audit(session: Session, files: AuditFiles) -> StageResult:
-    """Audit the rewards; where this version was audited on this sheet before, that audit stands.
-
-    Raises:
-        GateRefused: The rewards do not agree with the scores well enough; the audit is kept all the same.
-    """
+    """Audit the rewards; where this version was audited on this sheet before, that audit stands."""
     config = session.config
     tasks = tuple(task for task in TASK_NAMES if config.synthesize.counts.get(task))
     sheet, rollouts = (file_digests([file]) for file in (files.sheet, files.rollouts))
@@ -123,11 +119,7 @@ def known_scores(config: Config) -> AuditFiles | None:
 
 
 def people_scores(session: Session, prompts: StageResult, dataset: StageResult, base: StageResult) -> AuditFiles:
-    """Give people a sheet, unless they have one, and return it once it is fully scored.
-
-    Raises:
-        Interrupted: Waiting is impossible here; the same command resumes once the sheet is scored.
-    """
+    """Give people a sheet, unless they have one, and return it once it is fully scored."""
     begin_work("sheet")
     config, folder = session.config, scoring_folder(session.config)
     if not folder.exists():
@@ -250,11 +242,7 @@ def _drawn_from(folder: Path) -> list[str]:
 
 
 def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: Path, spec: SpecName) -> None:
-    """Put a sheet with all that its audit needs to where people score, by one rename.
-
-    Of each task it has the rows of the folder that is kept, with the scores that they have, or else those that were
-    drawn.
-    """
+    """Put a sheet, of each task's kept rows with their scores or else of the drawn ones, to where people score."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = folder.with_name(f".{folder.name}.draft")
     # Of a run that was killed here: one at a time works in a state folder.

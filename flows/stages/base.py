@@ -63,10 +63,7 @@ def tuned_on_references(session: Session, dataset: StageResult, base: StageResul
 
 
 def make_model(name: str, session: Session, dataset: StageResult, *, further: StageResult | None = None) -> StageResult:
-    """Make a base of the configured policy, or of another base that learns further.
-
-    A base that learns further has its own chat template, and the policy's settings do not decide it.
-    """
+    """Make a base of the configured policy, or of another base, with its own chat template, that learns further."""
     config = session.config
     read = {"dataset": dataset.record, **({} if further is None else {"base": further.record})}
     decides = (policy_values(config.policy),) if further is None else ()
@@ -104,10 +101,7 @@ def make_model(name: str, session: Session, dataset: StageResult, *, further: St
 def merge(
     session: Session, base: ArtifactRecord, policy: ArtifactRecord, dataset: StageResult, *, name: str = MERGE
 ) -> StageResult | None:
-    """Merge a policy's adapter into its base, which is not quantized, or reuse an earlier merge.
-
-    The dataset's validation prompts check the merged model; they do not decide its weights.
-    """
+    """Merge a policy's adapter into its base, not quantized, and check it by the dataset's validation prompts."""
     store = session.store
     adapter = store.path(policy.sha256) / ADAPTER_FOLDER
     if not adapter.is_dir():

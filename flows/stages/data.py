@@ -165,10 +165,7 @@ def _curate_inputs(config: Config) -> dict[str, Any]:
 
 
 def _tokenizer(policy: PolicyConfig) -> object:
-    """Identify the tokenizer that measures prompts: a folder by content, a hub's model by name and revision.
-
-    The stand-in's digests are those of its tokenizer, and of the prompts that it knows, too.
-    """
+    """Identify the tokenizer that measures prompts: a folder by content, a hub's model by name and revision."""
     if policy.stand_in:
         return digests()
     files = [file for file in sorted(Path(policy.name).glob("*")) if file.suffix in TOKENIZER_FILES]

@@ -348,10 +348,7 @@ def mark_removed(config: Config, state: Forgetting) -> Forgetting:
 
 
 def remove(config: Config, state: Forgetting) -> Forgetting:
-    """Remove what was marked, wherever it is, name what could not be reached, and read every table again.
-
-    Repeating it changes nothing more.
-    """
+    """Remove what was marked, name what could not be reached, and read every table again; repeatable."""
     unreached: list[str] = []
 
     def reach(what: str, work: Callable[[], object]) -> None:

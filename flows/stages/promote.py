@@ -181,10 +181,7 @@ def _carry_out(session: Session, result: StageResult, *, by_hand: bool) -> str:
 def _why_not(
     version: PolicyVersion, champion: PolicyVersion | None, versions: Sequence[PolicyVersion], alias: str
 ) -> str | None:
-    """Explain why the gate's decision for a version is not, or no longer, carried out; None where it is.
-
-    A policy's history counts for each of its versions: evaluated again, it is the same policy.
-    """
+    """Explain why the gate's decision is not carried out; a policy's history counts for each of its versions."""
     again = f"; promote it again with `tucano promote {version.version}`"
     of_policy = [known for known in versions if known.policy == version.policy]
     if taken_back := next((known for known in of_policy if known.rolled_back_at is not None), None):

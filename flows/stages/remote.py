@@ -54,17 +54,14 @@ class RemoteRequest(BaseModel):
     what: Literal["training", "inference"]
     """A noun for the work in messages; `workers.WHAT` names its deployment."""
     stage: str
-    """The stage that waits for it."""
     function: str
     """Name of the function that makes the stages, among those of `flows/remote.py`."""
     call: dict[str, Any]
-    """Its arguments beside the artifacts."""
     artifacts: dict[str, str]
     """The sha256 of each artifact that it reads, by role."""
     stage_keys: tuple[str, ...]
     """Keys of the stages, which say all that decides their artifacts."""
     pipeline_run: str
-    """MLflow's run of the chain that they are stages of."""
     fresh: str | None = None
     """The run that wants them made from the start; None: checkpoints and earlier results are used."""
 
@@ -146,10 +143,7 @@ def open_exchange(config: Config) -> Exchange:
 def run_with_weights(
     stage: Stage, session: Session, function: str, given: Mapping[str, ArtifactRecord], **call: Any
 ) -> StageResult:
-    """Run a stage here, or where the configuration has weights loaded.
-
-    There the function makes it, out of the artifacts by role, which have all that the stage reads, and the arguments.
-    """
+    """Run a stage here, or where weights are loaded, by the named function of the artifacts by role and the call."""
     if session.config.workers.for_inference is None:
         return run_stage(stage, session)
     (result,) = make_elsewhere(session, "inference", [stage], function, given, **call)

@@ -24,7 +24,6 @@ class Retraining:
     stages: Mapping[str, StageResult]
     """Each stage's result, in order of execution; with several seeds each training is a stage."""
     seconds: float
-    """Wall time of the chain."""
     policies: Mapping[int, StageResult]
     """The trained policies by seed, also among the stages."""
     report: Mapping[str, Any]

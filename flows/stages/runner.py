@@ -157,7 +157,6 @@ class StageResult:
 
     record: ArtifactRecord
     path: Path
-    """The artifact's folder."""
     seconds: float
     reused: bool
 
