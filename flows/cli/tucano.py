@@ -48,7 +48,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "audit": "Check, before training, that the rewards rank answers as human raters do.",
     "phrases": "Let a model propose openers of pushes, and add those that a person approves to the shop's own.",
     "benchmark": ("Write a test of the six tasks for any harness, run a model on it, and score answers."),
-    "checkpoints": "List, verify, pull, push and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
+    "checkpoints": "List, verify, pull and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
     "infra": "Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL.",
 }
 """Help of each command, by its name; a test compares it with the command's own."""
