@@ -7,8 +7,9 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -17,7 +18,7 @@ from filelock import FileLock, Timeout
 
 from flows.cli.tucano import Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, show
-from flows.runtime.prefect_server import HOST, prove_prefect_usable, start_server
+from flows.runtime.prefect_server import HOST, prove_prefect_usable, start_server, wait_for
 from flows.runtime.session import (
     EXPERIMENT,
     UI_FILE,
@@ -35,8 +36,6 @@ from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, prove_usable
 from tasks.lineage.mlflow.pages import DATABASE
 from tasks.lineage.mlflow.recorder import RETRAININGS
 from tasks.policy.child import end_group
-
-SECONDS_TO_START = 90
 
 
 def ui(
@@ -90,6 +89,7 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
         "prefect": ("flows.runtime.prefect_server", str(prefect_port), "pages"),
         "mlflow": ("flows.runtime.prefect_server", "mlflow", str(mlflow_port), str(mlflow_home), EXPERIMENT),
     }
+    where = f"its log is {root / 'prefect.log'} or {root / 'mlflow.log'}"
     settings, servers = {"PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"}, list[subprocess.Popen[bytes]]()
     try:
         # Before this, a signal ends the command as any other.
@@ -98,30 +98,21 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
                 servers.append(start_server(command, root / f"{name}.log", settings))
             mlflow = f"http://{HOST}:{mlflow_port}"
             file.write_text(json.dumps({"prefect_api": address, "mlflow": mlflow}), encoding="utf-8")
-            _wait_for(servers, (prefect_port, mlflow_port), root)
+            for port in (prefect_port, mlflow_port):
+                wait_for(partial(_answers, port), servers, f"a server did not start; {where}")
             say(f"Prefect: http://{HOST}:{prefect_port}")
             say(f"MLflow:  {mlflow}/{RETRAININGS}")
             say("Ctrl-C ends both; a `tucano retrain` started meanwhile is shown live")
             while all(server.poll() is None for server in servers):
                 continue_stopped()
                 time.sleep(0.5)
-            raise TucanoError(f"a server ended by itself; its log is {root / 'prefect.log'} or {root / 'mlflow.log'}")
+            raise TucanoError(f"a server ended by itself; {where}")
     except KeyboardInterrupt:
         say("ending both servers")
     finally:
         file.unlink(missing_ok=True)
         for server in servers:
             end_group(server, 10)
-
-
-def _wait_for(servers: Sequence["subprocess.Popen[bytes]"], ports: Sequence[int], root: Path) -> None:
-    deadline = time.monotonic() + SECONDS_TO_START
-    waiting = list(ports)
-    while waiting:
-        if any(server.poll() is not None for server in servers) or time.monotonic() > deadline:
-            raise TucanoError(f"a server did not start; its log is {root / 'prefect.log'} or {root / 'mlflow.log'}")
-        waiting = [port for port in waiting if not _answers(port)]
-        time.sleep(0.3)
 
 
 def _answers(port: int) -> bool:

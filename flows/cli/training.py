@@ -49,8 +49,7 @@ def retrain(
 ) -> None:
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
     config = configured(profile, overrides, state)
-    opening = f"retraining with profile {profile}, seed {config.seed}, state in {config.state.root}"
-    result = run_chain(config, profile, opening, until="promote", fresh=fresh, yes=yes)
+    result = run_chain(config, profile, until="promote", fresh=fresh, yes=yes)
     stages = {
         name: {"sha256": stage.record.sha256, "path": str(stage.path), "seconds": stage.seconds, "reused": stage.reused}
         for name, stage in result.stages.items()
@@ -97,8 +96,7 @@ def evaluate(
 ) -> None:
     """Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion."""
     config = configured(profile, overrides, state)
-    opening = f"evaluate with profile {profile}, state in {config.state.root}"
-    result = run_chain(config, profile, opening, until="evaluate", fresh=fresh, yes=yes)
+    result = run_chain(config, profile, until="evaluate", fresh=fresh, yes=yes)
     report = {name: result.report[name] for name in ("overall", "tasks", "gate")}
     document = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path), **report}
     show(document, [*report_parts(result.report), *_pages(result)], as_json=as_json)
@@ -128,8 +126,7 @@ def train(
     if dry_run:
         _show_estimate(config, as_json=as_json)
         return
-    opening = f"train with profile {profile}, state in {config.state.root}"
-    result = run_chain(config, profile, opening, until="train", fresh=fresh, yes=yes)
+    result = run_chain(config, profile, until="train", fresh=fresh, yes=yes)
     trainings = [_as_document(policy, config) for policy in result.policies.values()]
     rewards = [
         {"seed": training["seed"], "task": task, **found}
@@ -202,31 +199,24 @@ def _estimate_parts(config: Config, estimate: Estimate, figures: Mapping[str, An
 def _estimate_document(config: Config, estimate: Estimate) -> dict[str, Any]:
     """Return an estimate as a JSON document: seconds, US dollars and bytes; unknown values are null."""
     return {
-        "prompts": dict(estimate.prompts),
+        **{name: value for name, value in vars(estimate).items() if name not in ("shape", "stage_memory")},
         "prompts_from": "counts less the held-out share",
-        "trainings": estimate.trainings,
         "steps": config.train.max_steps,
-        "pairs": estimate.pairs,
-        "steps_per_epoch": estimate.steps_per_epoch,
-        "epochs": estimate.epochs,
         "too_many_epochs": estimate.too_many_epochs,
-        "learning_rate": estimate.learning_rate,
-        "completions": estimate.completions,
-        "tokens": estimate.tokens,
         "parameters": None if estimate.shape is None else estimate.shape.parameters,
         "stages": None if estimate.stages is None else [vars(stage) for stage in estimate.stages],
         "seconds": estimate.total("seconds"),
         "cost_usd": estimate.total("cost_usd"),
         "spot_usd": estimate.total("spot_usd"),
-        "memory_by_stage": None if estimate.stage_memory is None else dict(estimate.stage_memory),
+        "memory_by_stage": estimate.stage_memory,
         "memory_limit": memory_limit(config) or None,
-        "fits": estimate.fits,
     }
 
 
-def run_chain(config: Config, profile: str, opening: str, *, until: "Until", fresh: bool, yes: bool) -> "Retraining":
+def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes: bool) -> "Retraining":
     """Run the chain up to a stage: at once where nothing is to do, else with Prefect, whose server starts meanwhile."""
-    say(opening)
+    what = "retraining" if until == "promote" else until
+    say(f"{what} with profile {profile}, seed {config.seed}, state in {config.state.root}")
     refuse_unfit(config)
     known_before = not fresh and any((prefect_folder(config.state.root) / "storage").glob("*"))
     if not known_before:

@@ -18,6 +18,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from flows.runtime.signals import ended_by
@@ -50,7 +51,7 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
         importlib.import_module("prefect.flows")
         if meanwhile is not None:
             meanwhile()
-        _wait_for(address, server, log_file)
+        wait_for(partial(reachable, address), [server], f"Prefect's server did not start; its log is {log_file}")
         with ended_by(_Loss(address, server, log_file)):
             yield address
     finally:
@@ -128,11 +129,12 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait_for(address: str, server: "subprocess.Popen[bytes]", log_file: Path) -> None:
+def wait_for(answers: Callable[[], bool], servers: Sequence["subprocess.Popen[bytes]"], otherwise: str) -> None:
+    """Wait until a server answers; the end of any, or two minutes without an answer, is an error with a sentence."""
     deadline = time.monotonic() + SECONDS_TO_START
-    while not reachable(address):
-        if server.poll() is not None or time.monotonic() > deadline:
-            raise TucanoError(f"Prefect's server did not start; its log is {log_file}")
+    while not answers():
+        if any(server.poll() is not None for server in servers) or time.monotonic() > deadline:
+            raise TucanoError(otherwise)
         time.sleep(0.1)
 
 

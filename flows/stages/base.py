@@ -11,7 +11,7 @@ from flows.runtime.run_page import stage_flow
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, config_digest
 from schemas.artifact import ArtifactRecord, Origin
-from schemas.config.policy import PolicyConfig, WarmStartConfig
+from schemas.config.policy import WarmStartConfig
 from schemas.progress import Progress
 from schemas.tables.instructions import GENERAL_FILE
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
@@ -66,7 +66,11 @@ def make_model(name: str, session: Session, dataset: StageResult, *, further: St
     """Make a base of the configured policy, or of another base, with its own chat template, that learns further."""
     config = session.config
     read = {"dataset": dataset.record, **({} if further is None else {"base": further.record})}
-    decides = (policy_values(config.policy),) if further is None else ()
+    decides: list[dict[str, Any]] = []
+    if further is None:
+        # A chat template and the stand-in count by content, not by file.
+        decides.append(config.policy.model_dump(mode="json") | {"chat_template": given_template(config.policy)})
+        decides[0].update({"stand_in_files": digests()} if config.policy.stand_in else {})
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
         if name == "base" and not config.warm_start.steps and (dataset.path / GENERAL_FILE).exists():
@@ -124,12 +128,6 @@ def merge(
         summary=lambda folder: read_check(folder).model_dump(),
     )
     return run_with_weights(stage, session, "merge", {**stage.inputs, "dataset": dataset.record}, name=name)
-
-
-def policy_values(policy: PolicyConfig) -> dict[str, Any]:
-    """Return the settings that decide a policy; a chat template and the stand-in count by content, not by file."""
-    values = policy.model_dump(mode="json") | {"chat_template": given_template(policy)}
-    return values | ({"stand_in_files": digests()} if policy.stand_in else {})
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

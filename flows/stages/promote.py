@@ -193,16 +193,12 @@ def _why_not(
     promoted = [known.promoted_at for known in of_policy if known.promoted_at is not None]
     if not promoted:
         return None
-    since = champion or _promoted_after(max(promoted), versions)
+    # The alias itself may be gone since.
+    later = [each for each in versions if each.rolled_back_at is None and (each.promoted_at or "") > max(promoted)]
+    since = champion or max(later, key=lambda each: each.promoted_at or "", default=None)
     if since is None:
         return None
     return f"is of a policy that was `{alias}` already, and version {since.version} came after it{again}"
-
-
-def _promoted_after(moment: str, versions: Sequence[PolicyVersion]) -> PolicyVersion | None:
-    """Return the version promoted last, if later than the moment; the alias itself may be gone since."""
-    later = [known for known in versions if known.rolled_back_at is None and (known.promoted_at or "") > moment]
-    return max(later, key=lambda known: known.promoted_at or "", default=None)
 
 
 def _commit(published: Path) -> str | None:

@@ -115,9 +115,8 @@ def ran(tmp_path: Path) -> Iterator[dict[str, Any]]:
         "seconds": 3.0,
     }
 
-    def chain(config: Any, profile: str, opening: str, *, until: str, fresh: bool, yes: bool) -> Any:
+    def chain(config: Any, profile: str, *, until: str, fresh: bool, yes: bool) -> Any:
         assert (profile, yes) == ("local", False)
-        assert opening.startswith(f"{until} with profile local, state in ")
         run["asked"] = (config.train.max_steps, until, fresh)
         if "error" in run:
             raise run["error"]
