@@ -56,10 +56,7 @@ ORDERS: Final = 4_000
 MINUTES: Final = 10.0
 
 Sheet = Annotated[Path, typer.Argument(help="The audit sheet, a CSV file.")]
-Store = Annotated[
-    Path | None,
-    typer.Option(help="Store that sql_qa's questions are about: `store` beside the rollouts, or else the shipped one."),
-]
+Store = Annotated[Path | None, typer.Option(help="Store of sql_qa; else `store` beside the rollouts, or the shipped.")]
 Rater = Annotated[str, typer.Option(help="Your pseudonym: small letters, digits and hyphens.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port of the page on this machine; 0 for any that is free.")]
 
@@ -157,13 +154,7 @@ def label(
 @app.command()
 def references(
     rater: Rater,
-    dataset: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="DATASET",
-            help="A dataset's folder, or the beginning of its id; the newest of the state folder if not given.",
-        ),
-    ] = None,
+    dataset: Annotated[str | None, typer.Argument(help="A dataset's folder, or how its id begins.")] = None,
     out: Annotated[Path, typer.Option(help="The file of references, JSON Lines; begun, or added to.")] = Path(
         "references.jsonl"
     ),
@@ -183,22 +174,11 @@ def references(
 
 @app.command()
 def attack(
-    task: Annotated[
-        list[str],
-        typer.Option(help="A task to attack; may be given several times, and all are attacked if not given."),
-    ] = [],  # noqa: B006 - Typer reads the default and never changes it
-    minutes: Annotated[
-        float | None, typer.Option(min=0.01, help="Time of all tasks together; 10 if not given.")
-    ] = None,
-    evaluations: Annotated[
-        int | None, typer.Option(min=1, help="Completions to score of each task; equal numbers give equal finds.")
-    ] = None,
-    rollouts: Annotated[
-        Path | None, typer.Option(help="JSON Lines of a model's rollouts to begin with; the shipped ones if not given.")
-    ] = None,
-    store: Annotated[
-        Path | None, typer.Option(help="Folder of the store that prompts are about; a simulated one if not given.")
-    ] = None,
+    task: Annotated[list[str], typer.Option(help="A task to attack; may be repeated; else all.")] = [],  # noqa: B006
+    minutes: Annotated[float | None, typer.Option(min=0.01, help="Time of all tasks together; else 10.")] = None,
+    evaluations: Annotated[int | None, typer.Option(min=1, help="Completions to score of each task.")] = None,
+    rollouts: Annotated[Path | None, typer.Option(help="A model's rollouts to begin with; else the shipped.")] = None,
+    store: Annotated[Path | None, typer.Option(help="Store that prompts are about; else a simulated one.")] = None,
     spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
     seed: Annotated[int, typer.Option(min=0, help="Decides prompts, and what is left to chance.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder of the finds.")] = Path(".tucano/attack"),

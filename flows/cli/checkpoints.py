@@ -35,13 +35,8 @@ EMPTY: Final = "is empty: it has no checkpoints, and no training writes to it"
 Pin = Literal["best", "final"]
 """Names under which a training keeps checkpoints whatever their age."""
 Address = Annotated[str, typer.Argument(metavar="MIRROR", help="A folder, or gs://bucket/prefix.")]
-Known = Annotated[
-    str | None,
-    typer.Argument(metavar="MIRROR", help="A folder, or gs://bucket/prefix; the profile's if not given."),
-]
-Training = Annotated[
-    str | None, typer.Option(help="Only this training: its name as `list` shows it, or how the name begins.")
-]
+Known = Annotated[str | None, typer.Argument(metavar="MIRROR", help="A folder or gs:// address; else the profile's.")]
+Training = Annotated[str | None, typer.Option(help="Only this training: its name, or how the name begins.")]
 Step = Annotated[int | None, typer.Option(min=0, help="Only the checkpoint of this step.")]
 
 
@@ -147,9 +142,7 @@ def pull(
 def prune(
     mirror: Address,
     training: Training = None,
-    keep: Annotated[
-        int, typer.Option(min=1, help="Newest checkpoints of each training to keep; pinned ones stay.")
-    ] = 3,
+    keep: Annotated[int, typer.Option(min=1, help="Newest checkpoints of each training to keep.")] = 3,
     as_json: Json = False,
 ) -> None:
     """Remove all but the newest checkpoints and the pinned ones, and then the bytes that none has had for an hour."""

@@ -31,16 +31,9 @@ from tasks.report.language import spoken
 def score(
     rollouts: Annotated[Path, typer.Argument(help="JSON Lines of rollouts.")],
     spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
-    store: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the store that sql_qa's questions are about."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where the scored rollouts go, as JSON Lines; replaced if there.")
-    ] = None,
-    metrics: Annotated[
-        bool, typer.Option("--metrics", help="Measure the ground truth too, which is no reward.")
-    ] = False,
+    store: Annotated[Path | None, typer.Option(help="Store that sql_qa's questions are about.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File of the scored rollouts; replaced if there.")] = None,
+    metrics: Annotated[bool, typer.Option("--metrics", help="Measure the ground truth, no reward, too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Score rollouts of any model with the rewards."""
@@ -61,23 +54,12 @@ DEFAULTS: Final = {"margin": 0.05, "resamples": 10_000, "seed": 0, "truth_loss":
 def compare(
     base: Annotated[Path | None, typer.Argument(help="JSON Lines of the base model's scores.")] = None,
     tuned: Annotated[Path | None, typer.Argument(help="JSON Lines of the tuned model's scores.")] = None,
-    margin: Annotated[
-        float | None, typer.Option(help="The largest loss that is acceptable, in score; set it first. 0.05 by default.")
-    ] = None,
+    margin: Annotated[float | None, typer.Option(help="Largest acceptable loss; set it first; else 0.05.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the resampling, 0 or more; 0 if not given.")] = None,
-    resamples: Annotated[
-        int | None, typer.Option(help="Bootstrap and permutation resamples; 10000 if not given.")
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="The folder of the report, in place of an earlier one; if not given, none is written."),
-    ] = None,
-    plan: Annotated[
-        Path | None, typer.Option(help="An earlier report.json: say what an effect would need, and compare nothing.")
-    ] = None,
-    effect: Annotated[
-        float | None, typer.Option(help="With --plan: the true difference to find; the report's margin if not given.")
-    ] = None,
+    resamples: Annotated[int | None, typer.Option(help="Bootstrap and permutation resamples; else 10000.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Folder of the report, in place of an earlier one.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="A report.json: say what an effect would need.")] = None,
+    effect: Annotated[float | None, typer.Option(help="With --plan: the true difference; else the margin.")] = None,
     language: ReportLanguage = None,
     as_json: Json = False,
 ) -> None:

@@ -37,26 +37,15 @@ SERVED_FILE: Final = "served.parquet"
 def synthesize(
     out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
     count: Annotated[int | None, typer.Option(help="Prompts to make, split by the mix.")] = None,
-    profile: Annotated[
-        str | None, typer.Option(help="Make what a profile makes, in place of --count and the options of a store.")
-    ] = None,
+    profile: Annotated[str | None, typer.Option(help="Make what a profile makes, without other options.")] = None,
     source: Annotated[str | None, typer.Option(help="simulated, which is the default, olist, or files.")] = None,
     olist_dir: Annotated[Path | None, typer.Option(help="The folder of Olist's CSV files, as Kaggle ships it.")] = None,
     files: Annotated[Path | None, typer.Option(help="The column map of your own files, with --source files.")] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help=f"Where all randomness comes from; the profile's, or {DEFAULT_SEED}.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help=f"Seed; the profile's, or {DEFAULT_SEED}.")] = None,
     mix: Annotated[str | None, typer.Option(help=f"Weights of the tasks; {REPORT_MIX} where not given.")] = None,
-    orders: Annotated[
-        int | None, typer.Option(help="Orders in a simulated store; one a prompt, 1,500 to 100,000, where not given.")
-    ] = None,
-    overrides: Annotated[
-        list[str],
-        typer.Option("--set", metavar="A.B=C", help="Override one value: synthesize.a=b. May be given several times."),
-    ] = [],  # noqa: B006 - Typer reads the default and never changes it
-    state: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="The state folder: it keeps the key of your own files' pseudonyms.")
-    ] = Path(".tucano"),
+    orders: Annotated[int | None, typer.Option(help="Orders in a simulated store; else one a prompt.")] = None,
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: Annotated[Path, typer.Option(help="State folder, with the key of pseudonyms.")] = Path(".tucano"),
     as_json: Json = False,
 ) -> None:
     """Make a store, simulated, Olist's or of your own files, and prompts with references from it."""
@@ -124,9 +113,7 @@ def _synthesized(summary: PromptsSummary) -> Table:
 
 
 def curate(
-    prompts: Annotated[
-        Path, typer.Argument(help="A folder of `tucano synthesize`, a prompt table, or JSON Lines of your own prompts.")
-    ],
+    prompts: Annotated[Path, typer.Argument(help="A folder of `tucano synthesize`, a table, or JSON Lines.")],
     out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
@@ -167,10 +154,7 @@ PROFILE: Final = "shop.toml"
 
 
 def init(
-    files: Annotated[
-        list[Path],
-        typer.Argument(help="Files of CSV, Excel, JSON Lines or Parquet, or folders.", metavar="FILE_OR_FOLDER..."),
-    ],
+    files: Annotated[list[Path], typer.Argument(help="Files or folders of CSV, Excel, JSON Lines or Parquet.")],
     out: Annotated[Path, typer.Option(help="The folder to write the column map and the profile into.")] = Path(),
     task: Annotated[list[str], typer.Option(help="Train this task only. May be repeated.")] = [],  # noqa: B006
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier column map and profile.")] = False,

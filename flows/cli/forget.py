@@ -21,24 +21,12 @@ from tasks.lineage.erase.report import fingerprint, is_own, read_signed
 
 
 def forget(
-    identifier: Annotated[
-        str | None,
-        typer.Argument(metavar="ID", help="A customer_unique_id, customer_id, order_id or review_id; no name."),
-    ] = None,
+    identifier: Annotated[str | None, typer.Argument(metavar="ID", help="Of a customer, order or review.")] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Do it. Interrupted, it goes on when run again.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and change nothing: so it is without --apply.")
-    ] = False,
-    remove_only: Annotated[
-        bool, typer.Option("--remove-only", help="Remove versions also where nothing can be made in their place.")
-    ] = False,
-    kind: Annotated[
-        AskedKind | None,
-        typer.Option("--kind", help="Kind of the ID, where a customer, an order or a review of others has it too."),
-    ] = None,
-    verify: Annotated[
-        Path | None, typer.Option("--verify", metavar="REPORT", help="Check the signature of a report.")
-    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing: so it is without --apply.")] = False,
+    remove_only: Annotated[bool, typer.Option("--remove-only", help="Remove also what is not made again.")] = False,
+    kind: Annotated[AskedKind | None, typer.Option(help="Kind of the ID, where others have it too.")] = None,
+    verify: Annotated[Path | None, typer.Option(metavar="REPORT", help="Check a report's signature.")] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,

@@ -55,13 +55,8 @@ def lineage(
             help="A model version (3, NAME/3) or alias, an artifact's or a prompt's digest or its beginning, or a run.",
         ),
     ],
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write the graph as one HTML page; replaced if there.")
-    ] = None,
-    verify: Annotated[
-        bool,
-        typer.Option("--verify", help="Hash all files of all artifacts in it; exit code 3 where one is not whole."),
-    ] = False,
+    html: Annotated[Path | None, typer.Option(help="Write the graph as one HTML page; replaced if there.")] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Hash all files in it; 3 where one is not whole.")] = False,
     language: ReportLanguage = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
@@ -196,13 +191,7 @@ EXTREMES: Final = "reward times advantage"
 
 
 def show(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="PROMPT|STEP",
-            help="A prompt's id or its first characters, or the number of a step of the newest training.",
-        ),
-    ],
+    what: Annotated[str, typer.Argument(metavar="PROMPT|STEP", help="How a prompt's id begins, or a step's number.")],
     task: Annotated[TaskName | None, typer.Option(help="Only rollouts of this task.")] = None,
     worst: Annotated[bool, typer.Option("--worst", help="Only the rollouts of the lowest reward.")] = False,
     profile: Profile = "local",

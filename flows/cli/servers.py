@@ -129,15 +129,9 @@ SECONDS_OF_A_GOOD_START: Final = 60.0
 
 
 def serve(
-    version: Annotated[
-        str | None, typer.Option(metavar="N", help="Serve this version and no other; the champion if not given.")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="The port to listen on; serve.port if not given.")
-    ] = None,
-    host: Annotated[
-        str | None, typer.Option(help="The address to listen on; serve.host, which is this machine, if not given.")
-    ] = None,
+    version: Annotated[str | None, typer.Option(metavar="N", help="Serve this version and no other.")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port; serve.port if not given.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address; serve.host if not given.")] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,

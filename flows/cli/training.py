@@ -114,10 +114,7 @@ def train(
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
     fresh: Fresh = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Only print what it would take, and whether it fits; nothing is written."),
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what it takes and whether it fits.")] = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:

@@ -155,10 +155,7 @@ def _quiet() -> Any:
 UNDONE = "interrupted, and nothing was written; run the same command again"
 LOOKED = "interrupted, and nothing was changed; run the same command again"
 
-ReportLanguage = Annotated[
-    Literal["en", "pt"] | None,
-    typer.Option("--language", help="Language of the report: English or Portuguese; report.language if not given."),
-]
+ReportLanguage = Annotated[Literal["en", "pt"] | None, typer.Option("--language", help="The report's language.")]
 
 
 def _be_quiet(asked: bool) -> None:
@@ -178,16 +175,9 @@ Quiet = Annotated[
         help="Print only results, warnings and errors, no progress.",
     ),
 ]
-Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Make every stage again; interrupted, it resumes when run without --fresh.")
-]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Make all again; interrupted, it resumes when run without.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
-StateFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--state", metavar="FOLDER", help="The state folder; if not given, the profile's, which is .tucano as a rule."
-    ),
-]
+StateFolder = Annotated[Path | None, typer.Option("--state", metavar="FOLDER", help="The state folder.")]
 
 
 def _profiles(incomplete: str) -> Iterable[str]:
@@ -197,18 +187,11 @@ def _profiles(incomplete: str) -> Iterable[str]:
     return [name for name in known_profiles() if name.startswith(incomplete)]
 
 
-Profile = Annotated[
-    str, typer.Option(help="A profile of infra/profiles, or a path to a TOML file.", autocompletion=_profiles)
-]
-Overrides = Annotated[
-    list[str],
-    typer.Option("--set", metavar="A.B=C", help="Override one value, such as train.max_steps=20. May be repeated."),
-]
+Profile = Annotated[str, typer.Option(help="A profile's name, or a path to a TOML file.", autocompletion=_profiles)]
+Overrides = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Override one value. May be repeated.")]
 
 
-Yes = Annotated[
-    bool, typer.Option("--yes", "-y", help="Do not ask before money is spent; without a terminal nobody is asked.")
-]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before money is spent.")]
 
 
 def configured(profile: str, overrides: Sequence[str], state: Path | None, *, makes_prompts: bool = True) -> "Config":
