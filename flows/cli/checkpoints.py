@@ -14,12 +14,7 @@ from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.errors import GateRefused, InputError
 from tasks.checkpoints.address import open_mirror, require_folder, trainings
-from tasks.checkpoints.inspect import (
-    choose_checkpoint,
-    complete_name,
-    size_of,
-    verify_checkpoints,
-)
+from tasks.checkpoints.inspect import choose_checkpoint, complete_name, size_of, verify_checkpoints
 from tasks.checkpoints.lease import holder
 from tasks.checkpoints.manifest import REWARD, Manifest
 from tasks.checkpoints.mirror import Mirror
@@ -96,9 +91,7 @@ def verify(
     damaged = [row for row in rows if row["problem"]]
     tables = [
         Table(
-            f"training {name}",
-            [{**row, "verdict": row["problem"] or "whole"} for row in found],
-            "step fencing verdict",
+            f"training {name}", [{**row, "verdict": row["problem"] or "whole"} for row in found], "step fencing verdict"
         )
         for name, found in checked.items()
         if found

@@ -48,13 +48,7 @@ MOST_NAMED: Final = 4
 
 
 def lineage(
-    reference: Annotated[
-        str,
-        typer.Argument(
-            metavar="REF",
-            help="A model version (3, NAME/3) or alias, an artifact's or a prompt's digest or its beginning, or a run.",
-        ),
-    ],
+    reference: Annotated[str, typer.Argument(metavar="REF", help="A version, alias, run, or how a digest begins.")],
     html: Annotated[Path | None, typer.Option(help="Write the graph as one HTML page; replaced if there.")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Hash all files in it; 3 where one is not whole.")] = False,
     language: ReportLanguage = None,

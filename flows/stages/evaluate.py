@@ -170,8 +170,7 @@ def evaluate(
         config_digest=config_digest(
             config.seed,
             config.evaluate.model_dump(
-                mode="json",
-                exclude={"against_champion": True, "rivals": {"__all__": set(HOW_IT_IS_REACHED)}},
+                mode="json", exclude={"against_champion": True, "rivals": {"__all__": set(HOW_IT_IS_REACHED)}}
             ),
             config.language,
             config.workers.reais_per_dollar,

@@ -221,8 +221,7 @@ def run_deployment_of(config: Config, deployment: str, request: RemoteRequest) -
     say(f"{request.stage}: runs on {deployment}")
     with get_client(sync_client=True) as client:
         earlier = client.read_flow_runs(
-            flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=[tag])),
-            sort=FlowRunSort.EXPECTED_START_TIME_DESC,
+            flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=[tag])), sort=FlowRunSort.EXPECTED_START_TIME_DESC
         )
     started = next((each for each in earlier if not has_ended(each)), None) or run_deployment(
         deployment,

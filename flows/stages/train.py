@@ -85,11 +85,7 @@ def train(session: Session, given: Mapping[str, StageResult]) -> dict[int, Stage
 
 
 def _seed_stage(
-    session: Session,
-    seed: int,
-    given: Mapping[str, StageResult],
-    trainings: ChildPool,
-    run: Callable[..., str | None],
+    session: Session, seed: int, given: Mapping[str, StageResult], trainings: ChildPool, run: Callable[..., str | None]
 ) -> Stage:
     config = session.config
     recipe, name = config.train, stage_name(seed, training_seeds(config))
