@@ -155,9 +155,7 @@ def label(
 def references(
     rater: Rater,
     dataset: Annotated[str | None, typer.Argument(help="A dataset's folder, or how its id begins.")] = None,
-    out: Annotated[Path, typer.Option(help="The file of references, JSON Lines; begun, or added to.")] = Path(
-        "references.jsonl"
-    ),
+    out: Annotated[Path, typer.Option(help="File of references; begun, or added to.")] = Path("references.jsonl"),
     task: Annotated[AskedTask | None, typer.Option(help="Ask about this task only; the others are not asked.")] = None,
     state: Annotated[Path, typer.Option(metavar="FOLDER", help="The state folder.")] = Path(".tucano"),
     port: Port = 8765,
@@ -308,9 +306,8 @@ def _page_app(session: Labelling | ReferenceSession, token: str) -> Starlette:
                 return JSONResponse({"error": str(error)}, HTTPStatus.CONFLICT, headers)
         return await view(request)
 
-    return Starlette(
-        routes=[Route(f"/{token}", page), Route(f"/{token}/view", view), Route(f"/{token}", act, methods=["POST"])]
-    )
+    routes = [Route(f"/{token}", page), Route(f"/{token}/view", view), Route(f"/{token}", act, methods=["POST"])]
+    return Starlette(routes=routes)
 
 
 def _on_one_line(text: object) -> str:

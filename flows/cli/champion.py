@@ -121,9 +121,7 @@ def _values(task: TaskName, given: Sequence[str]) -> dict[str, str]:
 def export(
     version: Annotated[str, typer.Argument(help="A version by its number, or `champion`.")],
     out: Annotated[Path, typer.Option(help="The folder for it, which is new or empty.")],
-    kind: Annotated[
-        Literal["safetensors", "gguf", "peft"], typer.Option("--format", help="Merged weights, GGUF, or the adapter.")
-    ],
+    kind: Annotated[Literal["safetensors", "gguf", "peft"], typer.Option("--format", help="Kind of its files.")],
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,

@@ -164,9 +164,7 @@ def _plan_parts(document: Mapping[str, Any], n_seeds: int, without_spread: Seque
     for scope, needs in document["needs"].items():
         for need in needs:
             row = rows.setdefault((scope, need["samples"]), {"scope": scope, "samples": need["samples"]})
-            row[plural(need["seeds"], "seed").replace(" ", "_")] = (
-                "never" if need["prompts"] is None else need["prompts"]
-            )
+            row[plural(need["seeds"], "seed").replace(" ", "_")] = need["prompts"] or "never"
     columns = " ".join(dict.fromkeys(name for row in rows.values() for name in row))
     yield Table(f"Prompts that a true difference of {document['effect']:g} needs", list(rows.values()), columns)
     yield "so many find it with power .80, by a one-sided test at .05, if the variance is what the report found"

@@ -214,9 +214,8 @@ def show(
 
 
 def _step_parts(step: str, rollouts: Sequence[Rollout], *, worst: bool) -> Iterator[str | Table]:
-    tasks = {
-        name: [each for each in rollouts if each["task"] == name] for name in {each["task"]: 0 for each in rollouts}
-    }
+    names = dict.fromkeys(each["task"] for each in rollouts)
+    tasks = {name: [each for each in rollouts if each["task"] == name] for name in names}
     summary = {name: _summary(of_task) for name, of_task in tasks.items()}
     yield Table(f"Step {step}: {len(rollouts)} rollouts", summary, f"task=name rollouts prompts {SUMMARY}")
     yield from _extremes(rollouts, f"{EXTREMES} step task prompt_id text", worst=worst)

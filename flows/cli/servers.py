@@ -39,9 +39,7 @@ from tasks.policy.child import end_group
 
 
 def ui(
-    root: Annotated[Path, typer.Option("--state", "--root", metavar="FOLDER", help="The state folder.")] = Path(
-        ".tucano"
-    ),
+    root: Annotated[Path, typer.Option("--state", "--root", metavar="FOLDER", help="State folder.")] = Path(".tucano"),
     prefect_port: Annotated[int, typer.Option(min=1, max=65535)] = 4200,
     mlflow_port: Annotated[int, typer.Option(min=1, max=65535)] = 5000,
 ) -> None:

@@ -67,9 +67,8 @@ def retrain(
 
 def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield where the time went, what the evaluation found, and what was decided."""
-    yield Table(
-        f"{result.seconds:.1f} seconds by stage", document["stages"], "stage=name time=seconds artifact=sha256 reused"
-    )
+    columns = "stage=name time=seconds artifact=sha256 reused"
+    yield Table(f"{result.seconds:.1f} seconds by stage", document["stages"], columns)
     yield from report_parts(result.report)
     decision, number = result.decision, result.decision["version"]
     yield f"{decision['verdict']}: version {number} of {decision['model']}"

@@ -95,9 +95,8 @@ def _reschedule(interruption: BaseException, why: str, later: timedelta, at_most
 def _times_alike(client: SyncPrefectClient, why: str) -> int:
     """Count how often, most recently, this run was rescheduled for this reason and no other."""
     states = sorted(client.read_flow_run_states(flow_run.id), key=lambda state: state.timestamp, reverse=True)
-    return len(
-        list(takewhile(lambda reason: reason == why, (each.message for each in states if each.name == AWAITING)))
-    )
+    reasons = (each.message for each in states if each.name == AWAITING)
+    return len(list(takewhile(lambda reason: reason == why, reasons)))
 
 
 def absolute_config(config: Config) -> Config:

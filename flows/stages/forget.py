@@ -333,9 +333,8 @@ def mark_removed(config: Config, state: Forgetting) -> Forgetting:
     kept_runs = {record.mlflow_run_id for sha256, record in inventory.records.items() if sha256 not in gone}
     made = {training for sha256 in gone for training in inventory.records[sha256].stretches}
     # A policy that was made again as it was keeps its checkpoints under its new name only.
-    kept = {
-        training for record in inventory.of_kind("policy") if record.sha256 not in gone for training in record.stretches
-    }
+    policies = [record for record in inventory.of_kind("policy") if record.sha256 not in gone]
+    kept = {training for record in policies for training in record.stretches}
     on_them, unread = _trainings_where(config, lambda _, manifest: manifest.base in gone)
     return state.model_copy(
         update={

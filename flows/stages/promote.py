@@ -140,9 +140,8 @@ def promote(
     say(outcome)
     reasons = read_decision(result.path)["reasons"]
     markdown = "\n".join([f"**{outcome}**", "", *(f"- {reason}" for reason in reasons)])
-    show_markdown(
-        key="promotion", markdown=linked_to_mlflow(markdown, result.record, config), description="Did the alias move?"
-    )
+    markdown = linked_to_mlflow(markdown, result.record, config)
+    show_markdown(key="promotion", markdown=markdown, description="Did the alias move?")
     return result
 
 
