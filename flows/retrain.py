@@ -14,7 +14,7 @@ from flows.runtime.console import captured
 from flows.runtime.deployed import deployed, run_name
 from flows.runtime.prefect_client import emit_held
 from flows.runtime.run_page import add_tags, is_recorded, logging_of_chain, profile_of_run
-from flows.runtime.stores import open_recorder, open_store
+from flows.runtime.session import open_recorder, open_store
 from flows.stages.answers import Made, rung_makers
 from flows.stages.audit import audit, known_scores, people_scores
 from flows.stages.base import base

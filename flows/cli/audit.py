@@ -23,9 +23,8 @@ from flows.cli.tucano import UNDONE, Json, Overrides, Profile, ReportLanguage, S
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.console import show as notice
 from flows.runtime.prefect_server import HOST
-from flows.runtime.session import ARTIFACTS_FOLDER
+from flows.runtime.session import ARTIFACTS_FOLDER, past_audits
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import past_audits
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.given_references import AskedTask

@@ -14,9 +14,8 @@ from flows.cli.result import Table, cell, new_folder, plural, show
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, stage_progress
 from flows.runtime.console import show as notice
-from flows.runtime.session import BYTES_NEEDED, has_server, session
+from flows.runtime.session import BYTES_NEEDED, existing_store, has_server, logs_to_monitor, open_store, session
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import existing_store, logs_to_monitor, open_store
 from schemas.disk import write_whole
 from schemas.errors import GateRefused, InputError
 from schemas.shown_text import as_shown

@@ -10,8 +10,8 @@ import typer
 from flows.cli.result import Table, new_folder, show, write_file
 from flows.cli.tucano import UNDONE, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, stage_progress, warn
+from flows.runtime.session import own_files
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import own_files
 from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config, synthesize_config
 from schemas.errors import InputError

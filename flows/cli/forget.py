@@ -10,9 +10,8 @@ from flows.cli.result import Table, facts, show
 from flows.cli.training import warm_up
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say
-from flows.runtime.session import BYTES_NEEDED, configure_prefect, recorded, session
+from flows.runtime.session import BYTES_NEEDED, configure_prefect, existing_store, recorded, session
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import existing_store
 from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError
 from tasks.lineage.erase.find import AskedKind

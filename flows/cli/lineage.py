@@ -14,9 +14,8 @@ from flows.cli.result import Table, cell
 from flows.cli.result import show as show_result
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
 from flows.runtime.console import stage_progress, warn
-from flows.runtime.session import artifacts_folder, mlflow_store
+from flows.runtime.session import artifacts_folder, existing_store, mlflow_store, open_registry
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import existing_store, open_registry
 from schemas.config.config import Config
 from schemas.config.report import Language
 from schemas.errors import GateRefused, InputError

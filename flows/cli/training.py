@@ -11,9 +11,8 @@ from flows.cli.result import Table, show
 from flows.cli.tucano import LOOKED, Fresh, Json, Overrides, Profile, StateFolder, Yes, configured
 from flows.doctor.run import require_ready
 from flows.runtime.console import say, warn
-from flows.runtime.session import BYTES_NEEDED, has_server, prefect_folder, recorded, session
+from flows.runtime.session import BYTES_NEEDED, has_server, open_recorder, prefect_folder, recorded, session
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import open_recorder
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
 from schemas.source import source_digest

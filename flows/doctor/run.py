@@ -8,8 +8,7 @@ from typing import Final
 
 from flows.doctor import machine, services
 from flows.doctor.machine import Check, Finding, refused
-from flows.runtime.session import artifacts_folder
-from flows.runtime.stores import open_store
+from flows.runtime.session import artifacts_folder, open_store
 from schemas.config.config import Config
 from schemas.errors import InputError, TucanoError
 from schemas.sqlite_file import SECONDS_TO_WAIT

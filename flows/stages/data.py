@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from flows.runtime.console import warn
 from flows.runtime.run_page import stage_flow
-from flows.runtime.stores import own_files
+from flows.runtime.session import own_files
 from flows.stages.runner import Session, Stage, StageResult, Work, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.policy import PolicyConfig

@@ -12,8 +12,16 @@ from typing import Any, Final
 from filelock import FileLock, Timeout
 from prefect import flow
 
-from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
-from flows.runtime.stores import open_recorder, open_store, own_files, served_logs
+from flows.runtime.session import (
+    EXPERIMENT,
+    artifacts_folder,
+    mirror_address,
+    mlflow_store,
+    open_recorder,
+    open_store,
+    own_files,
+    served_logs,
+)
 from flows.stages.data import SERVED_PROMPTS_FOLDER, dataset_stage, prompts_stage
 from flows.stages.remote import open_shared
 from flows.stages.runner import Session, StageResult, run_stage

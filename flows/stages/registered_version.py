@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from flows.runtime.console import say
-from flows.runtime.session import BYTES_NEEDED, session, state_folder
+from flows.runtime.session import (
+    BYTES_NEEDED,
+    existing_store,
+    open_recorder,
+    open_registry,
+    open_store,
+    session,
+    state_folder,
+)
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import existing_store, open_recorder, open_registry, open_store
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError

@@ -28,8 +28,7 @@ from pydantic import BaseModel, ConfigDict
 from flows.runtime.console import say, warn
 from flows.runtime.deployed import absolute_address, absolute_config
 from flows.runtime.prefect_client import has_worker
-from flows.runtime.session import mirror_address, mlflow_store
-from flows.runtime.stores import open_store
+from flows.runtime.session import mirror_address, mlflow_store, open_store
 from flows.stages.runner import Session, Stage, StageResult, begin_work, run_stage
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config

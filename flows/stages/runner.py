@@ -21,9 +21,16 @@ from pydantic import BaseModel
 
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.run_page import is_recorded, log
-from flows.runtime.session import BYTES_FOR_A_STAGE, mirror_address, prove_space, work_folder
+from flows.runtime.session import (
+    BYTES_FOR_A_STAGE,
+    mirror_address,
+    open_recorder,
+    open_registry,
+    open_store,
+    prove_space,
+    work_folder,
+)
 from flows.runtime.signals import refuse_if_interrupted
-from flows.runtime.stores import open_recorder, open_registry, open_store
 from flows.stages.child_pool import ChildPool, run_one, this_worker
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from flows.runtime.stores import open_recorder
+from flows.runtime.session import open_recorder
 from flows.stages.data import curate, synthesize
 from flows.stages.runner import Session
 from schemas.config.profiles import load_config

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.runtime.stores import logs_to_monitor, own_files
+from flows.runtime.session import logs_to_monitor, own_files
 from flows.stages.data import _synthesize_inputs
 from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config
