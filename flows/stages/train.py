@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from flows.runtime.console import say, warn
 from flows.runtime.run_page import log, run_log, stage_flow
+from flows.runtime.session import mirror_address
 from flows.stages.child_pool import ChildPool, this_worker
 from flows.stages.remote import make_elsewhere
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
@@ -104,7 +105,7 @@ def _seed_stage(
             dataset=given["dataset"].path,
             store=given["prompts"].path / "store",
             audit=given["audit"].path,
-            mirror=session.mirror,
+            mirror=mirror_address(config),
             training=training_name(config, seed, inputs),
             fresh=session.fresh,
             prices=config.workers.prices,
