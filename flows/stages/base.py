@@ -136,10 +136,5 @@ def _figures(folder: Path) -> Mapping[str, Any]:
         return {"model": "as published"}
     summary = json.loads(file.read_text(encoding="utf-8"))
     losses = [entry["loss"] for entry in summary["log"]]
-    return {
-        "parameters": summary["parameters"],
-        "demonstrations": summary["demonstrations"],
-        "general": summary["general"],
-        "first loss": losses[0],
-        "last loss": losses[-1],
-    }
+    known = {name: summary[name] for name in ("parameters", "demonstrations", "general")}
+    return {**known, "first loss": losses[0], "last loss": losses[-1]}

@@ -334,11 +334,9 @@ def _shares(progress: Progress, tasks: Collection[TaskName], steps: int) -> dict
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     summary = read_summary(folder)
-    chosen = (
-        {"chosen step": summary["chosen_step"]}
-        if summary["chosen_step"] is not None
-        else {f"chosen step: {task}": step for task, step in summary["chosen_steps"].items()}
-    )
+    chosen = {"chosen step": summary["chosen_step"]}
+    if summary["chosen_step"] is None:
+        chosen = {f"chosen step: {task}": step for task, step in summary["chosen_steps"].items()}
     return {
         "steps": summary["steps"],
         **chosen,
