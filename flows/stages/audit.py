@@ -138,11 +138,7 @@ def people_scores(session: Session, prompts: StageResult, dataset: StageResult, 
 
 @stage_flow("sheet")
 def sheet(
-    session: Session,
-    prompts: StageResult,
-    dataset: StageResult,
-    base: StageResult,
-    tasks: tuple[TaskName, ...] = TASK_NAMES,
+    session: Session, prompts: StageResult, dataset: StageResult, base: StageResult, tasks: tuple[TaskName, ...]
 ) -> StageResult:
     """Make a sheet of the base policy's completions of some tasks; never afresh, for somebody may be scoring it."""
     session = replace(session, fresh=None)

@@ -162,14 +162,8 @@ def _carry_out(session: Session, result: StageResult, *, by_hand: bool) -> str:
     if not by_hand and (reason := _why_not(version, champion, registry.versions(names.model_name), names.alias)):
         return f"{this} {reason}"
     begin_work("promote")
-    registry.promote(
-        names.model_name,
-        names.alias,
-        names.previous_alias,
-        version.version,
-        promotion=result.record.sha256,
-        forced=decision["forced"],
-    )
+    aliases, promotion = (names.model_name, names.alias, names.previous_alias), result.record.sha256
+    registry.promote(*aliases, version.version, promotion=promotion, forced=decision["forced"])
     if champion is None or champion.version == version.version:
         return f"{this} is {'now ' if champion is None else ''}`{names.alias}`"
     if champion.policy == version.policy:
