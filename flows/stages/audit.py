@@ -144,19 +144,23 @@ def sheet(
     session = replace(session, fresh=None)
     config = session.config
 
+    drawn: dict[str, Any] = {
+        "seed": config.seed,
+        "tasks": tasks,
+        "completions_per_prompt": config.audit.completions_per_prompt,
+        "load_in_4bit": config.train.load_in_4bit,
+        "max_tokens": config.train.max_completion_tokens,
+        "batch_size": config.evaluate.batch_size,
+    }
+
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         files = files_of(output)
         _copy(prompts.path / "store", files.store)
         request = RolloutRequest(
-            base=base.path,
-            load_in_4bit=config.train.load_in_4bit,
-            dataset=dataset.path,
-            tasks=tasks,
+            **drawn,
             prompts_per_task=config.audit.prompts_per_task,
-            completions_per_prompt=config.audit.completions_per_prompt,
-            max_tokens=config.train.max_completion_tokens,
-            batch_size=config.evaluate.batch_size,
-            seed=config.seed,
+            base=base.path,
+            dataset=dataset.path,
             output=files.rollouts,
         )
         origin = session.run_child(stage, request, session.folder("sheet"), progress)
@@ -180,16 +184,7 @@ def sheet(
         name="sheet",
         kind="sheet",
         sources=("tasks.audit.rollouts", "tasks.audit.sampling"),
-        config_digest=config_digest(
-            config.seed,
-            config.rewards.spec,
-            tasks,
-            config.audit.scores_per_task,
-            config.audit.completions_per_prompt,
-            config.train.load_in_4bit,
-            config.train.max_completion_tokens,
-            config.evaluate.batch_size,
-        ),
+        config_digest=config_digest(config.rewards.spec, config.audit.scores_per_task, drawn),
         inputs={"prompts": prompts.record, "dataset": dataset.record, "base": base.record},
         work=work,
         summary=rows_to_score,
