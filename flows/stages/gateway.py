@@ -127,8 +127,7 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
         # It serves the whole model by one name, whatever ours is made of.
         model = replace(model, policy=None)
     else:
-        rows, max_tokens = serve.concurrency, model.decoding.max_tokens
-        client = LocalEngine(model.weights, model.adapters, rows=rows, max_tokens=max_tokens)
+        client = LocalEngine(model.weights, model.adapters, rows=serve.concurrency)
     deployment = DeployedVersion(model, client)
     try:
         if isinstance(client, LocalEngine):

@@ -31,15 +31,6 @@ def sequences_at_once(model: "PreTrainedModel", prompt_tokens: int, new_tokens: 
     return max(1, min(most, int(_memory_left(model) // each)))
 
 
-def longest_sequence(model: "PreTrainedModel", sequences: int) -> int:
-    """Return the tokens of the longest sequence, of which so many have room at once, and which the model can read."""
-    fixed = sequence_bytes(model, 0, 0)
-    each = sequence_bytes(model, 1, 0) - fixed
-    fits = int((_memory_left(model) / sequences - fixed) // each)
-    config: Any = model.config
-    return max(0, min(int(config.max_position_embeddings), fits))
-
-
 def sequence_bytes(model: "PreTrainedModel", prompt_tokens: int, new_tokens: int) -> int:
     """Return the bytes that one sequence takes during generation.
 
