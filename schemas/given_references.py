@@ -57,11 +57,7 @@ class GivenReference(BaseModel):
 
 
 def read_given(path: Path) -> tuple[GivenReference, ...]:
-    """Return the references that people gave; of a file from which the last one was taken out, none.
-
-    Raises:
-        InputError: The file cannot be read, or lines are no such references.
-    """
+    """Return the references that people gave; of a file from which the last one was taken out, none."""
     if path.is_file() and not path.stat().st_size:
         return ()
     return read_json_lines(path, GivenReference, "references")

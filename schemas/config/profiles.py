@@ -30,10 +30,6 @@ def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: b
             the profile that it `extends`: sections and tables by key, lists as a whole.
         overrides: Assignments such as `train.max_steps=20`; values are read as TOML, else as plain text.
         makes_prompts: Whether the run makes the prompts that it splits, so that there must be enough of them.
-
-    Raises:
-        InputError: The profile does not exist or is not TOML, a key is unknown, a value has the wrong type, or fewer
-            prompts of a task are to be made than validation and test take.
     """
     values = _read_profile(profile)
     for assignment in overrides:
@@ -54,11 +50,7 @@ def known_profiles() -> list[str]:
 
 
 def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> SynthesizeConfig:
-    """Make the section of one stage without a profile, and apply `synthesize.a=b` overrides to it.
-
-    Raises:
-        InputError: An override is of another section, a key is unknown, or a value is wrong.
-    """
+    """Make the section of one stage without a profile, and apply `synthesize.a=b` overrides to it."""
     whole: dict[str, Any] = {"synthesize": dict(values)}
     for assignment in overrides:
         if not assignment.strip().startswith("synthesize."):

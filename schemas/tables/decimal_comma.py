@@ -30,7 +30,7 @@ def _row(number: int) -> str:
 def read_numbers(
     column: pl.Series, what: str, decimals: Decimals | None = None, row: Callable[[int], str] = _row
 ) -> pl.Series:
-    """Return a column of texts as numbers; null stays null.
+    """Return a column of texts as numbers; null stays null. A refusal names the row.
 
     Args:
         column: Numbers, perhaps with `R$`; all with a decimal comma (dots between thousands) or all with a decimal
@@ -38,9 +38,6 @@ def read_numbers(
         what: The file and column, for error messages.
         decimals: How they are written, where that is known.
         row: Returns how a row, counted from 0, is called in the file; without it, the header is row 1.
-
-    Raises:
-        InputError: A text is no number, or all could be read in both ways; names the row.
     """
     texts = column.str.strip_chars().str.replace(_REAIS, "${1}")
     mark = _MARKS[decimals] if decimals else _mark(texts, what, row)

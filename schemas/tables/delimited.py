@@ -70,10 +70,6 @@ def read_delimited(path: Path) -> pl.DataFrame:
 
     It is separated by `;`, `,` or tabs, in UTF-8 or cp1252, with any line ends. Names of columns are stripped;
     rows of empty cells at the end, and columns at the right with neither a name nor a value, are left out.
-
-    Raises:
-        InputError: The file cannot be read, is too large, can be read in two ways or in none, a row has more or fewer
-            cells than the header, or a column has no name or that of another.
     """
     source = read_text(path)
     if not source.text.strip():
@@ -98,11 +94,7 @@ def read_delimited(path: Path) -> pl.DataFrame:
 
 
 def read_text(path: Path) -> DelimitedText:
-    """Read and decode a file.
-
-    Raises:
-        InputError: The file cannot be read, is too large, or is no text in UTF-8 or cp1252.
-    """
+    """Read and decode a file."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise InputError(

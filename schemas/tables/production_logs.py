@@ -155,10 +155,6 @@ def read_production_logs(path: Path, size: int | None = None) -> pl.DataFrame:
     """Read a file of logged answers, JSON Lines or parquet, in the order of the file.
 
     A parquet file has columns of the same names; its times have a zone, and its references are JSON.
-
-    Raises:
-        InputError: The file cannot be read or is empty, rows are not logged answers, or one `prompt_id` has several
-            prompts.
     """
     what = f"production log {path}"
     documents = (
@@ -224,11 +220,7 @@ class FeedbackCounts:
 
 
 def read_feedback(files: Sequence[LogFile], latest: datetime | None = None) -> pl.DataFrame:
-    """Read files of feedback, in their order, with times in UTC and references as JSON.
-
-    Raises:
-        InputError: A file cannot be read, a line is no feedback, or its time is later.
-    """
+    """Read files of feedback, in their order, with times in UTC and references as JSON."""
     rows = []
     for file in files:
         said = tuple(stream_json_lines(file.path, Feedback, "feedback", file.size))

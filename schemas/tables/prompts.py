@@ -97,11 +97,7 @@ def read_prompts(path: Path) -> list[PromptRow]:
 
 
 def read_prompt_table(path: Path) -> pl.DataFrame:
-    """Read a prompt table without checking its values.
-
-    Raises:
-        InputError: The file cannot be read as parquet, or does not have exactly the columns of `COLUMNS`.
-    """
+    """Read a prompt table without checking its values."""
     table = scan_prompt_table(path)
     with reading_prompts(path):
         return table.collect()

@@ -47,9 +47,6 @@ def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTra
     """Load the tokenizer of a published model, with its own or the configured chat template.
 
     The template's variables are set in its first line, so that a saved copy renders the same everywhere.
-
-    Raises:
-        InputError: There is none, or no chat can be rendered with it.
     """
     from transformers import AutoTokenizer
 

@@ -104,11 +104,7 @@ class Walker:
         return Identities(self._inventory, ("prompts", "dataset"))
 
     def find(self, text: str) -> ResolvedReference:
-        """Resolve a reference, also to artifacts that the store no longer has, but that others were made from.
-
-        Raises:
-            InputError: It names nothing, or several things.
-        """
+        """Resolve a reference, also to artifacts that the store no longer has, but that others were made from."""
         wanted = text.strip()
         if not wanted:
             raise InputError(f"REF is empty; give {WHAT_THERE_IS}")

@@ -43,12 +43,7 @@ SERVER_FAULT: Final = 500
 
 
 def open_client(tracking_uri: str) -> Any:
-    """Open MLflow's store, runs and registry, as MLflow's client whose every call is `answered`.
-
-    Raises:
-        InputError: The store cannot be opened or written, or its server refuses or does not answer.
-        InUse: Another process holds the file.
-    """
+    """Open MLflow's store, runs and registry, as MLflow's client whose every call is `answered`."""
     from mlflow import MlflowClient
 
     if not tracking_uri.startswith(SQLITE_PREFIX):
@@ -107,12 +102,7 @@ def local_store(tracking_uri: str) -> SqliteFile:
 
 
 def prove_usable(tracking_uri: str) -> None:
-    """Refuse a SQLite store that a run could not write; one that is not made yet, and a server, are not asked.
-
-    Raises:
-        InputError: It cannot be used.
-        InUse: Another process holds it.
-    """
+    """Refuse a SQLite store that a run could not write; one that is not made yet, and a server, are not asked."""
     store = local_store(tracking_uri)
     if tracking_uri.startswith(SQLITE_PREFIX) and _has_tables(store):
         store.prove_writable()

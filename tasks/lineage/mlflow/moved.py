@@ -76,11 +76,7 @@ def refuse_elsewhere(tracking_uri: str, folder: Path) -> None:
 
 
 def require_own(address: str, tracking_uri: str | None) -> None:
-    """Refuse an address of files elsewhere on this machine than beside the database of an open store.
-
-    Raises:
-        InputError: It is one.
-    """
+    """Refuse an address of files elsewhere on this machine than beside the database of an open store."""
     folder = None if tracking_uri is None else _FOLDERS.get(tracking_uri)
     if folder is not None and _is_local(address) and not _path(address).resolve().is_relative_to(folder.resolve()):
         raise InputError(

@@ -106,10 +106,6 @@ class Recorder:
         """Open MLflow's store, and create the experiment, with the folder of its runs' files, if new.
 
         Runs left by a killed process are ended only by a process with the same `state`, its state folder.
-
-        Raises:
-            InputError: The store cannot be opened or written, its server refuses or does not answer, or the experiment
-                was deleted, or has its files elsewhere on this machine.
         """
         self._uri = tracking_uri
         self._state = state

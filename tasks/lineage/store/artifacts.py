@@ -55,11 +55,7 @@ class ArtifactStore:
 
     @contextmanager
     def draft(self) -> Iterator[Path]:
-        """Yield an empty folder to fill and to `commit`; without a commit it is removed at the end.
-
-        Raises:
-            InputError: The store cannot be written or its disk is full, also if the block fails for that reason.
-        """
+        """Yield an empty folder to fill and to `commit`; without a commit it is removed at the end."""
         home = self._drafts / uuid.uuid4().hex
         with self._writing():
             self._drafts.mkdir(parents=True, exist_ok=True)

@@ -42,11 +42,7 @@ class DailyFile:
     """Folder with a file of JSON Lines for each day (UTC), to which one process appends."""
 
     def __init__(self, folder: Path, *, days: int) -> None:
-        """Take the folder for this process, and make it where missing; files are kept for so many days.
-
-        Raises:
-            InputError: The folder cannot be written, or another process writes to it.
-        """
+        """Take the folder for this process, and make it where missing; files are kept for so many days."""
         self._folder, self._days = folder, days
         self._file: int | None = None
         self._day = date.min
