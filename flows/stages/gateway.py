@@ -131,7 +131,7 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
     deployment = DeployedVersion(model, client)
     try:
         if isinstance(client, LocalEngine):
-            await client.start(serve.seconds_to_load)
+            await client.start()
         elif not await client.is_healthy():
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
         if serve.guided and (why := await deployment.try_guidance()) is not None:

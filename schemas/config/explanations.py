@@ -39,6 +39,7 @@ REMOVED: Final = {
     "cost_per_analysis": "alarms of cost were removed; leave it out: the report of monitoring has each day's cost",
     "form_share": "scores of forms were removed; leave it out: the metric tucano_checked_answers has what holds",
     "language": "language is that of all reports now; set report.language instead",
+    "seconds_to_load": "the gateway starts no engine that it waits for; leave it out",
     "rival": "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields",
 }
 """What is said of keys and names that earlier versions had."""

@@ -11,7 +11,7 @@ from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.explanations import explain
 from schemas.config.section import Section
 from schemas.errors import InputError
-from schemas.faults import did_you_mean
+from schemas.faults import did_you_mean, first_few
 from schemas.source import REPOSITORY
 from schemas.text_file import read_toml
 
@@ -37,7 +37,7 @@ def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: b
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
-        raise InputError(f"profile {profile!r}: {_first_failures(error, Config)}") from None
+        raise InputError(f"profile {profile!r}: {_failures(error, Config)}") from None
     _refuse_ignored(config, profile, overrides)
     if makes_prompts:
         _refuse_too_few(config, profile)
@@ -60,7 +60,7 @@ def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> 
     try:
         return SynthesizeConfig.model_validate(whole["synthesize"])
     except ValidationError as error:
-        raise InputError(f"synthesize: {_first_failures(error, SynthesizeConfig)}") from None
+        raise InputError(f"synthesize: {_failures(error, SynthesizeConfig)}") from None
 
 
 def _refuse_ignored(config: Config, profile: str, overrides: Sequence[str]) -> None:
@@ -148,10 +148,8 @@ def _assign(values: dict[str, Any], assignment: str) -> None:
         target[leaf] = text
 
 
-def _first_failures(error: ValidationError, section: type[Section], most: int = 5) -> str:
-    failures = [
+def _failures(error: ValidationError, section: type[Section]) -> str:
+    return first_few(
         f"{'.'.join(map(str, failure['loc'])) or 'the profile'}: {explain(failure, section)}"
         for failure in error.errors(include_url=False)
-    ]
-    more = f" (and {len(failures) - most} more)" if len(failures) > most else ""
-    return "; ".join(failures[:most]) + more
+    )

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from jinja2 import TemplateError
 
-from schemas.errors import InputError, TucanoError
+from schemas.errors import InputError
 from tasks.policy.child import THREADS
 from tasks.policy.fork_server import THREADS_VARIABLE
 from tasks.policy.generate import Completion, Message, StopReason, generate
@@ -59,21 +59,9 @@ class LocalEngine:
         self._drawing: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="drawing")
 
-    async def start(self, seconds_to_load: float) -> None:
-        """Load the models, and return once they can be asked.
-
-        Raises:
-            InputError: One cannot be read.
-            TucanoError: They are not loaded in time.
-        """
-        loading = asyncio.get_running_loop().run_in_executor(self._thread, self._load)
-        try:
-            await asyncio.wait_for(loading, seconds_to_load)
-        except TimeoutError:
-            raise TucanoError(
-                f"{self._weights} is not loaded within {seconds_to_load:g} seconds; raise serve.seconds_to_load if it "
-                "needs longer"
-            ) from None
+    async def start(self) -> None:
+        """Load the models, and return once they can be asked; InputError where one cannot be read."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._load)
 
     async def is_healthy(self) -> bool:
         """Return whether its models are loaded."""

@@ -71,7 +71,7 @@ def ask(engine: LocalEngine, asked: Sequence[EngineQuestion]) -> list[tuple[str,
 def started(weights: Path, **changes: Any) -> LocalEngine:
     fields: dict[str, Any] = {"adapters": {}, "rows": ROWS}
     engine = LocalEngine(weights, **(fields | changes))
-    asyncio.run(engine.start(PATIENCE))
+    asyncio.run(engine.start())
     return engine
 
 
