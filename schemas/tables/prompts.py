@@ -12,7 +12,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from schemas.documents import Rollout
+from schemas.documents import Rollout, is_flat
 from schemas.errors import InputError
 from schemas.references import check_reference, knows_anything
 from schemas.tables.parquet import ROWS_PER_GROUP, ParquetTable, open_parquet
@@ -201,14 +201,7 @@ def _reference(text: str | None) -> dict[str, Any] | None:
         canonical_json(reference).encode()
     except (ValueError, RecursionError):
         return None
-    return reference if isinstance(reference, dict) and _is_flat(reference, MOST_NESTED) else None
-
-
-def _is_flat(value: Any, levels: int) -> bool:
-    if not isinstance(value, (dict, list)):
-        return True
-    parts = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(_is_flat(part, levels - 1) for part in parts)
+    return reference if isinstance(reference, dict) and is_flat(reference, MOST_NESTED) else None
 
 
 _TEXT: Final = pl.String()
