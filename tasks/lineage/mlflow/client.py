@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from schemas.errors import InputError, TucanoError
 from schemas.full_disk import is_of_full_disk
 from schemas.sqlite_file import Schema, SqliteFile, is_in_use
-from tasks.lineage.mlflow.moved import follow, refuse_elsewhere
+from tasks.lineage.mlflow.moved import follow
 
 # Before MLflow's import, which reads most of these.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -45,6 +45,7 @@ SERVER_FAULT: Final = 500
 def open_client(tracking_uri: str) -> Any:
     """Open MLflow's store, runs and registry, as MLflow's client whose every call is `answered`."""
     from mlflow import MlflowClient
+    from mlflow.tracking._tracking_service.utils import _artifact_repos_cache
 
     if not tracking_uri.startswith(SQLITE_PREFIX):
         _ask(tracking_uri)
@@ -52,7 +53,8 @@ def open_client(tracking_uri: str) -> Any:
     logging.getLogger(LOGGER_OF_STORES).addFilter(_is_of_interest)
     store = local_store(tracking_uri)
     _prepare(store.path, _unfinished(store.path))
-    refuse_elsewhere(tracking_uri, files_folder(store.path))
+    # MLflow remembers the files of a run by its id, which a copy of the store has too.
+    _artifact_repos_cache.clear()
     with answered(tracking_uri):
         client = _AnsweredClient(MlflowClient(tracking_uri, registry_uri=tracking_uri), tracking_uri)
         if _unfinished(store.path).exists():

@@ -175,7 +175,8 @@ class Recorder:
                 f"the MLflow experiment {name} was deleted; restore it with `mlflow experiments restore "
                 f"--experiment-id {known.experiment_id}` and MLFLOW_TRACKING_URI={self._uri}"
             )
-        require_own(known.artifact_location, self._uri)
+        if artifact_root is not None:
+            require_own(known.artifact_location, artifact_root)
         return str(known.experiment_id)
 
     def _start(self, name: str, tags: Mapping[str, str]) -> str:
