@@ -16,6 +16,7 @@ A module that imports others by a name that is known only at run time, such as a
 import ast
 import hashlib
 import os
+import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -44,6 +45,7 @@ NOT_IN_KEY: Final[Mapping[str, str]] = MappingProxyType(
 
 _DATA_FILES: Final = "DATA_FILES"
 _FOUND: Final = "FOUND_MODULES"
+_HIDDEN: Final = re.compile(r"/(?:\.|__pycache__/)")
 _SIMPLE: Final = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return, ast.Import, ast.ImportFrom)
 _BLOCKS: Final = ("body", "handlers", "cases", "orelse", "finalbody")
 # Two threads that parse at once can end with a SystemError: CPython 3.11 counts the depth of both in one place
@@ -198,18 +200,14 @@ def _data_files(repository: Path, module: str, declared: str) -> Mapping[str, st
         named = os.environ.get(declared[1:])
         return {declared: file_sha256(Path(named))} if named else {}
     path = repository / declared
-    below = (file for file in path.rglob("*") if file.is_file())
-    files = [path] if path.is_file() else sorted(file for file in below if not _is_hidden(file.relative_to(path)))
+    below = (file for file in path.rglob("*") if file.is_file() and not _HIDDEN.search(f"/{file.relative_to(path)}/"))
+    files = [path] if path.is_file() else sorted(below)
     if not files:
         raise ValueError(
             f"{_DATA_FILES} of module {module} names {declared!r}, which is no file, and no folder with files in it, "
             f"below {repository}"
         )
     return {file.relative_to(repository).as_posix(): file_sha256(file) for file in files}
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part == "__pycache__" or part.startswith(".") for part in path.parts)
 
 
 def _code(part: object) -> str:

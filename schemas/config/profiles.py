@@ -111,12 +111,10 @@ def _is_one(profile: str, other: str) -> bool:
 
 def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     """Return the values of one profile over those of another."""
-    both = {key: _merge(below[key], value) for key, value in above.items() if _are_tables(below.get(key), value)}
-    return below | above | both
-
-
-def _are_tables(*values: object) -> bool:
-    return all(isinstance(value, dict) for value in values)
+    tables = {
+        key: value for key, value in above.items() if isinstance(value, dict) and isinstance(below.get(key), dict)
+    }
+    return below | above | {key: _merge(below[key], value) for key, value in tables.items()}
 
 
 def _read_file(profile: str) -> dict[str, Any]:
