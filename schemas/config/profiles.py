@@ -111,10 +111,8 @@ def _is_one(profile: str, other: str) -> bool:
 
 def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     """Return the values of one profile over those of another."""
-    tables = {
-        key: value for key, value in above.items() if isinstance(value, dict) and isinstance(below.get(key), dict)
-    }
-    return below | above | {key: _merge(below[key], value) for key, value in tables.items()}
+    tables = [key for key in above if isinstance(above[key], dict) and isinstance(below.get(key), dict)]
+    return below | above | {key: _merge(below[key], above[key]) for key in tables}
 
 
 def _read_file(profile: str) -> dict[str, Any]:
