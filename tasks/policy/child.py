@@ -306,7 +306,7 @@ def _full_machine(error: Exception, folder: Path) -> str | None:
     return None
 
 
-def die_with_parent(stdin: IO[str] | None = None) -> None:
+def die_with_parent() -> None:
     """Wait for the end of stdin, which is the end of the parent, and exit at once; runs in its own thread."""
-    (stdin or sys.stdin).read()
+    sys.stdin.read()
     os._exit(Interrupted.exit_code)
