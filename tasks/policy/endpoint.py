@@ -138,7 +138,7 @@ class Endpoint:
             self._runner.close()
 
     def ask_all(self, questions: Sequence[EndpointQuestion], keep: Callable[[str, Reply], None]) -> str | None:
-        """Ask all questions, with the configured concurrency, and return why it stopped; None where all are answered."""
+        """Ask all questions, with the configured concurrency, and return why it stopped; None where none failed."""
         return self._runner.run(self._ask_all(questions, keep))
 
     async def _ask_all(self, questions: Sequence[EndpointQuestion], keep: Callable[[str, Reply], None]) -> str | None:
