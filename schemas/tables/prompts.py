@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from schemas.documents import Rollout, is_flat
 from schemas.errors import InputError
 from schemas.references import check_reference, knows_anything
-from schemas.tables.parquet import ROWS_PER_GROUP, ParquetTable, open_parquet
+from schemas.tables.parquet import ROWS_PER_GROUP, open_parquet
 from schemas.tables.table_check import FILLED, Column, TableSchema, matching, one_of
 from schemas.tasks import TASK_NAMES, TaskName
 
@@ -129,35 +130,13 @@ def reading_prompts(path: Path) -> Iterator[None]:
         ) from None
 
 
-class PromptTableWriter:
-    """A prompt table that grows by rows, few of which are in memory at once."""
-
-    def __init__(self, table: ParquetTable) -> None:
-        """Use `open_prompt_table` instead."""
-        self._table = table
-        self._columns: dict[str, list[str | None]] = {name: [] for name in COLUMNS}
-
-    def add(self, row: PromptRow) -> None:
-        """Append one row."""
-        values = {**vars(row), "reference": canonical_json(row.reference)}
-        for name, column in self._columns.items():
-            column.append(values[name])
-        if len(self._columns["prompt_id"]) == ROWS_PER_GROUP:
-            self.flush()
-
-    def flush(self) -> None:
-        """Pass the waiting rows on to the file."""
-        self._table.add(pl.DataFrame(self._columns, schema=COLUMNS))
-        self._columns = {name: [] for name in COLUMNS}
-
-
-@contextmanager
-def open_prompt_table(path: Path) -> Iterator[PromptTableWriter]:
-    """Write a prompt table row by row; equal rows in equal order give equal bytes."""
+def write_prompt_table(path: Path, rows: Iterable[PromptRow]) -> None:
+    """Write a prompt table, of which few rows are in memory at once; equal rows in equal order give equal bytes."""
+    waiting = iter(rows)
     with open_parquet(path, COLUMNS) as table:
-        rows = PromptTableWriter(table)
-        yield rows
-        rows.flush()
+        while batch := list(islice(waiting, ROWS_PER_GROUP)):
+            records = [{**vars(row), "reference": canonical_json(row.reference)} for row in batch]
+            table.add(pl.DataFrame(records, schema=COLUMNS))
 
 
 def references_that_fit(table: pl.DataFrame) -> pl.Series:
