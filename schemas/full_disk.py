@@ -7,8 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from schemas.causes import causes_of
-from schemas.errors import InputError
+from schemas.errors import InputError, causes_of
 
 BYTES_OF_A_FULL_DISK: Final = 20_000_000
 _NUMBERS: Final = frozenset({errno.ENOSPC, errno.EDQUOT})

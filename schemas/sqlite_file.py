@@ -15,8 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from schemas.causes import causes_of
-from schemas.errors import InputError, Interrupted, TucanoError
+from schemas.errors import InputError, Interrupted, TucanoError, causes_of
 from schemas.full_disk import full_disk_error, is_of_full_disk
 
 SECONDS_TO_WAIT: Final = 20

@@ -18,7 +18,7 @@ from schemas.config.config import Config, SynthesizeConfig
 from schemas.progress import Progress
 from schemas.tables.summaries import SUMMARY_FILE, PromptsSummary
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.content import file_digests
+from tasks.lineage.store.artifacts import file_digests
 from tasks.synthesize import stage as synthesize_stage
 from tasks.synthesize.own.opened import OwnFiles
 from tasks.synthesize.served_prompts import write_served_prompts

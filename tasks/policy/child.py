@@ -26,8 +26,7 @@ from schemas.full_disk import full_disk_error, is_of_full_disk
 from schemas.progress import Progress
 from schemas.python_process import safe_environment
 from schemas.source import REPOSITORY
-from tasks.policy.batch import is_of_memory
-from tasks.policy.device import machine_device
+from tasks.policy.batch import is_of_memory, machine_device
 from tasks.policy.fork_server import THREADS_VARIABLE, ForkedChild, fork_child, load_less, start_server
 
 MAY_FORK: Final = "tasks."
