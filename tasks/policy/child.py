@@ -21,8 +21,7 @@ from typing import IO, Any, Final, NoReturn
 
 from pydantic import BaseModel
 
-from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
-from schemas.full_disk import full_disk_error, is_of_full_disk
+from schemas.errors import GateRefused, InputError, Interrupted, TucanoError, full_disk_error, is_of_full_disk
 from schemas.progress import Progress
 from schemas.python_process import safe_environment
 from schemas.source import REPOSITORY

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from schemas.errors import InputError, TucanoError
-from schemas.full_disk import is_of_full_disk
+from schemas.errors import InputError, TucanoError, is_of_full_disk
 from schemas.sqlite_file import Schema, SqliteFile, is_in_use
 from tasks.lineage.mlflow.moved import follow
 

@@ -27,8 +27,7 @@ from pydantic import ValidationError
 from schemas.artifact import ArtifactKind, ArtifactRecord, Segments
 from schemas.digests import file_sha256
 from schemas.disk import synchronize, write_whole
-from schemas.errors import InputError, TucanoError
-from schemas.full_disk import full_disk_error, is_of_full_disk
+from schemas.errors import InputError, TucanoError, full_disk_error, is_of_full_disk
 
 CONTENT_FOLDER: Final = "content"
 RECORD_FILE: Final = "record.json"
