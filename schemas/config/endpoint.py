@@ -26,7 +26,7 @@ def _without_secrets(url: str) -> str:
 
 def _is_a_name(name: str) -> str:
     if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
-        raise ValueError("must be the NAME of an environment variable, in capitals; the secret itself is never written")
+        raise ValueError("must be the NAME of an environment variable, in capitals; what it holds is never written")
     return name
 
 
