@@ -21,7 +21,7 @@ from schemas.tables.summaries import SUMMARY_FILE, DatasetSummary, PromptsSummar
 from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.content import file_digests
+from tasks.lineage.store.artifacts import file_digests
 from tasks.policy.published import given_template
 from tasks.policy.stand_in import digests
 from tasks.synthesize import stage as synthesize_stage
