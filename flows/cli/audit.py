@@ -37,7 +37,7 @@ from tasks.audit import stage
 from tasks.audit.alterations.search import AttackedReward, FoundExploit, SearchResult, search
 from tasks.audit.labelling import Labelling
 from tasks.audit.references import ReferenceSession
-from tasks.audit.report import REPORT_PAGE, worst_disagreements
+from tasks.audit.report import REPORT_PAGE
 from tasks.audit.sampling import make_sheet
 from tasks.audit.stage import STORE_FOLDER, shipped_files
 from tasks.lineage.store.inventory import read_inventory
@@ -46,7 +46,6 @@ from tasks.synthesize.simulated import simulate_store
 
 app = group("audit")
 
-DISAGREEMENTS_SHOWN: Final = 5
 REASONS_SHOWN: Final = 20
 LONGEST_SHOWN: Final = 280
 FINDS_SHOWN: Final = 3
@@ -112,7 +111,7 @@ def check(
 
 
 def _audited(audit: stage.Audit) -> Iterator[str | Table]:
-    """Yield the figures of each task, the gate's verdict with its reasons, and the worst disagreements."""
+    """Yield the figures of each task, and the gate's verdict with its reasons."""
     rows = {task: dict(found) for task, found in audit.report()["tasks"].items()}
     for found in rows.values():
         found["probes"] = f"{sum(probe['passed'] for probe in found['probes'].values())} of {len(found['probes'])}"
@@ -126,17 +125,6 @@ def _audited(audit: stage.Audit) -> Iterator[str | Table]:
     yield from (f"- {reason}" for reason in reasons[:REASONS_SHOWN])
     if (more := len(reasons) - REASONS_SHOWN) > 0:
         yield f"and {more} more reasons, which the report names"
-    if not audit.gate.passed:
-        worst = [
-            {
-                "prompt": found.judged.rollout.prompt[:LONGEST_SHOWN],
-                "completion": found.judged.rollout.completion[:LONGEST_SHOWN],
-                "score": found.judged.item.score,
-                "reward": found.judged.rollout.reward,
-            }
-            for found in worst_disagreements(audit.judged, DISAGREEMENTS_SHOWN)
-        ]
-        yield Table(f"The {len(worst)} worst disagreements", worst, "prompt completion score reward")
 
 
 @app.command()
