@@ -15,7 +15,6 @@ from flows.runtime.console import show as notice
 from flows.runtime.session import BYTES_NEEDED, has_server, open_recorder, prefect_folder, recorded, session
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
-from schemas.config.workers import price_per_hour
 from schemas.errors import InputError, Interrupted
 from schemas.source import source_digest
 from tasks.bag_of_words.sentences import BAG_OF_WORDS
@@ -23,7 +22,7 @@ from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.stats.variance import MeanVariance, detectable_effect, prompts_needed
 from tasks.policy.merge import MERGED_FOLDER
-from tasks.train.sizing.estimate import DPO_UNKNOWN, Estimate, cost_usd, estimate_training, expected_prompts
+from tasks.train.sizing.estimate import DPO_UNKNOWN, Estimate, estimate_training, expected_prompts
 from tasks.train.sizing.memory import memory_limit, refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
 
@@ -142,14 +141,14 @@ def train(
 
 def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
     """Sum up a policy; of one made earlier the time is unknown, for an artifact holds no clock times."""
-    summary, worker, recipe = read_summary(policy.path), policy.record.worker, config.train
-    device, spot = worker.device if worker else None, recipe.preemption.notice_url is not None
-    price = price_per_hour(config.workers.prices, device, spot=spot, otherwise=recipe.price_per_hour)
+    from flows.stages.retraining import cost_of  # noqa: PLC0415 - Prefect, which the run has imported
+
+    summary, worker = read_summary(policy.path), policy.record.worker
     return {
         **{name: summary[name] for name in ("seed", "steps", "stopped_early")},
         "tasks": rewards_by_task(summary),
         "seconds": None if policy.reused else policy.seconds,
-        "cost_usd": None if policy.reused else cost_usd(policy.seconds, price),
+        "cost_usd": None if policy.reused else cost_of(config, policy),
         "machine": worker.model_dump(include={"machine", "device"}) if worker else None,
         "sha256": policy.record.sha256,
         "path": str(policy.path),
