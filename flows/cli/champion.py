@@ -130,7 +130,7 @@ def export(
     config = configured(profile, overrides, state)
     with new_folder(out) as draft, stage_progress("export") as progress:
         # Torch, transformers and MLflow take seconds to import, and a mistake above none.
-        from flows.stages.export import export_version  # noqa: PLC0415
+        from flows.stages.registered_version import export_version  # noqa: PLC0415
 
         number = None if version == config.promote.alias else version
         document = export_version(config, number, kind, draft, out, progress)
