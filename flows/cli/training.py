@@ -231,7 +231,7 @@ def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes:
             _require_ready(config, profile, yes=yes)
         with recorded(config, meanwhile=lambda: warm_up(config)):
             from flows.retrain import retrain as flow  # noqa: PLC0415
-            from flows.runtime.run_page import tagged  # noqa: PLC0415
+            from flows.runtime.runs import tagged  # noqa: PLC0415
 
             with tagged(profile, config.seed):
                 return flow(config, fresh=fresh, until=until)

@@ -18,8 +18,7 @@ from prefect.utilities.callables import parameter_schema
 from prefect.workers.process import ProcessWorker
 from pydantic import BaseModel, ValidationError
 
-from flows.runtime.deployed import absolute_config
-from flows.runtime.run_page import profile_tag
+from flows.runtime.runs import absolute_config, profile_tag
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.faults import first_fault

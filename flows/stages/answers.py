@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from flows.runtime.console import warn
-from flows.stages.base import tuned_on_references
 from flows.stages.child_pool import do_all
+from flows.stages.inputs import tuned_on_references
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from flows.runtime.console import say
-from flows.runtime.deployed import wait_for_scores
-from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
+from flows.runtime.runs import linked_to_mlflow, show_markdown, stage_flow, wait_for_scores
 from flows.runtime.session import open_store, past_audits
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage

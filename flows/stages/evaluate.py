@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from flows.runtime.console import say, warn
-from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
+from flows.runtime.runs import linked_to_mlflow, show_markdown, stage_flow
 from flows.stages.answers import MODEL_STAGE, SFT, Answering, Made, answer, answer_rival, answer_rungs
-from flows.stages.base import merge, published
 from flows.stages.child_pool import do_all
+from flows.stages.inputs import merge, published
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord

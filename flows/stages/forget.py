@@ -22,7 +22,7 @@ from flows.runtime.session import (
     own_files,
     served_logs,
 )
-from flows.stages.data import SERVED_PROMPTS_FOLDER, dataset_stage, prompts_stage
+from flows.stages.inputs import SERVED_PROMPTS_FOLDER, dataset_stage, prompts_stage
 from flows.stages.remote import open_shared
 from flows.stages.runner import Session, StageResult, run_stage
 from schemas.artifact import ArtifactKind

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from flows.runtime.run_page import linked_to_mlflow, show_markdown
+from flows.runtime.runs import linked_to_mlflow, show_markdown
 from flows.stages.registered_version import answers_of, verified_record
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from flows.runtime.console import say
-from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
-from flows.stages.base import merge
+from flows.runtime.runs import linked_to_mlflow, show_markdown, stage_flow
+from flows.stages.inputs import merge
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.progress import Progress
 from schemas.tables.summaries import DatasetSummary

@@ -26,8 +26,8 @@ from prefect.states import Cancelling
 from pydantic import BaseModel, ConfigDict
 
 from flows.runtime.console import say, warn
-from flows.runtime.deployed import absolute_address, absolute_config
 from flows.runtime.prefect_client import has_worker
+from flows.runtime.runs import absolute_address, absolute_config
 from flows.runtime.session import mirror_address, mlflow_store, open_store
 from flows.stages.runner import Session, Stage, StageResult, begin_work, run_stage
 from schemas.artifact import ArtifactRecord

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from flows.runtime.console import say
-from flows.runtime.run_page import add_tags, is_recorded, run_log, show_markdown
-from flows.stages.data import release_served_prompts
+from flows.runtime.runs import add_tags, is_recorded, run_log, show_markdown
+from flows.stages.inputs import release_served_prompts
 from flows.stages.runner import FRESH_FOLDER, Session, StageResult
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour

@@ -20,7 +20,7 @@ from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
 from pydantic import BaseModel
 
 from flows.runtime.console import say, stage_progress, warn
-from flows.runtime.run_page import is_recorded, log
+from flows.runtime.runs import is_recorded, log
 from flows.runtime.session import BYTES_FOR_A_STAGE, open_recorder, open_registry, open_store, prove_space, work_folder
 from flows.runtime.signals import refuse_if_interrupted
 from flows.stages.child_pool import ChildPool, run_one, this_worker

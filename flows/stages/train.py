@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from flows.runtime.console import say, warn
-from flows.runtime.run_page import log, run_log, stage_flow
+from flows.runtime.runs import log, run_log, stage_flow
 from flows.runtime.session import mirror_address
 from flows.stages.child_pool import ChildPool, this_worker
 from flows.stages.remote import make_elsewhere
