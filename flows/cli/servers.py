@@ -30,7 +30,7 @@ from flows.runtime.session import (
     prove_writable,
     running_server,
 )
-from flows.runtime.signals import continue_stopped, sigterm_as_ctrl_c
+from flows.runtime.signals import continue_stopped, handle_signals, raise_interrupt
 from schemas.errors import InputError, Interrupted, TucanoError
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, prove_usable
 from tasks.lineage.mlflow.pages import DATABASE
@@ -91,7 +91,7 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     settings, servers = {"PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"}, list[subprocess.Popen[bytes]]()
     try:
         # Before this, a signal ends the command as any other.
-        with sigterm_as_ctrl_c():
+        with handle_signals(raise_interrupt):
             for name, command in commands.items():
                 servers.append(start_server(command, root / f"{name}.log", settings))
             mlflow = f"http://{HOST}:{mlflow_port}"
