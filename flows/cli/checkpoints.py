@@ -128,7 +128,8 @@ def pull(
             path.rename(draft / path.name)
         restored.rmdir()
     document = {"mirror": mirror, **_identity(manifest), "out": str(out)}
-    show(document, [f"pulled {_describe(manifest)}, from {mirror} to {out}"], as_json=as_json)
+    what = f"step {manifest.step} of {manifest.training} ({len(manifest.files)} files, {decimal(size_of(manifest))})"
+    show(document, [f"pulled {what}, from {mirror} to {out}"], as_json=as_json)
 
 
 @app.command()
@@ -223,7 +224,3 @@ def _identity(manifest: Manifest) -> dict[str, Any]:
         "files": len(manifest.files),
         "bytes": size_of(manifest),
     }
-
-
-def _describe(manifest: Manifest) -> str:
-    return f"step {manifest.step} of {manifest.training} ({len(manifest.files)} files, {decimal(size_of(manifest))})"

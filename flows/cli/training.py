@@ -230,10 +230,12 @@ def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes:
                     return known
             _require_ready(config, profile, yes=yes)
         with recorded(config, meanwhile=lambda: warm_up(config)):
-            from flows.retrain import retrain as flow  # noqa: PLC0415
-            from flows.runtime.runs import tagged  # noqa: PLC0415
+            from prefect import tags  # noqa: PLC0415
 
-            with tagged(profile, config.seed):
+            from flows.retrain import retrain as flow  # noqa: PLC0415
+            from flows.runtime.runs import SEED, profile_tag  # noqa: PLC0415
+
+            with tags(profile_tag(profile), f"{SEED}:{config.seed}"):
                 return flow(config, fresh=fresh, until=until)
 
 

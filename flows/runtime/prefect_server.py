@@ -42,7 +42,9 @@ SECONDS_OF_SILENCE = 60.0
 @contextmanager
 def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
     """Start the server, yield its API address once it answers, and stop it with the block."""
-    port = _free_port()
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port = probe.getsockname()[1]
     address = f"http://{HOST}:{port}/api"
     settings = {"PREFECT_UI_ENABLED": "false", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
     server = start_server(["flows.runtime.prefect_server", str(port)], log_file, settings)
@@ -121,12 +123,6 @@ def reachable(address: str, seconds: float = 5.0) -> bool:
 def shown(address: str) -> str:
     """Return an address without any user and password in it."""
     return re.sub(r"//[^/]*@", "//", address)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_for(answers: Callable[[], bool], servers: Sequence["subprocess.Popen[bytes]"], otherwise: str) -> None:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 from uuid import UUID
 
-from prefect import artifacts, flow, get_run_logger, tags
+from prefect import artifacts, flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
-from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from prefect.client.schemas.responses import SetStateStatus
 from prefect.exceptions import Abort, Pause, TerminationSignal
@@ -115,11 +115,6 @@ def profile_tag(profile: str) -> str:
     return f"{PROFILE}:{profile.rpartition('/')[2].removesuffix('.toml')}"
 
 
-def tagged(profile: str, seed: int) -> Any:
-    """Tag the runs that begin in the block with profile and seed."""
-    return tags(profile_tag(profile), f"{SEED}:{seed}")
-
-
 def profile_of_run() -> str | None:
     """Return the profile of the running flow, by its tags; None where nobody named it."""
     marked = (tag.removeprefix(f"{PROFILE}:") for tag in flow_run.tags or () if tag.startswith(f"{PROFILE}:"))
@@ -201,20 +196,16 @@ def _reschedule(interruption: BaseException, why: str, later: timedelta, at_most
         state = client.read_flow_run(flow_run.id).state
         if state is None or not state.is_running():
             raise interruption
-        if at_most is not None and _times_alike(client, why) >= at_most:
+        states = sorted(client.read_flow_run_states(flow_run.id), key=lambda state: state.timestamp, reverse=True)
+        reasons = (each.message for each in states if each.name == AWAITING)
+        # Most recently, for this reason and no other.
+        if at_most is not None and len([*takewhile(lambda reason: reason == why, reasons)]) >= at_most:
             get_run_logger().error("interrupted in the same way %d times before: not scheduled again", at_most)
             raise interruption
         again: State[None] = AwaitingRetry(scheduled_time=datetime.now(UTC) + later, message=why)
         if client.set_flow_run_state(flow_run.id, again).status != SetStateStatus.ACCEPT:
             raise interruption
     raise Abort(f"scheduled again: {why}") from interruption
-
-
-def _times_alike(client: SyncPrefectClient, why: str) -> int:
-    """Count how often, most recently, this run was rescheduled for this reason and no other."""
-    states = sorted(client.read_flow_run_states(flow_run.id), key=lambda state: state.timestamp, reverse=True)
-    reasons = (each.message for each in states if each.name == AWAITING)
-    return len(list(takewhile(lambda reason: reason == why, reasons)))
 
 
 def absolute_config(config: Config) -> Config:

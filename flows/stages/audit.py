@@ -19,7 +19,7 @@ from flows.runtime.session import open_store, past_audits
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
-from schemas.audit_record import AuditRecord, read_audit_record
+from schemas.audit_record import read_audit_record
 from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError, Interrupted
 from schemas.faults import first_few
@@ -81,7 +81,10 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
     )
     result = run_stage(stage, session)
     record = read_audit_record(result.path)
-    text = linked_to_mlflow(_as_markdown(record), result.record, config)
+    opening = "Training may start." if record.verdict == "passed" else "**Training may not start.**"
+    found = [f"{task}: {found.verdict}, {found.n} scores" for task, found in record.tasks.items()]
+    text = "\n".join([opening, "", *(f"- {line}" for line in (*record.reasons, *found))])
+    text = linked_to_mlflow(text, result.record, config)
     show_markdown(key="audit-gate", markdown=text, description="May training start?")
     unaudited = sorted(task for task in tasks if task not in record.tasks)
     if unaudited:
@@ -98,12 +101,6 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
 def _figures(folder: Path) -> Mapping[str, Any]:
     record = read_audit_record(folder)
     return {"gate": record.verdict, **{f"rho {task}": found.rho for task, found in record.tasks.items()}}
-
-
-def _as_markdown(record: AuditRecord) -> str:
-    opening = "Training may start." if record.verdict == "passed" else "**Training may not start.**"
-    tasks = [f"{task}: {found.verdict}, {found.n} scores" for task, found in record.tasks.items()]
-    return "\n".join([opening, "", *(f"- {line}" for line in (*record.reasons, *tasks))])
 
 
 def known_scores(config: Config) -> AuditFiles | None:

@@ -17,7 +17,7 @@ from flows.runtime.session import mirror_address
 from flows.stages.child_pool import ChildPool, this_worker
 from flows.stages.remote import make_elsewhere
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
-from schemas.artifact import ArtifactRecord, Origin, TrainingSegment
+from schemas.artifact import Origin, TrainingSegment
 from schemas.config.config import Config
 from schemas.progress import Progress
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
@@ -91,6 +91,9 @@ def _seed_stage(
     config = session.config
     recipe, name = config.train, stage_name(seed, training_seeds(config))
     inputs = {role: result.record for role, result in given.items() if role != "audit"}
+    checkpoints_key = stage_key(
+        STAGE, entry_modules(config), key_inputs(config, seed, but=same_checkpoints(config)), inputs
+    )
 
     def train_policy(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
         request = TrainRequest(
@@ -106,7 +109,8 @@ def _seed_stage(
             store=given["prompts"].path / "store",
             audit=given["audit"].path,
             mirror=mirror_address(config),
-            training=training_name(config, seed, inputs),
+            # In the mirror: equal names mean equal checkpoints.
+            training=f"{STAGE}-{checkpoints_key[:16]}",
             fresh=session.fresh,
             prices=config.workers.prices,
             output=output,
@@ -181,12 +185,6 @@ def show_alarm(training: str, name: str, step: int, text: str) -> None:
     warn(found, training)
     run_log().warning(f"{training}: {found}")
     log(f"{training}: {found}")
-
-
-def training_name(config: Config, seed: int, inputs: Mapping[str, ArtifactRecord]) -> str:
-    """Return the name of a training in the mirror: equal names mean equal checkpoints."""
-    recipe = key_inputs(config, seed, but=same_checkpoints(config))
-    return f"{STAGE}-{stage_key(STAGE, entry_modules(config), recipe, inputs)[:16]}"
 
 
 def task_trainings(config: Config, training: str, dataset: Path) -> dict[str, tuple[TaskName, ...]]:
