@@ -136,24 +136,18 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
         if serve.guided and (why := await deployment.try_guidance()) is not None:
             warn(f"the answers of {model.version_name} are not guided, for its engine cannot: {why}")
-        await _check(config, deployment, dataset)
+        if serve.golden_prompts:
+            golden = await asyncio.to_thread(_golden, config, model, dataset)
+            check = await check_golden(deployment, golden, tolerance=serve.golden_tolerance)
+            if check is not None:
+                say(
+                    f"{model.version_name}: {check}; other words do not matter while the mean reward is at most "
+                    f"{serve.golden_tolerance:g} lower (serve.golden_tolerance)"
+                )
     except BaseException:
         await deployment.retire()
         raise
     return deployment
-
-
-async def _check(config: Config, deployment: DeployedVersion, dataset: Path) -> None:
-    serve = config.serve
-    if not serve.golden_prompts:
-        return
-    golden = await asyncio.to_thread(_golden, config, deployment.model, dataset)
-    check = await check_golden(deployment, golden, tolerance=serve.golden_tolerance)
-    if check is not None:
-        say(
-            f"{deployment.model.version_name}: {check}; other words do not matter while the mean reward is at most "
-            f"{serve.golden_tolerance:g} lower (serve.golden_tolerance)"
-        )
 
 
 def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPrompt]:

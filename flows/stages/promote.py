@@ -70,6 +70,9 @@ def promote(
             load_in_4bit=config.train.load_in_4bit,
         )
         check = read_check(merged.path) if merged is not None else None
+        # Of a hub's repository; a folder and a stand-in have none.
+        published = base.path / PUBLISHED_FILE
+        commit = json.loads(published.read_text(encoding="utf-8"))["commit"] if published.exists() else None
         decision = {
             "model": config.promote.model_name,
             "version": registered.version,
@@ -90,7 +93,7 @@ def promote(
                 dataset=DatasetSummary.read(dataset.path),
                 data_card=(dataset.path / "README.md").read_text(encoding="utf-8"),
                 base_model=registered.base_model,
-                base_commit=_commit(base.path / PUBLISHED_FILE),
+                base_commit=commit,
                 load_in_4bit=registered.load_in_4bit,
                 merged=check,
                 served_is_tested=merged is not None and merged.record.sha256 in evaluation.record.inputs.values(),
@@ -192,14 +195,6 @@ def _why_not(
     if since is None:
         return None
     return f"is of a policy that was `{alias}` already, and version {since.version} came after it{again}"
-
-
-def _commit(published: Path) -> str | None:
-    """Return the commit of a hub's repository that a base was read from; None for a folder and a stand-in."""
-    if not published.exists():
-        return None
-    commit: str | None = json.loads(published.read_text(encoding="utf-8"))["commit"]
-    return commit
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

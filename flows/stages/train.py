@@ -187,14 +187,6 @@ def show_alarm(training: str, name: str, step: int, text: str) -> None:
     log(f"{training}: {found}")
 
 
-def task_trainings(config: Config, training: str, dataset: Path) -> dict[str, tuple[TaskName, ...]]:
-    """Return the trainings in the mirror that make one policy, each with its tasks; with one adapter all, as none."""
-    if not config.train.adapter_per_task:
-        return {training: ()}
-    with_prompts = set(read_prompt_table(dataset / TRAIN_FILE)["task"])
-    return {f"{training}-{task}": (task,) for task in TASK_NAMES if task in with_prompts}
-
-
 def training_seeds(config: Config) -> tuple[int, ...]:
     """Return the seeds, each of which trains a policy."""
     return config.train.seeds or (config.seed,)
@@ -285,18 +277,13 @@ def _train_each_task(
     mlflow_run: StageRun,
 ) -> Origin:
     """Train an adapter for each task that has prompts, combine them into one policy, and return the machines."""
-    named, recipe = task_trainings(session.config, request.training, request.dataset), request.config
-    tasks = [task for of_training in named.values() for task in of_training]
+    with_prompts, recipe = set(read_prompt_table(request.dataset / TRAIN_FILE)["task"]), request.config
+    tasks = [task for task in TASK_NAMES if task in with_prompts]
     shares = _shares(progress, tasks, recipe.max_steps)
 
     def train_task(task: TaskName) -> Origin:
-        own = request.model_copy(
-            update={
-                "tasks": (task,),
-                "training": f"{request.training}-{task}",
-                "output": request.output / TASKS_FOLDER / task,
-            }
-        )
+        output, training = request.output / TASKS_FOLDER / task, f"{request.training}-{task}"
+        own = request.model_copy(update={"tasks": (task,), "training": training, "output": output})
         with _child_folder(session, own, mlflow_run, suffix=f"-{task}") as folder:
             device = trainings.run_child(
                 *entry_modules(session.config),
