@@ -71,8 +71,8 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
                 stages |= evaluate(session, given, policies, for_rungs or do_all(None, makers))
                 report |= read_report(stages["evaluate"].path)
             if until == "promote":
-                policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
-                stages["promote"] = promotion = promote(session, policy, evaluation, given["base"], given["dataset"])
+                found = {"policy": policies[best_seed(policies)], "evaluation": stages["evaluate"]}
+                stages["promote"] = promotion = promote(session, {**given, **found})
                 decision |= read_decision(promotion.path)
                 if decision["verdict"] != "promote" and not promotion.reused:
                     emit_held(decision)

@@ -12,7 +12,7 @@ from flows.runtime.runs import linked_to_mlflow, show_markdown, stage_flow
 from flows.stages.answers import MODEL_STAGE, SFT, Answering, Made, answer, answer_rival, answer_rungs
 from flows.stages.child_pool import do_all
 from flows.stages.inputs import merge, published
-from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
+from flows.stages.runner import Policies, Results, Session, Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
 from schemas.config.endpoint import HOW_IT_IS_REACHED
@@ -80,10 +80,7 @@ def champion_for(session: Session, challenger: ArtifactRecord) -> ArtifactRecord
 
 @stage_flow(STAGE)
 def evaluate(
-    session: Session,
-    given: Mapping[str, StageResult],
-    policies: Mapping[int, StageResult],
-    for_rungs: Mapping[str, Made],
+    session: Session, given: Results, policies: Policies, for_rungs: Mapping[str, Made]
 ) -> dict[str, StageResult]:
     """Plan, answer, score and compare, and write the report; return the stages, of which `evaluate` is the last.
 
@@ -209,11 +206,7 @@ def _answers_of_rivals(session: Session, dataset: StageResult, plan: StageResult
 
 
 def _plan(
-    session: Session,
-    dataset: StageResult,
-    base: StageResult,
-    policies: Mapping[int, StageResult],
-    champion: ArtifactRecord | None,
+    session: Session, dataset: StageResult, base: StageResult, policies: Policies, champion: ArtifactRecord | None
 ) -> StageResult:
     """Write the plan of the evaluation before any test answer is drawn; an equal plan keeps its time."""
     config = session.config

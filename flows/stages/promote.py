@@ -5,12 +5,12 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from flows.runtime.console import say
 from flows.runtime.runs import linked_to_mlflow, show_markdown, stage_flow
 from flows.stages.inputs import merge
-from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
+from flows.stages.runner import Results, Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.progress import Progress
 from schemas.tables.summaries import DatasetSummary
 from tasks.evaluate.compare import REPORT_TEXT, metrics_of_report, read_report
@@ -27,26 +27,19 @@ from tasks.train.summaries import read_summary
 
 CARD_FILE = "README.md"
 PACKAGE = "package"
+ROLES: Final = ("policy", "evaluation", "base", "dataset")
 
 
 @stage_flow("promote")
-def promote(
-    session: Session,
-    policy: StageResult,
-    evaluation: StageResult,
-    base: StageResult,
-    dataset: StageResult,
-    *,
-    by_hand: bool = False,
-    forced: str | None = None,
-) -> StageResult:
+def promote(session: Session, given: Results, *, by_hand: bool = False, forced: str | None = None) -> StageResult:
     """Register the model, write its card and its weights, and, last of all, move the alias.
 
     On the gate's word the alias moves once for each policy: run again or evaluated again later, it undoes no rollback
     and no newer promotion.
     """
     config = session.config
-    inputs = {"policy": policy, "evaluation": evaluation, "base": base, "dataset": dataset}
+    inputs = {role: given[role] for role in ROLES}
+    policy, evaluation, base, dataset = inputs.values()
     report = read_report(evaluation.path)
     verdict = report["gate"]["verdict"]
     # Never made again here: the model that answered the test is the one that is served.

@@ -133,8 +133,8 @@ def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactR
             tags["forced"] = reason
         with recorder.pipeline(f"promote-version-{version.version}", tags) as run:
             of_run = Session(config, run)
-            parts = (of_run.result(records[role]) for role in ("policy", "evaluation", "base", "dataset"))
-            result = promote(of_run, *parts, by_hand=True, forced=reason)
+            parts = {role: of_run.result(record) for role, record in records.items()}
+            result = promote(of_run, parts, by_hand=True, forced=reason)
     say(f"model card: {result.path / CARD_FILE}")
     return str(result.path)
 

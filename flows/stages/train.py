@@ -16,7 +16,7 @@ from flows.runtime.runs import log, run_log, stage_flow
 from flows.runtime.session import mirror_address
 from flows.stages.child_pool import ChildPool, this_worker
 from flows.stages.remote import make_elsewhere
-from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
+from flows.stages.runner import Policies, Results, Session, Stage, StageResult, config_digest, run_stage, stage_key
 from schemas.artifact import Origin, TrainingSegment
 from schemas.config.config import Config
 from schemas.progress import Progress
@@ -56,7 +56,7 @@ SAME_CHECKPOINTS: Mapping[str, Any] = {
 
 
 @stage_flow(STAGE)
-def train(session: Session, given: Mapping[str, StageResult]) -> dict[int, StageResult]:
+def train(session: Session, given: Results) -> dict[int, StageResult]:
     """Train a policy for each seed, and return them by seed, in the configuration's order.
 
     The audit that lets them start is recorded with them, and does not decide what comes out: where somebody adds a
@@ -86,14 +86,13 @@ def train(session: Session, given: Mapping[str, StageResult]) -> dict[int, Stage
 
 
 def _seed_stage(
-    session: Session, seed: int, given: Mapping[str, StageResult], trainings: ChildPool, run: Callable[..., str | None]
+    session: Session, seed: int, given: Results, trainings: ChildPool, run: Callable[..., str | None]
 ) -> Stage:
     config = session.config
     recipe, name = config.train, stage_name(seed, training_seeds(config))
     inputs = {role: result.record for role, result in given.items() if role != "audit"}
-    checkpoints_key = stage_key(
-        STAGE, entry_modules(config), key_inputs(config, seed, but=same_checkpoints(config)), inputs
-    )
+    digest = key_inputs(config, seed, but=same_checkpoints(config))
+    checkpoints_key = stage_key(STAGE, entry_modules(config), digest, inputs)
 
     def train_policy(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
         request = TrainRequest(
@@ -202,7 +201,7 @@ def stage_name(seed: int, seeds: Collection[int]) -> str:
     return STAGE if len(seeds) == 1 else f"{STAGE}-seed{seed}"
 
 
-def best_seed(policies: Mapping[int, StageResult]) -> int:
+def best_seed(policies: Policies) -> int:
     """Return the seed of the policy with the best validation reward, the first of ties: the test chooses none."""
     return max(policies, key=lambda seed: chosen_reward(read_summary(policies[seed].path)))
 
