@@ -99,11 +99,8 @@ def check(
     """Compare the rewards with a scored sheet; exit code 3 where they do not agree."""
     config = configured(profile, overrides, state, makes_prompts=False)
     files = stage.AuditFiles(sheet, rollouts, _store(rollouts, store))
-    with (
-        new_folder(report, stage.FILES) as draft,
-        stage_progress("audit") as progress,
-        spoken(language or config.language),
-    ):
+    in_language = spoken(language or config.language)
+    with new_folder(report, stage.FILES) as draft, stage_progress("audit") as progress, in_language:
         audit = stage.run(files, config.audit, spec or config.rewards.spec, draft, past_audits(config), progress)
     show(audit.report(), [*_audited(audit), f"report: {report / REPORT_PAGE}"], as_json=as_json)
     if not audit.gate.passed:

@@ -32,6 +32,7 @@ Pin = Literal["best", "final"]
 Address = Annotated[str, typer.Argument(metavar="MIRROR", help="A folder, or gs://bucket/prefix.")]
 Known = Annotated[str | None, typer.Argument(metavar="MIRROR", help="A folder or gs:// address; else the profile's.")]
 Training = Annotated[str | None, typer.Option(help="Only this training: its name, or how the name begins.")]
+Keep = Annotated[int, typer.Option(min=1, help="Newest checkpoints of each training to keep.")]
 Step = Annotated[int | None, typer.Option(min=0, help="Only the checkpoint of this step.")]
 
 
@@ -133,12 +134,7 @@ def pull(
 
 
 @app.command()
-def prune(
-    mirror: Address,
-    training: Training = None,
-    keep: Annotated[int, typer.Option(min=1, help="Newest checkpoints of each training to keep.")] = 3,
-    as_json: Json = False,
-) -> None:
+def prune(mirror: Address, training: Training = None, keep: Keep = 3, as_json: Json = False) -> None:
     """Remove all but the newest checkpoints and the pinned ones, and then the bytes that none has had for an hour."""
     with interruptible(PRUNED_IN_PART), stage_progress("prune") as progress:
         mirrors = _open(mirror, training)

@@ -152,13 +152,8 @@ def sheet(
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         files = files_of(output)
         _copy(prompts.path / "store", files.store)
-        request = RolloutRequest(
-            **drawn,
-            prompts_per_task=config.audit.prompts_per_task,
-            base=base.path,
-            dataset=dataset.path,
-            output=files.rollouts,
-        )
+        where: dict[str, Any] = {"base": base.path, "dataset": dataset.path, "output": files.rollouts}
+        request = RolloutRequest(**drawn, **where, prompts_per_task=config.audit.prompts_per_task)
         origin = session.run_child(stage, request, session.folder("sheet"), progress)
         per_task, needed = config.audit.scores_per_task, config.audit.min_scores_per_task
         sample = make_sheet(

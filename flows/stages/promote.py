@@ -77,7 +77,7 @@ def promote(session: Session, given: Results, *, by_hand: bool = False, forced: 
             "merged": check.model_dump() if check else None,
         }
         identities = {role: result.record.sha256 for role, result in inputs.items()}
-        card = model_card(
+        text = model_card(
             CardFacts(
                 decision=decision,
                 report=report,
@@ -94,22 +94,17 @@ def promote(session: Session, given: Results, *, by_hand: bool = False, forced: 
                 base_languages=json.loads((base.path / "config.json").read_text("utf-8")).get("languages", ()),
             )
         )
-        (output / CARD_FILE).write_text(card, encoding="utf-8")
+        (output / CARD_FILE).write_text(text, encoding="utf-8")
         (output / DECISION_FILE).write_text(json.dumps(decision, indent=1, ensure_ascii=False), encoding="utf-8")
-        registry.describe(config.promote.model_name, registered.version, card)
+        registry.describe(config.promote.model_name, registered.version, text)
         if merged is None:
             return
         weights, work = output / MERGED_FOLDER, session.folder(PACKAGE)
         shutil.copytree(merged.path, weights, ignore=shutil.ignore_patterns(CHECK_FILE))
         write_decoding(weights, decoding)
         shutil.rmtree(work, ignore_errors=True)
-        request = PackageRequest(
-            weights=weights,
-            card=output / CARD_FILE,
-            max_tokens=decoding.max_tokens,
-            identities=identities,
-            output=work / config.promote.model_name,
-        )
+        card, goal, longest = output / CARD_FILE, work / config.promote.model_name, decoding.max_tokens
+        request = PackageRequest(weights=weights, card=card, max_tokens=longest, identities=identities, output=goal)
         run_child("tasks.serve.package", request, work, interpreter=None, progress=progress)
         registry.add_model(config.promote.model_name, registered.version, request.output)
         shutil.rmtree(work)

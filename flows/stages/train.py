@@ -118,15 +118,8 @@ def _seed_stage(
             if recipe.adapter_per_task:
                 return _train_each_task(session, trainings, request, name, progress, log_step, mlflow_run)
             with _child_folder(session, request, mlflow_run) as folder:
-                device = run(
-                    *entry_modules(config),
-                    request,
-                    folder,
-                    interpreter=recipe.interpreter,
-                    progress=progress,
-                    metrics=log_step,
-                    alarm=partial(show_alarm, name),
-                )
+                reports = {"progress": progress, "metrics": log_step, "alarm": partial(show_alarm, name)}
+                device = run(*entry_modules(config), request, folder, interpreter=recipe.interpreter, **reports)
                 return _origin(request, folder, device)
 
     return Stage(
@@ -284,15 +277,13 @@ def _train_each_task(
         output, training = request.output / TASKS_FOLDER / task, f"{request.training}-{task}"
         own = request.model_copy(update={"tasks": (task,), "training": training, "output": output})
         with _child_folder(session, own, mlflow_run, suffix=f"-{task}") as folder:
-            device = trainings.run_child(
-                *entry_modules(session.config),
-                own,
-                folder,
-                interpreter=recipe.interpreter,
-                progress=shares[task],
-                metrics=lambda step, values: log_step(step, {f"{task}/{key}": value for key, value in values.items()}),
-                alarm=partial(show_alarm, f"{name}-{task}"),
-            )
+            reports: dict[str, Any] = {
+                "progress": shares[task],
+                "metrics": lambda step, values: log_step(step, {f"{task}/{key}": each for key, each in values.items()}),
+                "alarm": partial(show_alarm, f"{name}-{task}"),
+            }
+            (module,) = entry_modules(session.config)
+            device = trainings.run_child(module, own, folder, interpreter=recipe.interpreter, **reports)
             return _origin(own, folder, device)
 
     origins = trainings.map({f"{name}-{task}": partial(train_task, task) for task in tasks})
