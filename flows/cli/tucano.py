@@ -165,16 +165,7 @@ def _be_quiet(asked: bool) -> None:
         be_quiet()
 
 
-Quiet = Annotated[
-    bool,
-    typer.Option(
-        "--quiet",
-        "-q",
-        callback=_be_quiet,
-        expose_value=False,
-        help="Print only results, warnings and errors, no progress.",
-    ),
-]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_be_quiet, expose_value=False, help="No progress.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Make all again; interrupted, it resumes when run without.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
 StateFolder = Annotated[Path | None, typer.Option("--state", metavar="FOLDER", help="The state folder.")]

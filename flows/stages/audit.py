@@ -52,6 +52,8 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
     config = session.config
     tasks = tuple(task for task in TASK_NAMES if config.synthesize.counts.get(task))
     sheet, rollouts = (file_digests([file]) for file in (files.sheet, files.rollouts))
+    store = file_digests(sorted(files.store.glob("*.csv")))
+    settings = (config.audit.thresholds(), config.audit.raters, config.language, config.rewards.spec)
 
     @spoken(config.language)
     def work(output: Path, progress: Progress, _: StageRun) -> None:
@@ -63,16 +65,7 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
         name="audit",
         kind="audit",
         sources=("tasks.audit.stage",),
-        config_digest=config_digest(
-            config.audit.thresholds(),
-            config.audit.raters,
-            config.language,
-            config.rewards.spec,
-            sheet,
-            rollouts,
-            file_digests(sorted(files.store.glob("*.csv"))),
-            *([] if tasks == TASK_NAMES else [tasks]),
-        ),
+        config_digest=config_digest(*settings, sheet, rollouts, store, *([] if tasks == TASK_NAMES else [tasks])),
         inputs={},
         work=work,
         order_only_inputs=drawn_sheets(config, files),

@@ -159,23 +159,18 @@ def evaluate(
         run_evaluation(evaluation, progress)
         mlflow_run.log_figures(metrics_of_report(read_report(output)))
 
+    but: dict[str, Any] = {"against_champion": True, "rivals": {"__all__": set(HOW_IT_IS_REACHED)}}
+    settings, prices = (
+        config.evaluate.model_dump(mode="json", exclude=but),
+        config.workers.model_dump(include={"prices"}),
+    )
+    shown = (config.language, config.workers.reais_per_dollar, config.promote.over_rungs, prices)
     stage = Stage(
         name=STAGE,
         kind="evaluation",
         # This flow too: it writes sentences of the report.
         sources=("flows.stages.evaluate",),
-        config_digest=config_digest(
-            config.seed,
-            config.evaluate.model_dump(
-                mode="json", exclude={"against_champion": True, "rivals": {"__all__": set(HOW_IT_IS_REACHED)}}
-            ),
-            config.language,
-            config.workers.reais_per_dollar,
-            left_out,
-            config.promote.over_rungs,
-            config.rewards.spec,
-            {device: price.model_dump() for device, price in config.workers.prices.items()},
-        ),
+        config_digest=config_digest(config.seed, settings, config.rewards.spec, left_out, *shown),
         inputs=inputs,
         work=work,
         summary=_figures,
@@ -184,14 +179,8 @@ def evaluate(
     result = run_stage(stage, session)
     text = linked_to_mlflow((result.path / REPORT_TEXT).read_text(encoding="utf-8"), result.record, config)
     show_markdown(key="evaluation", markdown=text, description="Did the model get better?")
-    return {
-        **({"published": before} if before else {}),
-        "plan": plan,
-        **merged,
-        **made,
-        **{f"answer-{name}": each for name, each in answers.items()},
-        STAGE: result,
-    }
+    stages = ({"published": before} if before else {}) | {"plan": plan, **merged, **made}
+    return stages | {f"answer-{name}": each for name, each in answers.items()} | {STAGE: result}
 
 
 def _answers_of_rivals(session: Session, dataset: StageResult, plan: StageResult) -> dict[str, StageResult]:

@@ -79,19 +79,14 @@ def monitor_logs(session: Session, files: LogFiles) -> Monitored:
             progress=progress,
         )
 
+    settings = config.monitor.model_dump(mode="json", exclude={"logs", "workers", "silence_hours"})
+    language, since = (config.language, config.workers.reais_per_dollar), champion.promoted_at
     stage = Stage(
         name=STAGE,
         kind="monitoring",
         # This module too: it scrubs the logs, and finds the champion.
         sources=("flows.stages.monitor",),
-        config_digest=config_digest(
-            config.monitor.model_dump(mode="json", exclude={"logs", "workers", "silence_hours"}),
-            config.language,
-            config.workers.reais_per_dollar,
-            champion.names,
-            champion.promoted_at and champion.promoted_at.isoformat(),
-            digests,
-        ),
+        config_digest=config_digest(settings, *language, champion.names, since and since.isoformat(), digests),
         inputs=inputs,
         order_only_inputs=order_only,
         work=work,

@@ -209,13 +209,8 @@ def same_checkpoints(config: Config) -> Mapping[str, Any]:
 
 def key_inputs(config: Config, seed: int, but: Mapping[str, Any] = MappingProxyType({})) -> str:
     """Return the digest of the settings that decide the policy of a seed, leaving out more fields of the recipe."""
-    return config_digest(
-        seed,
-        config.train.model_dump(mode="json", exclude={**dict.fromkeys(NOT_IN_KEY, True), **but}),
-        config.rewards.spec,
-        config.evaluate.temperature,
-        config.evaluate.batch_size,
-    )
+    recipe = config.train.model_dump(mode="json", exclude={**dict.fromkeys(NOT_IN_KEY, True), **but})
+    return config_digest(seed, recipe, config.rewards.spec, config.evaluate.temperature, config.evaluate.batch_size)
 
 
 @contextmanager
