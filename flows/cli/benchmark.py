@@ -55,9 +55,7 @@ def run(
 ) -> None:
     """Ask a model every item: at an endpoint (--url and --model), or from a folder on this machine (--model)."""
     if model is None or (url is not None and (adapter is not None or guided != "none")):
-        raise InputError(
-            "give --url and --model for an endpoint, or --model FOLDER, with --adapter and --guided where wanted"
-        )
+        raise InputError("give --url and --model for an endpoint, or --model FOLDER, optionally --adapter and --guided")
     if url is None and not temperature:
         raise InputError("--temperature 0 is for endpoints: a model in a folder samples; give one above 0")
     items = list(Benchmark(folder).items.values())

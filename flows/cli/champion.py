@@ -170,7 +170,7 @@ def promote(
     state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Promote a version that an earlier run registered; exit code 3 where the gate holds it and nothing is forced."""
+    """Promote a registered version; exit code 3 where the gate holds it and nothing is forced."""
     from flows.stages.registered_version import promote_baseline, promote_registered, roll_back  # noqa: PLC0415 - MLflow
     from tasks.lineage.mlflow.registry import checked_reason  # noqa: PLC0415
 
@@ -207,7 +207,7 @@ def monitor(
     report: Annotated[Path | None, typer.Option(help="Folder of the report, in place of an earlier one.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Score production logs, and say whether the champion answers as at its evaluation; exit code 3 for any alarm."""
+    """Score production logs, and compare them with the champion's evaluation; exit code 3 for any alarm."""
     config = configured(profile, overrides, state)
     given = logs_to_monitor(config, logs)
     files = log_files(given)

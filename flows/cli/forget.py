@@ -31,7 +31,7 @@ def forget(
     state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Take a person out of data, logs and models, and prove it; exit code 3 where something was not reached."""
+    """Take a person out of data, logs and models, and prove it; exit code 3 where something was missed."""
     if (identifier is None) == (verify is None):
         raise InputError("give the ID of whom to forget, or --verify with a report")
     if apply and (dry_run or verify is not None):

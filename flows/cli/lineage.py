@@ -242,7 +242,7 @@ def _prompt_parts(history: Mapping[str, Any], *, worst: bool) -> Iterator[str | 
 
 
 def _summary(rollouts: Sequence[Rollout]) -> Rollout:
-    rewards = [each["reward"] for each in rollouts]
+    rewards, names = [each["reward"] for each in rollouts], rollouts[0]["components"]
     return {
         "rollouts": len(rollouts),
         "prompts": len({each["prompt_id"] for each in rollouts}),
@@ -251,9 +251,7 @@ def _summary(rollouts: Sequence[Rollout]) -> Rollout:
         "mean_reward": fmean(rewards),
         "worst": min(rewards),
         "best": max(rewards),
-        "components": {
-            name: fmean(each["components"].get(name, 0.0) for each in rollouts) for name in rollouts[0]["components"]
-        },
+        "components": {name: fmean(each["components"].get(name, 0.0) for each in rollouts) for name in names},
     }
 
 

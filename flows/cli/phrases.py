@@ -92,9 +92,7 @@ def _model(config: "Config") -> Iterator[openers.Ask]:
     from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion  # noqa: PLC0415
 
     if not config.evaluate.rivals:
-        raise InputError(
-            "no model is named that could propose; add one at an endpoint with OpenAI's API to evaluate.rivals"
-        )
+        raise InputError("no model is named that could propose; add one with OpenAI's API to evaluate.rivals")
     with Endpoint(
         config.evaluate.rivals[0],
         purpose="proposing",
