@@ -166,9 +166,7 @@ def _open(address: str, training: str | None) -> list[Mirror]:
 def _open_one(address: str, training: str | None) -> Mirror:
     mirrors = _open(address, training)
     if not mirrors:
-        raise InputError(
-            f"{address} is empty: there is no checkpoint to pull; give the mirror that the training wrote to"
-        )
+        raise InputError(f"{address} has no checkpoint to pull; give the mirror that the training wrote to")
     if len(mirrors) > 1:
         names = ", ".join(mirror.training for mirror in mirrors)
         raise InputError(f"{address} has {len(mirrors)} trainings; choose one by --training: {names}")

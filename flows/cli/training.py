@@ -125,16 +125,14 @@ def train(
         return
     result = run_chain(config, profile, until="train", fresh=fresh, yes=yes)
     trainings = [_as_document(policy, config) for policy in result.policies.values()]
-    rewards = [
+    rows = [
         {"seed": training["seed"], "task": task, **found}
         for training in trainings
         for task, found in training["tasks"].items()
     ]
     tables = [
         Table("Trainings", trainings, "seed steps stopped_early reused time=seconds US_dollars=cost_usd policy=sha256"),
-        Table(
-            "Validation reward, before training and at the chosen step", rewards, "seed task before chosen chosen_step"
-        ),
+        Table("Validation reward, before training and at the chosen step", rows, "seed task before chosen chosen_step"),
     ]
     show({"seconds": result.seconds, "trainings": trainings}, tables, as_json=as_json)
 

@@ -100,10 +100,7 @@ class _Loss:
             return None
         else:
             how = f"has not answered for {SECONDS_OF_SILENCE:.0f} s"
-        return (
-            f"Prefect's server of this run {how}; its log is {self._log_file}; run the same command again to resume "
-            "from here"
-        )
+        return f"Prefect's server of this run {how}; its log is {self._log_file}; run the same command again to resume"
 
 
 def reachable(address: str, seconds: float = 5.0) -> bool:

@@ -148,10 +148,8 @@ def sheet(
         where: dict[str, Any] = {"base": base.path, "dataset": dataset.path, "output": files.rollouts}
         request = RolloutRequest(**drawn, **where, prompts_per_task=config.audit.prompts_per_task)
         origin = session.run_child(stage, request, session.folder("sheet"), progress)
-        per_task, needed = config.audit.scores_per_task, config.audit.min_scores_per_task
-        sample = make_sheet(
-            files.rollouts, config.rewards.spec, files.store, per_task, config.seed, files.sheet, progress
-        )
+        most, needed = config.audit.scores_per_task, config.audit.min_scores_per_task
+        sample = make_sheet(files.rollouts, config.rewards.spec, files.store, most, config.seed, files.sheet, progress)
         few = [f"{count} of {task}" for task, count in sample.drawn.items() if count < needed]
         if few:
             raise InputError(

@@ -79,9 +79,7 @@ def champion_for(session: Session, challenger: ArtifactRecord) -> ArtifactRecord
 
 
 @stage_flow(STAGE)
-def evaluate(
-    session: Session, given: Results, policies: Policies, for_rungs: Mapping[str, Made]
-) -> dict[str, StageResult]:
+def evaluate(session: Session, given: Results, policies: Policies, for_rungs: Mapping[str, Made]) -> Results:
     """Plan, answer, score and compare, and write the report; return the stages, of which `evaluate` is the last.
 
     All policies, by training seed, are compared with the base; the one that may be promoted with the champion too.

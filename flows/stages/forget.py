@@ -166,17 +166,15 @@ def _chain_data(config: Config, holding: Collection[str]) -> dict[str, str]:
 def _refuse_too_few(config: Config, before: Mapping[str, Path], person: Person, state: Forgetting) -> None:
     """Make prompts and dataset without a person on trial, and refuse where no training can start from them."""
     with scratch_folder() as work:
-        without, dataset = work / "prompts", work / "dataset"
+        without, made = work / "prompts", work / "dataset"
         without.mkdir()
-        dataset.mkdir()
+        made.mkdir()
         try:
             prompts_without(before["prompts"], person, state.key, without)
-            curate_stage.run(
-                config.curate, config.policy, without, dataset, silent, in_processes(config.curate.workers)
-            )
+            curate_stage.run(config.curate, config.policy, without, made, silent, in_processes(config.curate.workers))
         except InputError as error:
             raise InputError(f"without these rows no dataset can be made: {error}") from None
-        had, left = (Counter(read_prompt_table(each / TRAIN_FILE)["task"]) for each in (before["dataset"], dataset))
+        had, left = (Counter(read_prompt_table(each / TRAIN_FILE)["task"]) for each in (before["dataset"], made))
     fewest = config.train.preflight.min_prompts_per_task
     if short_of := [f"{left[task]} {task}" for task in sorted(had) if left[task] < min(fewest, had[task])]:
         raise InputError(

@@ -144,9 +144,8 @@ def dataset_stage(config: Config, prompts: StageResult) -> Stage:
     """Return the stage."""
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        curate_stage.run(
-            config.curate, config.policy, prompts.path, output, progress, in_processes(config.curate.workers)
-        )
+        in_parallel = in_processes(config.curate.workers)
+        curate_stage.run(config.curate, config.policy, prompts.path, output, progress, in_parallel)
 
     return Stage(
         name="curate",
