@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tasks.serve.answerer import TaskAnswer
 
 MOST_SHOWN: Final = 3
-"""Answers that are shown whole."""
 
 
 def ask(

@@ -171,7 +171,6 @@ def open_walker(config: Config) -> Walker:
 
 Rollout = dict[str, Any]
 LISTED: Final = 3
-"""Best and worst rollouts that are printed; of the worst alone, three times as many."""
 LONGEST_TEXT: Final = 200
 SUMMARY: Final = "distinct trained_on mean_reward worst best"
 EXTREMES: Final = "reward times advantage"

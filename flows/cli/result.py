@@ -29,7 +29,6 @@ from schemas.shown_text import as_shown
 from tasks.report.number_format import signed
 
 MAX_CELL: Final = 1_200
-"""Characters of a text that one cell shows; `--json` has all of it."""
 
 HOUR: Final = 3_600
 MINUTES: Final = 120

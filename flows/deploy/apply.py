@@ -27,7 +27,6 @@ DEPLOYMENTS_FILE: Final = Path("prefect.yaml")
 POOLS_FILE: Final = Path("infra/work_pools.yaml")
 AUTOMATIONS_FOLDER: Final = Path("infra/automations")
 PAGE: Final = 200
-"""Most items in one response of Prefect's server."""
 
 Model = TypeVar("Model", bound=BaseModel)
 

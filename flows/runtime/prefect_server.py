@@ -30,7 +30,6 @@ from tasks.policy.child import die_with_parent, end_group
 HOST = "127.0.0.1"
 KEYS = "PREFECT_API_AUTH_STRING=USER:PASSWORD for a server of your own, or PREFECT_API_KEY for Prefect Cloud"
 REVISIONS = "server/database/_migrations/versions/sqlite"
-"""Folder of the revisions of Prefect's database, in its package."""
 OTHER_DATABASES = {"PREFECT_API_DATABASE_CONNECTION_URL", "PREFECT_SERVER_DATABASE_CONNECTION_URL"}
 """Variables by which a user names another database than that in Prefect's home."""
 SECONDS_TO_START = 120

@@ -35,13 +35,11 @@ STAGE: Final = "answer"
 RIVAL_STAGE: Final = "answer-rival"
 RIVAL_SOURCES: Final = ("tasks.evaluate.answers.rival",)
 RIVAL_NOT_IN_KEY: Final = HOW_IT_IS_REACHED | {"name", "price_input", "price_output"}
-"""Settings of a rival that are in no key: these, its name and its prices."""
 GUIDED: Final[Rung] = "base-guided"
 SFT: Final[Rung] = "sft"
 MODEL_STAGE: Final = f"model-{SFT}"
 
 WEIGHTS: Final = ("base", "policy", "merged")
-"""Roles of the artifacts of a model that answers."""
 
 Made = StageResult | TucanoError
 """The model or the answers of a rung, or the error that prevented them."""
@@ -60,7 +58,6 @@ class Answering:
     merged: ArtifactRecord | None = None
     """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
     guided: Guided = SERVED
-    """Tasks whose grammar guides their answers."""
     general: bool = False
 
     @property

@@ -43,7 +43,6 @@ from tasks.train.watch.alarms import past_alarms
 
 STAGE = "evaluate"
 PLANNED: Final = {*EvaluateConfig.model_fields} & {*EvaluationPlan.model_fields}
-"""Settings of the section that the plan has."""
 AS_SERVED = (
     "Base, tuned and champion answered with the weights that are served, or would be: not quantized, and an adapter "
     "for all tasks merged into its base."

@@ -61,7 +61,6 @@ from tasks.train.resume.state_files import sampled_prompts
 MONITORED_FILE: Final = "answers.parquet"
 SCORES_FOLDER: Final = "scores"
 NOBODYS: Final[frozenset[str]] = frozenset()
-"""No prompts."""
 ON_SERVER: Final = (
     "the runs and logged models of what was removed are only marked as deleted on the MLflow server, which keeps their "
     "parameters and files until its operator runs `mlflow gc`"

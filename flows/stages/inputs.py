@@ -39,7 +39,6 @@ from tasks.train.sft.warm_start import SUMMARY_FILE as WARM_START_FILE
 from tasks.train.sft.warm_start import WarmStartRequest
 
 SERVED_PROMPTS_FOLDER: Final = "served-prompts"
-"""Folder of the state folder."""
 SECONDS_KEPT: Final = 7 * 24 * 3600
 """Time after its last use for which a run's prompts are kept; a run that is resumed later reads the logs again."""
 

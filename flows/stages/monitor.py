@@ -46,7 +46,6 @@ class Monitored:
     silence: OperationsAlarm | None
     """That nobody is answered any more, which is of the present and not of the logs: no artifact has it."""
     is_new: bool = True
-    """True if the logs had anything to look at."""
 
     @property
     def reasons(self) -> list[str]:

@@ -60,7 +60,6 @@ class RemoteRequest(BaseModel):
     """Name of the function that makes the stages, among those of `flows/remote.py`."""
     call: dict[str, Any]
     artifacts: dict[str, str]
-    """The sha256 of each artifact that it reads, by role."""
     stage_keys: tuple[str, ...]
     """Keys of the stages, which say all that decides their artifacts."""
     pipeline_run: str

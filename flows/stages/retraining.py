@@ -25,7 +25,6 @@ class Retraining:
     """Each stage's result, in order of execution; with several seeds each training is a stage."""
     seconds: float
     policies: Mapping[int, StageResult]
-    """The trained policies by seed, also among the stages."""
     report: Mapping[str, Any]
     """The evaluation's report.json; empty where nothing was evaluated."""
     decision: Mapping[str, Any]

@@ -37,11 +37,9 @@ from tasks.policy.child import Metrics
 
 Work = Callable[[Path, Progress, StageRun], Origin | None]
 Summary = Callable[[Path], Mapping[str, Any]]
-Records = Mapping[str, ArtifactRecord]
-"""Artifacts by role."""
+Records = Mapping[str, ArtifactRecord]  # By role.
 Results = Mapping[str, "StageResult"]
-Policies = Mapping[int, "StageResult"]
-"""Trained policies by seed."""
+Policies = Mapping[int, "StageResult"]  # By training seed.
 
 WORK_SECONDS: Final = "work_seconds"
 """MLflow's metric of the time of a stage's own work; the rest of a run is orchestration."""
@@ -130,9 +128,7 @@ class Stage:
     work: Work
     """Write the artifact into the empty folder; return the worker of the weights, where there was one."""
     summary: Summary
-    """Read the artifact's key figures for MLflow."""
     reports: tuple[str, ...] = ()
-    """Files of the artifact that MLflow shows with the run."""
     order_only_inputs: Records = field(default_factory=dict)
     """Artifacts that allow the start, or that other inputs come from: recorded as inputs, but in no key, for they
     decide nothing."""

@@ -31,7 +31,6 @@ from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gat
 
 STAGE = "train"
 SECONDS_BETWEEN_TRIES: Final = 60.0
-"""Pause after MLflow did not take metrics."""
 
 NOT_IN_KEY = {
     "interpreter",  # The same packages elsewhere.
