@@ -56,6 +56,7 @@ MINUTES: Final = 10.0
 Sheet = Annotated[Path, typer.Argument(help="The audit sheet, a CSV file.")]
 Store = Annotated[Path | None, typer.Option(help="Store of sql_qa; else `store` beside the rollouts, or the shipped.")]
 Rater = Annotated[str, typer.Option(help="Your pseudonym: small letters, digits and hyphens.")]
+OnlyTask = Annotated[TaskName | None, typer.Option(help="Score this task only.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port of the page on this machine; 0 for any that is free.")]
 
 
@@ -125,12 +126,7 @@ def _audited(audit: stage.Audit) -> Iterator[str | Table]:
 
 
 @app.command()
-def label(
-    sheet: Sheet,
-    rater: Rater,
-    task: Annotated[TaskName | None, typer.Option(help="Score this task only.")] = None,
-    port: Port = 8765,
-) -> None:
+def label(sheet: Sheet, rater: Rater, task: OnlyTask = None, port: Port = 8765) -> None:
     """Score a sheet on a page in the browser, one key a completion; every score is saved at once."""
     serve_page(Labelling(sheet, rater, task), port)
 

@@ -26,7 +26,6 @@ PRUNED_IN_PART = "interrupted, and every checkpoint that is left is whole; the s
 FENCING: Final = "Fencing: which writer made it; a machine that takes a training over has a higher number"
 EMPTY: Final = "is empty: it has no checkpoints, and no training writes to it"
 
-
 Pin = Literal["best", "final"]
 """Names under which a training keeps checkpoints whatever their age."""
 Address = Annotated[str, typer.Argument(metavar="MIRROR", help="A folder, or gs://bucket/prefix.")]

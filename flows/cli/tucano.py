@@ -47,7 +47,6 @@ COMMANDS: Final[Mapping[str, str]] = {
 }
 """Help of each command, by its name; a test compares it with the command's own."""
 
-
 ROOT: Final = "tucano"
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "champion": ("ask", "export", "promote", "monitor"),
@@ -174,8 +173,6 @@ def _profiles(incomplete: str) -> Iterable[str]:
 
 Profile = Annotated[str, typer.Option(help="A profile's name, or a path to a TOML file.", autocompletion=_profiles)]
 Overrides = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Override one value. May be repeated.")]
-
-
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before money is spent.")]
 
 
@@ -209,13 +206,11 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
+Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")]
+
+
 @app.callback()
-def root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
-    ] = False,
-    quiet: Quiet = False,
-) -> None:
+def root(version: Version = False, quiet: Quiet = False) -> None:
     """Apply the options of every command."""
 
 

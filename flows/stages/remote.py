@@ -43,8 +43,6 @@ TIME_TO_COME_BACK: Final = timedelta(minutes=5)
 """Time for a crashed run to be restarted: the automations need seconds, and the server may be busy."""
 REMOTE_FOLDER: Final = "trainer"
 """Folder of the state for work done for other machines, even if that is this machine."""
-
-
 What = Literal["training", "inference"]
 
 
