@@ -57,7 +57,7 @@ def run_gateway(config: Config, number: str | None, listening: socket.socket) ->
 
 
 async def _serve(config: Config, number: str | None, listening: socket.socket) -> None:
-    serve, loop = config.serve, asyncio.get_running_loop()
+    serve, name, loop = config.serve, config.promote.model_name, asyncio.get_running_loop()
     if (serving := asyncio.current_task()) is not None:
         # What another handler raises may be lost in a callback of the loop.
         for each in ENDING:
@@ -72,7 +72,7 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
         app = build_app(
             answering,
             serve,
-            config.promote.model_name,
+            name,
             tokens=tokens,
             metrics=metrics,
             feedback=feedback,

@@ -218,14 +218,9 @@ def tuned_on_references(session: Session, dataset: StageResult, base: StageResul
     """Fine-tune the base on as many reference answers as the training samples completions: the rung `sft`."""
     recipe, tuning = session.config.train, session.config.evaluate.sft
     prompts = read_prompt_table(dataset.path / TRAIN_FILE).height
-    warm_start = WarmStartConfig(
-        steps=tuning.steps(recipe.sampled_completions, prompts),
-        batch_size=tuning.batch_size,
-        accumulation=tuning.accumulation,
-        learning_rate=tuning.learning_rate,
-        lora=recipe.lora,
-        load_in_4bit=recipe.load_in_4bit,
-    )
+    asked = tuning.model_dump(include={"batch_size", "accumulation", "learning_rate"})
+    steps = tuning.steps(recipe.sampled_completions, prompts)
+    warm_start = WarmStartConfig(**asked, steps=steps, lora=recipe.lora, load_in_4bit=recipe.load_in_4bit)
     tuned = session.config.model_copy(update={"warm_start": warm_start})
     return make_model("sft", replace(session, config=tuned), dataset, further=base)
 

@@ -66,17 +66,9 @@ def monitor_logs(session: Session, files: LogFiles) -> Monitored:
 
     @spoken(config.language, config.workers.reais_per_dollar)
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        monitor_stage.run(
-            files,
-            digests,
-            config.monitor,
-            champion,
-            scrub=scrubbed_texts,
-            map_chunks=partial(_in_processes, config.monitor.workers),
-            now=datetime.now(UTC),
-            output=output,
-            progress=progress,
-        )
+        in_chunks = partial(_in_processes, config.monitor.workers)
+        how: dict[str, Any] = {"scrub": scrubbed_texts, "map_chunks": in_chunks, "now": datetime.now(UTC)}
+        monitor_stage.run(files, digests, config.monitor, champion, **how, output=output, progress=progress)
 
     settings = config.monitor.model_dump(mode="json", exclude={"logs", "workers", "silence_hours"})
     language, since = (config.language, config.workers.reais_per_dollar), champion.promoted_at

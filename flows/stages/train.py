@@ -306,10 +306,6 @@ def _figures(folder: Path) -> Mapping[str, Any]:
     chosen = {"chosen step": summary["chosen_step"]}
     if summary["chosen_step"] is None:
         chosen = {f"chosen step: {task}": step for task, step in summary["chosen_steps"].items()}
-    return {
-        "steps": summary["steps"],
-        **chosen,
-        "stopped early": summary["stopped_early"],
-        "validation reward before": round(reward_before(summary), 4),
-        "validation reward chosen": round(chosen_reward(summary), 4),
-    }
+    rewards = {"before": reward_before(summary), "chosen": chosen_reward(summary)}
+    figures = {"steps": summary["steps"], **chosen, "stopped early": summary["stopped_early"]}
+    return figures | {f"validation reward {when}": round(reward, 4) for when, reward in rewards.items()}
