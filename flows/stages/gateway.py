@@ -70,13 +70,7 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
         deployment = await _deploy(config, number)
         answering = AnswerService(deployment, serve, log=log, scrub=_scrubbed, metrics=metrics)
         app = build_app(
-            answering,
-            serve,
-            name,
-            tokens=tokens,
-            metrics=metrics,
-            feedback=feedback,
-            scrub_reference=_scrubbed_reference,
+            answering, serve, name, tokens=tokens, metrics=metrics, feedback=feedback, scrub_reference=_scrubbed_json
         )
         following = asyncio.create_task(_follow(config, number, answering, metrics))
         try:
@@ -194,7 +188,7 @@ def _scrubbed(text: str) -> str:
     return scrub(text)[0]
 
 
-def _scrubbed_reference(reference: dict[str, Any]) -> dict[str, Any]:
+def _scrubbed_json(reference: dict[str, Any]) -> dict[str, Any]:
     texts = pl.Series([orjson.dumps(reference).decode()])
     clean = scrubbed_references(texts, lambda each: pl.Series(each.name, [*map(_scrubbed, each)], pl.String))
     loaded: dict[str, Any] = orjson.loads(clean[0])
