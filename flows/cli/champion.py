@@ -234,13 +234,8 @@ def monitor(
             # The artifact's own files are read-only.
             copy = shutil.copyfile
             shutil.copytree(stage.path, draft, ignore=without_answers, copy_function=copy, dirs_exist_ok=True)
-    document = {
-        **monitored.found,
-        "sha256": stage.record.sha256,
-        "path": str(stage.path),
-        "reused": stage.reused,
-        "silence": monitored.silence and monitored.silence.reason,
-    }
+    made = {"sha256": stage.record.sha256, "path": str(stage.path), "reused": stage.reused}
+    document = {**monitored.found, **made, "silence": monitored.silence and monitored.silence.reason}
     parts = [*monitored_parts(monitored, config), f"report: {folder / REPORT_PAGE}"]
     show(document, parts, as_json=as_json)
     if monitored.reasons:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -91,14 +91,10 @@ def _model(config: "Config") -> Iterator[openers.Ask]:
 
     if not config.evaluate.rivals:
         raise InputError("no model is named that could propose; add one with OpenAI's API to evaluate.rivals")
-    with Endpoint(
-        config.evaluate.rivals[0],
-        purpose="proposing",
-        section="evaluate.rivals",
-        otherwise="name another in evaluate.rivals",
-        temperature=TEMPERATURE,
-        max_tokens=MAX_TOKENS,
-    ) as endpoint:
+    section, otherwise = "evaluate.rivals", "name another in evaluate.rivals"
+    decoding: dict[str, Any] = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS}
+    rival = config.evaluate.rivals[0]
+    with Endpoint(rival, purpose="proposing", section=section, otherwise=otherwise, **decoding) as endpoint:
 
         def ask(system: str, text: str, number: int) -> str:
             answers: dict[str, Reply] = {}

@@ -55,12 +55,8 @@ def retrain(
         name: {"sha256": stage.record.sha256, "path": str(stage.path), "seconds": stage.seconds, "reused": stage.reused}
         for name, stage in result.stages.items()
     }
-    document = {
-        "seconds": result.seconds,
-        "stages": stages,
-        "decision": result.decision,
-        "evaluation": {"overall": result.report["overall"], "tasks": result.report["tasks"]},
-    }
+    found = {name: result.report[name] for name in ("overall", "tasks")}
+    document = {"seconds": result.seconds, "stages": stages, "decision": result.decision, "evaluation": found}
     show(document, retraining_parts(result, document), as_json=as_json)
     if result.decision["verdict"] != "promote":
         raise typer.Exit(3)

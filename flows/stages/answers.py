@@ -86,14 +86,9 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         store = session.store
-        request = AnswerRequest(
-            **decoding,
-            base=store.path((who.merged or who.base).sha256),
-            policy=store.path(who.policy.sha256) if who.policy and not who.merged else None,
-            dataset=dataset.path,
-            work=folder,
-            output=output,
-        )
+        base, where = store.path((who.merged or who.base).sha256), {"work": folder, "output": output}
+        adapter = store.path(who.policy.sha256) if who.policy and not who.merged else None
+        request = AnswerRequest(**decoding, **where, base=base, policy=adapter, dataset=dataset.path)
         return session.run_child(stage, request, folder, progress)
 
     stage = Stage(

@@ -71,13 +71,8 @@ def promote_registered(config: Config, number: str | None, reason: str | None) -
     reasons = [] if gate["verdict"] == "promote" else list(gate["reasons"])
     if champion is not None and champion.policy not in {version.policy, records["evaluation"].inputs.get("champion")}:
         reasons.append(f"it was not compared with version {champion.version}, which is `{names.alias}` now")
-    document = {
-        "version": version.version,
-        "promoted": False,
-        "verdict": "hold" if reasons else "promote",
-        "reasons": reasons or gate["reasons"],
-        "forced": None,
-    }
+    document: dict[str, Any] = {"version": version.version, "promoted": False, "forced": None}
+    document |= {"verdict": "hold" if reasons else "promote", "reasons": reasons or gate["reasons"]}
     if reasons and reason is None:
         return document
     if reasons:
@@ -279,12 +274,8 @@ def export_version(
     for task in request.adapters:
         # The proof read the base where it was then.
         name_base(draft / task, *(published or (str(goal.resolve() / BASE_FOLDER), None)))
-    return {
-        "model": config.promote.model_name,
-        "version": parts.version.version,
-        "format": kind,
-        "files": [_proven(config, proof, draft) for proof in proofs],
-    }
+    files = [_proven(config, proof, draft) for proof in proofs]
+    return {"model": config.promote.model_name, "version": parts.version.version, "format": kind, "files": files}
 
 
 def _adapters(store: ArtifactStore, parts: VersionParts, kind: ExportFormat) -> dict[str, Path]:

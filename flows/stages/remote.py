@@ -157,16 +157,9 @@ def make_elsewhere(
         results = [session.result(record) for record in made if record is not None]
     else:
         begin_work(name)
-        request = RemoteRequest(
-            what=what,
-            stage=name,
-            function=function,
-            call=call,
-            artifacts={role: record.sha256 for role, record in given.items()},
-            stage_keys=tuple(stage.key for stage in stages),
-            pipeline_run=session.run,
-            fresh=session.fresh,
-        )
+        read, keys = {role: record.sha256 for role, record in given.items()}, tuple(stage.key for stage in stages)
+        of_run: dict[str, Any] = {"pipeline_run": session.run, "fresh": session.fresh, "stage_keys": keys}
+        request = RemoteRequest(what=what, stage=name, function=function, call=call, artifacts=read, **of_run)
         results = _request(config, request, started)
     for stage, result in zip(stages, results, strict=True):
         if session.run:
