@@ -86,9 +86,10 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         store = session.store
-        base, where = store.path((who.merged or who.base).sha256), {"work": folder, "output": output}
+        base = store.path((who.merged or who.base).sha256)
         adapter = store.path(who.policy.sha256) if who.policy and not who.merged else None
-        request = AnswerRequest(**decoding, **where, base=base, policy=adapter, dataset=dataset.path)
+        where: dict[str, Any] = {"dataset": dataset.path, "work": folder, "output": output}
+        request = AnswerRequest(**decoding, **where, base=base, policy=adapter)
         return session.run_child(stage, request, folder, progress)
 
     stage = Stage(
