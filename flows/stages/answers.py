@@ -86,10 +86,9 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         store = session.store
-        base = store.path((who.merged or who.base).sha256)
         adapter = store.path(who.policy.sha256) if who.policy and not who.merged else None
         where: dict[str, Any] = {"dataset": dataset.path, "work": folder, "output": output}
-        request = AnswerRequest(**decoding, **where, base=base, policy=adapter)
+        request = AnswerRequest(**decoding, **where, base=store.path((who.merged or who.base).sha256), policy=adapter)
         return session.run_child(stage, request, folder, progress)
 
     stage = Stage(
