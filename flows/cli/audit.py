@@ -27,8 +27,8 @@ from flows.runtime.session import ARTIFACTS_FOLDER, past_audits
 from flows.runtime.signals import interruptible
 from schemas.documents import Rollout
 from schemas.errors import InputError
-from schemas.given_references import AskedTask
 from schemas.json_lines import read_json_lines
+from schemas.references import AskedTask
 from schemas.shown_text import as_shown
 from schemas.store.files import read_store
 from schemas.tables.prompts import TEST_FILE, read_prompts

@@ -19,8 +19,7 @@ from prefect.states import Crashed
 
 from flows.runtime.console import warn
 from flows.runtime.prefect_server import KEYS, shown
-from schemas.causes import causes_of
-from schemas.errors import InputError, Interrupted, TucanoError
+from schemas.errors import InputError, Interrupted, TucanoError, causes_of
 
 MOST_SHOWN = 300
 """Most characters shown of the server's own message."""

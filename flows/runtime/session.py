@@ -15,8 +15,7 @@ from filelock import FileLock, Timeout
 from flows.runtime.prefect_server import prove_prefect_usable, reachable, session_server, shown
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config, StateConfig, SynthesizeConfig
-from schemas.errors import InputError, TucanoError
-from schemas.full_disk import BYTES_OF_A_FULL_DISK, full_disk_error, is_of_full_disk
+from schemas.errors import BYTES_OF_A_FULL_DISK, InputError, TucanoError, full_disk_error, is_of_full_disk
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, files_folder, prove_usable
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry

@@ -34,8 +34,7 @@ from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
 from tasks.audit.stage import REPORT_FILE, SHEET_FILE, STORE_FOLDER, AuditFiles, files_of, shipped_files
 from tasks.commerce.registry import joint_version, reward_version, reward_versions
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.artifacts import ArtifactDamaged
-from tasks.lineage.store.content import file_digests
+from tasks.lineage.store.artifacts import ArtifactDamaged, file_digests
 from tasks.report.language import spoken
 
 DRAWN_FROM_FILE: Final = "drawn_from.txt"

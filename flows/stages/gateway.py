@@ -120,12 +120,11 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
         # It serves the whole model by one name, whatever ours is made of.
         model = replace(model, policy=None)
     else:
-        rows, max_tokens = serve.concurrency, model.decoding.max_tokens
-        client = LocalEngine(model.weights, model.adapters, rows=rows, max_tokens=max_tokens)
+        client = LocalEngine(model.weights, model.adapters, rows=serve.concurrency)
     deployment = DeployedVersion(model, client)
     try:
         if isinstance(client, LocalEngine):
-            await client.start(serve.seconds_to_load)
+            await client.start()
         elif not await client.is_healthy():
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
         if serve.guided and (why := await deployment.try_guidance()) is not None:

@@ -27,7 +27,7 @@ from schemas.tables.summaries import SUMMARY_FILE, DatasetSummary, PromptsSummar
 from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.content import file_digests
+from tasks.lineage.store.artifacts import file_digests
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.merge import MergeRequest, read_check
 from tasks.policy.published import PUBLISHED_FILE, given_template

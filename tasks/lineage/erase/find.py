@@ -103,9 +103,6 @@ def reached(inventory: Inventory, identifier: str, kind: AskedKind | None = None
     """Find everything that a customer's, order's or review's data reached.
 
     A person has all their orders, an order its customer_id and its reviews, a review only itself.
-
-    Raises:
-        InputError: No readable artifact contains the identifier, or it stands for several persons' things.
     """
     identifier = identifier.strip()
     records = list(inventory.records.values())
