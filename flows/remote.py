@@ -7,10 +7,10 @@ from typing import Final
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.runtime.deployed import deployed, run_name
+from flows.runtime.runs import deployed, run_name
 from flows.stages.answers import WEIGHTS, Answering, answer
 from flows.stages.audit import sheet
-from flows.stages.base import make_model, merge
+from flows.stages.inputs import make_model, merge
 from flows.stages.remote import RemoteRequest, open_exchange
 from flows.stages.runner import FRESH_FOLDER, Session, StageResult
 from flows.stages.train import train

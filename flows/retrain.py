@@ -11,16 +11,14 @@ from prefect import flow
 from prefect.runtime import flow_run
 
 from flows.runtime.console import captured
-from flows.runtime.deployed import deployed, run_name
 from flows.runtime.prefect_client import emit_held
-from flows.runtime.run_page import add_tags, is_recorded, logging_of_chain, profile_of_run
+from flows.runtime.runs import add_tags, deployed, is_recorded, logging_of_chain, profile_of_run, run_name
 from flows.runtime.session import open_recorder, open_store
 from flows.stages.answers import Made, rung_makers
 from flows.stages.audit import audit, known_scores, people_scores
-from flows.stages.base import base
 from flows.stages.child_pool import do_all, expect_stage_children, pool_of
-from flows.stages.data import curate, synthesize
 from flows.stages.evaluate import evaluate
+from flows.stages.inputs import base, curate, synthesize
 from flows.stages.promote import promote, read_decision
 from flows.stages.retraining import Retraining, Until, conclude
 from flows.stages.runner import Session, StageResult, WorkDue, only_reuse
@@ -73,8 +71,8 @@ def retrain(config: Config, *, fresh: bool = False, until: Until = "promote") ->
                 stages |= evaluate(session, given, policies, for_rungs or do_all(None, makers))
                 report |= read_report(stages["evaluate"].path)
             if until == "promote":
-                policy, evaluation = policies[best_seed(policies)], stages["evaluate"]
-                stages["promote"] = promotion = promote(session, policy, evaluation, given["base"], given["dataset"])
+                found = {"policy": policies[best_seed(policies)], "evaluation": stages["evaluate"]}
+                stages["promote"] = promotion = promote(session, {**given, **found})
                 decision |= read_decision(promotion.path)
                 if decision["verdict"] != "promote" and not promotion.reused:
                     emit_held(decision)

@@ -37,7 +37,7 @@ from tasks.audit import stage
 from tasks.audit.alterations.search import AttackedReward, FoundExploit, SearchResult, search
 from tasks.audit.labelling import Labelling
 from tasks.audit.references import ReferenceSession
-from tasks.audit.report import REPORT_PAGE, worst_disagreements
+from tasks.audit.report import REPORT_PAGE
 from tasks.audit.sampling import make_sheet
 from tasks.audit.stage import STORE_FOLDER, shipped_files
 from tasks.lineage.store.inventory import read_inventory
@@ -46,7 +46,6 @@ from tasks.synthesize.simulated import simulate_store
 
 app = group("audit")
 
-DISAGREEMENTS_SHOWN: Final = 5
 REASONS_SHOWN: Final = 20
 LONGEST_SHOWN: Final = 280
 FINDS_SHOWN: Final = 3
@@ -57,6 +56,7 @@ MINUTES: Final = 10.0
 Sheet = Annotated[Path, typer.Argument(help="The audit sheet, a CSV file.")]
 Store = Annotated[Path | None, typer.Option(help="Store of sql_qa; else `store` beside the rollouts, or the shipped.")]
 Rater = Annotated[str, typer.Option(help="Your pseudonym: small letters, digits and hyphens.")]
+OnlyTask = Annotated[TaskName | None, typer.Option(help="Score this task only.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port of the page on this machine; 0 for any that is free.")]
 
 
@@ -100,11 +100,8 @@ def check(
     """Compare the rewards with a scored sheet; exit code 3 where they do not agree."""
     config = configured(profile, overrides, state, makes_prompts=False)
     files = stage.AuditFiles(sheet, rollouts, _store(rollouts, store))
-    with (
-        new_folder(report, stage.FILES) as draft,
-        stage_progress("audit") as progress,
-        spoken(language or config.language),
-    ):
+    in_language = spoken(language or config.language)
+    with new_folder(report, stage.FILES) as draft, stage_progress("audit") as progress, in_language:
         audit = stage.run(files, config.audit, spec or config.rewards.spec, draft, past_audits(config), progress)
     show(audit.report(), [*_audited(audit), f"report: {report / REPORT_PAGE}"], as_json=as_json)
     if not audit.gate.passed:
@@ -112,7 +109,7 @@ def check(
 
 
 def _audited(audit: stage.Audit) -> Iterator[str | Table]:
-    """Yield the figures of each task, the gate's verdict with its reasons, and the worst disagreements."""
+    """Yield the figures of each task, and the gate's verdict with its reasons."""
     rows = {task: dict(found) for task, found in audit.report()["tasks"].items()}
     for found in rows.values():
         found["probes"] = f"{sum(probe['passed'] for probe in found['probes'].values())} of {len(found['probes'])}"
@@ -126,26 +123,10 @@ def _audited(audit: stage.Audit) -> Iterator[str | Table]:
     yield from (f"- {reason}" for reason in reasons[:REASONS_SHOWN])
     if (more := len(reasons) - REASONS_SHOWN) > 0:
         yield f"and {more} more reasons, which the report names"
-    if not audit.gate.passed:
-        worst = [
-            {
-                "prompt": found.judged.rollout.prompt[:LONGEST_SHOWN],
-                "completion": found.judged.rollout.completion[:LONGEST_SHOWN],
-                "score": found.judged.item.score,
-                "reward": found.judged.rollout.reward,
-            }
-            for found in worst_disagreements(audit.judged, DISAGREEMENTS_SHOWN)
-        ]
-        yield Table(f"The {len(worst)} worst disagreements", worst, "prompt completion score reward")
 
 
 @app.command()
-def label(
-    sheet: Sheet,
-    rater: Rater,
-    task: Annotated[TaskName | None, typer.Option(help="Score this task only.")] = None,
-    port: Port = 8765,
-) -> None:
+def label(sheet: Sheet, rater: Rater, task: OnlyTask = None, port: Port = 8765) -> None:
     """Score a sheet on a page in the browser, one key a completion; every score is saved at once."""
     serve_page(Labelling(sheet, rater, task), port)
 

@@ -1,7 +1,7 @@
 """Commands `tucano benchmark`: write the test for others, run a model on it, score answers, and build the wheel."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
@@ -55,23 +55,17 @@ def run(
 ) -> None:
     """Ask a model every item: at an endpoint (--url and --model), or from a folder on this machine (--model)."""
     if model is None or (url is not None and (adapter is not None or guided != "none")):
-        raise InputError(
-            "give --url and --model for an endpoint, or --model FOLDER, with --adapter and --guided where wanted"
-        )
+        raise InputError("give --url and --model for an endpoint, or --model FOLDER, optionally --adapter and --guided")
     if url is None and not temperature:
         raise InputError("--temperature 0 is for endpoints: a model in a folder samples; give one above 0")
     items = list(Benchmark(folder).items.values())
+    decoding: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
     with interruptible(KEPT), stage_progress("benchmark") as progress:
         if url is not None:
             section = _endpoint(url=url, model=model, key_variable=key_variable, timeout_seconds=60.0)
-            run_endpoint(
-                items, section, out, temperature=temperature, max_tokens=max_tokens, seed=seed, progress=progress
-            )
+            run_endpoint(items, section, out, **decoding, progress=progress)
         else:
-            run_folder(
-                items, Path(model), adapter, out,
-                guided=guided, temperature=temperature, max_tokens=max_tokens, seed=seed, progress=progress,
-            )  # fmt: skip
+            run_folder(items, Path(model), adapter, out, guided=guided, **decoding, progress=progress)
     show(None, [f"{len(items)} answers: {out}"], as_json=False)
 
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tasks.serve.answerer import TaskAnswer
 
 MOST_SHOWN: Final = 3
-"""Answers that are shown whole."""
 
 
 def ask(
@@ -130,7 +129,7 @@ def export(
     config = configured(profile, overrides, state)
     with new_folder(out) as draft, stage_progress("export") as progress:
         # Torch, transformers and MLflow take seconds to import, and a mistake above none.
-        from flows.stages.export import export_version  # noqa: PLC0415
+        from flows.stages.registered_version import export_version  # noqa: PLC0415
 
         number = None if version == config.promote.alias else version
         document = export_version(config, number, kind, draft, out, progress)
@@ -170,7 +169,7 @@ def promote(
     state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Promote a version that an earlier run registered; exit code 3 where the gate holds it and nothing is forced."""
+    """Promote a registered version; exit code 3 where the gate holds it and nothing is forced."""
     from flows.stages.registered_version import promote_baseline, promote_registered, roll_back  # noqa: PLC0415 - MLflow
     from tasks.lineage.mlflow.registry import checked_reason  # noqa: PLC0415
 
@@ -207,7 +206,7 @@ def monitor(
     report: Annotated[Path | None, typer.Option(help="Folder of the report, in place of an earlier one.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Score production logs, and say whether the champion answers as at its evaluation; exit code 3 for any alarm."""
+    """Score production logs, and compare them with the champion's evaluation; exit code 3 for any alarm."""
     config = configured(profile, overrides, state)
     given = logs_to_monitor(config, logs)
     files = log_files(given)
@@ -235,13 +234,8 @@ def monitor(
             # The artifact's own files are read-only.
             copy = shutil.copyfile
             shutil.copytree(stage.path, draft, ignore=without_answers, copy_function=copy, dirs_exist_ok=True)
-    document = {
-        **monitored.found,
-        "sha256": stage.record.sha256,
-        "path": str(stage.path),
-        "reused": stage.reused,
-        "silence": monitored.silence and monitored.silence.reason,
-    }
+    made = {"sha256": stage.record.sha256, "path": str(stage.path), "reused": stage.reused}
+    document = {**monitored.found, **made, "silence": monitored.silence and monitored.silence.reason}
     parts = [*monitored_parts(monitored, config), f"report: {folder / REPORT_PAGE}"]
     show(document, parts, as_json=as_json)
     if monitored.reasons:

@@ -26,12 +26,12 @@ PRUNED_IN_PART = "interrupted, and every checkpoint that is left is whole; the s
 FENCING: Final = "Fencing: which writer made it; a machine that takes a training over has a higher number"
 EMPTY: Final = "is empty: it has no checkpoints, and no training writes to it"
 
-
 Pin = Literal["best", "final"]
 """Names under which a training keeps checkpoints whatever their age."""
 Address = Annotated[str, typer.Argument(metavar="MIRROR", help="A folder, or gs://bucket/prefix.")]
 Known = Annotated[str | None, typer.Argument(metavar="MIRROR", help="A folder or gs:// address; else the profile's.")]
 Training = Annotated[str | None, typer.Option(help="Only this training: its name, or how the name begins.")]
+Keep = Annotated[int, typer.Option(min=1, help="Newest checkpoints of each training to keep.")]
 Step = Annotated[int | None, typer.Option(min=0, help="Only the checkpoint of this step.")]
 
 
@@ -128,16 +128,12 @@ def pull(
             path.rename(draft / path.name)
         restored.rmdir()
     document = {"mirror": mirror, **_identity(manifest), "out": str(out)}
-    show(document, [f"pulled {_describe(manifest)}, from {mirror} to {out}"], as_json=as_json)
+    what = f"step {manifest.step} of {manifest.training} ({len(manifest.files)} files, {decimal(size_of(manifest))})"
+    show(document, [f"pulled {what}, from {mirror} to {out}"], as_json=as_json)
 
 
 @app.command()
-def prune(
-    mirror: Address,
-    training: Training = None,
-    keep: Annotated[int, typer.Option(min=1, help="Newest checkpoints of each training to keep.")] = 3,
-    as_json: Json = False,
-) -> None:
+def prune(mirror: Address, training: Training = None, keep: Keep = 3, as_json: Json = False) -> None:
     """Remove all but the newest checkpoints and the pinned ones, and then the bytes that none has had for an hour."""
     with interruptible(PRUNED_IN_PART), stage_progress("prune") as progress:
         mirrors = _open(mirror, training)
@@ -169,9 +165,7 @@ def _open(address: str, training: str | None) -> list[Mirror]:
 def _open_one(address: str, training: str | None) -> Mirror:
     mirrors = _open(address, training)
     if not mirrors:
-        raise InputError(
-            f"{address} is empty: there is no checkpoint to pull; give the mirror that the training wrote to"
-        )
+        raise InputError(f"{address} has no checkpoint to pull; give the mirror that the training wrote to")
     if len(mirrors) > 1:
         names = ", ".join(mirror.training for mirror in mirrors)
         raise InputError(f"{address} has {len(mirrors)} trainings; choose one by --training: {names}")
@@ -223,7 +217,3 @@ def _identity(manifest: Manifest) -> dict[str, Any]:
         "files": len(manifest.files),
         "bytes": size_of(manifest),
     }
-
-
-def _describe(manifest: Manifest) -> str:
-    return f"step {manifest.step} of {manifest.training} ({len(manifest.files)} files, {decimal(size_of(manifest))})"

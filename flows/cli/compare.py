@@ -66,9 +66,7 @@ def compare(
     """Compare two models' scores, and say whether the second may be promoted; exit code 3 where it is held."""
     compares = [each for each in (margin, seed, resamples, report) if each is not None]
     if (plan is None) == (base is None) or (base is None) != (tuned is None) or (effect if plan is None else compares):
-        raise InputError(
-            "give BASE.jsonl and TUNED.jsonl with options of a comparison, or --plan REPORT.json and --effect"
-        )
+        raise InputError("give BASE.jsonl and TUNED.jsonl with their options, or --plan REPORT.json and --effect")
     if plan is not None:
         _plan(plan, effect, as_json=as_json)
     elif base is not None and tuned is not None:

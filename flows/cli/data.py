@@ -224,13 +224,9 @@ def _pair(choice: ColumnChoice) -> str:
 
 def _waiting(recognized: Recognized) -> list[str]:
     """Return what a person must confirm before a run: tables of orders, cells with two meanings, and statuses."""
-    orders = ["the columns of table orders"] * _lack_orders(recognized)
+    tables = {section.name: section.is_sure for section in recognized.sections if section.is_table}
+    orders = ["the columns of table orders"] * (not tables.get("orders", True) and any(tables.values()))
     open_cells = ["dates and decimals"] * any(True for section in recognized.sections for _ in undecided(section))
     sure = [section for section in recognized.sections if section.is_sure]
     statuses = {each.theirs for section in sure for each in section.choices if each.waits}
     return [*orders, *open_cells, *(as_shown(f"the values of {name}") for name in sorted(statuses))]
-
-
-def _lack_orders(recognized: Recognized) -> bool:
-    tables = {section.name: section.is_sure for section in recognized.sections if section.is_table}
-    return not tables.get("orders", True) and any(tables.values())

@@ -31,7 +31,7 @@ def forget(
     state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Take a person out of data, logs and models, and prove it; exit code 3 where something was not reached."""
+    """Take a person out of data, logs and models, and prove it; exit code 3 where something was missed."""
     if (identifier is None) == (verify is None):
         raise InputError("give the ID of whom to forget, or --verify with a report")
     if apply and (dry_run or verify is not None):
@@ -60,9 +60,7 @@ def _apply(config: Config, identifier: str, kind: AskedKind | None, *, remove_on
     found = done.document
     shown = {
         "artifacts_removed": len(found["removed"]),
-        "artifacts_replaced": sum(each["replaced_by"] is not None for each in found["removed"]),
         "log_lines_removed": sum(found["log_lines"].values()),
-        "log_lines_found_by_their_text_alone": found["lines_by_text"],
         "trainings_whose_checkpoints_were_removed": len(found["trainings_removed"]),
         "versions_removed": found["versions_removed"],
         "verdict_on_the_new_model": found["verdict"],

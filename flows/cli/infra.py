@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 app = group("infra")
 
 FOLDER = REPOSITORY
-"""Folder of prefect.yaml and infra/."""
 APPLIED_IN_PART = "interrupted; what was written stays, and the same command writes the rest"
 
 

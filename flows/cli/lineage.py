@@ -14,7 +14,7 @@ from flows.cli.result import Table, cell
 from flows.cli.result import show as show_result
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
 from flows.runtime.console import stage_progress, warn
-from flows.runtime.session import artifacts_folder, existing_store, mlflow_store, open_registry
+from flows.runtime.session import artifacts_folder, existing_store, mlflow_store, open_registry, open_store
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
 from schemas.config.report import Language
@@ -26,7 +26,6 @@ from tasks.lineage.graph.graph import Graph, Node, read_versions
 from tasks.lineage.graph.page import write_page
 from tasks.lineage.graph.walk import Lineage, Registered, Walker
 from tasks.lineage.mlflow.registry import local_aliases
-from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.lineage.store.inventory import verify as verify_artifacts
 from tasks.report.language import spoken
@@ -90,7 +89,7 @@ def _verify(config: Config, text: str) -> Result:
     walker = open_walker(config)
     artifacts = walker.artifacts(walker.find(text))
     with stage_progress("verify") as progress:
-        findings = [asdict(each) for each in verify_artifacts(artifact_store(config), artifacts, progress)]
+        findings = [asdict(each) for each in verify_artifacts(open_store(config), artifacts, progress)]
     document = {"reference": text, "artifacts": len(artifacts), "whole": not findings, "findings": findings}
     if not findings:
         return document, [f"{text}: {len(artifacts)} artifacts are what their records say"]
@@ -147,14 +146,9 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def artifact_store(config: Config) -> ArtifactStore:
-    """Open the artifact store, read-only."""
-    return existing_store(config, "nothing came from anything there")
-
-
 def open_inventory(config: Config) -> Inventory:
     """Read every record of the artifact store."""
-    artifact_store(config)
+    existing_store(config, "nothing came from anything there")
     return read_inventory(artifacts_folder(config))
 
 
@@ -177,7 +171,6 @@ def open_walker(config: Config) -> Walker:
 
 Rollout = dict[str, Any]
 LISTED: Final = 3
-"""Best and worst rollouts that are printed; of the worst alone, three times as many."""
 LONGEST_TEXT: Final = 200
 SUMMARY: Final = "distinct trained_on mean_reward worst best"
 EXTREMES: Final = "reward times advantage"
@@ -248,7 +241,7 @@ def _prompt_parts(history: Mapping[str, Any], *, worst: bool) -> Iterator[str | 
 
 
 def _summary(rollouts: Sequence[Rollout]) -> Rollout:
-    rewards = [each["reward"] for each in rollouts]
+    rewards, names = [each["reward"] for each in rollouts], rollouts[0]["components"]
     return {
         "rollouts": len(rollouts),
         "prompts": len({each["prompt_id"] for each in rollouts}),
@@ -257,9 +250,7 @@ def _summary(rollouts: Sequence[Rollout]) -> Rollout:
         "mean_reward": fmean(rewards),
         "worst": min(rewards),
         "best": max(rewards),
-        "components": {
-            name: fmean(each["components"].get(name, 0.0) for each in rollouts) for name in rollouts[0]["components"]
-        },
+        "components": {name: fmean(each["components"].get(name, 0.0) for each in rollouts) for name in names},
     }
 
 

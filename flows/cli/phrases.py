@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -68,9 +68,7 @@ def add(
     """Check what a person approved once more, and add it to the shop's own phrases: the file of rewards.phrases."""
     file = _configured(profile, overrides).rewards.phrases
     if file is None:
-        raise InputError(
-            f"profile {profile!r} names no file of a shop's own phrases; add --set rewards.phrases=FILE.toml"
-        )
+        raise InputError(f"profile {profile!r} names no file of own phrases; add --set rewards.phrases=FILE.toml")
     with interruptible(UNDONE):
         found = openers.approved(approved)
         openers.append(found, file)
@@ -92,17 +90,11 @@ def _model(config: "Config") -> Iterator[openers.Ask]:
     from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion  # noqa: PLC0415
 
     if not config.evaluate.rivals:
-        raise InputError(
-            "no model is named that could propose; add one at an endpoint with OpenAI's API to evaluate.rivals"
-        )
-    with Endpoint(
-        config.evaluate.rivals[0],
-        purpose="proposing",
-        section="evaluate.rivals",
-        otherwise="name another in evaluate.rivals",
-        temperature=TEMPERATURE,
-        max_tokens=MAX_TOKENS,
-    ) as endpoint:
+        raise InputError("no model is named that could propose; add one with OpenAI's API to evaluate.rivals")
+    section, otherwise = "evaluate.rivals", "name another in evaluate.rivals"
+    decoding: dict[str, Any] = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS}
+    rival = config.evaluate.rivals[0]
+    with Endpoint(rival, purpose="proposing", section=section, otherwise=otherwise, **decoding) as endpoint:
 
         def ask(system: str, text: str, number: int) -> str:
             answers: dict[str, Reply] = {}

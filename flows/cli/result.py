@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
 import typer
 from rich.console import Console
 from rich.filesize import decimal
@@ -28,7 +29,6 @@ from schemas.shown_text import as_shown
 from tasks.report.number_format import signed
 
 MAX_CELL: Final = 1_200
-"""Characters of a text that one cell shows; `--json` has all of it."""
 
 HOUR: Final = 3_600
 MINUTES: Final = 120
@@ -201,18 +201,8 @@ def _remove_abandoned(goal: Path) -> None:
     """Remove what killed commands left of the same folder: it may hold personal data that was never scrubbed."""
     for draft in goal.parent.glob(f".{glob.escape(goal.name)}-*-*"):
         ours = _DRAFT.fullmatch(draft.name.removeprefix(f".{goal.name}-"))
-        if ours and not _is_alive(int(ours[1])):
+        if ours and not psutil.pid_exists(int(ours[1])):
             shutil.rmtree(draft, ignore_errors=True)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _remove(draft: Path, made_on_the_way: list[Path]) -> None:

@@ -7,8 +7,6 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
@@ -30,7 +28,7 @@ from flows.runtime.session import (
     prove_writable,
     running_server,
 )
-from flows.runtime.signals import continue_stopped, sigterm_as_ctrl_c
+from flows.runtime.signals import continue_stopped, handle_signals, raise_interrupt
 from schemas.errors import InputError, Interrupted, TucanoError
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, prove_usable
 from tasks.lineage.mlflow.pages import DATABASE
@@ -49,26 +47,16 @@ def ui(
     if prefect_port == mlflow_port:
         raise InputError(f"--prefect-port and --mlflow-port are both {mlflow_port}; choose two ports")
     prove_writable(root)
-    with private_files(root), _alone(root), disk_full_errors(root):
-        _serve(root, prefect_port, mlflow_port)
-
-
-@contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """Hold the pages of a state folder; the system lets go of the lock however the process ends."""
-    lock = FileLock(root / UI_LOCK)
     try:
-        lock.acquire(timeout=0)
+        # The system lets go of the lock however the process ends.
+        with private_files(root), FileLock(root / UI_LOCK, timeout=0), disk_full_errors(root):
+            _serve(root, prefect_port, mlflow_port)
     except Timeout:
         where = running_server(root)
-        shown = f" at {where.removesuffix('/api')}" if where else ""
+        at = f" at {where.removesuffix('/api')}" if where else ""
         raise InputError(
-            f"another `tucano ui` serves the state folder {root}{shown}; use that, or end it with Ctrl-C first"
+            f"another `tucano ui` serves the state folder {root}{at}; use that, or end it with Ctrl-C first"
         ) from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
@@ -91,7 +79,7 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     settings, servers = {"PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"}, list[subprocess.Popen[bytes]]()
     try:
         # Before this, a signal ends the command as any other.
-        with sigterm_as_ctrl_c():
+        with handle_signals(raise_interrupt):
             for name, command in commands.items():
                 servers.append(start_server(command, root / f"{name}.log", settings))
             mlflow = f"http://{HOST}:{mlflow_port}"
@@ -184,14 +172,12 @@ def _keep_running() -> bool:
             asked_to_end.set()
             os.kill(child, signal.SIGTERM)
 
-        before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
-        _, status = os.waitpid(child, os.WUNTRACED)
-        while os.WIFSTOPPED(status):
-            show("the gateway was stopped by a signal, and goes on")
-            os.kill(child, signal.SIGCONT)
+        with handle_signals(pass_on):
             _, status = os.waitpid(child, os.WUNTRACED)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+            while os.WIFSTOPPED(status):
+                show("the gateway was stopped by a signal, and goes on")
+                os.kill(child, signal.SIGCONT)
+                _, status = os.waitpid(child, os.WUNTRACED)
         os.close(pipe)
         code = os.waitstatus_to_exitcode(status)
         if code >= 0 and code != Interrupted.exit_code:

@@ -15,7 +15,6 @@ from flows.runtime.console import show as notice
 from flows.runtime.session import BYTES_NEEDED, has_server, open_recorder, prefect_folder, recorded, session
 from flows.runtime.signals import interruptible
 from schemas.config.config import Config
-from schemas.config.workers import price_per_hour
 from schemas.errors import InputError, Interrupted
 from schemas.source import source_digest
 from tasks.bag_of_words.sentences import BAG_OF_WORDS
@@ -23,7 +22,7 @@ from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.stats.variance import MeanVariance, detectable_effect, prompts_needed
 from tasks.policy.merge import MERGED_FOLDER
-from tasks.train.sizing.estimate import DPO_UNKNOWN, Estimate, cost_usd, estimate_training, expected_prompts
+from tasks.train.sizing.estimate import DPO_UNKNOWN, Estimate, estimate_training, expected_prompts
 from tasks.train.sizing.memory import memory_limit, refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
 
@@ -56,12 +55,8 @@ def retrain(
         name: {"sha256": stage.record.sha256, "path": str(stage.path), "seconds": stage.seconds, "reused": stage.reused}
         for name, stage in result.stages.items()
     }
-    document = {
-        "seconds": result.seconds,
-        "stages": stages,
-        "decision": result.decision,
-        "evaluation": {"overall": result.report["overall"], "tasks": result.report["tasks"]},
-    }
+    found = {name: result.report[name] for name in ("overall", "tasks")}
+    document = {"seconds": result.seconds, "stages": stages, "decision": result.decision, "evaluation": found}
     show(document, retraining_parts(result, document), as_json=as_json)
     if result.decision["verdict"] != "promote":
         raise typer.Exit(3)
@@ -126,30 +121,28 @@ def train(
         return
     result = run_chain(config, profile, until="train", fresh=fresh, yes=yes)
     trainings = [_as_document(policy, config) for policy in result.policies.values()]
-    rewards = [
+    rows = [
         {"seed": training["seed"], "task": task, **found}
         for training in trainings
         for task, found in training["tasks"].items()
     ]
     tables = [
         Table("Trainings", trainings, "seed steps stopped_early reused time=seconds US_dollars=cost_usd policy=sha256"),
-        Table(
-            "Validation reward, before training and at the chosen step", rewards, "seed task before chosen chosen_step"
-        ),
+        Table("Validation reward, before training and at the chosen step", rows, "seed task before chosen chosen_step"),
     ]
     show({"seconds": result.seconds, "trainings": trainings}, tables, as_json=as_json)
 
 
 def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
     """Sum up a policy; of one made earlier the time is unknown, for an artifact holds no clock times."""
-    summary, worker, recipe = read_summary(policy.path), policy.record.worker, config.train
-    device, spot = worker.device if worker else None, recipe.preemption.notice_url is not None
-    price = price_per_hour(config.workers.prices, device, spot=spot, otherwise=recipe.price_per_hour)
+    from flows.stages.retraining import cost_of  # noqa: PLC0415 - Prefect, which the run has imported
+
+    summary, worker = read_summary(policy.path), policy.record.worker
     return {
         **{name: summary[name] for name in ("seed", "steps", "stopped_early")},
         "tasks": rewards_by_task(summary),
         "seconds": None if policy.reused else policy.seconds,
-        "cost_usd": None if policy.reused else cost_usd(policy.seconds, price),
+        "cost_usd": None if policy.reused else cost_of(config, policy),
         "machine": worker.model_dump(include={"machine", "device"}) if worker else None,
         "sha256": policy.record.sha256,
         "path": str(policy.path),
@@ -231,10 +224,12 @@ def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes:
                     return known
             _require_ready(config, profile, yes=yes)
         with recorded(config, meanwhile=lambda: warm_up(config)):
-            from flows.retrain import retrain as flow  # noqa: PLC0415
-            from flows.runtime.run_page import tagged  # noqa: PLC0415
+            from prefect import tags  # noqa: PLC0415
 
-            with tagged(profile, config.seed):
+            from flows.retrain import retrain as flow  # noqa: PLC0415
+            from flows.runtime.runs import SEED, profile_tag  # noqa: PLC0415
+
+            with tags(profile_tag(profile), f"{SEED}:{config.seed}"):
                 return flow(config, fresh=fresh, until=until)
 
 

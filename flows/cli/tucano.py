@@ -29,30 +29,23 @@ COMMANDS: Final[Mapping[str, str]] = {
     "train": "Train, and make before it what is not there yet. Run again, it resumes from its newest checkpoint.",
     "evaluate": "Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion.",
     "compare": "Compare two models' scores, and say whether the second may be promoted; exit code 3 where it is held.",
-    "promote": (
-        "Promote a version that an earlier run registered; exit code 3 where the gate holds it and nothing is forced."
-    ),
+    "promote": "Promote a registered version; exit code 3 where the gate holds it and nothing is forced.",
     "ask": "Ask the champion, on this machine: one prompt, a file of them, or what a pipe gives.",
     "serve": "Serve the champion over HTTP: OpenAI's API, and a path for each task; a new one takes over by itself.",
     "export": "Export a version for other programs, proven by reading it back; exit code 3 where it differs.",
-    "monitor": (
-        "Score production logs, and say whether the champion answers as at its evaluation; exit code 3 for any alarm."
-    ),
+    "monitor": "Score production logs, and compare them with the champion's evaluation; exit code 3 for any alarm.",
     "lineage": "Walk from a model, a run, an artifact or a row to all that it came from and led to.",
     "show": "Show a prompt's answers and rollouts, or a step's rollouts, of the newest training.",
-    "forget": (
-        "Take a person out of data, logs and models, and prove it; exit code 3 where something was not reached."
-    ),
+    "forget": "Take a person out of data, logs and models, and prove it; exit code 3 where something was missed.",
     "doctor": "Say what a run with this profile needs, and what of it is missing here. Nothing is changed.",
     "ui": "Serve Prefect's and MLflow's pages on loopback, until Ctrl-C.",
     "audit": "Check, before training, that the rewards rank answers as human raters do.",
     "phrases": "Let a model propose openers of pushes, and add those that a person approves to the shop's own.",
-    "benchmark": ("Write a test of the six tasks for any harness, run a model on it, and score answers."),
+    "benchmark": "Write a test of the six tasks for any harness, run a model on it, and score answers.",
     "checkpoints": "List, verify, pull and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
     "infra": "Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL.",
 }
 """Help of each command, by its name; a test compares it with the command's own."""
-
 
 ROOT: Final = "tucano"
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -165,16 +158,7 @@ def _be_quiet(asked: bool) -> None:
         be_quiet()
 
 
-Quiet = Annotated[
-    bool,
-    typer.Option(
-        "--quiet",
-        "-q",
-        callback=_be_quiet,
-        expose_value=False,
-        help="Print only results, warnings and errors, no progress.",
-    ),
-]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_be_quiet, expose_value=False, help="No progress.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Make all again; interrupted, it resumes when run without.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
 StateFolder = Annotated[Path | None, typer.Option("--state", metavar="FOLDER", help="The state folder.")]
@@ -189,8 +173,6 @@ def _profiles(incomplete: str) -> Iterable[str]:
 
 Profile = Annotated[str, typer.Option(help="A profile's name, or a path to a TOML file.", autocompletion=_profiles)]
 Overrides = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Override one value. May be repeated.")]
-
-
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before money is spent.")]
 
 
@@ -224,13 +206,11 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
+Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")]
+
+
 @app.callback()
-def root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
-    ] = False,
-    quiet: Quiet = False,
-) -> None:
+def root(version: Version = False, quiet: Quiet = False) -> None:
     """Apply the options of every command."""
 
 

@@ -18,8 +18,7 @@ from prefect.utilities.callables import parameter_schema
 from prefect.workers.process import ProcessWorker
 from pydantic import BaseModel, ValidationError
 
-from flows.runtime.deployed import absolute_config
-from flows.runtime.run_page import profile_tag
+from flows.runtime.runs import absolute_config, profile_tag
 from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.faults import first_fault
@@ -28,7 +27,6 @@ DEPLOYMENTS_FILE: Final = Path("prefect.yaml")
 POOLS_FILE: Final = Path("infra/work_pools.yaml")
 AUTOMATIONS_FOLDER: Final = Path("infra/automations")
 PAGE: Final = 200
-"""Most items in one response of Prefect's server."""
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -49,7 +49,6 @@ class Finding:
     """A `warning` lets a run start; a `fault` ends it, sooner or later."""
     found: str
     remedy: str = ""
-    """Empty where there is nothing to fix."""
     unused: bool = False
     """Whether the profile has no use for what was to be checked, so that there is nothing to tell."""
 

@@ -152,17 +152,12 @@ def send_alarms(
     event_name: str, model: str, version: str, alarms: Sequence[str], reasons: Sequence[str], artifact: str
 ) -> list[str]:
     """Send the event of new alarms, and return the names of the server's automations that wait for it."""
+    said = {"version": version, "artifact": artifact}
     event = Event(
         event=event_name,
         resource={"prefect.resource.id": f"tucano.model.{model}", "tucano.version": version},
         related=[{"prefect.resource.id": f"prefect.flow-run.{flow_run.id}", "prefect.resource.role": "flow-run"}],
-        payload={
-            "alarms": list(alarms),
-            "reasons": list(reasons),
-            "reason": "; ".join(reasons),
-            "version": version,
-            "artifact": artifact,
-        },
+        payload={"alarms": [*alarms], "reasons": [*reasons], "reason": "; ".join(reasons), **said},
     )
     # `emit_event` would only queue it, and report no loss.
     with connected(str(PREFECT_API_URL.value())) as client:

@@ -30,7 +30,6 @@ from tasks.policy.child import die_with_parent, end_group
 HOST = "127.0.0.1"
 KEYS = "PREFECT_API_AUTH_STRING=USER:PASSWORD for a server of your own, or PREFECT_API_KEY for Prefect Cloud"
 REVISIONS = "server/database/_migrations/versions/sqlite"
-"""Folder of the revisions of Prefect's database, in its package."""
 OTHER_DATABASES = {"PREFECT_API_DATABASE_CONNECTION_URL", "PREFECT_SERVER_DATABASE_CONNECTION_URL"}
 """Variables by which a user names another database than that in Prefect's home."""
 SECONDS_TO_START = 120
@@ -42,7 +41,9 @@ SECONDS_OF_SILENCE = 60.0
 @contextmanager
 def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
     """Start the server, yield its API address once it answers, and stop it with the block."""
-    port = _free_port()
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port = probe.getsockname()[1]
     address = f"http://{HOST}:{port}/api"
     settings = {"PREFECT_UI_ENABLED": "false", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
     server = start_server(["flows.runtime.prefect_server", str(port)], log_file, settings)
@@ -98,10 +99,7 @@ class _Loss:
             return None
         else:
             how = f"has not answered for {SECONDS_OF_SILENCE:.0f} s"
-        return (
-            f"Prefect's server of this run {how}; its log is {self._log_file}; run the same command again to resume "
-            "from here"
-        )
+        return f"Prefect's server of this run {how}; its log is {self._log_file}; run the same command again to resume"
 
 
 def reachable(address: str, seconds: float = 5.0) -> bool:
@@ -121,12 +119,6 @@ def reachable(address: str, seconds: float = 5.0) -> bool:
 def shown(address: str) -> str:
     """Return an address without any user and password in it."""
     return re.sub(r"//[^/]*@", "//", address)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_for(answers: Callable[[], bool], servers: Sequence["subprocess.Popen[bytes]"], otherwise: str) -> None:

@@ -35,7 +35,6 @@ UI_LOCK = "ui.lock"
 EXPERIMENT = "tucano2-commerce"
 INTERRUPTED = "interrupted; run the same command again to resume from here"
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
-"""Rights of a file's group and of all others."""
 
 
 class StateFolderHeld(InputError):

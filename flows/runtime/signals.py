@@ -110,7 +110,7 @@ def departure(sentence: str) -> Iterator[Departure]:
 @contextmanager
 def interruptible(sentence: str) -> Iterator[None]:
     """Turn Ctrl-C and SIGTERM inside the block into `Interrupted`."""
-    with departure(sentence) as asked, sigterm_as_ctrl_c(), _dropped_interrupts_unprinted():
+    with departure(sentence) as asked, handle_signals(raise_interrupt), _dropped_interrupts_unprinted():
         try:
             yield
         except KeyboardInterrupt:
@@ -163,13 +163,6 @@ def ended_by(loss: Loss) -> Iterator[None]:
         raise
     finally:
         losses.remove(loss)
-
-
-@contextmanager
-def sigterm_as_ctrl_c() -> Iterator[None]:
-    """Raise `KeyboardInterrupt` on SIGTERM too; Prefect passes a SIGTERM on to the handler that it found."""
-    with handle_signals(_interrupt):
-        yield
 
 
 @contextmanager
@@ -237,7 +230,8 @@ def _terminate_at_end_of_stdin(left: threading.Event) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _interrupt(*_: object) -> None:
+def raise_interrupt(*_: object) -> None:
+    """Handle a SIGTERM as Ctrl-C; Prefect passes a SIGTERM on to the handler that it found."""
     raise KeyboardInterrupt
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from flows.runtime.console import warn
-from flows.stages.base import tuned_on_references
 from flows.stages.child_pool import do_all
+from flows.stages.inputs import tuned_on_references
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
@@ -35,13 +35,11 @@ STAGE: Final = "answer"
 RIVAL_STAGE: Final = "answer-rival"
 RIVAL_SOURCES: Final = ("tasks.evaluate.answers.rival",)
 RIVAL_NOT_IN_KEY: Final = HOW_IT_IS_REACHED | {"name", "price_input", "price_output"}
-"""Settings of a rival that are in no key: these, its name and its prices."""
 GUIDED: Final[Rung] = "base-guided"
 SFT: Final[Rung] = "sft"
 MODEL_STAGE: Final = f"model-{SFT}"
 
 WEIGHTS: Final = ("base", "policy", "merged")
-"""Roles of the artifacts of a model that answers."""
 
 Made = StageResult | TucanoError
 """The model or the answers of a rung, or the error that prevented them."""
@@ -60,7 +58,6 @@ class Answering:
     merged: ArtifactRecord | None = None
     """Both merged into one model, which answers instead; None where the adapter is loaded next to the base."""
     guided: Guided = SERVED
-    """Tasks whose grammar guides their answers."""
     general: bool = False
 
     @property
@@ -89,14 +86,9 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         store = session.store
-        request = AnswerRequest(
-            **decoding,
-            base=store.path((who.merged or who.base).sha256),
-            policy=store.path(who.policy.sha256) if who.policy and not who.merged else None,
-            dataset=dataset.path,
-            work=folder,
-            output=output,
-        )
+        adapter = store.path(who.policy.sha256) if who.policy and not who.merged else None
+        where: dict[str, Any] = {"dataset": dataset.path, "work": folder, "output": output}
+        request = AnswerRequest(**decoding, **where, base=store.path((who.merged or who.base).sha256), policy=adapter)
         return session.run_child(stage, request, folder, progress)
 
     stage = Stage(

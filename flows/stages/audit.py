@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from flows.runtime.console import say
-from flows.runtime.deployed import wait_for_scores
-from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
+from flows.runtime.runs import linked_to_mlflow, show_markdown, stage_flow, wait_for_scores
 from flows.runtime.session import open_store, past_audits
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
-from schemas.audit_record import AuditRecord, read_audit_record
+from schemas.audit_record import read_audit_record
 from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError, Interrupted
 from schemas.faults import first_few
@@ -52,6 +51,8 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
     config = session.config
     tasks = tuple(task for task in TASK_NAMES if config.synthesize.counts.get(task))
     sheet, rollouts = (file_digests([file]) for file in (files.sheet, files.rollouts))
+    store = file_digests(sorted(files.store.glob("*.csv")))
+    settings = (config.audit.thresholds(), config.audit.raters, config.language, config.rewards.spec)
 
     @spoken(config.language)
     def work(output: Path, progress: Progress, _: StageRun) -> None:
@@ -63,16 +64,7 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
         name="audit",
         kind="audit",
         sources=("tasks.audit.stage",),
-        config_digest=config_digest(
-            config.audit.thresholds(),
-            config.audit.raters,
-            config.language,
-            config.rewards.spec,
-            sheet,
-            rollouts,
-            file_digests(sorted(files.store.glob("*.csv"))),
-            *([] if tasks == TASK_NAMES else [tasks]),
-        ),
+        config_digest=config_digest(*settings, sheet, rollouts, store, *([] if tasks == TASK_NAMES else [tasks])),
         inputs={},
         work=work,
         order_only_inputs=drawn_sheets(config, files),
@@ -81,7 +73,10 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
     )
     result = run_stage(stage, session)
     record = read_audit_record(result.path)
-    text = linked_to_mlflow(_as_markdown(record), result.record, config)
+    opening = "Training may start." if record.verdict == "passed" else "**Training may not start.**"
+    found = [f"{task}: {found.verdict}, {found.n} scores" for task, found in record.tasks.items()]
+    text = "\n".join([opening, "", *(f"- {line}" for line in (*record.reasons, *found))])
+    text = linked_to_mlflow(text, result.record, config)
     show_markdown(key="audit-gate", markdown=text, description="May training start?")
     unaudited = sorted(task for task in tasks if task not in record.tasks)
     if unaudited:
@@ -98,12 +93,6 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
 def _figures(folder: Path) -> Mapping[str, Any]:
     record = read_audit_record(folder)
     return {"gate": record.verdict, **{f"rho {task}": found.rho for task, found in record.tasks.items()}}
-
-
-def _as_markdown(record: AuditRecord) -> str:
-    opening = "Training may start." if record.verdict == "passed" else "**Training may not start.**"
-    tasks = [f"{task}: {found.verdict}, {found.n} scores" for task, found in record.tasks.items()]
-    return "\n".join([opening, "", *(f"- {line}" for line in (*record.reasons, *tasks))])
 
 
 def known_scores(config: Config) -> AuditFiles | None:
@@ -155,18 +144,11 @@ def sheet(
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         files = files_of(output)
         _copy(prompts.path / "store", files.store)
-        request = RolloutRequest(
-            **drawn,
-            prompts_per_task=config.audit.prompts_per_task,
-            base=base.path,
-            dataset=dataset.path,
-            output=files.rollouts,
-        )
+        where: dict[str, Any] = {"base": base.path, "dataset": dataset.path, "output": files.rollouts}
+        request = RolloutRequest(**drawn, **where, prompts_per_task=config.audit.prompts_per_task)
         origin = session.run_child(stage, request, session.folder("sheet"), progress)
-        per_task, needed = config.audit.scores_per_task, config.audit.min_scores_per_task
-        sample = make_sheet(
-            files.rollouts, config.rewards.spec, files.store, per_task, config.seed, files.sheet, progress
-        )
+        most, needed = config.audit.scores_per_task, config.audit.min_scores_per_task
+        sample = make_sheet(files.rollouts, config.rewards.spec, files.store, most, config.seed, files.sheet, progress)
         few = [f"{count} of {task}" for task, count in sample.drawn.items() if count < needed]
         if few:
             raise InputError(

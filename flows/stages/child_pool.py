@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from prefect.runtime import flow_run
 from pydantic import BaseModel
 
-from flows.runtime.run_page import is_recorded
+from flows.runtime.runs import is_recorded
 from flows.runtime.signals import refuse_if_interrupted
 from schemas.artifact import Worker
 from schemas.config.config import Config

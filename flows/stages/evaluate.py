@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from flows.runtime.console import say, warn
-from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
+from flows.runtime.runs import linked_to_mlflow, show_markdown, stage_flow
 from flows.stages.answers import MODEL_STAGE, SFT, Answering, Made, answer, answer_rival, answer_rungs
-from flows.stages.base import merge, published
 from flows.stages.child_pool import do_all
-from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
+from flows.stages.inputs import merge, published
+from flows.stages.runner import Policies, Results, Session, Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
 from schemas.config.endpoint import HOW_IT_IS_REACHED
@@ -43,7 +43,6 @@ from tasks.train.watch.alarms import past_alarms
 
 STAGE = "evaluate"
 PLANNED: Final = {*EvaluateConfig.model_fields} & {*EvaluationPlan.model_fields}
-"""Settings of the section that the plan has."""
 AS_SERVED = (
     "Base, tuned and champion answered with the weights that are served, or would be: not quantized, and an adapter "
     "for all tasks merged into its base."
@@ -79,12 +78,7 @@ def champion_for(session: Session, challenger: ArtifactRecord) -> ArtifactRecord
 
 
 @stage_flow(STAGE)
-def evaluate(
-    session: Session,
-    given: Mapping[str, StageResult],
-    policies: Mapping[int, StageResult],
-    for_rungs: Mapping[str, Made],
-) -> dict[str, StageResult]:
+def evaluate(session: Session, given: Results, policies: Policies, for_rungs: Mapping[str, Made]) -> Results:
     """Plan, answer, score and compare, and write the report; return the stages, of which `evaluate` is the last.
 
     All policies, by training seed, are compared with the base; the one that may be promoted with the champion too.
@@ -162,23 +156,18 @@ def evaluate(
         run_evaluation(evaluation, progress)
         mlflow_run.log_figures(metrics_of_report(read_report(output)))
 
+    but: dict[str, Any] = {"against_champion": True, "rivals": {"__all__": set(HOW_IT_IS_REACHED)}}
+    settings, prices = (
+        config.evaluate.model_dump(mode="json", exclude=but),
+        config.workers.model_dump(include={"prices"}),
+    )
+    shown = (config.language, config.workers.reais_per_dollar, config.promote.over_rungs, prices)
     stage = Stage(
         name=STAGE,
         kind="evaluation",
         # This flow too: it writes sentences of the report.
         sources=("flows.stages.evaluate",),
-        config_digest=config_digest(
-            config.seed,
-            config.evaluate.model_dump(
-                mode="json", exclude={"against_champion": True, "rivals": {"__all__": set(HOW_IT_IS_REACHED)}}
-            ),
-            config.language,
-            config.workers.reais_per_dollar,
-            left_out,
-            config.promote.over_rungs,
-            config.rewards.spec,
-            {device: price.model_dump() for device, price in config.workers.prices.items()},
-        ),
+        config_digest=config_digest(config.seed, settings, config.rewards.spec, left_out, *shown),
         inputs=inputs,
         work=work,
         summary=_figures,
@@ -187,14 +176,8 @@ def evaluate(
     result = run_stage(stage, session)
     text = linked_to_mlflow((result.path / REPORT_TEXT).read_text(encoding="utf-8"), result.record, config)
     show_markdown(key="evaluation", markdown=text, description="Did the model get better?")
-    return {
-        **({"published": before} if before else {}),
-        "plan": plan,
-        **merged,
-        **made,
-        **{f"answer-{name}": each for name, each in answers.items()},
-        STAGE: result,
-    }
+    stages = ({"published": before} if before else {}) | {"plan": plan, **merged, **made}
+    return stages | {f"answer-{name}": each for name, each in answers.items()} | {STAGE: result}
 
 
 def _answers_of_rivals(session: Session, dataset: StageResult, plan: StageResult) -> dict[str, StageResult]:
@@ -209,11 +192,7 @@ def _answers_of_rivals(session: Session, dataset: StageResult, plan: StageResult
 
 
 def _plan(
-    session: Session,
-    dataset: StageResult,
-    base: StageResult,
-    policies: Mapping[int, StageResult],
-    champion: ArtifactRecord | None,
+    session: Session, dataset: StageResult, base: StageResult, policies: Policies, champion: ArtifactRecord | None
 ) -> StageResult:
     """Write the plan of the evaluation before any test answer is drawn; an equal plan keeps its time."""
     config = session.config

@@ -22,7 +22,7 @@ from flows.runtime.session import (
     own_files,
     served_logs,
 )
-from flows.stages.data import SERVED_PROMPTS_FOLDER, dataset_stage, prompts_stage
+from flows.stages.inputs import SERVED_PROMPTS_FOLDER, dataset_stage, prompts_stage
 from flows.stages.remote import open_shared
 from flows.stages.runner import Session, StageResult, run_stage
 from schemas.artifact import ArtifactKind
@@ -61,7 +61,6 @@ from tasks.train.resume.state_files import sampled_prompts
 MONITORED_FILE: Final = "answers.parquet"
 SCORES_FOLDER: Final = "scores"
 NOBODYS: Final[frozenset[str]] = frozenset()
-"""No prompts."""
 ON_SERVER: Final = (
     "the runs and logged models of what was removed are only marked as deleted on the MLflow server, which keeps their "
     "parameters and files until its operator runs `mlflow gc`"
@@ -101,15 +100,14 @@ def plan(config: Config, found: FoundPerson, identifier: str, kind: AskedKind | 
     named, unread = _trainings_where(config, partial(_drew, found.person))
     monitored, blind = _monitorings_with(inventory, found.traces)
     unsearched = (*state.doubts, *unread, *blind, *found.traces.unsearched, *_of_logs(inventory), *_elsewhere(config))
-    return state.model_copy(
-        update={
-            "data": chain,
-            "splits": splits,
-            "trainings": named,
-            "holding": {**state.holding, **dict.fromkeys(monitored, "monitoring")},
-            "unreached": unsearched,
-        }
-    )
+    changed = {
+        "data": chain,
+        "splits": splits,
+        "trainings": named,
+        "holding": {**state.holding, **dict.fromkeys(monitored, "monitoring")},
+        "unreached": unsearched,
+    }
+    return state.model_copy(update=changed)
 
 
 def outlook(config: Config, identifier: str, kind: AskedKind | None) -> dict[str, Any]:
@@ -167,17 +165,15 @@ def _chain_data(config: Config, holding: Collection[str]) -> dict[str, str]:
 def _refuse_too_few(config: Config, before: Mapping[str, Path], person: Person, state: Forgetting) -> None:
     """Make prompts and dataset without a person on trial, and refuse where no training can start from them."""
     with scratch_folder() as work:
-        without, dataset = work / "prompts", work / "dataset"
+        without, made = work / "prompts", work / "dataset"
         without.mkdir()
-        dataset.mkdir()
+        made.mkdir()
         try:
             prompts_without(before["prompts"], person, state.key, without)
-            curate_stage.run(
-                config.curate, config.policy, without, dataset, silent, in_processes(config.curate.workers)
-            )
+            curate_stage.run(config.curate, config.policy, without, made, silent, in_processes(config.curate.workers))
         except InputError as error:
             raise InputError(f"without these rows no dataset can be made: {error}") from None
-        had, left = (Counter(read_prompt_table(each / TRAIN_FILE)["task"]) for each in (before["dataset"], dataset))
+        had, left = (Counter(read_prompt_table(each / TRAIN_FILE)["task"]) for each in (before["dataset"], made))
     fewest = config.train.preflight.min_prompts_per_task
     if short_of := [f"{left[task]} {task}" for task in sorted(had) if left[task] < min(fewest, had[task])]:
         raise InputError(
@@ -230,14 +226,13 @@ def clean_logs(config: Config, state: Forgetting, found: FoundPerson) -> Forgett
     shutil.rmtree(root / "paraphrases", ignore_errors=True)
     in_doubt = {file: count for each in removed for file, count in each.doubtful.items()}
     unreached += [sentence for each in removed for sentence in each.unreached]
-    return state.model_copy(
-        update={
-            "log_lines": dict(lines),
-            "lines_by_text": state.lines_by_text + sum(each.by.get("text", 0) for each in removed),
-            "lines_in_doubt": {**state.lines_in_doubt, **in_doubt},
-            "missed": {**state.missed, "logs": tuple(unreached)},
-        }
-    )
+    changed = {
+        "log_lines": dict(lines),
+        "lines_by_text": state.lines_by_text + sum(each.by.get("text", 0) for each in removed),
+        "lines_in_doubt": {**state.lines_in_doubt, **in_doubt},
+        "missed": {**state.missed, "logs": tuple(unreached)},
+    }
+    return state.model_copy(update=changed)
 
 
 def _anonymize(store: Path, person: Person, secret: bytes) -> int:
@@ -344,14 +339,13 @@ def mark_removed(config: Config, state: Forgetting) -> Forgetting:
     policies = [record for record in inventory.of_kind("policy") if record.sha256 not in gone]
     kept = {training for record in policies for training in record.stretches}
     on_them, unread = _trainings_where(config, lambda _, manifest: manifest.base in gone)
-    return state.model_copy(
-        update={
-            "removed": gone,
-            "removed_runs": tuple(sorted(runs - kept_runs)),
-            "trainings": tuple(dict.fromkeys((*state.trainings, *sorted((made - kept) | set(on_them))))),
-            "unreached": (*state.unreached, *unread),
-        }
-    )
+    changed = {
+        "removed": gone,
+        "removed_runs": tuple(sorted(runs - kept_runs)),
+        "trainings": tuple(dict.fromkeys((*state.trainings, *sorted((made - kept) | set(on_them))))),
+        "unreached": (*state.unreached, *unread),
+    }
+    return state.model_copy(update=changed)
 
 
 def remove(config: Config, state: Forgetting) -> Forgetting:
@@ -386,14 +380,13 @@ def remove(config: Config, state: Forgetting) -> Forgetting:
         shutil.rmtree(folder)
     on_server = mlflow_store(config.state)[1] is None
     inventory = read_inventory(artifacts_folder(config))
-    return state.model_copy(
-        update={
-            "unreached": tuple(dict.fromkeys((*state.unreached, *([ON_SERVER] if on_server else [])))),
-            "missed": {**state.missed, "remove": tuple(unreached)},
-            "versions_removed": tuple(sorted(versions)),
-            "left": tuple(identities_left(inventory, state.identities, state.key)),
-        }
-    )
+    changed = {
+        "unreached": tuple(dict.fromkeys((*state.unreached, *([ON_SERVER] if on_server else [])))),
+        "missed": {**state.missed, "remove": tuple(unreached)},
+        "versions_removed": tuple(sorted(versions)),
+        "left": tuple(identities_left(inventory, state.identities, state.key)),
+    }
+    return state.model_copy(update=changed)
 
 
 def made_again(config: Config, removed: Mapping[str, ArtifactKind]) -> dict[str, ArtifactKind]:

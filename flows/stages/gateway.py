@@ -57,7 +57,7 @@ def run_gateway(config: Config, number: str | None, listening: socket.socket) ->
 
 
 async def _serve(config: Config, number: str | None, listening: socket.socket) -> None:
-    serve, loop = config.serve, asyncio.get_running_loop()
+    serve, name, loop = config.serve, config.promote.model_name, asyncio.get_running_loop()
     if (serving := asyncio.current_task()) is not None:
         # What another handler raises may be lost in a callback of the loop.
         for each in ENDING:
@@ -70,13 +70,7 @@ async def _serve(config: Config, number: str | None, listening: socket.socket) -
         deployment = await _deploy(config, number)
         answering = AnswerService(deployment, serve, log=log, scrub=_scrubbed, metrics=metrics)
         app = build_app(
-            answering,
-            serve,
-            config.promote.model_name,
-            tokens=tokens,
-            metrics=metrics,
-            feedback=feedback,
-            scrub_reference=_scrubbed_reference,
+            answering, serve, name, tokens=tokens, metrics=metrics, feedback=feedback, scrub_reference=_scrubbed_json
         )
         following = asyncio.create_task(_follow(config, number, answering, metrics))
         try:
@@ -135,24 +129,18 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
         if serve.guided and (why := await deployment.try_guidance()) is not None:
             warn(f"the answers of {model.version_name} are not guided, for its engine cannot: {why}")
-        await _check(config, deployment, dataset)
+        if serve.golden_prompts:
+            golden = await asyncio.to_thread(_golden, config, model, dataset)
+            check = await check_golden(deployment, golden, tolerance=serve.golden_tolerance)
+            if check is not None:
+                say(
+                    f"{model.version_name}: {check}; other words do not matter while the mean reward is at most "
+                    f"{serve.golden_tolerance:g} lower (serve.golden_tolerance)"
+                )
     except BaseException:
         await deployment.retire()
         raise
     return deployment
-
-
-async def _check(config: Config, deployment: DeployedVersion, dataset: Path) -> None:
-    serve = config.serve
-    if not serve.golden_prompts:
-        return
-    golden = await asyncio.to_thread(_golden, config, deployment.model, dataset)
-    check = await check_golden(deployment, golden, tolerance=serve.golden_tolerance)
-    if check is not None:
-        say(
-            f"{deployment.model.version_name}: {check}; other words do not matter while the mean reward is at most "
-            f"{serve.golden_tolerance:g} lower (serve.golden_tolerance)"
-        )
 
 
 def _golden(config: Config, model: ServedModel, dataset: Path) -> list[GoldenPrompt]:
@@ -199,7 +187,7 @@ def _scrubbed(text: str) -> str:
     return scrub(text)[0]
 
 
-def _scrubbed_reference(reference: dict[str, Any]) -> dict[str, Any]:
+def _scrubbed_json(reference: dict[str, Any]) -> dict[str, Any]:
     texts = pl.Series([orjson.dumps(reference).decode()])
     clean = scrubbed_references(texts, lambda each: pl.Series(each.name, [*map(_scrubbed, each)], pl.String))
     loaded: dict[str, Any] = orjson.loads(clean[0])

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from flows.runtime.run_page import linked_to_mlflow, show_markdown
+from flows.runtime.runs import linked_to_mlflow, show_markdown
 from flows.stages.registered_version import answers_of, verified_record
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord
@@ -46,7 +46,6 @@ class Monitored:
     silence: OperationsAlarm | None
     """That nobody is answered any more, which is of the present and not of the logs: no artifact has it."""
     is_new: bool = True
-    """True if the logs had anything to look at."""
 
     @property
     def reasons(self) -> list[str]:
@@ -67,31 +66,18 @@ def monitor_logs(session: Session, files: LogFiles) -> Monitored:
 
     @spoken(config.language, config.workers.reais_per_dollar)
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        monitor_stage.run(
-            files,
-            digests,
-            config.monitor,
-            champion,
-            scrub=scrubbed_texts,
-            map_chunks=partial(_in_processes, config.monitor.workers),
-            now=datetime.now(UTC),
-            output=output,
-            progress=progress,
-        )
+        in_chunks = partial(_in_processes, config.monitor.workers)
+        how: dict[str, Any] = {"scrub": scrubbed_texts, "map_chunks": in_chunks, "now": datetime.now(UTC)}
+        monitor_stage.run(files, digests, config.monitor, champion, **how, output=output, progress=progress)
 
+    settings = config.monitor.model_dump(mode="json", exclude={"logs", "workers", "silence_hours"})
+    language, since = (config.language, config.workers.reais_per_dollar), champion.promoted_at
     stage = Stage(
         name=STAGE,
         kind="monitoring",
         # This module too: it scrubs the logs, and finds the champion.
         sources=("flows.stages.monitor",),
-        config_digest=config_digest(
-            config.monitor.model_dump(mode="json", exclude={"logs", "workers", "silence_hours"}),
-            config.language,
-            config.workers.reais_per_dollar,
-            champion.names,
-            champion.promoted_at and champion.promoted_at.isoformat(),
-            digests,
-        ),
+        config_digest=config_digest(settings, *language, champion.names, since and since.isoformat(), digests),
         inputs=inputs,
         order_only_inputs=order_only,
         work=work,

@@ -5,12 +5,12 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from flows.runtime.console import say
-from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
-from flows.stages.base import merge
-from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
+from flows.runtime.runs import linked_to_mlflow, show_markdown, stage_flow
+from flows.stages.inputs import merge
+from flows.stages.runner import Results, Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.progress import Progress
 from schemas.tables.summaries import DatasetSummary
 from tasks.evaluate.compare import REPORT_TEXT, metrics_of_report, read_report
@@ -27,26 +27,19 @@ from tasks.train.summaries import read_summary
 
 CARD_FILE = "README.md"
 PACKAGE = "package"
+ROLES: Final = ("policy", "evaluation", "base", "dataset")
 
 
 @stage_flow("promote")
-def promote(
-    session: Session,
-    policy: StageResult,
-    evaluation: StageResult,
-    base: StageResult,
-    dataset: StageResult,
-    *,
-    by_hand: bool = False,
-    forced: str | None = None,
-) -> StageResult:
+def promote(session: Session, given: Results, *, by_hand: bool = False, forced: str | None = None) -> StageResult:
     """Register the model, write its card and its weights, and, last of all, move the alias.
 
     On the gate's word the alias moves once for each policy: run again or evaluated again later, it undoes no rollback
     and no newer promotion.
     """
     config = session.config
-    inputs = {"policy": policy, "evaluation": evaluation, "base": base, "dataset": dataset}
+    inputs = {role: given[role] for role in ROLES}
+    policy, evaluation, base, dataset = inputs.values()
     report = read_report(evaluation.path)
     verdict = report["gate"]["verdict"]
     # Never made again here: the model that answered the test is the one that is served.
@@ -70,6 +63,9 @@ def promote(
             load_in_4bit=config.train.load_in_4bit,
         )
         check = read_check(merged.path) if merged is not None else None
+        # Of a hub's repository; a folder and a stand-in have none.
+        published = base.path / PUBLISHED_FILE
+        commit = json.loads(published.read_text(encoding="utf-8"))["commit"] if published.exists() else None
         decision = {
             "model": config.promote.model_name,
             "version": registered.version,
@@ -81,7 +77,7 @@ def promote(
             "merged": check.model_dump() if check else None,
         }
         identities = {role: result.record.sha256 for role, result in inputs.items()}
-        card = model_card(
+        text = model_card(
             CardFacts(
                 decision=decision,
                 report=report,
@@ -90,7 +86,7 @@ def promote(
                 dataset=DatasetSummary.read(dataset.path),
                 data_card=(dataset.path / "README.md").read_text(encoding="utf-8"),
                 base_model=registered.base_model,
-                base_commit=_commit(base.path / PUBLISHED_FILE),
+                base_commit=commit,
                 load_in_4bit=registered.load_in_4bit,
                 merged=check,
                 served_is_tested=merged is not None and merged.record.sha256 in evaluation.record.inputs.values(),
@@ -98,22 +94,17 @@ def promote(
                 base_languages=json.loads((base.path / "config.json").read_text("utf-8")).get("languages", ()),
             )
         )
-        (output / CARD_FILE).write_text(card, encoding="utf-8")
+        (output / CARD_FILE).write_text(text, encoding="utf-8")
         (output / DECISION_FILE).write_text(json.dumps(decision, indent=1, ensure_ascii=False), encoding="utf-8")
-        registry.describe(config.promote.model_name, registered.version, card)
+        registry.describe(config.promote.model_name, registered.version, text)
         if merged is None:
             return
         weights, work = output / MERGED_FOLDER, session.folder(PACKAGE)
         shutil.copytree(merged.path, weights, ignore=shutil.ignore_patterns(CHECK_FILE))
         write_decoding(weights, decoding)
         shutil.rmtree(work, ignore_errors=True)
-        request = PackageRequest(
-            weights=weights,
-            card=output / CARD_FILE,
-            max_tokens=decoding.max_tokens,
-            identities=identities,
-            output=work / config.promote.model_name,
-        )
+        card, goal, longest = output / CARD_FILE, work / config.promote.model_name, decoding.max_tokens
+        request = PackageRequest(weights=weights, card=card, max_tokens=longest, identities=identities, output=goal)
         run_child("tasks.serve.package", request, work, interpreter=None, progress=progress)
         registry.add_model(config.promote.model_name, registered.version, request.output)
         shutil.rmtree(work)
@@ -192,14 +183,6 @@ def _why_not(
     if since is None:
         return None
     return f"is of a policy that was `{alias}` already, and version {since.version} came after it{again}"
-
-
-def _commit(published: Path) -> str | None:
-    """Return the commit of a hub's repository that a base was read from; None for a folder and a stand-in."""
-    if not published.exists():
-        return None
-    commit: str | None = json.loads(published.read_text(encoding="utf-8"))["commit"]
-    return commit
 
 
 def _figures(folder: Path) -> Mapping[str, Any]:

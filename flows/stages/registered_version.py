@@ -1,10 +1,15 @@
-"""Version that an earlier run registered: its promotion by a person, the way back, and its weights for questions."""
+"""Version that an earlier run registered: promoted by a person or taken back, asked, and exported with a proof."""
 
 import json
-from collections.abc import Mapping
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from flows.runtime.console import say
 from flows.runtime.session import (
@@ -15,17 +20,25 @@ from flows.runtime.session import (
     open_store,
     session,
     state_folder,
+    work_folder,
 )
 from flows.runtime.signals import interruptible
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
-from schemas.errors import InputError
+from schemas.errors import GateRefused, InputError, Interrupted
+from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.bag_of_words.bag import objections, read_bags
 from tasks.evaluate.claims import unlearned_tasks
 from tasks.evaluate.compare import read_report
+from tasks.evaluate.stats.resampling import mean_interval
 from tasks.lineage.mlflow.registry import PolicyVersion, Rollback
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
+from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
+from tasks.policy.child import run_child
+from tasks.policy.merge import MergeRequest
+from tasks.serve.export.child import BASE_FOLDER, PROOFS, ExportFormat, ExportRequest, name_base, published_base
+from tasks.serve.export.proof import ExportProof
 from tasks.serve.served_model import Decoding, ServedModel, evaluated_decoding
 
 UNFINISHED: Final = "interrupted before it was done; run the same command again"
@@ -58,13 +71,8 @@ def promote_registered(config: Config, number: str | None, reason: str | None) -
     reasons = [] if gate["verdict"] == "promote" else list(gate["reasons"])
     if champion is not None and champion.policy not in {version.policy, records["evaluation"].inputs.get("champion")}:
         reasons.append(f"it was not compared with version {champion.version}, which is `{names.alias}` now")
-    document = {
-        "version": version.version,
-        "promoted": False,
-        "verdict": "hold" if reasons else "promote",
-        "reasons": reasons or gate["reasons"],
-        "forced": None,
-    }
+    document: dict[str, Any] = {"version": version.version, "promoted": False, "forced": None}
+    document |= {"verdict": "hold" if reasons else "promote", "reasons": reasons or gate["reasons"]}
     if reasons and reason is None:
         return document
     if reasons:
@@ -120,8 +128,8 @@ def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactR
             tags["forced"] = reason
         with recorder.pipeline(f"promote-version-{version.version}", tags) as run:
             of_run = Session(config, run)
-            parts = (of_run.result(records[role]) for role in ("policy", "evaluation", "base", "dataset"))
-            result = promote(of_run, *parts, by_hand=True, forced=reason)
+            parts = {role: of_run.result(record) for role, record in records.items()}
+            result = promote(of_run, parts, by_hand=True, forced=reason)
     say(f"model card: {result.path / CARD_FILE}")
     return str(result.path)
 
@@ -233,3 +241,97 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         spec=known["rewards"]["spec"],
         evaluation=evaluation,
     )
+
+
+MERGED: Final = "merged"
+
+
+def export_version(
+    config: Config, number: str | None, kind: ExportFormat, draft: Path, goal: Path, progress: Progress
+) -> dict[str, Any]:
+    """Write a version to a folder, and prove it."""
+    store = existing_store(config, "no model is there that could be exported")
+    parts = version_parts(config, store, number, instead="export one that is registered with `tucano export {}`")
+    adapters = _adapters(store, parts, kind)
+    verified_record(store, parts.policy.inputs["dataset"], parts.what)
+    with _work(config) as work:
+        weights = _weights(config, store, parts, kind, work, progress)
+        published = published_base(weights) if kind == "peft" else None
+        request = ExportRequest(
+            format=kind,
+            name=f"{config.promote.model_name}-{parts.version.version}",
+            weights=weights,
+            adapters=adapters if kind == "peft" else {},
+            base_on_hub=published is not None,
+            dataset=parts.dataset,
+            store=parts.store,
+            decoding=parts.decoding,
+            output=draft,
+            proofs=work / "proofs.json",
+        )
+        run_child("tasks.serve.export.child", request, work, interpreter=None, progress=progress)
+        proofs = PROOFS.validate_json(request.proofs.read_bytes())
+    for task in request.adapters:
+        # The proof read the base where it was then.
+        name_base(draft / task, *(published or (str(goal.resolve() / BASE_FOLDER), None)))
+    files = [_proven(config, proof, draft) for proof in proofs]
+    return {"model": config.promote.model_name, "version": parts.version.version, "format": kind, "files": files}
+
+
+def _adapters(store: ArtifactStore, parts: VersionParts, kind: ExportFormat) -> dict[str, Path]:
+    policy = store.path(parts.policy.sha256)
+    if (policy / ADAPTER_FOLDER).is_dir():
+        return {"": policy / ADAPTER_FOLDER}
+    adapters = {folder.name: folder for folder in sorted((policy / TASK_ADAPTERS_FOLDER).iterdir())}
+    if kind != "peft":
+        raise InputError(
+            f"{parts.what} has an adapter for each of {', '.join(adapters)}, which are no one model; export it with "
+            "--format peft"
+        )
+    return adapters
+
+
+@contextmanager
+def _work(config: Config) -> Iterator[Path]:
+    """Provide a folder for child processes; only a fault of ours leaves it, for its log."""
+    folder = work_folder(config, f"export-{os.getpid()}")
+    try:
+        yield folder
+    except (InputError, GateRefused, Interrupted, KeyboardInterrupt):
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder)
+
+
+def _weights(
+    config: Config, store: ArtifactStore, parts: VersionParts, kind: ExportFormat, work: Path, progress: Progress
+) -> Path:
+    """Return the folder of the weights that are exported: the base's, or the merged model's, made here if need be."""
+    if kind != "peft" and parts.merged is not None:
+        verified_record(store, parts.merged, parts.what)
+        return store.path(parts.merged)
+    base = store.path(verified_record(store, parts.policy.inputs["base"], parts.what).sha256)
+    if kind == "peft":
+        return base
+    adapter = store.path(parts.policy.sha256) / ADAPTER_FOLDER
+    request = MergeRequest(base=base, adapter=adapter, dataset=parts.dataset, output=work / MERGED)
+    run_child("tasks.policy.merge", request, work, interpreter=config.train.interpreter, progress=progress)
+    return request.output
+
+
+def _proven(config: Config, proof: ExportProof, draft: Path) -> Mapping[str, Any]:
+    both = zip(proof.own_rewards, proof.rewards, strict=True)
+    pairs = [(mine, its) for mine, its in both if mine is not None and its is not None]
+    lost = np.array([[mine - its] for mine, its in pairs])
+    interval = mean_interval(lost, config.evaluate.resamples, np.random.default_rng(config.seed)) if pairs else None
+    path = draft / proof.name
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return {
+        **proof.model_dump(exclude={"rewards", "own_rewards"}),
+        "bytes": sum(file.stat().st_size for file in files),
+        "scored": len(pairs),
+        "reward": float(np.mean([its for _, its in pairs])) if pairs else None,
+        "reward_lost": float(lost.mean()) if pairs else None,
+        "lost_low": interval.low if interval else None,
+        "lost_high": interval.high if interval else None,
+    }

@@ -8,7 +8,7 @@ that an interrupted run attaches to the work under way, or takes its result. Bot
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, cast
@@ -26,10 +26,10 @@ from prefect.states import Cancelling
 from pydantic import BaseModel, ConfigDict
 
 from flows.runtime.console import say, warn
-from flows.runtime.deployed import absolute_address, absolute_config
 from flows.runtime.prefect_client import has_worker
+from flows.runtime.runs import absolute_address, absolute_config
 from flows.runtime.session import mirror_address, mlflow_store, open_store
-from flows.stages.runner import Session, Stage, StageResult, begin_work, run_stage
+from flows.stages.runner import Records, Results, Session, Stage, StageResult, begin_work, run_stage
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted, TucanoError
@@ -43,6 +43,7 @@ TIME_TO_COME_BACK: Final = timedelta(minutes=5)
 """Time for a crashed run to be restarted: the automations need seconds, and the server may be busy."""
 REMOTE_FOLDER: Final = "trainer"
 """Folder of the state for work done for other machines, even if that is this machine."""
+What = Literal["training", "inference"]
 
 
 class RemoteRequest(BaseModel):
@@ -50,14 +51,13 @@ class RemoteRequest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    what: Literal["training", "inference"]
+    what: What
     """A noun for the work in messages; `workers.WHAT` names its deployment."""
     stage: str
     function: str
     """Name of the function that makes the stages, among those of `flows/remote.py`."""
     call: dict[str, Any]
     artifacts: dict[str, str]
-    """The sha256 of each artifact that it reads, by role."""
     stage_keys: tuple[str, ...]
     """Keys of the stages, which say all that decides their artifacts."""
     pipeline_run: str
@@ -115,7 +115,7 @@ class Exchange:
             warn(f"{error}; it is made again", request.stage)
             return None
 
-    def answer(self, request: RemoteRequest, make: Callable[[Mapping[str, StageResult]], list[StageResult]]) -> None:
+    def answer(self, request: RemoteRequest, make: Callable[[Results], list[StageResult]]) -> None:
         """Do what a request asks for, unless it was done before, and leave the answer with what it names."""
         self.store.clean_drafts()
         made = self.read(request)
@@ -139,9 +139,7 @@ def open_exchange(config: Config) -> Exchange:
     return Exchange(open_shared(config), open_store(config))
 
 
-def run_with_weights(
-    stage: Stage, session: Session, function: str, given: Mapping[str, ArtifactRecord], **call: Any
-) -> StageResult:
+def run_with_weights(stage: Stage, session: Session, function: str, given: Records, **call: Any) -> StageResult:
     """Run a stage here, or where weights are loaded, by the named function of the artifacts by role and the call."""
     if session.config.workers.for_inference is None:
         return run_stage(stage, session)
@@ -150,12 +148,7 @@ def run_with_weights(
 
 
 def make_elsewhere(
-    session: Session,
-    what: Literal["training", "inference"],
-    stages: Sequence[Stage],
-    function: str,
-    given: Mapping[str, ArtifactRecord],
-    **call: Any,
+    session: Session, what: What, stages: Sequence[Stage], function: str, given: Records, **call: Any
 ) -> list[StageResult]:
     """Have a deployment make some stages, or take what it or this machine made of equal ones; in their order."""
     config, started, name = session.config, time.monotonic(), stages[0].name
@@ -164,16 +157,9 @@ def make_elsewhere(
         results = [session.result(record) for record in made if record is not None]
     else:
         begin_work(name)
-        request = RemoteRequest(
-            what=what,
-            stage=name,
-            function=function,
-            call=call,
-            artifacts={role: record.sha256 for role, record in given.items()},
-            stage_keys=tuple(stage.key for stage in stages),
-            pipeline_run=session.run,
-            fresh=session.fresh,
-        )
+        read, keys = {role: record.sha256 for role, record in given.items()}, tuple(stage.key for stage in stages)
+        of_run: dict[str, Any] = {"pipeline_run": session.run, "fresh": session.fresh, "stage_keys": keys}
+        request = RemoteRequest(what=what, stage=name, function=function, call=call, artifacts=read, **of_run)
         results = _request(config, request, started)
     for stage, result in zip(stages, results, strict=True):
         if session.run:

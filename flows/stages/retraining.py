@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from flows.runtime.console import say
-from flows.runtime.run_page import add_tags, is_recorded, run_log, show_markdown
-from flows.stages.data import release_served_prompts
+from flows.runtime.runs import add_tags, is_recorded, run_log, show_markdown
+from flows.stages.inputs import release_served_prompts
 from flows.stages.runner import FRESH_FOLDER, Session, StageResult
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
@@ -25,7 +25,6 @@ class Retraining:
     """Each stage's result, in order of execution; with several seeds each training is a stage."""
     seconds: float
     policies: Mapping[int, StageResult]
-    """The trained policies by seed, also among the stages."""
     report: Mapping[str, Any]
     """The evaluation's report.json; empty where nothing was evaluated."""
     decision: Mapping[str, Any]
@@ -37,7 +36,11 @@ class Retraining:
 def conclude(session: Session, result: Retraining, until: Until) -> None:
     """Show and record the results of a run that came to its end, and release what it kept for a resumed one."""
     config, report, decision = session.config, result.report, result.decision
-    opening = "\n".join([_headline(config, result), "", *(f"- {reason}" for reason in decision.get("reasons", ()))])
+    alias = config.promote.alias
+    verdict = [f"The gate says **{decision['verdict']}** of version {decision['version']}."] if decision else []
+    serves = f"`{alias}` is version {result.champion}." if result.champion else f"Nobody is `{alias}`."
+    reasons = [f"- {reason}" for reason in decision.get("reasons", ())]
+    opening = "\n".join([" ".join([*verdict, serves]), "", *reasons])
     show_markdown(key="retraining", markdown=opening, description="What came of this run?")
     if until == "promote":
         release_served_prompts(config)
@@ -49,26 +52,20 @@ def conclude(session: Session, result: Retraining, until: Until) -> None:
     if is_recorded():
         # A run that made nothing must not take the marks of another that waits to be resumed.
         shutil.rmtree(config.state.root / FRESH_FOLDER, ignore_errors=True)
-        verdict = {"verdict": report["gate"]["verdict"]} if report else {}
+        tags = {"verdict": report["gate"]["verdict"]} if report else {}
         figures = compared_figures(report) if report else {}
-        figures |= {"seconds": result.seconds, **_costs(config, result)}
-        session.recorder.conclude(session.run, figures, verdict, opening)
-        add_tags(seed=str(config.seed), **verdict)
+        figures["seconds"] = result.seconds
+        # Of machines with a price; nothing where none has one.
+        made = [stage for stage in result.stages.values() if not stage.reused and stage.record.worker]
+        if cost := sum(cost_of(config, stage) for stage in made):
+            figures["cost_usd"] = cost
+        session.recorder.conclude(session.run, figures, tags, opening)
+        add_tags(seed=str(config.seed), **tags)
 
 
-def _costs(config: Config, result: Retraining) -> dict[str, float]:
-    """Return the cost in US dollars of what this run made on machines with a price; nothing where none has one."""
-    recipe, spot = config.train, config.train.preemption.notice_url is not None
-    cost = 0.0
-    for stage in result.stages.values():
-        if not stage.reused and (worker := stage.record.worker) is not None:
-            price = price_per_hour(config.workers.prices, worker.device, spot=spot, otherwise=recipe.price_per_hour)
-            cost += cost_usd(stage.seconds, price)
-    return {"cost_usd": cost} if cost else {}
-
-
-def _headline(config: Config, result: Retraining) -> str:
-    decision, alias, champion = result.decision, config.promote.alias, result.champion
-    verdict = f"The gate says **{decision['verdict']}** of version {decision['version']}." if decision else ""
-    serves = f"`{alias}` is version {champion}." if champion else f"Nobody is `{alias}`."
-    return f"{verdict} {serves}".strip()
+def cost_of(config: Config, result: StageResult) -> float:
+    """Return the cost in US dollars of a stage by the hourly price of its machine, a Spot price where it is one."""
+    worker, recipe = result.record.worker, config.train
+    device, spot = worker.device if worker else None, recipe.preemption.notice_url is not None
+    price = price_per_hour(config.workers.prices, device, spot=spot, otherwise=recipe.price_per_hour)
+    return cost_usd(result.seconds, price)

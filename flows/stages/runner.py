@@ -20,7 +20,7 @@ from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
 from pydantic import BaseModel
 
 from flows.runtime.console import say, stage_progress, warn
-from flows.runtime.run_page import is_recorded, log
+from flows.runtime.runs import is_recorded, log
 from flows.runtime.session import BYTES_FOR_A_STAGE, open_recorder, open_registry, open_store, prove_space, work_folder
 from flows.runtime.signals import refuse_if_interrupted
 from flows.stages.child_pool import ChildPool, run_one, this_worker
@@ -37,6 +37,9 @@ from tasks.policy.child import Metrics
 
 Work = Callable[[Path, Progress, StageRun], Origin | None]
 Summary = Callable[[Path], Mapping[str, Any]]
+Records = Mapping[str, ArtifactRecord]  # By role.
+Results = Mapping[str, "StageResult"]
+Policies = Mapping[int, "StageResult"]  # By training seed.
 
 WORK_SECONDS: Final = "work_seconds"
 """MLflow's metric of the time of a stage's own work; the rest of a run is orchestration."""
@@ -121,14 +124,12 @@ class Stage:
     """Entry modules of the code that makes the artifact; they and all their imports are in its key."""
     config_digest: str
     """Digest of the configuration that the stage reads, including the seed."""
-    inputs: Mapping[str, ArtifactRecord]
+    inputs: Records
     work: Work
     """Write the artifact into the empty folder; return the worker of the weights, where there was one."""
     summary: Summary
-    """Read the artifact's key figures for MLflow."""
     reports: tuple[str, ...] = ()
-    """Files of the artifact that MLflow shows with the run."""
-    order_only_inputs: Mapping[str, ArtifactRecord] = field(default_factory=dict)
+    order_only_inputs: Records = field(default_factory=dict)
     """Artifacts that allow the start, or that other inputs come from: recorded as inputs, but in no key, for they
     decide nothing."""
     cache_name: str | None = None
@@ -155,9 +156,7 @@ class StageResult:
     reused: bool
 
 
-def stage_key(
-    cache_name: str, sources: tuple[str, ...], config_digest: str, inputs: Mapping[str, ArtifactRecord]
-) -> str:
+def stage_key(cache_name: str, sources: tuple[str, ...], config_digest: str, inputs: Records) -> str:
     """Return a stage's key, for work that must know it; the arguments are the stage's fields."""
     parts = [cache_name, source_digest(*sources), config_digest]
     parts += [f"{role}={record.sha256}" for role, record in sorted(inputs.items())]

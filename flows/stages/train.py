@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from flows.runtime.console import say, warn
-from flows.runtime.run_page import log, run_log, stage_flow
+from flows.runtime.runs import log, run_log, stage_flow
 from flows.runtime.session import mirror_address
 from flows.stages.child_pool import ChildPool, this_worker
 from flows.stages.remote import make_elsewhere
-from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
-from schemas.artifact import ArtifactRecord, Origin, TrainingSegment
+from flows.stages.runner import Policies, Results, Session, Stage, StageResult, config_digest, run_stage, stage_key
+from schemas.artifact import Origin, TrainingSegment
 from schemas.config.config import Config
 from schemas.progress import Progress
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
@@ -31,7 +31,6 @@ from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, chosen_reward, gat
 
 STAGE = "train"
 SECONDS_BETWEEN_TRIES: Final = 60.0
-"""Pause after MLflow did not take metrics."""
 
 NOT_IN_KEY = {
     "interpreter",  # The same packages elsewhere.
@@ -56,7 +55,7 @@ SAME_CHECKPOINTS: Mapping[str, Any] = {
 
 
 @stage_flow(STAGE)
-def train(session: Session, given: Mapping[str, StageResult]) -> dict[int, StageResult]:
+def train(session: Session, given: Results) -> dict[int, StageResult]:
     """Train a policy for each seed, and return them by seed, in the configuration's order.
 
     The audit that lets them start is recorded with them, and does not decide what comes out: where somebody adds a
@@ -86,11 +85,13 @@ def train(session: Session, given: Mapping[str, StageResult]) -> dict[int, Stage
 
 
 def _seed_stage(
-    session: Session, seed: int, given: Mapping[str, StageResult], trainings: ChildPool, run: Callable[..., str | None]
+    session: Session, seed: int, given: Results, trainings: ChildPool, run: Callable[..., str | None]
 ) -> Stage:
     config = session.config
     recipe, name = config.train, stage_name(seed, training_seeds(config))
     inputs = {role: result.record for role, result in given.items() if role != "audit"}
+    digest = key_inputs(config, seed, but=same_checkpoints(config))
+    checkpoints_key = stage_key(STAGE, entry_modules(config), digest, inputs)
 
     def train_policy(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
         request = TrainRequest(
@@ -106,7 +107,8 @@ def _seed_stage(
             store=given["prompts"].path / "store",
             audit=given["audit"].path,
             mirror=mirror_address(config),
-            training=training_name(config, seed, inputs),
+            # In the mirror: equal names mean equal checkpoints.
+            training=f"{STAGE}-{checkpoints_key[:16]}",
             fresh=session.fresh,
             prices=config.workers.prices,
             output=output,
@@ -115,15 +117,8 @@ def _seed_stage(
             if recipe.adapter_per_task:
                 return _train_each_task(session, trainings, request, name, progress, log_step, mlflow_run)
             with _child_folder(session, request, mlflow_run) as folder:
-                device = run(
-                    *entry_modules(config),
-                    request,
-                    folder,
-                    interpreter=recipe.interpreter,
-                    progress=progress,
-                    metrics=log_step,
-                    alarm=partial(show_alarm, name),
-                )
+                reports = {"progress": progress, "metrics": log_step, "alarm": partial(show_alarm, name)}
+                device = run(*entry_modules(config), request, folder, interpreter=recipe.interpreter, **reports)
                 return _origin(request, folder, device)
 
     return Stage(
@@ -183,20 +178,6 @@ def show_alarm(training: str, name: str, step: int, text: str) -> None:
     log(f"{training}: {found}")
 
 
-def training_name(config: Config, seed: int, inputs: Mapping[str, ArtifactRecord]) -> str:
-    """Return the name of a training in the mirror: equal names mean equal checkpoints."""
-    recipe = key_inputs(config, seed, but=same_checkpoints(config))
-    return f"{STAGE}-{stage_key(STAGE, entry_modules(config), recipe, inputs)[:16]}"
-
-
-def task_trainings(config: Config, training: str, dataset: Path) -> dict[str, tuple[TaskName, ...]]:
-    """Return the trainings in the mirror that make one policy, each with its tasks; with one adapter all, as none."""
-    if not config.train.adapter_per_task:
-        return {training: ()}
-    with_prompts = set(read_prompt_table(dataset / TRAIN_FILE)["task"])
-    return {f"{training}-{task}": (task,) for task in TASK_NAMES if task in with_prompts}
-
-
 def training_seeds(config: Config) -> tuple[int, ...]:
     """Return the seeds, each of which trains a policy."""
     return config.train.seeds or (config.seed,)
@@ -212,7 +193,7 @@ def stage_name(seed: int, seeds: Collection[int]) -> str:
     return STAGE if len(seeds) == 1 else f"{STAGE}-seed{seed}"
 
 
-def best_seed(policies: Mapping[int, StageResult]) -> int:
+def best_seed(policies: Policies) -> int:
     """Return the seed of the policy with the best validation reward, the first of ties: the test chooses none."""
     return max(policies, key=lambda seed: chosen_reward(read_summary(policies[seed].path)))
 
@@ -227,13 +208,8 @@ def same_checkpoints(config: Config) -> Mapping[str, Any]:
 
 def key_inputs(config: Config, seed: int, but: Mapping[str, Any] = MappingProxyType({})) -> str:
     """Return the digest of the settings that decide the policy of a seed, leaving out more fields of the recipe."""
-    return config_digest(
-        seed,
-        config.train.model_dump(mode="json", exclude={**dict.fromkeys(NOT_IN_KEY, True), **but}),
-        config.rewards.spec,
-        config.evaluate.temperature,
-        config.evaluate.batch_size,
-    )
+    recipe = config.train.model_dump(mode="json", exclude={**dict.fromkeys(NOT_IN_KEY, True), **but})
+    return config_digest(seed, recipe, config.rewards.spec, config.evaluate.temperature, config.evaluate.batch_size)
 
 
 @contextmanager
@@ -287,28 +263,21 @@ def _train_each_task(
     mlflow_run: StageRun,
 ) -> Origin:
     """Train an adapter for each task that has prompts, combine them into one policy, and return the machines."""
-    named, recipe = task_trainings(session.config, request.training, request.dataset), request.config
-    tasks = [task for of_training in named.values() for task in of_training]
+    with_prompts, recipe = set(read_prompt_table(request.dataset / TRAIN_FILE)["task"]), request.config
+    tasks = [task for task in TASK_NAMES if task in with_prompts]
     shares = _shares(progress, tasks, recipe.max_steps)
 
     def train_task(task: TaskName) -> Origin:
-        own = request.model_copy(
-            update={
-                "tasks": (task,),
-                "training": f"{request.training}-{task}",
-                "output": request.output / TASKS_FOLDER / task,
-            }
-        )
+        output, training = request.output / TASKS_FOLDER / task, f"{request.training}-{task}"
+        own = request.model_copy(update={"tasks": (task,), "training": training, "output": output})
         with _child_folder(session, own, mlflow_run, suffix=f"-{task}") as folder:
-            device = trainings.run_child(
-                *entry_modules(session.config),
-                own,
-                folder,
-                interpreter=recipe.interpreter,
-                progress=shares[task],
-                metrics=lambda step, values: log_step(step, {f"{task}/{key}": value for key, value in values.items()}),
-                alarm=partial(show_alarm, f"{name}-{task}"),
-            )
+            reports: dict[str, Any] = {
+                "progress": shares[task],
+                "metrics": lambda step, values: log_step(step, {f"{task}/{key}": each for key, each in values.items()}),
+                "alarm": partial(show_alarm, f"{name}-{task}"),
+            }
+            (module,) = entry_modules(session.config)
+            device = trainings.run_child(module, own, folder, interpreter=recipe.interpreter, **reports)
             return _origin(own, folder, device)
 
     origins = trainings.map({f"{name}-{task}": partial(train_task, task) for task in tasks})
@@ -337,10 +306,6 @@ def _figures(folder: Path) -> Mapping[str, Any]:
     chosen = {"chosen step": summary["chosen_step"]}
     if summary["chosen_step"] is None:
         chosen = {f"chosen step: {task}": step for task, step in summary["chosen_steps"].items()}
-    return {
-        "steps": summary["steps"],
-        **chosen,
-        "stopped early": summary["stopped_early"],
-        "validation reward before": round(reward_before(summary), 4),
-        "validation reward chosen": round(chosen_reward(summary), 4),
-    }
+    rewards = {"before": reward_before(summary), "chosen": chosen_reward(summary)}
+    figures = {"steps": summary["steps"], **chosen, "stopped early": summary["stopped_early"]}
+    return figures | {f"validation reward {when}": round(reward, 4) for when, reward in rewards.items()}

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from flows.runtime.session import open_recorder
-from flows.stages.data import curate, synthesize
+from flows.stages.inputs import curate, synthesize
 from flows.stages.runner import Session
 from schemas.config.profiles import load_config
 from tests.flows.prefect_state import prefect_state

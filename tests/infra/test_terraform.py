@@ -7,7 +7,7 @@ from typing import Any
 import hcl2
 import pytest
 
-from flows.runtime.run_page import PAGES_VARIABLE
+from flows.runtime.runs import PAGES_VARIABLE
 from schemas.source import REPOSITORY
 
 TERRAFORM = REPOSITORY / "infra" / "terraform"

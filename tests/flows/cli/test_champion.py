@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flows.stages import export
+from flows.stages import registered_version
 from schemas.errors import GateRefused
 from tests.flows.children import run_here
 from tests.flows.command import Ended, in_this_process
@@ -118,7 +118,7 @@ def test_what_differs_is_refused_with_exit_code_3_and_nothing_is_left(
         (work / "child.log").touch()
         raise GateRefused("the file is not the version; nothing is exported")
 
-    monkeypatch.setattr(export, "run_child", refuse)
+    monkeypatch.setattr(registered_version, "run_child", refuse)
     ended = _export(shop, "1", "--format", "gguf", "--out", tmp_path / "out")
     assert (ended.returncode, ended.text.strip()) == (3, "tucano: the file is not the version; nothing is exported")
     assert list(tmp_path.glob(".out-*")) == []
@@ -136,7 +136,7 @@ def test_what_differs_is_refused_with_exit_code_3_and_nothing_is_left(
 def test_weights_and_adapter_are_exported_and_their_use_is_named(
     shop: Promotable, tmp_path: Path, kind: str, files: set[str], use: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "run_child", run_here)
+    monkeypatch.setattr(registered_version, "run_child", run_here)
     ended = _export(shop, "1", "--format", kind, "--out", tmp_path / "out")
     assert ended.returncode == 0, ended.text
     assert files <= _names(tmp_path / "out")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPMessage
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,11 @@ class Page:
     token: str
     process: "subprocess.Popen[str]"
 
-    def ask(self, method: str, path: str, body: str | None = None) -> tuple[int, str, dict[str, str]]:
+    def ask(self, method: str, path: str, body: str | None = None) -> tuple[int, str, HTTPMessage]:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
         connection.request(method, path, body)
         answer = connection.getresponse()
-        return answer.status, answer.read().decode(), dict(answer.headers)
+        return answer.status, answer.read().decode(), answer.headers
 
     def view(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.ask("GET", f"/{self.token}/view")[1])

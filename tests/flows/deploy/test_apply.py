@@ -12,7 +12,7 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.exceptions import ObjectNotFound
 
 from flows.deploy.apply import AUTOMATIONS_FOLDER, DEPLOYMENTS_FILE, POOLS_FILE, Thing, apply
-from flows.runtime.deployed import absolute_config
+from flows.runtime.runs import absolute_config
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError

@@ -24,8 +24,8 @@ from prefect.runtime import flow_run
 from prefect.states import AwaitingRetry, Cancelling
 
 from flows.deploy.apply import DEPLOYMENTS_FILE, declared
-from flows.runtime import deployed
-from flows.runtime.deployed import INTERRUPTIONS_ALIKE, absolute_config, reschedule_on_interrupt
+from flows.runtime import runs
+from flows.runtime.runs import INTERRUPTIONS_ALIKE, absolute_config, reschedule_on_interrupt
 from schemas.config.profiles import load_config
 from schemas.errors import GateRefused, Interrupted
 from schemas.source import REPOSITORY
@@ -97,7 +97,7 @@ def server(prefect_server: str, tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture
 def unsupervised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run work in this process, whose stdin is the terminal's or a pipe of whoever runs the tests."""
-    monkeypatch.setattr(deployed, "sigterm_on_parent_exit", nullcontext)
+    monkeypatch.setattr(runs, "sigterm_on_parent_exit", nullcontext)
 
 
 @pytest.mark.integration

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flows.runtime.session import logs_to_monitor, own_files
-from flows.stages.data import _synthesize_inputs
+from flows.stages.inputs import _synthesize_inputs
 from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config
 from schemas.errors import InputError

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.runtime.run_page import PAGES_VARIABLE, linked_to_mlflow, profile_tag
+from flows.runtime.runs import PAGES_VARIABLE, linked_to_mlflow, profile_tag
 from schemas.artifact import ArtifactRecord
 from schemas.config.profiles import load_config
 

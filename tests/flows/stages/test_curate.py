@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.stages.data import _curate_inputs, _dataset_figures
+from flows.stages.inputs import _curate_inputs, _dataset_figures
 from schemas.config.config import CurateConfig
 from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config

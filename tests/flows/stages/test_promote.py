@@ -79,10 +79,11 @@ class Model:
         self, policy: ArtifactRecord, evaluation: ArtifactRecord, *, fresh: bool = False, **how: Any
     ) -> StageResult:
         recorder = Recorder(*mlflow_store(StateConfig(root=self.world.root)), EXPERIMENT)
-        parts = (policy, evaluation, self.world.base, self.world.dataset)
+        records = {"policy": policy, "evaluation": evaluation, "base": self.world.base, "dataset": self.world.dataset}
+        parts = {role: self._result(record) for role, record in records.items()}
         with recorder.pipeline("p", {}) as run:
             session = Session(self.config, run, fresh=uuid4().hex if fresh else None)
-            result: StageResult = flow.promote(session, *map(self._result, parts), **how)
+            result: StageResult = flow.promote(session, parts, **how)
         return result
 
     def _result(self, record: ArtifactRecord) -> StageResult:

@@ -38,7 +38,7 @@ def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "storage"
     monkeypatch.setattr(runner, "PREFECT_LOCAL_STORAGE_PATH", SimpleNamespace(value=lambda: folder))
     monkeypatch.setattr(runner, "is_recorded", lambda: False)
-    monkeypatch.setattr("flows.runtime.run_page.is_recorded", lambda: False)
+    monkeypatch.setattr("flows.runtime.runs.is_recorded", lambda: False)
     monkeypatch.setattr(runner, "open_recorder", refuse)
     return folder
 

@@ -5,7 +5,7 @@ import os
 import time
 from pathlib import Path
 
-from flows.stages.data import SECONDS_KEPT, _synthesize_inputs, release_served_prompts, served_prompts
+from flows.stages.inputs import SECONDS_KEPT, _synthesize_inputs, release_served_prompts, served_prompts
 from flows.stages.runner import Session
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.profiles import load_config

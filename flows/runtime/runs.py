@@ -1,31 +1,144 @@
-"""Runs of a deployment: named, alone in their state folder, rescheduled, suspended until people have scored."""
+"""Runs on a Prefect server: their pages, logs and tags; of a deployment also alone, rescheduled, and suspended.
 
+They are kept where a Prefect server is in use, and left out where none is: a command that schedules nothing starts no
+server, which would take it ten seconds. Its stages are plain calls then, and what they would show on a run's page is in
+MLflow and in the terminal alone. Each stage has a page of its own; that of the chain is the one that people open.
+"""
+
+import logging
 import math
+import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
+from functools import update_wrapper
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, ParamSpec, TypeVar
+from uuid import UUID
 
-from prefect import get_run_logger
+from prefect import artifacts, flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
-from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from prefect.client.schemas.responses import SetStateStatus
 from prefect.exceptions import Abort, Pause, TerminationSignal
 from prefect.flow_runs import suspend_flow_run
 from prefect.runtime import deployment, flow_run
+from prefect.settings import PREFECT_API_URL
 from prefect.states import AwaitingRetry
 
 from flows.runtime.session import BYTES_NEEDED, StateFolderHeld, state_folder
 from flows.runtime.signals import first_sigterm_only, sigterm_on_parent_exit
+from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import Interrupted
 from tasks.audit.labelling import RUBRICS_FOLDER
 from tasks.commerce.push.phrases import use_own
 from tasks.policy.child import SECONDS_TO_END
+
+PROFILE: Final = "profile"
+SEED: Final = "seed"
+PAGES_VARIABLE: Final = "MLFLOW_PAGES"
+"""Environment variable with MLflow's address in people's browsers, where machines use another one."""
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+_UNRECORDED = logging.getLogger(__name__)
+_UNRECORDED.addHandler(logging.NullHandler())
+_UNRECORDED.propagate = False
+
+
+def is_recorded() -> bool:
+    """Return whether a Prefect server records what is done: inside a flow's run, or where runs go to a server."""
+    return flow_run.get_id() is not None or "PREFECT_API_URL" in os.environ or PREFECT_API_URL.value() is not None
+
+
+class StageFlow(Generic[Arguments, Result]):
+    """Function of a session that is a flow of its own where that is recorded, and else a function."""
+
+    def __init__(self, name: str, function: Callable[Arguments, Result]) -> None:
+        """Make a flow of a function, whose runs are named by the configuration's seed."""
+        update_wrapper(self, function)
+        self._function = function
+        self._flow: Callable[Arguments, Any] = flow(
+            name=name, flow_run_name=f"{name}-seed{{session.config.seed}}", validate_parameters=False
+        )(function)
+
+    @property
+    def __call__(self) -> Callable[Arguments, Result]:
+        """Return what is called, so that no call comes between."""
+        return self._flow if is_recorded() else self._function
+
+
+def stage_flow(name: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Return the decorator that makes a function a `StageFlow`."""
+    return lambda function: StageFlow(name, function)
+
+
+def run_log() -> logging.Logger | logging.LoggerAdapter[Any]:
+    """Return the log of Prefect's run; where there is none, one that keeps nothing."""
+    return get_run_logger() if flow_run.get_id() is not None else _UNRECORDED
+
+
+def show_markdown(*, key: str, markdown: str, description: str) -> None:
+    """Show a text on the run's page, where there is one."""
+    if not is_recorded():
+        return
+    # A page breaks lines at spaces only, and an answer in JSON that a reason quotes would run out of it.
+    artifacts.create_markdown_artifact(key=key, markdown=markdown.replace(',"', ', "'), description=description)
+
+
+_chain: logging.Logger | logging.LoggerAdapter[Any] | None = None
+
+
+@contextmanager
+def logging_of_chain() -> Iterator[None]:
+    """Have all that `log` is given in the block, from any stage and thread, in the log of the run that is open now."""
+    global _chain  # noqa: PLW0603 - a process runs one chain, whose stages report from several threads
+    _chain = run_log()
+    try:
+        yield
+    finally:
+        _chain = None
+
+
+def log(text: str) -> None:
+    """Add a line to the log of the chain, whose page people open; without one, of the flow or task that is running."""
+    (_chain or run_log()).info(text)
+
+
+def profile_tag(profile: str) -> str:
+    """Return a run's tag of its profile: its name, also where it is a file's path."""
+    return f"{PROFILE}:{profile.rpartition('/')[2].removesuffix('.toml')}"
+
+
+def profile_of_run() -> str | None:
+    """Return the profile of the running flow, by its tags; None where nobody named it."""
+    marked = (tag.removeprefix(f"{PROFILE}:") for tag in flow_run.tags or () if tag.startswith(f"{PROFILE}:"))
+    return next(marked, None)
+
+
+def add_tags(**named: str) -> None:
+    """Add tags to the running flow, in place of those of the same names; said again, nothing changes."""
+    new = {f"{name}:{text}" for name, text in named.items()}
+    kept = {tag for tag in flow_run.tags or () if tag.partition(":")[0] not in named}
+    with get_client(sync_client=True) as client:
+        client.update_flow_run(UUID(str(flow_run.id)), tags=sorted(kept | new))
+
+
+def linked_to_mlflow(text: str, record: ArtifactRecord, config: Config) -> str:
+    """Return a Markdown text with a link to the MLflow run that describes an artifact, or with what serves it."""
+    if record.mlflow_run_id is None:
+        return text
+    server = os.environ.get(PAGES_VARIABLE) or config.state.mlflow or ""
+    if not server.startswith("http"):
+        return f"{text}\n\n`tucano ui` serves {record.stage} in MLflow, run `{record.mlflow_run_id}`."
+    page = f"{server.rstrip('/')}/#/runs/{record.mlflow_run_id}"
+    return f"{text}\n\n[{record.stage} in MLflow]({page}): its files, metrics and inputs."
+
 
 NOTICES_TO_REST: Final = 2
 """How long an interrupted run rests, as a multiple of the machine's notice period: by then the machine is gone, even if
@@ -83,20 +196,16 @@ def _reschedule(interruption: BaseException, why: str, later: timedelta, at_most
         state = client.read_flow_run(flow_run.id).state
         if state is None or not state.is_running():
             raise interruption
-        if at_most is not None and _times_alike(client, why) >= at_most:
+        states = sorted(client.read_flow_run_states(flow_run.id), key=lambda state: state.timestamp, reverse=True)
+        reasons = (each.message for each in states if each.name == AWAITING)
+        # Most recently, for this reason and no other.
+        if at_most is not None and len([*takewhile(lambda reason: reason == why, reasons)]) >= at_most:
             get_run_logger().error("interrupted in the same way %d times before: not scheduled again", at_most)
             raise interruption
         again: State[None] = AwaitingRetry(scheduled_time=datetime.now(UTC) + later, message=why)
         if client.set_flow_run_state(flow_run.id, again).status != SetStateStatus.ACCEPT:
             raise interruption
     raise Abort(f"scheduled again: {why}") from interruption
-
-
-def _times_alike(client: SyncPrefectClient, why: str) -> int:
-    """Count how often, most recently, this run was rescheduled for this reason and no other."""
-    states = sorted(client.read_flow_run_states(flow_run.id), key=lambda state: state.timestamp, reverse=True)
-    reasons = (each.message for each in states if each.name == AWAITING)
-    return len(list(takewhile(lambda reason: reason == why, reasons)))
 
 
 def absolute_config(config: Config) -> Config:
