@@ -20,10 +20,7 @@ FIRST_ROW: Final = 2
 """Number of the row below the header, as a spreadsheet counts."""
 _MOST_ROWS: Final = 5
 _COLUMN: Final = re.compile(r"[a-z0-9_]{1,60}")
-_OF_NO_ROW: Final = {
-    "column_in_dataframe": "it lacks the column {}",
-    "column_in_schema": "it has an unknown column {}",
-}
+_OF_NO_ROW: Final = {"column_in_dataframe": "it lacks the column {}", "column_in_schema": "it has an unknown column {}"}
 
 Check = tuple[str, Callable[[pl.Expr], pl.Expr]]
 """What a message calls a check, and the expression of the values that pass; an unknown value passes."""

@@ -244,7 +244,7 @@ def test_buckets_are_tried_and_left_empty(monkeypatch: pytest.MonkeyPatch, local
         assert service.keys() == []
         service.refusal = HTTPStatus.FORBIDDEN
         finding = services.check_mirror(local(f"state.mirror=gs://{service.bucket}"))[0]
-        assert (finding.check, finding.verdict) == ("mirror: create", "fault")
+        assert (finding.check, finding.verdict) == ("mirror", "fault")
         assert "the role Storage Object User" in finding.remedy
     assert only(services.check_artifacts(local())).unused
     (tmp_path / "file").touch()
