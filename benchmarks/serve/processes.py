@@ -29,7 +29,7 @@ from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import end_group
 from tasks.policy.load import load_base
-from tasks.policy.stand_in import shipped
+from tasks.policy.published import shipped
 
 GATEWAY_LOG: Final = "gateway.log"
 SECONDS_TO_START: Final = 240

@@ -18,8 +18,7 @@ from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.merge import MergeRequest, read_check
-from tasks.policy.published import PUBLISHED_FILE, given_template
-from tasks.policy.stand_in import digests
+from tasks.policy.published import PUBLISHED_FILE, digests, given_template
 from tasks.train.sft.warm_start import SUMMARY_FILE, WarmStartRequest
 
 MERGE = "merge"

@@ -15,8 +15,7 @@ from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import file_digests
-from tasks.policy.published import given_template
-from tasks.policy.stand_in import digests
+from tasks.policy.published import digests, given_template
 
 TOKENIZER_FILES = {".json", ".txt", ".jinja", ".model"}
 """Suffixes of a model folder's files other than weights."""

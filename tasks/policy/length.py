@@ -10,8 +10,7 @@ from jinja2 import Template
 
 from schemas.config.policy import PolicyConfig
 from tasks.policy.generate import Message, as_messages
-from tasks.policy.published import given_template, read_tokenizer
-from tasks.policy.stand_in import TEMPLATE_FILE, TOKENIZER_FILE, shipped
+from tasks.policy.published import TEMPLATE_FILE, TOKENIZER_FILE, given_template, read_tokenizer, shipped
 
 ROWS_AT_ONCE: Final = 1_000
 

@@ -22,7 +22,7 @@ from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.source import source_digest
 from tasks.curate.known_prompts import read_known, words_hashes, write_known
-from tasks.policy.stand_in import CARD_FILE, FOLDER, KNOWN_FILE
+from tasks.policy.published import CARD_FILE, FOLDER, KNOWN_FILE
 from tasks.stand_in.lessons import Lesson, Recipe, lessons
 from tasks.stand_in.model import build_model, build_tokenizer
 from tasks.stand_in.training import train

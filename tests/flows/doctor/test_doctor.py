@@ -22,7 +22,7 @@ from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.store.store import FILE_NAMES
 from tasks.lineage.store.artifacts import ArtifactStore
-from tasks.policy.stand_in import FOLDER
+from tasks.policy.published import FOLDER
 from tests.answering_server import answering
 from tests.flows.command import in_this_process
 from tests.storage_server import storage_server

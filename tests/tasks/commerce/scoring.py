@@ -14,7 +14,7 @@ from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS, grammar_of, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.guidance import Grammars
-from tasks.policy.stand_in import FOLDER
+from tasks.policy.published import FOLDER
 
 
 def score(

@@ -11,7 +11,7 @@ from schemas.config.policy import PolicyConfig
 from tasks.policy.generate import as_messages
 from tasks.policy.length import PromptLengths
 from tasks.policy.load import load_tokenizer
-from tasks.policy.stand_in import FOLDER
+from tasks.policy.published import FOLDER
 
 LONGER_IN_NFC = "\u0958"
 TEXTS = st.lists(

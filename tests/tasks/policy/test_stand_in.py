@@ -8,9 +8,8 @@ import pytest
 
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
-from tasks.policy import stand_in
-from tasks.policy.published import read_tokenizer, read_weights
-from tasks.policy.stand_in import CARD_FILE, FOLDER
+from tasks.policy import published
+from tasks.policy.published import CARD_FILE, FOLDER, read_tokenizer, read_weights
 
 
 @pytest.fixture
@@ -18,7 +17,7 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the shipped stand-in, which is read instead of it."""
     folder = tmp_path / "stand_in"
     shutil.copytree(FOLDER, folder)
-    monkeypatch.setattr(stand_in, "FOLDER", folder)
+    monkeypatch.setattr(published, "FOLDER", folder)
     return folder
 
 
