@@ -16,7 +16,7 @@ from schemas.progress import Progress
 from schemas.tables.instructions import GENERAL_FILE
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.policy.adapters import ADAPTER_FOLDER
+from tasks.policy.load import ADAPTER_FOLDER
 from tasks.policy.merge import MergeRequest, read_check
 from tasks.policy.published import PUBLISHED_FILE, digests, given_template
 from tasks.train.sft.warm_start import SUMMARY_FILE, WarmStartRequest
