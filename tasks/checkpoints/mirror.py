@@ -359,4 +359,4 @@ def _fencing(stored: StoredObject) -> int:
 
 
 def _fits(stored: StoredObject, file: ManifestFile) -> bool:
-    return (stored.size, stored.crc32c) == (file.size, file.crc32c)
+    return stored.size == file.size and stored.crc32c == file.crc32c
