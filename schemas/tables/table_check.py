@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from schemas.errors import InputError
-
 if TYPE_CHECKING:
     from pandera.polars import DataFrameSchema, PolarsData
 
@@ -109,14 +107,6 @@ def matching(pattern: str) -> Check:
 
 FILLED: Final[Check] = ("str_length(1, None)", lambda value: value.str.len_bytes() > 0)
 """Requires a text that is not empty."""
-
-
-def validate_table(table: pl.DataFrame, schema: TableSchema, what: str, first_row: int = 1) -> pl.DataFrame:
-    """Return the table where it fits its schema; the refusal names every check that failed, and its first rows."""
-    faults = table_faults(table, schema, range(first_row, first_row + table.height))
-    if faults:
-        raise InputError(f"{what}: {'; '.join(faults)}; correct it")
-    return table
 
 
 def table_faults(table: pl.DataFrame, schema: TableSchema, numbers: Sequence[int]) -> list[str]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from schemas.audit_record import AuditRecord
 from schemas.config.workers import price_per_hour
 from schemas.disk import write_whole
+from schemas.documents import AuditRecord
 from schemas.errors import InputError
 from schemas.tables.prompts import PromptRow, read_prompts
 from tasks.commerce.sql_qa.sandbox import Databases
