@@ -69,18 +69,10 @@ class ObjectStore(Protocol):
         """
 
     def read(self, key: str) -> bytes:
-        """Return an object's bytes.
-
-        Raises:
-            ObjectMissing: There is no such object.
-        """
+        """Return an object's bytes; `ObjectMissing` where there is none."""
 
     def download(self, key: str, path: Path) -> None:
-        """Write an object's bytes to a new file in an existing folder; on failure no file is left.
-
-        Raises:
-            ObjectMissing: There is no such object.
-        """
+        """Write an object's bytes to a new file in an existing folder; on failure, as `ObjectMissing`, none is left."""
 
     def list(self, prefix: str) -> list[StoredObject]:
         """Return the objects whose keys start with the prefix, sorted by key."""

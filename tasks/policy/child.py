@@ -118,8 +118,7 @@ def run_child(
 ) -> str | None:
     """Run `module` on the request, wait for its end, and return its device; None if it loaded no weights.
 
-    Raises:
-        TucanoError: The child failed, with its own sentence and exit code, or was killed.
+    A child that failed raises its own sentence with its exit code, and one that was killed `Interrupted`.
     """
     name = module.rsplit(".", 1)[-1]
     request_file = folder / f"{name}.request.json"
