@@ -61,7 +61,7 @@ class DailyFile:
             ) from None
 
     def append(self, document: BaseModel, now: datetime) -> None:
-        """Append a line to the file of the day of `now`, which has a zone; of one that is `LogUnwritable` nothing stays."""
+        """Append a line to the file of the day of `now`, which has a zone; of a `LogUnwritable` one nothing stays."""
         line = document.model_dump_json().encode() + b"\n"
         try:
             file = self._of_day(now.astimezone(UTC).date())
