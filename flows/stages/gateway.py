@@ -17,9 +17,8 @@ import uvicorn
 import uvloop
 
 from flows.runtime.console import say, warn
-from flows.runtime.session import private_files, read_no_settings_here
+from flows.runtime.session import existing_store, open_registry, private_files, read_no_settings_here, served_logs
 from flows.runtime.signals import ENDING
-from flows.runtime.stores import existing_store, open_registry, served_logs
 from flows.stages.registered_version import answers_of, find_served_model, verified_record
 from schemas.config.config import Config
 from schemas.documents import Rollout

@@ -18,7 +18,7 @@ from schemas.store.store import Store
 from schemas.tables.person import Person
 from schemas.tables.prompts import read_prompts, write_prompt_table
 from schemas.tables.summaries import PromptsSummary
-from schemas.tasks import TASK_NAMES
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.sql_qa.store_copies import cut
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _new_ids(values: frozenset[str], secret: bytes, attempt: int) -> dict[str, s
     }
 
 
-def _summary_without(summary: PromptsSummary, removed: Mapping[str, int]) -> PromptsSummary:
+def _summary_without(summary: PromptsSummary, removed: Mapping[TaskName, int]) -> PromptsSummary:
     made = {task: count - removed.get(task, 0) for task, count in summary.made.items()}
     total = Counter(made) + Counter(summary.served or {})
     few = {task for task in TASK_NAMES if summary.asked.get(task) and total[task] < summary.minority_floor}

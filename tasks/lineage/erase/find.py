@@ -1,8 +1,8 @@
 """Find a person's data: every table with their rows, and every artifact and model that learned from one."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
@@ -97,10 +97,6 @@ class Reached:
     def rows(self) -> dict[tuple[str, str], int]:
         """Return the number of their rows in each table, by its artifact's sha256 and its file."""
         return {(place.sha256, place.file): place.rows for place in self.places if place.file and place.rows}
-
-    def document(self) -> dict[str, Any]:
-        """Return it as one JSON document."""
-        return asdict(self)
 
 
 def reached(inventory: Inventory, identifier: str, kind: AskedKind | None = None) -> Reached:

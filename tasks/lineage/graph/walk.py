@@ -24,7 +24,7 @@ DAMAGED: Final = "damaged"
 MOST_NAMED: Final = 5
 WHAT_THERE_IS: Final = (
     "a version (3, NAME/3), an alias (champion), an artifact's or a prompt's digest or its first 8 characters or more, "
-    "or an MLflow or Prefect run; with --forget the id of a review, an order or a customer"
+    "or an MLflow or Prefect run; `tucano forget` takes the id of a review, an order or a customer"
 )
 _WITHOUT_A_DATASET: Final = frozenset({"prompts", "sheet", "audit", "monitoring"})
 """Artifacts that are not attributed to one dataset."""
