@@ -23,7 +23,7 @@ PUBLISHED_FILE: Final = "published.json"
 """File of a base model with the origin of a hub's model: name, revision and commit."""
 CHATML_FILE: Final = Path(__file__).with_name("chat_template.jinja")
 """The shipped chat template of Qwen's family, without thoughts."""
-FOLDER: Final = REPOSITORY / "data" / "stand_in"
+STAND_IN_FOLDER: Final = REPOSITORY / "data" / "stand_in"
 """The shipped stand-in, as `save_pretrained` writes it."""
 TEMPLATE_FILE: Final = "chat_template.jinja"
 TOKENIZER_FILE: Final = "tokenizer.json"
@@ -202,22 +202,22 @@ def _rendered(
 def shipped() -> Path:
     """Return the folder of the shipped stand-in, whose files are those that its card names."""
     digests()
-    return FOLDER
+    return STAND_IN_FOLDER
 
 
 def digests() -> dict[str, str]:
     """Return the sha256 of each file of the shipped stand-in but its card, which are those that the card names."""
     remedy = "restore data/stand_in, or train it by `make stand-in`"
     try:
-        files: dict[str, str] = dict(json.loads((FOLDER / CARD_FILE).read_text(encoding="utf-8"))["files"])
-        found = {file.name: file_sha256(file) for file in FOLDER.iterdir() if file.name != CARD_FILE}
+        files: dict[str, str] = dict(json.loads((STAND_IN_FOLDER / CARD_FILE).read_text(encoding="utf-8"))["files"])
+        found = {file.name: file_sha256(file) for file in STAND_IN_FOLDER.iterdir() if file.name != CARD_FILE}
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "its card is no card"
-        raise InputError(f"the stand-in in {FOLDER} cannot be read ({reason}); {remedy}") from error
+        raise InputError(f"the stand-in in {STAND_IN_FOLDER} cannot be read ({reason}); {remedy}") from error
     altered = sorted(name for name in files | found if files.get(name) != found.get(name))
     if altered or not files:
         what = altered[0] if altered else CARD_FILE
-        raise InputError(f"{what} of the stand-in in {FOLDER} is not what its card names; {remedy}")
+        raise InputError(f"{what} of the stand-in in {STAND_IN_FOLDER} is not what its card names; {remedy}")
     return files
 
 
