@@ -6,11 +6,13 @@ What must hold from row to row is in `schemas.tables.rollout_tables`.
 import json
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
 import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.references import Share, Stars, check_reference
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
@@ -224,3 +226,50 @@ def _check_reference(task: TaskName, reference: dict[str, Any]) -> None:
         check_reference(task, reference)
     except ValidationError as error:
         raise ValueError(f"reference of {task}: {first_fault(error)}") from None
+
+
+AUDIT_RECORD_FILE: Final = "audit.json"
+"""File of an audit with its inputs, raters and verdict, which training reads before it starts."""
+
+
+class AuditedTask(BaseModel):
+    """One task's figures, as the history of audits shows them."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    n: int
+    rho: float | None
+    """Spearman's rho; None where it cannot be computed."""
+    rho_low: float | None
+    verdict: str
+
+
+class AuditRecord(BaseModel):
+    """Identities and verdict of one audit."""
+
+    # Audits are kept forever; a later version may have more fields.
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    spec: SpecName
+    reward_version: str = Field(min_length=1)
+    """Digest of the versions of all tasks' rewards."""
+    reward_versions: dict[TaskName, str] = Field(default_factory=dict)
+    """The version of each audited task's reward; empty in records from before each task had one."""
+    sheet_sha256: str
+    rollouts_sha256: str
+    raters: dict[str, RaterKind]
+    """Kind of each rater, by pseudonym."""
+    verdict: Literal["passed", "refused"]
+    reasons: tuple[str, ...]
+    thresholds: dict[str, float]
+    """Thresholds of the gate, by their names in the configuration; `require_human` is 1 or 0."""
+    tasks: dict[TaskName, AuditedTask]
+
+
+def read_audit_record(folder: Path) -> AuditRecord:
+    """Read the record in an audit's folder."""
+    path = folder / AUDIT_RECORD_FILE
+    try:
+        return AuditRecord.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        raise InputError(f"{path} is no record of a reward audit; audit the rewards again") from None

@@ -35,15 +35,13 @@ def stream_lines(
 ) -> Iterator[tuple[bytes, Document]]:
     """Yield the lines of a file of UTF-8 in its order, each with its document, one in memory at a time.
 
+    Lines that do not fit the model are skipped, and reported together once all were read.
+
     Args:
         path: The file.
         model: Model of each line.
         what: Name of the content for error messages, such as `rollouts`.
         size: Number of bytes to read, where somebody is still appending to the file.
-
-    Raises:
-        InputError: The file cannot be read or is empty, a line is longer than 64 MB, or, once all lines were read, some
-            do not fit the model: they are skipped, and reported together.
     """
     faults = _Faults()
     number, blank = 0, 0

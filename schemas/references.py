@@ -93,11 +93,7 @@ REFERENCES: Final[Mapping[TaskName, type[Reference]]] = {
 
 
 def check_reference(task: TaskName, reference: Mapping[str, Any]) -> None:
-    """Refuse a reference that does not have the shape of its task.
-
-    Raises:
-        pydantic.ValidationError: A key is missing, or a value has the wrong type or is out of range.
-    """
+    """Refuse a reference that does not have the shape of its task, by pydantic's ValidationError."""
     REFERENCES[task].model_validate(reference)
 
 

@@ -65,9 +65,7 @@ def source_files(*entry_modules: str) -> dict[str, str]:
     """Return the sha256 of each module and data file that the modules depend on, sorted by their names.
 
     A module goes by its dotted name, and its digest is of its code alone; a data file by its path in the repository.
-
-    Raises:
-        ValueError: A module or a data file is missing, or a module cannot be read.
+    ValueError where one is missing, or a module cannot be read.
     """
     with _ONE_AT_A_TIME:
         return dict(_closure(REPOSITORY, tuple(sorted(set(entry_modules)))))

@@ -73,12 +73,7 @@ class SqliteFile:
 
     @contextmanager
     def opened(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
-        """Open the file for the block, which may change and make it with `write`.
-
-        Raises:
-            InUse: Another process holds it for longer than `SECONDS_TO_WAIT`.
-            InputError: It cannot be read, is damaged, lacks what the block asks of it, or has another schema.
-        """
+        """Open the file for the block, which may change and make it with `write`; InUse where it is held too long."""
         # Not `ro`: whoever opens the file next must undo what a killed writer left half done, and so must write. SQLite
         # itself opens a read-only file as such.
         address = f"{self.path.absolute().as_uri()}?mode={'rwc' if write else 'rw'}"

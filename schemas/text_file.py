@@ -21,12 +21,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
 
 def read_text_file(path: Path, what: str) -> str:
-    """Read a text, without a byte order mark and with line feeds alone.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        InputError: It cannot be read, is larger than 1 MB, or is no UTF-8.
-    """
+    """Read a text, without a byte order mark and with line feeds alone; FileNotFoundError where there is none."""
     try:
         if path.stat().st_size > _LARGEST:
             raise InputError(f"{what} {path} is larger than {_LARGEST // 10**6} MB; give another file")

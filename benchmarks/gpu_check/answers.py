@@ -10,8 +10,8 @@ from schemas.progress import silent
 from schemas.tables.prompts import TEST_FILE, read_prompts
 from tasks.evaluate.answers.answer import AnswerRequest
 from tasks.evaluate.answers.files import read_answers
-from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import run_child
+from tasks.policy.load import ADAPTER_FOLDER
 from tasks.policy.merge import MergeRequest, read_check
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.gpu_check.base import SEED, Scale, build
-from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
+from schemas.documents import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.store.files import write_store
 from schemas.tables.prompts import SPLITS, PromptRow, write_prompt_table
 from schemas.tasks import TaskName

@@ -26,10 +26,9 @@ from schemas.source import REPOSITORY
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactStore
-from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import end_group
-from tasks.policy.load import load_base
-from tasks.policy.stand_in import shipped
+from tasks.policy.load import ADAPTER_FOLDER, load_base
+from tasks.policy.published import shipped
 
 GATEWAY_LOG: Final = "gateway.log"
 SECONDS_TO_START: Final = 240

@@ -34,7 +34,7 @@ from schemas.progress import silent
 from schemas.store.files import read_store
 from schemas.tables.prompts import read_prompts
 from tasks.policy.child import Channel
-from tasks.policy.stand_in import shipped
+from tasks.policy.published import shipped
 from tasks.synthesize import stage as synthesize
 
 if TYPE_CHECKING:

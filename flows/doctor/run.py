@@ -22,8 +22,7 @@ from schemas.sqlite_file import SECONDS_TO_WAIT
 from schemas.store.store import require_tables
 from tasks.checkpoints.address import prove_usable
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, open_client
-from tasks.policy.published import given_template
-from tasks.policy.stand_in import shipped
+from tasks.policy.published import given_template, shipped
 
 SECONDS_TO_ANSWER: Final = 5.0
 WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")

@@ -290,7 +290,7 @@ def open_registry(config: Config) -> Registry:
 def past_audits(config: Config) -> "tuple[PastAudit, ...]":
     """Return the audits of the state folder, the newest first; none where it has no artifacts yet."""
     # The report of an audit, which few commands need.
-    from schemas.audit_record import read_audit_record  # noqa: PLC0415
+    from schemas.documents import read_audit_record  # noqa: PLC0415
     from tasks.audit.report import PastAudit  # noqa: PLC0415
 
     store = open_store(config)

@@ -19,8 +19,8 @@ from flows.runtime.session import open_store, past_audits
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
-from schemas.audit_record import read_audit_record
 from schemas.config.config import Config
+from schemas.documents import read_audit_record
 from schemas.errors import GateRefused, InputError, Interrupted
 from schemas.faults import first_few
 from schemas.progress import Progress

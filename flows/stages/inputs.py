@@ -28,10 +28,9 @@ from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import file_digests
-from tasks.policy.adapters import ADAPTER_FOLDER
+from tasks.policy.load import ADAPTER_FOLDER
 from tasks.policy.merge import MergeRequest, read_check
-from tasks.policy.published import PUBLISHED_FILE, given_template
-from tasks.policy.stand_in import digests
+from tasks.policy.published import PUBLISHED_FILE, digests, given_template
 from tasks.synthesize import stage as synthesize_stage
 from tasks.synthesize.own.opened import OwnFiles
 from tasks.synthesize.served_prompts import write_served_prompts

@@ -34,8 +34,8 @@ from tasks.evaluate.compare import read_report
 from tasks.evaluate.stats.resampling import mean_interval
 from tasks.lineage.mlflow.registry import PolicyVersion, Rollback
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
-from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.policy.child import run_child
+from tasks.policy.load import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.policy.merge import MergeRequest
 from tasks.serve.export.child import BASE_FOLDER, PROOFS, ExportFormat, ExportRequest, name_base, published_base
 from tasks.serve.export.proof import ExportProof

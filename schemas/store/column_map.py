@@ -80,11 +80,7 @@ _REVIEWS: Final[Mapping[TableName, tuple[str, ...]]] = {
     "orders": ("order_id",),
     "reviews": ("review_score", "review_comment_message"),
 }
-_DELIVERIES: Final = (
-    "order_purchase_timestamp",
-    "order_delivered_customer_date",
-    "order_estimated_delivery_date",
-)
+_DELIVERIES: Final = ("order_purchase_timestamp", "order_delivered_customer_date", "order_estimated_delivery_date")
 NEEDED_BY_TASK: Final[Mapping[TaskName, Mapping[TableName, tuple[str, ...]]]] = {
     "extraction": _REVIEWS,
     "sql_qa": {"orders": ("order_id",), "items": ("price",)},

@@ -15,7 +15,7 @@ from schemas.disk import synchronize
 from schemas.errors import InputError
 from schemas.store.store import FILE_NAMES, Store, require_tables
 from schemas.tables.delimited import read_delimited
-from schemas.tables.table_check import FIRST_ROW, shown_column, validate_table
+from schemas.tables.table_check import FIRST_ROW, shown_column, table_faults
 
 TIMESTAMP_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
 # polars reads "17" as the year 17 if the format has a four-digit year.
@@ -96,7 +96,9 @@ def read_table(path: Path, table: str) -> pl.DataFrame:
     frame = text.select(
         _typed(path, text[name], column.dtype) for name, column in columns.items() if name in text.columns
     )
-    return validate_table(frame, TABLES[table], str(path), FIRST_ROW)
+    if faults := table_faults(frame, TABLES[table], range(FIRST_ROW, FIRST_ROW + frame.height)):
+        raise InputError(f"{path}: {'; '.join(faults)}; correct it")
+    return frame
 
 
 def _read_texts(path: Path) -> pl.DataFrame:

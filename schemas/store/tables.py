@@ -74,9 +74,7 @@ TABLES: Final[Mapping[str, TableSchema]] = {
             "order_id": _ID,
             "payment_sequential": Column(_WHOLE, at_least(1)),
             "payment_type": Column(
-                _TEXT,
-                one_of(["credit_card", "boleto", "pix", "voucher", "debit_card", "not_defined"]),
-                nullable=True,
+                _TEXT, one_of(["credit_card", "boleto", "pix", "voucher", "debit_card", "not_defined"]), nullable=True
             ),
             "payment_installments": _SIZE,
             "payment_value": Column(_NUMBER, at_least(0)),

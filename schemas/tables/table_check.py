@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from schemas.errors import InputError
-
 if TYPE_CHECKING:
     from pandera.polars import DataFrameSchema, PolarsData
 
@@ -20,10 +18,7 @@ FIRST_ROW: Final = 2
 """Number of the row below the header, as a spreadsheet counts."""
 _MOST_ROWS: Final = 5
 _COLUMN: Final = re.compile(r"[a-z0-9_]{1,60}")
-_OF_NO_ROW: Final = {
-    "column_in_dataframe": "it lacks the column {}",
-    "column_in_schema": "it has an unknown column {}",
-}
+_OF_NO_ROW: Final = {"column_in_dataframe": "it lacks the column {}", "column_in_schema": "it has an unknown column {}"}
 
 Check = tuple[str, Callable[[pl.Expr], pl.Expr]]
 """What a message calls a check, and the expression of the values that pass; an unknown value passes."""
@@ -112,14 +107,6 @@ def matching(pattern: str) -> Check:
 
 FILLED: Final[Check] = ("str_length(1, None)", lambda value: value.str.len_bytes() > 0)
 """Requires a text that is not empty."""
-
-
-def validate_table(table: pl.DataFrame, schema: TableSchema, what: str, first_row: int = 1) -> pl.DataFrame:
-    """Return the table where it fits its schema; the refusal names every check that failed, and its first rows."""
-    faults = table_faults(table, schema, range(first_row, first_row + table.height))
-    if faults:
-        raise InputError(f"{what}: {'; '.join(faults)}; correct it")
-    return table
 
 
 def table_faults(table: pl.DataFrame, schema: TableSchema, numbers: Sequence[int]) -> list[str]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from schemas.audit_record import AuditRecord
 from schemas.config.config import AuditConfig
+from schemas.documents import AuditRecord
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.audit.gate import AuditGate, TaskAudit
 from tasks.audit.sampling import AT_RANDOM, BY_REWARD

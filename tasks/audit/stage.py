@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.config.config import AUDIT_FOLDER, AuditConfig
 from schemas.digests import file_sha256
+from schemas.documents import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress, silent
 from schemas.tasks import TASK_NAMES, SpecName, TaskName

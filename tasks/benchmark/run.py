@@ -17,9 +17,9 @@ from schemas.tasks import Guided
 from tasks.benchmark.answers import BenchmarkAnswer
 from tasks.benchmark.folder import BenchmarkItem
 from tasks.commerce.registry import grammar_of
-from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tasks.policy.generate import as_messages, generate
+from tasks.policy.load import ADAPTER_FOLDER
 
 BATCH: Final = 32
 

@@ -14,20 +14,11 @@ from typing import BinaryIO, Final
 
 from schemas.disk import synchronize
 from schemas.errors import InputError
-from tasks.checkpoints.object_store import (
-    CHUNK,
-    ObjectMissing,
-    StoredObject,
-    crc32c,
-    disk_refusal,
-    encoded,
-    written_whole,
-)
+from tasks.checkpoints.object_store import CHUNK, ObjectMissing, StoredObject, disk_refusal, written_whole
 
 INCOMING_FOLDER: Final = ".incoming"
 ABANDONED_AFTER: Final = 24 * 3600 * 1_000_000_000
 """Age in nanoseconds at which an unfinished file is attributed to a killed writer."""
-_CHECKSUM_ATTRIBUTE: Final = "user.crc32c"
 _MILLISECOND: Final = 1_000_000
 
 
@@ -50,14 +41,14 @@ class FolderStore:
             if path.exists():
                 return None
         with _open(content) as source, self._explained("written"), self._incoming() as incoming:
-            checksum = _write(source, incoming)
+            _write(source, incoming)
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 os.link(incoming, path)
             except FileExistsError:
                 return None
             synchronize(path.parent)
-            return self._describe(key, incoming, checksum)
+            return self._describe(key, incoming)
 
     def read(self, key: str) -> bytes:
         """Return an object's bytes."""
@@ -109,13 +100,13 @@ class FolderStore:
                 path.unlink()
         return True
 
-    def _describe(self, key: str, path: Path, checksum: str | None = None) -> StoredObject:
+    def _describe(self, key: str, path: Path) -> StoredObject:
         status = path.stat()
         return StoredObject(
             key=key,
             generation=status.st_mtime_ns,
             size=status.st_size,
-            crc32c=checksum or _recorded_checksum(path, status.st_mtime_ns) or crc32c(path),
+            checksum=self._root / key,
             created_at=datetime.fromtimestamp(status.st_mtime_ns / 1e9, UTC),
         )
 
@@ -159,24 +150,16 @@ def _open(content: Path | bytes) -> BinaryIO:
     return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
 
 
-def _write(source: BinaryIO, path: Path) -> str:
-    import google_crc32c
-
-    value = 0
+def _write(source: BinaryIO, path: Path) -> None:
     with path.open("r+b") as target:
-        for piece in _pieces(source):
-            value = google_crc32c.extend(value, piece)
-            target.write(piece)
+        target.writelines(_pieces(source))
         target.flush()
         # The file system's clock ticks every few milliseconds, so two objects of one name could share a time. Random
         # digits below the millisecond make it a generation.
         written = os.fstat(target.fileno()).st_mtime_ns
         generation = written - written % _MILLISECOND + secrets.randbelow(_MILLISECOND)
         os.utime(target.fileno(), ns=(generation, generation))
-        checksum = encoded(value)
-        _record_checksum(path, checksum)
         os.fsync(target.fileno())
-    return checksum
 
 
 def _pieces(source: BinaryIO) -> Iterator[bytes]:
@@ -186,27 +169,6 @@ def _pieces(source: BinaryIO) -> Iterator[bytes]:
             yield piece
     except OSError as error:
         raise InputError(f"{source.name} cannot be read ({error.strerror}); publish a whole folder") from error
-
-
-def _record_checksum(path: Path, checksum: str) -> None:
-    """Store the checksum, with its generation, in the file's attributes, so that a listing need not read the file.
-
-    On file systems or platforms without such attributes, a listing reads the file.
-    """
-    if hasattr(os, "setxattr"):
-        note = f"{path.stat().st_mtime_ns} {checksum}"
-        with suppress(OSError):
-            os.setxattr(path, _CHECKSUM_ATTRIBUTE, note.encode())
-
-
-def _recorded_checksum(path: Path, generation: int) -> str | None:
-    if not hasattr(os, "getxattr"):
-        return None
-    try:
-        noted, _, checksum = os.getxattr(path, _CHECKSUM_ATTRIBUTE).decode().partition(" ")
-    except OSError:
-        return None
-    return checksum if noted == str(generation) else None
 
 
 def _remove_abandoned(folder: Path, before: int) -> None:

@@ -1,4 +1,4 @@
-"""Inspection of a mirror by hand: choice and verification of checkpoints, and what must not be pushed or pruned."""
+"""Inspection of a mirror by hand: choice and verification of checkpoints."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -135,11 +135,7 @@ class Lease:
         self._thread.start()
 
     def require_held(self) -> None:
-        """Check with the store that this process still holds the lease; not needed again once it was lost.
-
-        Raises:
-            LeaseLost: It does not; nothing that it does from now on may be kept.
-        """
+        """Check with the store that this process holds the lease; after `LeaseLost` nothing that it does is kept."""
         if self.lost.is_set():
             raise LeaseLost(self._loss)
         self._require_newest()

@@ -94,12 +94,7 @@ class Manifest(BaseModel):
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Manifest":
-        """Parse the output of `to_bytes`.
-
-        Raises:
-            ManifestTooNew: It is intact, and of a newer version.
-            ValueError: It is foreign or of an older version, or a byte of it was altered.
-        """
+        """Parse the output of `to_bytes`; ValueError for any other, `ManifestTooNew` for that of a newer version."""
         sealed = _SEALED.fullmatch(content)
         if sealed is None or hashlib.sha256(sealed[1]).hexdigest() != sealed[2].decode():
             raise ValueError("the manifest was altered")

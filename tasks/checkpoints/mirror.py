@@ -129,8 +129,7 @@ class Mirror:
     def verify(self, manifest: Manifest) -> None:
         """Read and hash every file of a checkpoint, through this machine's temporary folder.
 
-        Raises:
-            CheckpointDamaged: A file is missing or altered; publishing a checkpoint that has it replaces it.
+        Where one is missing or altered (`CheckpointDamaged`), publishing a checkpoint that has it replaces it.
         """
 
         def is_whole(_: str, file: ManifestFile) -> bool:
@@ -143,11 +142,7 @@ class Mirror:
             raise disk_refusal("the folder of temporary files cannot be written", error) from error
 
     def restore(self, manifest: Manifest, folder: Path) -> None:
-        """Write a checkpoint to a folder, which appears only when it is complete, sealed with its manifest.
-
-        Raises:
-            CheckpointDamaged: A file is missing or altered.
-        """
+        """Write a checkpoint to a folder, which appears only when it is complete; else `CheckpointDamaged`."""
         if folder.exists():
             raise InputError(f"{folder} is there already; restore the checkpoint to a new folder")
         draft = folder.with_name(f".draft-{folder.name}-{uuid.uuid4().hex}")
@@ -359,4 +354,4 @@ def _fencing(stored: StoredObject) -> int:
 
 
 def _fits(stored: StoredObject, file: ManifestFile) -> bool:
-    return (stored.size, stored.crc32c) == (file.size, file.crc32c)
+    return stored.size == file.size and stored.crc32c == file.crc32c

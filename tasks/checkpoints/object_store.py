@@ -32,10 +32,20 @@ class StoredObject:
     """Distinguishes it from other objects of the same name, past or future."""
     size: int
     """Size in bytes."""
-    crc32c: str
-    """CRC-32C of its content, base64 of the big-endian bytes, in Google's notation."""
+    checksum: str | Path
+    """Its CRC-32C as the store lists it, or the file that it is computed of."""
     created_at: datetime
     """Creation time, in UTC, by the store's own clock."""
+
+    @property
+    def crc32c(self) -> str:
+        """CRC-32C of its content in Google's notation: base64 of the big-endian bytes; empty where its file is gone."""
+        if isinstance(self.checksum, str):
+            return self.checksum
+        try:
+            return crc32c(self.checksum)
+        except FileNotFoundError:
+            return ""
 
 
 class ObjectMissing(InputError):
@@ -59,18 +69,10 @@ class ObjectStore(Protocol):
         """
 
     def read(self, key: str) -> bytes:
-        """Return an object's bytes.
-
-        Raises:
-            ObjectMissing: There is no such object.
-        """
+        """Return an object's bytes; `ObjectMissing` where there is none."""
 
     def download(self, key: str, path: Path) -> None:
-        """Write an object's bytes to a new file in an existing folder; on failure no file is left.
-
-        Raises:
-            ObjectMissing: There is no such object.
-        """
+        """Write an object's bytes to a new file in an existing folder; on failure, as `ObjectMissing`, none is left."""
 
     def list(self, prefix: str) -> list[StoredObject]:
         """Return the objects whose keys start with the prefix, sorted by key."""

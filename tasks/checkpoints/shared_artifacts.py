@@ -76,11 +76,7 @@ class SharedArtifacts:
         self._renew(f"{self._prefix}{_RECORDS}{record.sha256}.json", record.model_dump_json().encode(), oldest)
 
     def pull(self, sha256: str, draft: Path) -> ArtifactRecord:
-        """Copy an artifact into an empty folder, and return its record.
-
-        Raises:
-            NotShared: It is not there, or a file of it is missing or altered.
-        """
+        """Copy an artifact into an empty folder, and return its record; `NotShared` where it is not there whole."""
         record = self._record(sha256)
 
         def get(file: tuple[str, str]) -> None:

@@ -34,7 +34,7 @@ from tasks.curate.shards import Shard, ShardResult, curate_shard
 from tasks.curate.words import Hashes
 from tasks.personal_data.scrub import KINDS, Kind
 from tasks.policy.length import PromptLengths
-from tasks.policy.stand_in import KNOWN_FILE, shipped
+from tasks.policy.published import KNOWN_FILE, shipped
 
 DATA_FILES: Final = ("constraints/laptop.txt",)
 """The versions of the packages that recognize alphabets, telephone numbers and likeness."""

@@ -118,8 +118,7 @@ def run_child(
 ) -> str | None:
     """Run `module` on the request, wait for its end, and return its device; None if it loaded no weights.
 
-    Raises:
-        TucanoError: The child failed, with its own sentence and exit code, or was killed.
+    A child that failed raises its own sentence with its exit code, and one that was killed `Interrupted`.
     """
     name = module.rsplit(".", 1)[-1]
     request_file = folder / f"{name}.request.json"
@@ -304,7 +303,7 @@ def _full_machine(error: Exception, folder: Path) -> str | None:
     return None
 
 
-def die_with_parent() -> None:
+def die_with_parent(stdin: IO[str] | None = None) -> None:
     """Wait for the end of stdin, which is the end of the parent, and exit at once; runs in its own thread."""
-    sys.stdin.read()
+    (stdin or sys.stdin).read()
     os._exit(Interrupted.exit_code)

@@ -9,7 +9,7 @@ overwritten by the last one.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.functional import linear
@@ -19,15 +19,7 @@ from tasks.policy.unpacked import unpacked
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-
-class Choice(Protocol):
-    """Choice of each row's next token."""
-
-    def __call__(self, logits: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
-        """Return the next token of each row, (rows,)."""
-
-    def keep(self, places: Sequence[int]) -> None:
-        """Go on with these rows alone, in this order."""
+    from tasks.policy.guidance import Sampled
 
 
 class Engine:
@@ -39,7 +31,7 @@ class Engine:
 
     @torch.inference_mode()
     def draw(
-        self, prompts: Sequence[Sequence[int]], choice: Choice, *, most: int, ends: Collection[int], least: int = 0
+        self, prompts: Sequence[Sequence[int]], choice: "Sampled", *, most: int, ends: Collection[int], least: int = 0
     ) -> list[list[int]]:
         """Return a completion of each prompt, its end included."""
         numbers = {prompt: number for number, prompt in enumerate(dict.fromkeys(map(tuple, prompts)))}

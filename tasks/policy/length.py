@@ -1,28 +1,18 @@
-"""Prompt length in tokens, with system text and chat template, up to the start of the answer.
+"""Prompt length in tokens, with system text and chat template, up to the start of the answer."""
 
-Most prompts need no tokenizer: every token of a byte-level BPE stands for at least one byte of UTF-8, so a prompt has
-at most as many tokens as bytes.
-"""
-
-import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Literal, get_args
+from typing import Final
 
 import polars as pl
 from jinja2 import Template
 
 from schemas.config.policy import PolicyConfig
 from tasks.policy.generate import Message, as_messages
-from tasks.policy.published import given_template, read_tokenizer
-from tasks.policy.stand_in import TEMPLATE_FILE, TOKENIZER_FILE, shipped
+from tasks.policy.published import TEMPLATE_FILE, TOKENIZER_FILE, given_template, read_tokenizer, shipped
 
 ROWS_AT_ONCE: Final = 1_000
-_SYSTEM_MARK: Final = "SYSTEM-TEXT"
-_PROMPT_MARK: Final = "PROMPT-TEXT"
-
-NormalForm = Literal["NFC", "NFKC"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +32,7 @@ class PromptLengths:
         measure = _measure(self.policy)
         found = pl.Series("too_long", [True], pl.Boolean).new_from_index(0, table.height)
         if measure.template_bytes is not None:
-            most = pl.sum_horizontal(measure.most_bytes("system"), measure.most_bytes("prompt"))
+            most = pl.sum_horizontal(pl.col("system", "prompt").str.len_bytes())
             found = table.select(too_long=most + measure.template_bytes > most_tokens).to_series()
         rows = found.arg_true()
         return found.scatter(rows, measure.count(table[rows]) > most_tokens) if len(rows) else found
@@ -61,14 +51,6 @@ class _Measure:
     """Returns the tokens of each text."""
     template_bytes: int | None = None
     """Bytes that the chat template itself adds; None where a prompt may have more tokens than bytes."""
-    forms: tuple[NormalForm, ...] = ()
-    """Normal forms that the tokenizer applies, which can make a text longer."""
-
-    def most_bytes(self, column: str) -> pl.Expr:
-        text = pl.col(column)
-        return pl.max_horizontal(
-            text.str.len_bytes(), *(text.str.normalize(form).str.len_bytes() for form in self.forms)
-        )
 
     def count(self, table: pl.DataFrame) -> pl.Series:
         counts: list[int] = []
@@ -80,16 +62,8 @@ class _Measure:
 @lru_cache(maxsize=2)
 def _measure(policy: str) -> _Measure:
     config = PolicyConfig.model_validate_json(policy)
-    measure, backend = _of_stand_in() if config.stand_in else _of_published(config)
-    rendered = measure.render(as_messages(_SYSTEM_MARK, _PROMPT_MARK))
-    forms = _forms_within_bytes(backend)
-    if forms is None or rendered.count(_SYSTEM_MARK) != 1 or rendered.count(_PROMPT_MARK) != 1:
-        return measure
-    own = rendered.replace(_SYSTEM_MARK, "").replace(_PROMPT_MARK, "")
-    return replace(measure, template_bytes=len(own.encode()), forms=forms)
-
-
-def _of_published(config: PolicyConfig) -> tuple[_Measure, Any]:
+    if config.stand_in:
+        return _of_stand_in()
     tokenizer = read_tokenizer(config, given_template(config))
 
     def render(messages: list[Message]) -> str:
@@ -99,10 +73,10 @@ def _of_published(config: PolicyConfig) -> tuple[_Measure, Any]:
         encoded = tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)
         return map(len, encoded["input_ids"])
 
-    return _Measure(render, encode), getattr(tokenizer, "backend_tokenizer", None)
+    return _Measure(render, encode)
 
 
-def _of_stand_in() -> tuple[_Measure, Any]:
+def _of_stand_in() -> _Measure:
     """Read the stand-in's files by what transformers reads them with: itself it would load torch, for seconds."""
     from tokenizers import Tokenizer
 
@@ -116,26 +90,5 @@ def _of_stand_in() -> tuple[_Measure, Any]:
     def encode(texts: list[str]) -> Iterable[int]:
         return map(len, tokenizer.encode_batch_fast(texts, add_special_tokens=False))
 
-    return _Measure(render, encode), tokenizer
-
-
-def _forms_within_bytes(backend: Any) -> tuple[NormalForm, ...] | None:
-    """Return the normal forms of a byte-level BPE that adds nothing to a text; None for other tokenizers."""
-    from tokenizers.models import BPE
-
-    if backend is None or not isinstance(backend.model, BPE):
-        return None
-    steps = _steps(backend.pre_tokenizer, "pretokenizers")
-    adds_space = any(step.get("add_prefix_space") for step in steps)
-    normalizers = [step["type"] for step in _steps(backend.normalizer, "normalizers")]
-    if adds_space or not any(step["type"] == "ByteLevel" for step in steps):
-        return None
-    return tuple(normalizers) if set(normalizers) <= set(get_args(NormalForm)) else None
-
-
-def _steps(part: Any, inner: str) -> list[dict[str, Any]]:
-    """Return the settings of a tokenizer's part, which only its pickled form exposes."""
-    if part is None:
-        return []
-    settings = json.loads(part.__getstate__())
-    return settings[inner] if settings["type"] == "Sequence" else [settings]
+    # Each of its tokens stands for at least one byte of UTF-8, so that most prompts are short enough unread.
+    return _Measure(render, encode, len(render(as_messages("", "")).encode()))

@@ -1,15 +1,20 @@
-"""Published model of a hub or a folder: its weights, and its tokenizer with its own or another chat template."""
+"""Published model of a hub or a folder: its weights, and its tokenizer with its own or another chat template.
 
+A laptop's stand-in for one is a small Qwen3 that `tasks.stand_in` trained, shipped with its card.
+"""
+
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.config.policy import PolicyConfig
+from schemas.digests import file_sha256
 from schemas.errors import InputError, causes_of
+from schemas.source import REPOSITORY
 from schemas.text_file import read_text_file
 from tasks.policy.control_tokens import opens_a_thought, with_plain_messages
 from tasks.policy.generate import Message, as_messages
-from tasks.policy.stand_in import located
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -18,6 +23,14 @@ PUBLISHED_FILE: Final = "published.json"
 """File of a base model with the origin of a hub's model: name, revision and commit."""
 CHATML_FILE: Final = Path(__file__).with_name("chat_template.jinja")
 """The shipped chat template of Qwen's family, without thoughts."""
+STAND_IN_FOLDER: Final = REPOSITORY / "data" / "stand_in"
+"""The shipped stand-in, as `save_pretrained` writes it."""
+TEMPLATE_FILE: Final = "chat_template.jinja"
+TOKENIZER_FILE: Final = "tokenizer.json"
+CARD_FILE: Final = "card.json"
+"""File of how it was trained, with the sha256 of each other file."""
+KNOWN_FILE: Final = "known_prompts.parquet"
+"""File of hashes of the prompts that it was trained on."""
 ANSWER: Final = "ANSWER-TEXT"
 QUESTION: Final = as_messages("SYSTEM-TEXT", "PROMPT-TEXT")
 TURN: Final[list[Message]] = [*QUESTION, {"role": "assistant", "content": ANSWER}]
@@ -184,3 +197,30 @@ def _rendered(
             f"the chat template of policy.name {policy.name!r} cannot render a system text and a prompt "
             f"({type(error).__name__}); set policy.chat_template to one that can"
         ) from error
+
+
+def shipped() -> Path:
+    """Return the folder of the shipped stand-in, whose files are those that its card names."""
+    digests()
+    return STAND_IN_FOLDER
+
+
+def digests() -> dict[str, str]:
+    """Return the sha256 of each file of the shipped stand-in but its card, which are those that the card names."""
+    remedy = "restore data/stand_in, or train it by `make stand-in`"
+    try:
+        files: dict[str, str] = dict(json.loads((STAND_IN_FOLDER / CARD_FILE).read_text(encoding="utf-8"))["files"])
+        found = {file.name: file_sha256(file) for file in STAND_IN_FOLDER.iterdir() if file.name != CARD_FILE}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "its card is no card"
+        raise InputError(f"the stand-in in {STAND_IN_FOLDER} cannot be read ({reason}); {remedy}") from error
+    altered = sorted(name for name in files | found if files.get(name) != found.get(name))
+    if altered or not files:
+        what = altered[0] if altered else CARD_FILE
+        raise InputError(f"{what} of the stand-in in {STAND_IN_FOLDER} is not what its card names; {remedy}")
+    return files
+
+
+def located(policy: PolicyConfig) -> PolicyConfig:
+    """Return the policy by a name: the stand-in's is its folder, whose files are verified."""
+    return PolicyConfig(name=str(shipped())) if policy.stand_in else policy

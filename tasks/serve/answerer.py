@@ -15,9 +15,8 @@ from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
 from tasks.commerce.registry import SERVED, TASKS, grammar_of, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.policy.adapters import adapter_for
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
-from tasks.policy.load import load_policy, load_tokenizer
+from tasks.policy.load import adapter_for, load_policy, load_tokenizer
 from tasks.serve.served_model import CUT_OFF, ServedModel
 
 

@@ -144,8 +144,7 @@ async def check_golden(
 ) -> GoldenCheck | None:
     """Let a version's engine answer golden prompts; None without any. Without its store, queries are left out.
 
-    Raises:
-        GateRefused: The mean reward is below the promised one by more than the tolerance, or the engine is silent.
+    Refused are an engine that is silent, and a mean reward below the promised one by more than the tolerance.
     """
     model = deployment.model
     known = ((row, rollout) for row, rollout in golden if row.task not in model.bags)

@@ -107,12 +107,7 @@ class EngineClient:
             return HTTPStatus.BAD_GATEWAY if response.content_type == "text/html" else response.status
 
     async def complete(self, question: EngineQuestion) -> EngineAnswer:
-        """Ask a question, and return the whole answer.
-
-        Raises:
-            EngineUnavailable: It cannot be reached, ended meanwhile, or failed by itself.
-            EngineRefused: It refused the question.
-        """
+        """Ask a question, and return the whole answer, or raise `EngineUnavailable` or `EngineRefused`."""
         sent: dict[str, Any] = {
             "model": question.model,
             "messages": list(question.messages),

@@ -35,15 +35,6 @@ class _Waiting:
         asked = self.question
         return asked.model, asked.temperature, asked.max_tokens, asked.seed
 
-    def settle(self, outcome: EngineAnswer | Exception) -> None:
-        """Give the outcome to the caller, unless nobody waits any more."""
-        if self.answer.done():
-            return
-        if isinstance(outcome, Exception):
-            self.answer.set_exception(outcome)
-        else:
-            self.answer.set_result(outcome)
-
 
 class LocalEngine:
     """Engine of the weights, by the name `champion`, and of adapters by their own names."""
@@ -76,9 +67,7 @@ class LocalEngine:
         return await asked.answer
 
     async def close(self) -> None:
-        """End the thread after what it draws; what waits is given up."""
-        for asked in self._waiting:
-            asked.settle(EngineUnavailable("the engine ended"))
+        """End the thread after what it draws; nobody may wait for an answer any more."""
         await asyncio.to_thread(self._thread.shutdown)
         self._models.clear()
 
@@ -103,14 +92,18 @@ class LocalEngine:
 
     async def _draw_all(self) -> None:
         """Draw what waits, the oldest first, with what is drawn alike."""
-        while any(not asked.answer.done() for asked in self._waiting):
-            waiting = [asked for asked in self._waiting if not asked.answer.done()]
+        while waiting := [asked for asked in self._waiting if not asked.answer.done()]:
             batch = [asked for asked in waiting if asked.kind == waiting[0].kind][: self._rows]
             self._waiting = [asked for asked in waiting if asked not in batch]
             questions = [asked.question for asked in batch]
             outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, self._draw, questions)
             for asked, outcome in zip(batch, outcomes, strict=True):
-                asked.settle(outcome)
+                if asked.answer.done():
+                    continue
+                if isinstance(outcome, Exception):
+                    asked.answer.set_exception(outcome)
+                else:
+                    asked.answer.set_result(outcome)
 
     def _draw(self, questions: Sequence[EngineQuestion]) -> list[EngineAnswer | Exception]:
         """Return the answers to questions that differ in their words and grammars alone, or why there is none."""

@@ -70,11 +70,7 @@ def _row(line: QuestionRow, task: TaskName) -> PromptRow:
 
 
 def asked_row(
-    task: TaskName,
-    system: str,
-    prompt: str,
-    reference: Mapping[str, Any] | None = None,
-    prompt_id: str | None = None,
+    task: TaskName, system: str, prompt: str, reference: Mapping[str, Any] | None = None, prompt_id: str | None = None
 ) -> PromptRow:
     """Return the row of a prompt that is of no store, with the identity of its content where none is given."""
     if reference is not None:

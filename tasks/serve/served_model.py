@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from schemas.tasks import SpecName, TaskName
 from tasks.bag_of_words.bag import BagOfWords
-from tasks.policy.adapters import ADAPTER_FOLDER, adapters_of
+from tasks.policy.load import ADAPTER_FOLDER, adapters_of
 
 CUT_OFF: Final = "a resposta foi cortada no limite de tokens"
 """Why nothing of an answer is shown that ended for its length."""

@@ -22,7 +22,7 @@ from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.source import source_digest
 from tasks.curate.known_prompts import read_known, words_hashes, write_known
-from tasks.policy.stand_in import CARD_FILE, FOLDER, KNOWN_FILE
+from tasks.policy.published import CARD_FILE, KNOWN_FILE, STAND_IN_FOLDER
 from tasks.stand_in.lessons import Lesson, Recipe, lessons
 from tasks.stand_in.model import build_model, build_tokenizer
 from tasks.stand_in.training import train
@@ -119,7 +119,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, help="optimizer steps on right answers")
     parser.add_argument("--demonstrated-steps", type=int, help="steps on imperfect demonstrations, likewise")
     parser.add_argument("--start", type=Path, help="folder of another stand-in, to go on from its weights")
-    parser.add_argument("--output", type=Path, default=FOLDER, help="folder that is replaced")
+    parser.add_argument("--output", type=Path, default=STAND_IN_FOLDER, help="folder that is replaced")
     return parser.parse_args()
 
 

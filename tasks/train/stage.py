@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from schemas.audit_record import AuditRecord
 from schemas.config.workers import price_per_hour
 from schemas.disk import write_whole
+from schemas.documents import AuditRecord
 from schemas.errors import InputError
 from schemas.tables.prompts import PromptRow, read_prompts
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.batch import machine_device
 from tasks.policy.child import Channel
+from tasks.policy.load import ADAPTER_FOLDER
 from tasks.train.backend.requirements import refuse_small_card
 from tasks.train.preflight.check import PREFLIGHT_FILE, as_json, refuse_if_failed
 from tasks.train.preflight.inputs import require_audit

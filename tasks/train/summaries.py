@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from schemas.tasks import TaskName
-from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
+from tasks.policy.load import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 
 SUMMARY_FILE = "training.json"
 TASKS_FOLDER = "tasks"

@@ -29,8 +29,8 @@ from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
 from tasks.lineage.erase.find import reached
 from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import read_inventory
-from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import run_child
+from tasks.policy.load import ADAPTER_FOLDER
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
 from tests.flows.command import in_this_process

@@ -15,7 +15,7 @@ from benchmarks.checkpoints.trainings import Moment, Strike, request_again, run
 from flows.runtime.session import mlflow_store
 from schemas.config.config import StateConfig
 from schemas.config.profiles import load_config
-from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
+from tasks.policy.load import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.train.children.dpo import PAIRS_FILE
 from tasks.train.preflight.check import PREFLIGHT_FILE
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER

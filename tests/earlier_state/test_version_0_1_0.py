@@ -22,8 +22,8 @@ from tasks.audit.stage import shipped_files
 from tasks.checkpoints.address import open_mirror, trainings
 from tasks.evaluate.answers.files import read_answers, read_timing
 from tasks.evaluate.compare import read_report
-from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import run_child
+from tasks.policy.load import ADAPTER_FOLDER
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import read_summary, rewards_by_task
 from tests.small_pipeline import PROFILE

@@ -9,7 +9,7 @@ from typing import Any, Final
 from schemas.tables.summaries import DatasetSummary
 from tasks.commerce.registry import TASKS
 from tasks.evaluate.report.page import markdown_template
-from tasks.policy.adapters import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
+from tasks.policy.load import ADAPTER_FOLDER, TASK_ADAPTERS_FOLDER
 from tasks.policy.merge import MERGED_FOLDER, MergeCheck
 
 DATA_FILES: Final = ("tasks/evaluate/report/model_card.md.j2",)

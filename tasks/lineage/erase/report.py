@@ -97,12 +97,7 @@ def is_own(root: Path, document: Mapping[str, Any]) -> bool:
 
 
 def read_signed(file: Path) -> dict[str, Any]:
-    """Return a signed document after checking its signature.
-
-    Raises:
-        InputError: The file cannot be read, or is no such document.
-        GateRefused: It was changed after it was signed.
-    """
+    """Return a signed document after checking its signature; GateRefused where it was changed since."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemas.artifact import ArtifactRecord
-from schemas.audit_record import read_audit_record
+from schemas.documents import read_audit_record
 from schemas.errors import InputError
 from schemas.tables.prompts import SPLITS
 from schemas.tables.summaries import PromptsSummary

@@ -116,12 +116,7 @@ class ArtifactStore:
         return self._home(sha256) / CONTENT_FOLDER
 
     def record(self, sha256: str) -> ArtifactRecord:
-        """Return an artifact's record.
-
-        Raises:
-            ArtifactDamaged: The store has no such artifact, or its record is lost or altered.
-            InputError: The record is there and may not be read.
-        """
+        """Return an artifact's record; `ArtifactDamaged` where there is none, or it is lost or altered."""
         file = self._home(sha256) / RECORD_FILE
         try:
             written = file.read_bytes()

@@ -16,8 +16,8 @@ from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tables.prompts import TEST_FILE, PromptRow, read_prompts
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import Channel, as_child
+from tasks.policy.load import ADAPTER_FOLDER
 from tasks.policy.merge import CHECK_FILE, spread_evenly
 from tasks.policy.published import PUBLISHED_FILE
 from tasks.serve.export.gguf_file import PRECISIONS, modelfile, write_gguf

@@ -103,12 +103,7 @@ class Original:
 
 
 def ask_original(
-    model: Any,
-    weights: Path,
-    rows: Sequence[PromptRow],
-    databases: Databases | None,
-    longest: int,
-    progress: Progress,
+    model: Any, weights: Path, rows: Sequence[PromptRow], databases: Databases | None, longest: int, progress: Progress
 ) -> Original:
     """Let a version in float32, whose tokenizer is in `weights`, answer with at most `longest` tokens."""
     tokenizer = load_tokenizer(weights)

@@ -61,11 +61,7 @@ class DailyFile:
             ) from None
 
     def append(self, document: BaseModel, now: datetime) -> None:
-        """Append a line to the file of the day of `now`, which has a zone.
-
-        Raises:
-            LogUnwritable: The disk is full, or the folder is gone; no part of the line is left.
-        """
+        """Append a line to the file of the day of `now`, which has a zone; of a `LogUnwritable` one nothing stays."""
         line = document.model_dump_json().encode() + b"\n"
         try:
             file = self._of_day(now.astimezone(UTC).date())

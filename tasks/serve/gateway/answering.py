@@ -83,11 +83,7 @@ class AnswerService:
         return [task for task in TASK_NAMES if self._refusal(task) is None]
 
     async def answer(self, question: ShopQuestion) -> Answered:
-        """Wait for a place in the queue, and answer a question.
-
-        Raises:
-            RequestRefused: The queue is full, the deadline came, or it is not answered or cannot be logged.
-        """
+        """Wait for a place in the queue, and answer a question; `RequestRefused` says why there is no answer."""
         if self.requests_inside >= self._config.concurrency + self._config.queue:
             sentence = f"{self.requests_inside} requests are under way; try again later"
             raise RequestRefused(429, "queue_full", sentence, retry_after=1)

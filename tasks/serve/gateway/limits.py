@@ -169,11 +169,7 @@ SHOWN: Final = 100
 
 
 def foreign_sender(headers: Headers) -> str | None:
-    """Return why a request is refused, in one sentence; None where this machine's own page or program sent it.
-
-    Args:
-        headers: Of an HTTP request or a WebSocket's handshake.
-    """
+    """Return why a request or a handshake is refused; None where this machine's own page or program sent it."""
     hosts, origins = headers.getlist("host"), headers.getlist("origin")
     host = hosts[0].lower() if len(hosts) == 1 else ""
     if not OWN_HOST.fullmatch(host):

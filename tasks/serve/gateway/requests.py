@@ -217,12 +217,7 @@ class ChatCompletionRequest(_Request):
         return messages
 
     def question(self, names: tuple[str, ...], *, guided: bool) -> ShopQuestion:
-        """Return what is asked of the model of these names, guided as given where the request does not say so.
-
-        Raises:
-            RequestRefused: The model is another one, nothing says which task is asked, or the task's answers have
-                another form.
-        """
+        """Return what is asked of the model of these names, guided as given where the request does not say so."""
         systems = [message.content for message in self.messages if message.role in {"system", "developer"}]
         system = "\n\n".join(systems)
         task = self._task(names, system)

@@ -22,10 +22,9 @@ from schemas.references import knows_anything
 from schemas.tables.instructions import COLUMNS, GENERAL_FILE
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from tasks.commerce.registry import TASKS
-from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.batch import is_of_memory
 from tasks.policy.child import Channel, as_child
-from tasks.policy.load import keep_weights_trainable, loading_arguments
+from tasks.policy.load import ADAPTER_FOLDER, keep_weights_trainable, loading_arguments
 from tasks.policy.published import PUBLISHED_FILE, read_weights
 from tasks.train.backend.requirements import refuse_unfit_machine
 from tasks.train.backend.trainable import lora_config

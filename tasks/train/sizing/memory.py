@@ -119,7 +119,7 @@ def read_shape(policy: "PolicyConfig") -> DecoderShape | None:
     Raises:
         InputError: The name is a path without a model, or its config.json cannot be read.
     """
-    from tasks.policy.stand_in import shipped  # imports pydantic, which the check of a GPU goes without
+    from tasks.policy.published import shipped  # imports pydantic, which the check of a GPU goes without
 
     file = shipped() / "config.json" if policy.stand_in else _config_file(policy.name, policy.revision)
     if file is None:

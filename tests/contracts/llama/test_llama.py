@@ -19,7 +19,7 @@ import pytest
 from schemas.progress import silent
 from schemas.source import REPOSITORY
 from schemas.tables.prompts import read_prompts
-from tasks.policy.stand_in import shipped
+from tasks.policy.published import shipped
 from tasks.serve.export.child import PROMPTS
 from tasks.serve.export.gguf_file import PRECISIONS, Precision, write_gguf
 from tasks.serve.export.proof import Original, ask_original, load_exact

@@ -20,7 +20,7 @@ from tasks.commerce.registry import TASKS
 from tasks.policy.child import end_group
 from tasks.policy.generate import as_messages, generate
 from tasks.policy.load import load_policy, load_tokenizer
-from tasks.policy.stand_in import shipped
+from tasks.policy.published import shipped
 from tasks.serve.engine_client import EngineAnswer, EngineClient, EngineQuestion
 from tasks.serve.questions import question_of
 from tasks.serve.served_model import CHAMPION

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from schemas.audit_record import AUDIT_RECORD_FILE
 from schemas.config.train import TrainConfig
-from schemas.documents import ScoredRollout
+from schemas.documents import AUDIT_RECORD_FILE, ScoredRollout
 from schemas.store.files import write_store
 from schemas.tables.prompts import PromptRow, write_prompt_table
 from tasks.policy.generate import Completion

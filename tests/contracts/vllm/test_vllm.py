@@ -19,8 +19,8 @@ from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
 from schemas.errors import Interrupted
 from schemas.source import REPOSITORY
-from tasks.policy.adapters import ADAPTER_FOLDER
 from tasks.policy.child import ChildProcess, run_child
+from tasks.policy.load import ADAPTER_FOLDER
 from tasks.train.request import TrainRequest
 from tasks.train.summaries import SUMMARY_FILE
 from tests.contracts.vllm.child import FOUND_FILE

@@ -22,7 +22,7 @@ from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.store.store import FILE_NAMES
 from tasks.lineage.store.artifacts import ArtifactStore
-from tasks.policy.stand_in import FOLDER
+from tasks.policy.published import STAND_IN_FOLDER
 from tests.answering_server import answering
 from tests.flows.command import in_this_process
 from tests.storage_server import storage_server
@@ -125,7 +125,7 @@ def test_a_gpu_is_a_fault_only_where_the_training_needs_it(
     assert list(tmp_path.iterdir()) == []
     require_ready(local(), "local")
     assert only(machine.check_gpu(local("policy.stand_in=false", "policy.name=shop/m"))).verdict == "warning"
-    small = local("policy.stand_in=false", f"policy.name={FOLDER}")
+    small = local("policy.stand_in=false", f"policy.name={STAND_IN_FOLDER}")
     assert "5 million weights need none" in only(machine.check_gpu(small)).found
     monkeypatch.setattr(machine, "host_memory", lambda: 100_000_000)
     assert only(machine.check_gpu(small)).verdict == "fault"
@@ -241,7 +241,7 @@ def test_buckets_are_tried_and_left_empty(monkeypatch: pytest.MonkeyPatch, local
         assert service.keys() == []
         service.refusal = HTTPStatus.FORBIDDEN
         finding = run.check_mirror(local(f"state.mirror=gs://{service.bucket}"))[0]
-        assert (finding.check, finding.verdict) == ("mirror: create", "fault")
+        assert (finding.check, finding.verdict) == ("mirror", "fault")
         assert "the role Storage Object User" in finding.remedy
     assert only(run.check_artifacts(local())).unused
     (tmp_path / "file").touch()
@@ -265,7 +265,7 @@ def test_the_model_is_looked_for_in_its_folder_the_cache_and_the_hub(
     folder.mkdir()
     with pytest.raises(InputError, match="no model can be read from"):
         run.check_model(l4(f"policy.name={folder}"))
-    assert only(run.check_model(l4(f"policy.name={FOLDER}"))).verdict == "ok"
+    assert only(run.check_model(l4(f"policy.name={STAND_IN_FOLDER}"))).verdict == "ok"
     monkeypatch.chdir(tmp_path)
     assert "make real-model" in only(run.check_model(load_config("real"))).remedy
     shop = l4("policy.name=shop/model")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.audit_record import AuditRecord, read_audit_record
-from schemas.documents import Rollout, ScoredRollout
+from schemas.documents import AuditRecord, Rollout, ScoredRollout, read_audit_record
 from schemas.tasks import TaskName
 from tasks.audit.gate import Probe
 from tasks.audit.report import render

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from schemas.audit_record import read_audit_record
-from schemas.documents import Rollout, ScoredRollout
+from schemas.documents import Rollout, ScoredRollout, read_audit_record
 from schemas.errors import Interrupted
 from schemas.tasks import TASK_NAMES
 from tasks.audit import stage

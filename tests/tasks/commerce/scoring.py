@@ -14,7 +14,7 @@ from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS, grammar_of, score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.guidance import Grammars
-from tasks.policy.stand_in import FOLDER
+from tasks.policy.published import STAND_IN_FOLDER
 
 
 def score(
@@ -63,7 +63,7 @@ def rollouts(examples: Sequence[Example], completion: str | None = None) -> list
 
 @cache
 def _grammars() -> tuple[Grammars, AutoTokenizer]:
-    tokenizer = AutoTokenizer.from_pretrained(FOLDER)
+    tokenizer = AutoTokenizer.from_pretrained(STAND_IN_FOLDER)
     return Grammars(tokenizer, len(tokenizer)), tokenizer
 
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from schemas.errors import InputError
-from tasks.policy.adapters import adapter_for, switch_adapter
-from tasks.policy.load import load_base, load_policy
+from tasks.policy.load import adapter_for, load_base, load_policy, switch_adapter
 
 
 def save_adapter(base: Path, folder: Path, seed: int) -> Path:

@@ -11,7 +11,7 @@ from schemas.config.policy import PolicyConfig
 from tasks.policy.generate import as_messages
 from tasks.policy.length import PromptLengths
 from tasks.policy.load import load_tokenizer
-from tasks.policy.stand_in import FOLDER
+from tasks.policy.published import STAND_IN_FOLDER
 
 LONGER_IN_NFC = "\u0958"
 TEXTS = st.lists(
@@ -40,7 +40,7 @@ def test_prompts_are_measured_exactly(
     texts: list[tuple[str, str]], most_tokens: int, stand_in: bool, base: Path
 ) -> None:
     """The stand-in's without its tokenizer, which would load torch."""
-    tokenizer = load_tokenizer(FOLDER if stand_in else base)
+    tokenizer = load_tokenizer(STAND_IN_FOLDER if stand_in else base)
     lengths = PromptLengths.of(PolicyConfig(stand_in=True) if stand_in else PolicyConfig(name=str(base)))
     true = [_true_tokens(tokenizer, *text) for text in texts]
     assert lengths.tokens(_table(*texts)).to_list() == true

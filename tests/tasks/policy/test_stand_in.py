@@ -8,23 +8,22 @@ import pytest
 
 from schemas.config.policy import PolicyConfig
 from schemas.errors import InputError
-from tasks.policy import stand_in
-from tasks.policy.published import read_tokenizer, read_weights
-from tasks.policy.stand_in import CARD_FILE, FOLDER
+from tasks.policy import published
+from tasks.policy.published import CARD_FILE, STAND_IN_FOLDER, read_tokenizer, read_weights
 
 
 @pytest.fixture
 def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the shipped stand-in, which is read instead of it."""
     folder = tmp_path / "stand_in"
-    shutil.copytree(FOLDER, folder)
-    monkeypatch.setattr(stand_in, "FOLDER", folder)
+    shutil.copytree(STAND_IN_FOLDER, folder)
+    monkeypatch.setattr(published, "STAND_IN_FOLDER", folder)
     return folder
 
 
 def test_every_file_stands_in_its_card() -> None:
-    card = json.loads((FOLDER / CARD_FILE).read_text(encoding="utf-8"))
-    assert {file.name for file in FOLDER.iterdir()} == {*card["files"], CARD_FILE}
+    card = json.loads((STAND_IN_FOLDER / CARD_FILE).read_text(encoding="utf-8"))
+    assert {file.name for file in STAND_IN_FOLDER.iterdir()} == {*card["files"], CARD_FILE}
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "known_prompts.parquet"])

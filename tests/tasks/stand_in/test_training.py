@@ -9,7 +9,7 @@ import pytest
 
 from schemas.digests import file_sha256
 from tasks.commerce.registry import TASKS
-from tasks.policy.stand_in import CARD_FILE
+from tasks.policy.published import CARD_FILE
 from tasks.stand_in.__main__ import main, make
 from tasks.stand_in.lessons import Recipe
 from tasks.stand_in.model import StandInShape

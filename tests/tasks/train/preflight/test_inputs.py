@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
+from schemas.documents import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.errors import GateRefused, InputError
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.train.preflight.check import Check, refuse_if_failed
