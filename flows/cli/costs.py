@@ -11,7 +11,7 @@ from flows.runtime.console import show
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from tasks.evaluate.stats.variance import MeanVariance, detectable_effect, prompts_needed
-from tasks.train.sizing.estimate import DPO_UNKNOWN, Estimate, estimate_training, expected_prompts
+from tasks.train.sizing.estimate import CPU_UNKNOWN, DPO_UNKNOWN, Estimate, estimate_training, expected_prompts
 
 SPREAD: Final = 0.30
 """Assumed standard deviation of a prompt's gain in reward; `tucano compare --plan` has that of an evaluation."""
@@ -29,9 +29,9 @@ def costs_of(config: Config, estimate: Estimate) -> dict[str, Any]:
     tasks = [task for task, count in config.synthesize.counts.items() if count]
     test_prompts = [config.curate.test_rows(task) for task in tasks]
     seconds = estimate.total("seconds")
-    unknown: str | None = "nothing here says how large the model is until it was fetched once"
-    if estimate.stages is not None:
-        unknown = DPO_UNKNOWN if seconds is None else None
+    unknown = None if seconds is not None else CPU_UNKNOWN if config.train.algorithm == "grpo" else DPO_UNKNOWN
+    if estimate.shape is None:
+        unknown = "nothing here says how large the model is until it was fetched once"
     people_score = config.audit.require_human and config.audit.sheet is None
     return {
         "hours": None if seconds is None else seconds / 3600,
@@ -59,7 +59,7 @@ def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
     if costs["hours"] is None or costs["dollars"] is None or costs["spot_dollars"] is None:
         yield f"costs: unknown, for {costs['unknown']}"
     elif not costs["dollars"]:
-        yield f"costs at most: {costs['hours']:.1f} h of this machine, whose hour has no price"
+        yield f"costs at most: {costs['hours']:.1f} h of a machine whose hour has no price"
     else:
         yield (
             f"costs at most: {costs['hours']:.1f} h, {money(costs['dollars'])} on demand, "
