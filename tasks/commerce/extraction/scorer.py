@@ -2,7 +2,7 @@
 
 `grounded`, components in [0, 1]:
 
-- `json`: the form. 1 for a JSON object and nothing else, less for chatter, a fence, a repair (`parser.FORM`). Gamed by
+- `json`: the form. 1 for a JSON object and nothing else, less for chatter, a fence, a repair (`Reading`). Gamed by
   an object without meaning, so it counts in full only as far as `types` are right, and a quarter at least.
 - `schema`: F1 of the field names against the ten. Gamed by an echo of the field names: counts like `json`.
 - `types`: share of nine checks passed. Gamed by one fixed object for every review.
