@@ -1,8 +1,7 @@
 """Command `tucano compare`: compare two files of scores by an evaluation's settings, and size the next comparison."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -18,7 +17,16 @@ from schemas.config.report import language_of
 from schemas.digests import file_sha256
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
-from tasks.evaluate.compare import BASE, REPORT_FILE, REPORT_TEXT, TUNED, Comparison, scores_file, write_report
+from tasks.evaluate.compare import (
+    BASE,
+    REPORT_FILE,
+    REPORT_TEXT,
+    TUNED,
+    Comparison,
+    read_report,
+    scores_file,
+    write_report,
+)
 from tasks.evaluate.compare import compare as compare_scores
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.page import REPORT_PAGE, draw, write_report_files
@@ -77,11 +85,13 @@ def compare(
             _refuse_one_file(base, tuned)
             evaluation = _evaluation_of(base, tuned)
             with spoken(language or (_language_of(evaluation) if evaluation else "en")):
-                comparison, examined = _compare(base, tuned, report, evaluation, chosen)
-        document = comparison.report()
+                comparison = _compare(base, tuned, report, evaluation, chosen)
+        document, said = comparison.report(), _verdict_of(evaluation, base, tuned)
+        beside = f"{BESIDE}; the verdicts above are of the scores alone"
+        examined = f"the evaluation says {said}, by {beside}" if said else f"not examined: {beside}"
         parts = [f"{comparison.gate.verdict}: {headline(comparison)}", *report_parts(document), examined]
         show(document, [*parts, f"report: {report / REPORT_PAGE}"] if report is not None else parts, as_json=as_json)
-        if comparison.gate.verdict != "promote":
+        if (said or comparison.gate.verdict) != "promote":
             raise typer.Exit(3)
 
 
@@ -96,8 +106,8 @@ def _refuse_one_file(base: Path, tuned: Path) -> None:
 
 def _compare(
     base: Path, tuned: Path, report: Path | None, evaluation: ArtifactRecord | None, chosen: Mapping[str, Any]
-) -> tuple[Comparison, str]:
-    """Compare two files, and write the report; return with the comparison what was examined beside the scores."""
+) -> Comparison:
+    """Compare two files, and write the report."""
     settings = {**DEFAULTS, **(_settings_of(evaluation) if evaluation else {}), **chosen}
     if evaluation:
         say(
@@ -106,15 +116,15 @@ def _compare(
             + (f" ({', '.join(chosen)} as given)" if chosen else "")
         )
     if report is None:
-        return _decide(evaluation, base, tuned, settings)
+        return compare_scores(read_scores(base), read_scores(tuned), **settings)
     with new_folder(report, {REPORT_PAGE, REPORT_TEXT, REPORT_FILE}) as draft:
-        comparison, examined = _decide(evaluation, base, tuned, settings)
+        comparison = compare_scores(read_scores(base), read_scores(tuned), **settings)
         # A pipe can be read only once.
         files = {"base scores": base, "tuned scores": tuned}
         background = Background(identities={name: file_sha256(path) for name, path in files.items() if path.is_file()})
         write_report(comparison.report(), draft)
         write_report_files(comparison, background, draft, draw(comparison))
-    return comparison, examined
+    return comparison
 
 
 def _evaluation_of(base: Path, tuned: Path) -> ArtifactRecord | None:
@@ -141,30 +151,11 @@ def _language_of(evaluation: ArtifactRecord) -> Any:
     return language_of(report.get("language"), synthesize.get("source", "simulated"))
 
 
-def _decide(
-    evaluation: ArtifactRecord | None, base: Path, tuned: Path, settings: Mapping[str, Any]
-) -> tuple[Comparison, str]:
-    """Compare two models by all that is known of them; return with it a sentence on what was examined."""
-    of_base, of_tuned = read_scores(base), read_scores(tuned)
-    by_settings: Callable[..., Comparison] = partial(compare_scores, **settings)
-    if evaluation is None:
-        why = "the files are of no evaluation's artifact"
-    elif [base.name, tuned.name] != [scores_file(BASE), scores_file(TUNED)]:
-        why = f"the evaluation has them for {scores_file(BASE)} and {scores_file(TUNED)} alone"
-    else:
-        # Two files of nobody's evaluation need none of its libraries.
-        from tasks.evaluate.decision import read_evidence  # noqa: PLC0415
-
-        over_rungs = (evaluation.config or {}).get("promote", {}).get("over_rungs", "report")
-        try:
-            evidence, scores = read_evidence(base.resolve().parent, over_rungs)
-        except InputError as error:
-            warn(str(error))
-            why = "what the evaluation says of them cannot be read"
-        else:
-            found = evidence.decide(scores, settings["margin"], by_settings)
-            return found.comparison, f"examined, as by evaluation {short(evaluation.sha256)}: {BESIDE}"
-    return by_settings(of_base, of_tuned), f"not examined, for {why}: {BESIDE}; the verdicts are of the scores alone"
+def _verdict_of(evaluation: ArtifactRecord | None, base: Path, tuned: Path) -> str | None:
+    """Return the verdict of the evaluation of two files, by all that it examined; None where they are of none."""
+    if evaluation is None or [base.name, tuned.name] != [scores_file(BASE), scores_file(TUNED)]:
+        return None
+    return str(read_report(base.resolve().parent)["gate"]["verdict"])
 
 
 def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
