@@ -22,7 +22,6 @@ from flows.runtime.console import show as notice
 from flows.runtime.prefect_server import HOST
 from flows.runtime.session import ARTIFACTS_FOLDER
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import past_audits
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.given_references import AskedTask
@@ -106,7 +105,7 @@ def check(
         stage_progress("audit") as progress,
         spoken(language or config.language),
     ):
-        audit = stage.run(files, config.audit, spec or config.rewards.spec, draft, past_audits(config), progress)
+        audit = stage.run(files, config.audit, spec or config.rewards.spec, draft, progress)
     show(audit.report(), [*_audited(audit), f"report: {report / REPORT_PAGE}"], as_json=as_json)
     if not audit.gate.passed:
         raise typer.Exit(3)

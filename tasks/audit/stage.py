@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ from schemas.progress import Progress, silent
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit.alterations.run import run_alterations
 from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
-from tasks.audit.report import REPORT_PAGE, PastAudit, render
+from tasks.audit.report import REPORT_PAGE, render
 from tasks.audit.reward import RewardFunction, reward_of
 from tasks.audit.sampling import AT_RANDOM
 from tasks.audit.sheet import ScoredCompletion, ScoredSheet, audit_id, read_scored_sheet
@@ -83,7 +83,6 @@ def run(
     config: AuditConfig,
     spec: SpecName,
     output: Path,
-    past: Sequence[PastAudit] = (),
     progress: Progress = silent,
     tasks: Collection[TaskName] = TASK_NAMES,
 ) -> Audit:
@@ -101,7 +100,7 @@ def run(
     record = _record(audit, sheet, digests, spec, config)
     _write_json(audit.report(), output / REPORT_FILE)
     _write_json(record.model_dump(mode="json"), output / AUDIT_RECORD_FILE)
-    page = render(audit.tasks, audit.gate, audit.judged, record, past, config)
+    page = render(audit.tasks, audit.gate, audit.judged, record, config)
     (output / REPORT_PAGE).write_text(page, encoding="utf-8")
     return audit
 
