@@ -4,19 +4,18 @@ The file of references is the only state: it is read again under its lock at eac
 is changed. So a killed session loses nothing, and several people may answer at the same time.
 """
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from schemas.config.config import AUDIT_FOLDER
 from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
 from schemas.given_references import ASKED_FIELDS, AskedTask, GivenReference, read_given, values_of, with_values
 from schemas.shown_text import as_shown
 from schemas.tables.prompts import PromptRow, canonical_json
 from tasks.audit.labelling import check_pseudonym
+from tasks.commerce.text.lexicons import read_data
 
 Lines = tuple[GivenReference, ...]
 
@@ -24,7 +23,7 @@ LONGEST_COMPLAINT: Final = 100
 
 QUESTIONS: Final[Mapping[str, tuple[str, Mapping[str, tuple[str, Any]]]]] = {
     field: (each["question"], {key: (wording, value) for key, wording, value in each["answers"]})
-    for field, each in tomllib.loads((AUDIT_FOLDER / "questions.toml").read_text(encoding="utf-8")).items()
+    for field, each in read_data("audit/questions.toml").items()
 }
 """Question about each field of a reference, and the wording and value of each answer by its key."""
 UNKNOWN_KEY: Final = "d"

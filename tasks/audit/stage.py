@@ -19,7 +19,6 @@ from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit.alterations.run import run_alterations
 from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
 from tasks.audit.report import REPORT_PAGE, render
-from tasks.audit.reward import RewardFunction, reward_of
 from tasks.audit.sampling import AT_RANDOM
 from tasks.audit.sheet import ScoredCompletion, ScoredSheet, audit_id, read_scored_sheet
 from tasks.audit.shown import with_shown_text
@@ -105,7 +104,7 @@ def run(
     return audit
 
 
-def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[ScoredSheet, RewardFunction]:
+def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[ScoredSheet, registry.RolloutScorer]:
     """Read a scored sheet, and make the reward to compare with it.
 
     Raises:
@@ -116,10 +115,12 @@ def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[
 
     rollouts = [with_shown_text(rollout) for rollout in read_rollouts(files.rollouts)]
     sheet = read_scored_sheet(files.sheet, rollouts, config.raters)
-    return sheet, reward_of(sheet.tasks, files.store, spec)
+    return sheet, registry.scorer_on(sheet.tasks, files.store, spec)
 
 
-def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig, progress: Progress = silent) -> Audit:
+def audit_rewards(
+    sheet: ScoredSheet, score: registry.RolloutScorer, config: AuditConfig, progress: Progress = silent
+) -> Audit:
     """Compare a reward with the scores of a sheet, and probe it with completions of known quality."""
     tasks: dict[TaskName, TaskAudit] = {}
     everything: list[ScoredCompletion] = []

@@ -1,9 +1,10 @@
 """Registry of the tasks, the one way to score a rollout, and the version of each task's reward."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -76,6 +77,15 @@ def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName 
         }
     )
     return scored
+
+
+RolloutScorer = Callable[[Rollout], ScoredRollout]
+
+
+def scorer_on(tasks: Iterable[TaskName], store: Path, spec: SpecName) -> RolloutScorer:
+    """Return the reward of some tasks as a function of a rollout; InputError where the store cannot be read."""
+    databases = Databases.open(store) if "sql_qa" in set(tasks) else None
+    return partial(score_rollout, databases=databases, spec=spec)
 
 
 def score_beside(scored: Sequence[ScoredRollout], spec: SpecName = "grounded") -> list[ScoredRollout]:

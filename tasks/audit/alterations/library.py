@@ -6,16 +6,15 @@ Who writes an alteration does not write what detects it: nothing here asks a rew
 import math
 import random
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, NamedTuple, cast
 
-from schemas.config.config import AUDIT_FOLDER
 from schemas.tasks import TaskName
 from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.sandbox import Database, Databases
+from tasks.commerce.text.lexicons import read_data
 
 DATA_FILES: Final = ("data/audit/alterations.toml",)
 TOLERANCE: Final = 1e-6
@@ -123,7 +122,7 @@ def around(text: str) -> Change:
 
 def from_texts(section: str) -> Iterator[Alteration]:
     """Yield the alterations of the data file's section."""
-    texts = tomllib.loads((AUDIT_FOLDER / "alterations.toml").read_text(encoding="utf-8"))[section]
+    texts = read_data("audit/alterations.toml")[section]
     for name, (text, bound, says) in texts.items():
         kind, _, value = bound.rpartition(" ")
         yield Alteration(name, says, around(text), Bound(cast("BoundKind", kind), float(value)))

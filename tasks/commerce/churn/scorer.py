@@ -25,9 +25,8 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from tasks.commerce.churn.profile import MOST, CustomerProfile, Direction, phrases, read_profile, said_by
-from tasks.commerce.evidence import read_evidence
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
-from tasks.commerce.served import Served, written
+from tasks.commerce.served import Served, read_evidence, written
 from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, report_components
 
 WEIGHTS: Final = {"churn": 0.25, "risk": 0.25, "reasons": 0.30, "telling": 0.20}
