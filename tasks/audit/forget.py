@@ -7,6 +7,7 @@ from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
 from schemas.given_references import GivenReference
 from schemas.json_lines import stream_lines
+from tasks.audit.labelling import held
 from tasks.audit.sheet import read_with_dialect, write_rows
 
 
@@ -18,20 +19,15 @@ def remove_prompts(sheet: Path, prompts: Collection[str]) -> int:
     Raises:
         InputError: The sheet cannot be read or written.
     """
-    try:
-        with locked(sheet):
-            for left in sheet.parent.glob(f".{sheet.name}.*.draft"):
-                # Of a process that was killed while it wrote the sheet as it was.
-                left.unlink()
-            rows, dialect = read_with_dialect(sheet, may_be_empty=True)
-            kept = [row for row in rows if row["prompt_id"] not in prompts]
-            if len(kept) < len(rows):
-                write_rows(sheet, kept, dialect)
-            return len(rows) - len(kept)
-    except OSError as error:
-        raise InputError(
-            f"sheet {sheet} cannot be written ({error.strerror or error}); free space or permissions in its folder"
-        ) from None
+    with held(sheet, "sheet"):
+        for left in sheet.parent.glob(f".{sheet.name}.*.draft"):
+            # Of a process that was killed while it wrote the sheet as it was.
+            left.unlink()
+        rows, dialect = read_with_dialect(sheet, may_be_empty=True)
+        kept = [row for row in rows if row["prompt_id"] not in prompts]
+        if len(kept) < len(rows):
+            write_rows(sheet, kept, dialect)
+        return len(rows) - len(kept)
 
 
 def remove_given(references: Path, prompts: Collection[str]) -> int:

@@ -6,7 +6,8 @@ with one blank row, which the first rater's score fills; each further rater gets
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -233,16 +234,23 @@ def change_rows(sheet: Path, change: Callable[[Rows], Rows]) -> Rows:
     """
     if not sheet.is_file():
         raise InputError(f"there is no sheet {sheet}; give the path of one")
+    with held(sheet, "sheet"):
+        rows, dialect = read_with_dialect(sheet)
+        changed = change(rows)
+        if changed != rows:
+            write_rows(sheet, changed, dialect)
+        return changed
+
+
+@contextmanager
+def held(file: Path, what: str) -> Iterator[None]:
+    """Hold the lock of a file that people's answers are in; InputError where it cannot be written in the block."""
     try:
-        with locked(sheet):
-            rows, dialect = read_with_dialect(sheet)
-            changed = change(rows)
-            if changed != rows:
-                write_rows(sheet, changed, dialect)
-            return changed
+        with locked(file):
+            yield
     except OSError as error:
         raise InputError(
-            f"sheet {sheet} cannot be written ({error.strerror or error}); free space or permissions in its folder"
+            f"{what} {file} cannot be written ({error.strerror or error}); free space or permissions in its folder"
         ) from error
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from schemas.disk import locked, replace_whole
+from schemas.disk import replace_whole
 from schemas.errors import InputError
 from schemas.given_references import ASKED_FIELDS, AskedTask, GivenReference, read_given, values_of, with_values
 from schemas.shown_text import as_shown
 from schemas.tables.prompts import PromptRow, canonical_json
-from tasks.audit.labelling import check_pseudonym
+from tasks.audit.labelling import check_pseudonym, held
 from tasks.commerce.text.lexicons import read_data
 
 Lines = tuple[GivenReference, ...]
@@ -146,15 +146,9 @@ class ReferenceSession:
 
     def _change(self, change: Callable[[Lines], Lines]) -> None:
         file = self.file.resolve()
-        try:
-            with locked(file):
-                lines = change(_read(file))
-                replace_whole(file, "".join(f"{canonical_json(line.model_dump())}\n" for line in lines).encode())
-        except OSError as error:
-            raise InputError(
-                f"references {self.file} cannot be written ({error.strerror or error}); free space or permissions in "
-                "its folder"
-            ) from error
+        with held(file, "references"):
+            lines = change(_read(file))
+            replace_whole(file, "".join(f"{canonical_json(line.model_dump())}\n" for line in lines).encode())
         self._take(lines)
 
     def _take(self, lines: Lines) -> None:

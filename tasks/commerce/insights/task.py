@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.grammar import literals
+from tasks.commerce.grammar import FAULTS, literals
 from tasks.commerce.insights.prompts import WORDING, InsightsInputs
 from tasks.commerce.insights.render import V42_REWARD, render
 from tasks.commerce.insights.scorer import FEWEST, MOST, REWARD, STRONGEST, CitedFinding, best_of, fits
@@ -17,8 +17,6 @@ from tasks.commerce.served import written
 
 CELL_PARTS: Final = 4
 """Of a reference's cell: kind of row, row, column, figure."""
-SHARE_MERE_VALUE: Final = 0.35
-SHARE_NO_ACTION: Final = 0.5
 
 
 def answer(reference: Reference) -> str:
@@ -43,10 +41,10 @@ def spoil(right: str, generator: random.Random) -> str:
     """Say mere values and leave actions out, each at times; a grammar lets nothing false be said."""
     findings = json.loads(right)["achados"]
     for finding in findings:
-        if generator.random() < SHARE_MERE_VALUE:
+        if generator.random() < FAULTS.insights.mere_value:
             finding["fato"] = "valor"
             finding.pop("outra", None)
-        if generator.random() < SHARE_NO_ACTION:
+        if generator.random() < FAULTS.insights.no_action:
             finding["acao"] = ""
     return written({"achados": findings})
 

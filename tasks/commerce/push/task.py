@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
+from tasks.commerce.grammar import FAULTS
 from tasks.commerce.push.phrases import GENERAL, CampaignPhrases, content_words, read_phrases, suiting
 from tasks.commerce.push.prompts import WORDING, PushInputs
 from tasks.commerce.push.scorer import (
@@ -27,9 +28,6 @@ from tasks.commerce.reward import Reference
 
 ATTEMPTS: Final = 40
 """Draws of phrases for one right answer; one in two is without a fault, and of a long product few are short."""
-SHARE_DULL: Final = 0.4
-SHARE_STRANGE: Final = 0.3
-SHARE_BARE: Final = 0.1
 
 
 def answer(reference: Reference) -> str:
@@ -53,15 +51,15 @@ def answer(reference: Reference) -> str:
 def spoil(right: str, generator: random.Random) -> str:
     """Begin as for any product or as for another one, or say nothing but the core, each at times."""
     parts, kind = parts_of(right), generator.random()
-    groups = read_phrases().grupos
+    groups, shares = read_phrases().grupos, FAULTS.push
     if parts is None:
         return right
-    if kind < SHARE_DULL:
+    if kind < shares.dull:
         parts = parts._replace(opener=generator.choice(groups[GENERAL].aberturas))
-    elif kind < SHARE_DULL + SHARE_STRANGE:
+    elif kind < shares.dull + shares.strange:
         openers = [text for group in groups.values() for text in group.aberturas]
         parts = parts._replace(opener=generator.choice(openers))
-    elif kind < SHARE_DULL + SHARE_STRANGE + SHARE_BARE:
+    elif kind < shares.dull + shares.strange + shares.bare:
         parts = PushParts("", parts.core, "")
     return parts.template
 
