@@ -37,8 +37,7 @@ _NEW: Final = Dialect(";", "utf-8-sig", "\r\n")
 _NUMBERS: Final = ("human_score",)
 _NO_CELL_HOLDS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
-Row = Mapping[str, str]
-"""Cells of a sheet's row by column; empty if not filled in."""
+Row = Mapping[str, str]  # Cells of a sheet's row by column; empty if not filled in.
 
 
 @dataclass(frozen=True)

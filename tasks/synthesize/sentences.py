@@ -17,8 +17,7 @@ DATA_FILES: Final = (
     "data/reviews/words.toml",
 )
 ANYTHING: Final = "produto"
-LONG_DELAY: Final = 4
-"""Days from which a delay is described as long."""
+LONG_DELAY: Final = 4  # Days from which a delay is described as long.
 FOR_CHILDREN: Final = frozenset(("toy", "plush"))
 _CHOICE: Final = re.compile(r"\[([^\]]*)\]")
 

@@ -16,8 +16,7 @@ from tasks.commerce.registry import TASKS
 from tasks.personal_data.scrub import scrub
 from tasks.personal_data.scrub_table import scrubbed_rows
 
-SOURCE: Final = "logs"
-"""Origin of these prompts, as `PromptRow.source`."""
+SOURCE: Final = "logs"  # Origin of these prompts, as `PromptRow.source`.
 
 
 def write_served_prompts(folder: Path, most: Mapping[TaskName, int], table: Path) -> None:

@@ -45,8 +45,7 @@ from tasks.commerce.reward import Reference
 
 ISSUES: Final = ("delivery_issue", "product_issue", "seller_issue")
 INTENTIONS: Final = ("repeat_intent", "would_recommend")
-MOOD: Final = ("sentiment", "sentiment_score")
-"""Fields that stars reveal, in a real store too."""
+MOOD: Final = ("sentiment", "sentiment_score")  # Fields that stars reveal, in a real store too.
 EXTRACTED: Final = (*MOOD, "churn_risk", *ISSUES, COMPLAINT, "complaint_category", *INTENTIONS)
 _AS_KNOWN: Final = "Is right, or wrong, as far as is known."
 

@@ -20,8 +20,7 @@ DATA_FILES: Final = ("data/audit/alterations.toml",)
 TOLERANCE: Final = 1e-6
 NOTHING_EARNED: Final = 0.15
 """Most that a text without content earns: below the weight of any task's main content."""
-ERROR_COST: Final = 0.05
-"""Least cost of an error for which a person would deduct a point."""
+ERROR_COST: Final = 0.05  # Least cost of an error for which a person would deduct a point.
 FORM_COST: Final = 0.04
 """Least cost of a flaw in form, such as chatter around an answer: visible to GRPO, small beside any error."""
 WRONG: Final = 0.5

@@ -39,8 +39,7 @@ CHANCE: Final = 0.05
 """Chance of so many misses, if half of all prompts missed the bound, up to which they are more than chance."""
 MIN_FOR_MOST: Final = 5
 SqlStores = tuple[Databases | None, Database | None]
-SCORED_AGAIN: Final = 3
-"""Alterations of each prompt that are scored twice."""
+SCORED_AGAIN: Final = 3  # Alterations of each prompt that are scored twice.
 
 
 class RewardMeter:

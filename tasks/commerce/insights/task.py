@@ -15,8 +15,7 @@ from tasks.commerce.insights.truth import metric
 from tasks.commerce.reward import Reference
 from tasks.commerce.served import written
 
-CELL_PARTS: Final = 4
-"""Of a reference's cell: kind of row, row, column, figure."""
+CELL_PARTS: Final = 4  # Of a reference's cell: kind of row, row, column, figure.
 
 
 def answer(reference: Reference) -> str:

@@ -21,14 +21,11 @@ from tasks.commerce.text.lexicons import read_data, read_entries
 
 DATA_FILES: Final = ("data/evidence/push.toml", "$TUCANO_PHRASES")
 VARIABLE: Final = "TUCANO_PHRASES"
-LEAST_PERCENT, MOST_PERCENT = 1, 90
-"""Percentages that a discount or cashback can have."""
-MOST_PARTS: Final = 24
-"""Instalments, or things that are taken at once."""
+LEAST_PERCENT, MOST_PERCENT = 1, 90  # Percentages that a discount or cashback can have.
+MOST_PARTS: Final = 24  # Instalments, or things that are taken at once.
 GENERAL: Final = "geral"
 KEPT_CAMPAIGNS: Final = 4096
-LONGEST_OPENER: Final = 32
-"""Characters of a shop's own opener: the product and the offer need the others."""
+LONGEST_OPENER: Final = 32  # Characters of a shop's own opener: the product and the offer need the others.
 _CAPITAL: Final = "A-ZÀ-ÃÇÉÊÍÓ-ÕÚÜ"
 LETTER: Final = f"[{_CAPITAL}{_CAPITAL.lower()}]"
 FORM: Final = rf"^[{_CAPITAL}]{LETTER}*(?:[ -]{LETTER}+)*[.!?]$"

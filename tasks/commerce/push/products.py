@@ -12,8 +12,7 @@ from tasks.commerce.text.portuguese import readable_category
 DATA_FILES: Final = ("data/campaigns/things.toml",)
 _QUOTES: Final = str.maketrans("‘’“”", "''\"\"", "\ufe0f")
 _ENDED: Final = re.compile(r"(?<=[^\W_]|[%)])[.!]$")
-USUAL_PRICE: Final = 100.0
-"""Price, in reais, of what `data/campaigns/things.toml` does not have."""
+USUAL_PRICE: Final = 100.0  # Price, in reais, of what `data/campaigns/things.toml` does not have.
 
 
 def plain_name(text: str) -> str:

@@ -48,8 +48,7 @@ WORDING: Final = read_wording("sentiment")
 WEIGHTS: Final = {"json": 0.12, "types": 0.08, "polarity": 0.42, "score": 0.38}
 CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {"polarity": is_sentiment, "score": is_stars}
 CONTRADICTED: Final = 0.25
-FORM_ALONE: Final = 0.25
-"""Share of the form that an answer is paid for of which nothing else is right."""
+FORM_ALONE: Final = 0.25  # Share of the form that an answer is paid for of which nothing else is right.
 
 
 def score(completion: str, _prompt: str, reference: Reference | None, _: object) -> Score:

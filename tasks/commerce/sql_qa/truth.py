@@ -15,8 +15,7 @@ from schemas.documents import Rollout
 from schemas.errors import InputError
 from tasks.commerce.sql_qa.sandbox import Cell, Databases, Execution, Row
 
-HALF_A_CENT: Final = 0.005 + 1e-6
-"""An unrounded value equals the rounded one."""
+HALF_A_CENT: Final = 0.005 + 1e-6  # An unrounded value equals the rounded one.
 MAX_CHARACTERS: Final = 4_000
 
 _FENCE: Final = re.compile(r"```[a-z]{0,10}[ \t]*\n([^`]*)```", re.IGNORECASE)

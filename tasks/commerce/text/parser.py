@@ -17,8 +17,7 @@ import orjson
 from tasks.commerce.text.json_fields import read_number
 from tasks.commerce.text.text_form import ramp
 
-MAX_CHARACTERS: Final = 4_000
-"""Longest answer; the longest right one has a tenth of it."""
+MAX_CHARACTERS: Final = 4_000  # Longest answer; the longest right one has a tenth of it.
 MAX_COMPLETION: Final = 100_000
 """Longest completion with its thoughts and spaces; a longer one is not searched."""
 MAX_BRACKETS: Final = 32

@@ -17,12 +17,10 @@ from tasks.policy.generate import StopReason
 
 ROLLOUTS_FILE: Final = "rollouts.jsonl"
 """Artifact file: one rollout per answer, in the test split's order, sample by sample."""
-TIMING_FILE: Final = "timing.json"
-"""Artifact file: duration of the answers."""
+TIMING_FILE: Final = "timing.json"  # Artifact file: duration of the answers.
 GENERAL_FOLDER: Final = "general"
 """Artifact folder: the same files of the answers to the general instructions, where they were asked."""
-FINISHED_FILE: Final = "finished.jsonl"
-"""Work folder file: the batches so far."""
+FINISHED_FILE: Final = "finished.jsonl"  # Work folder file: the batches so far.
 
 
 class Answer(BaseModel):

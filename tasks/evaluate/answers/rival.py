@@ -19,8 +19,7 @@ from tasks.policy.generate import StopReason
 
 STOP_REASONS: Final = {"stop": StopReason.END_OF_TURN, "length": StopReason.TOKEN_LIMIT}
 """OpenAI's names of the two stop reasons of our own policies; every other one is `other`."""
-FIRST_PROMPTS: Final = 3
-"""Prompts asked before all others, spread evenly over the test split."""
+FIRST_PROMPTS: Final = 3  # Prompts asked before all others, spread evenly over the test split.
 
 
 def answer_by_rival(

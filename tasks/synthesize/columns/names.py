@@ -18,8 +18,7 @@ _DOUBLED: Final = re.compile(r" \(\d+\)\Z")  # of the second of two columns of o
 
 Ranked = Mapping[str, int]
 """Rank of each name that is known of a column of ours, by the folded name; the lowest wins."""
-Known = Mapping[str, Ranked]
-"""Names by column of ours."""
+Known = Mapping[str, Ranked]  # Names by column of ours.
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ Found = TypeVar("Found")
 
 KEY_FILE: Final = "identity.key"
 KEY_BYTES: Final = 32
-DIGITS: Final = 32
-"""Hexadecimal digits of a pseudonym, as many as Olist's identifiers have."""
+DIGITS: Final = 32  # Hexadecimal digits of a pseudonym, as many as Olist's identifiers have.
 KINDS: Final[Mapping[str, str]] = {
     "customer_id": "customer",
     "customer_unique_id": "customer",

@@ -19,8 +19,7 @@ from tasks.synthesize.sheets.table import FileRows
 from tasks.synthesize.sheets.workbook import ENDING, read_workbook
 
 JSON_LINES: Final = (".jsonl", ".ndjson")
-MOST_ROWS: Final = 5_000_000
-"""Most rows of a file: more do not fit into the memory of a laptop."""
+MOST_ROWS: Final = 5_000_000  # Most rows of a file: more do not fit into the memory of a laptop.
 MOST_BYTES: Final = 4 * 2**30
 _ROWS_AT_ONCE: Final = 20_000
 

@@ -35,8 +35,7 @@ from tasks.synthesize.own.identities import KINDS
 from tasks.synthesize.own.opened import OwnFiles
 
 DATA_FILES: Final = ("data/lexicons/states.txt",)
-ROW: Final = "row"
-"""Column with the number of a row in its file, from 0."""
+ROW: Final = "row"  # Column with the number of a row in its file, from 0.
 ORDER_OF_ITS_OWN: Final = "pedido {}"
 """Person of an order that names none: no other order's, and no id of a customer."""
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {

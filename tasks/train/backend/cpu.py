@@ -11,8 +11,7 @@ from trl.trainer.utils import FusedCausalLMOutput
 
 from tasks.train.resume.resumable import ResumableTrainer
 
-IGNORED_LABEL: Final = -100
-"""Label of a token without loss, in all of transformers."""
+IGNORED_LABEL: Final = -100  # Label of a token without loss, in all of transformers.
 
 
 def keep_adapter_in_float32(model: torch.nn.Module) -> None:

@@ -9,10 +9,8 @@ from schemas.errors import GateRefused
 NAMED_FAILURES: Final = 3
 PREFLIGHT_FILE: Final = "preflight.json"
 """The preflight's results; they contain times, so the file is no part of the policy."""
-COMPLETIONS_A_PROMPT: Final = 8
-"""Answers sampled for each prompt of the preflight."""
-LORA: Final = "lora_"
-"""Part of PEFT's names of adapter parameters."""
+COMPLETIONS_A_PROMPT: Final = 8  # Answers sampled for each prompt of the preflight.
+LORA: Final = "lora_"  # Part of PEFT's names of adapter parameters.
 FINITE_REMEDY: Final = "look for weights that are not finite, and train in bfloat16 or float32 instead of float16"
 
 

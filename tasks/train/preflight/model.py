@@ -16,8 +16,7 @@ from tasks.train.resume.adapter_files import (
     write_adapter,
 )
 
-CACHED_TOKENS: Final = 4
-"""Tokens generated to test the cache."""
+CACHED_TOKENS: Final = 4  # Tokens generated to test the cache.
 TRIAL_SPREAD: Final = 0.02
 """Standard deviation of trial weights; a fresh adapter is half zeros, and zeros survive any damage."""
 

@@ -24,8 +24,7 @@ from tasks.train.sizing.memory import BFLOAT16_BYTES, DecoderShape, fits, on_cpu
 Sampler = Literal["transformers", "unsloth", "vllm"]
 Machine = Literal["cpu", "gpu"]
 
-DEVICE: Final = "NVIDIA L4"
-"""Torch's name of the GPU."""
+DEVICE: Final = "NVIDIA L4"  # Torch's name of the GPU.
 SMALL_DATA_EPOCHS: Final = 1.5
 """Rule of thumb: on small data GRPO is at its best after 1 to 1.5 epochs; then entropy collapses."""
 BANDWIDTH, OPERATIONS = 300e9, 121e12

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 Kind = Literal["llama", "qwen2", "qwen3"]
 GIGABYTE: Final = 1e9
 FLOAT32_BYTES: Final = 4
-SMALL: Final = 200_000_000
-"""Parameters beyond which a training takes hours on two cores."""
-BFLOAT16_BYTES: Final = 2
-"""Bytes of a weight as models are published and served."""
+SMALL: Final = 200_000_000  # Parameters beyond which a training takes hours on two cores.
+BFLOAT16_BYTES: Final = 2  # Bytes of a weight as models are published and served.
 NF4_BYTES: Final = 0.5 + 4 / 64
 """Bytes of a weight in NF4: half a byte, plus a float32 scale for each block of 64 (QLoRA, 2305.14314, 3)."""
 ADAM_BYTES: Final = {"adamw_torch": 2 * FLOAT32_BYTES, "adamw_8bit": 2}
@@ -35,8 +33,7 @@ GUIDED_COPIES: Final = 6
 """Copies of the whole logits with guided rollouts: 5.3 measured in float32, and half a copy more in bfloat16."""
 CONTEXT_BYTES: Final = 0.5e9
 """CUDA's context with the kernels of torch and bitsandbytes, outside of all tensors; estimated."""
-FRAGMENTATION: Final = 0.05
-"""Share that torch's allocator reserves beyond its tensors; estimated."""
+FRAGMENTATION: Final = 0.05  # Share that torch's allocator reserves beyond its tensors; estimated.
 REMEDIES: Final = {
     "training": "raise train.accumulation, set train.gradient_checkpointing='torch' ('unsloth' with that backend) or "
     "train.load_in_4bit=true, lower train.max_completion_tokens or train.vllm.memory_share",
