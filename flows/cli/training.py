@@ -264,7 +264,7 @@ def warm_up(config: Config) -> None:
 
 
 SPREAD: Final = 0.30
-"""Assumed standard deviation of a prompt's gain in reward; `tucano compare --plan` has that of an evaluation."""
+"""Assumed standard deviation of a prompt's gain in reward."""
 VARIANCE: Final = MeanVariance(per_prompt=SPREAD**2, shared=0.0)
 
 

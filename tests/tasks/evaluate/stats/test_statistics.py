@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schemas.tasks import TASK_NAMES
 from tasks.evaluate.stats.statistics import PairedStats, correct, judge, measure
-from tasks.evaluate.stats.variance import Numbers
+from tasks.evaluate.stats.variance import MeanVariance, Numbers, prompts_needed
 
 
 def measured(base: Numbers, tuned: Numbers, margin: float = 0.05, seed: int = 0) -> PairedStats:
@@ -104,3 +104,9 @@ def test_ties_exclude_a_loss_only_on_many_prompts(base: float, margin: float, pr
     assert (block.n_for_margin, block.verdict) == (prompts, "inconclusive")
     # The loss that so many prompts can have missed with a probability of .05 is the margin.
     assert prompts == 2 or (1 - margin / base) ** prompts <= 0.05 < (1 - margin / base) ** (prompts - 1)
+
+
+def test_the_prompts_of_an_effect_are_the_textbooks_and_none_make_good_seeds_that_spread_too_widely() -> None:
+    # (1.645 + 0.842)^2 .30^2 / .05^2 = 222.6
+    assert prompts_needed(MeanVariance(per_prompt=0.09, shared=0.0), 0.05) == 223
+    assert prompts_needed(MeanVariance(per_prompt=0.09, shared=0.01), 0.1) is None
