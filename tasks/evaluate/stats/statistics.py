@@ -53,10 +53,6 @@ class PairedStats:
     ci_low: float | None
     """Lower end of the two-sided 95 % BCa interval of the mean difference, see `resampling.mean_interval`."""
     ci_high: float | None
-    hodges_lehmann: float
-    """Median of the means of all pairs of differences: the typical difference, robust to outliers."""
-    rank_biserial: float
-    """Matched-pairs rank-biserial correlation in [-1, 1]: rank sum of gains minus that of losses, over both."""
     p_win: float
     """Share of prompts on which the tuned model scores higher."""
     p_tie: float
@@ -113,10 +109,9 @@ def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng
     """
     by_seed = np.round(tuned - base, 9)
     differences = np.round(by_seed.mean(axis=1), 9)
-    signed_ranks = rank_with_sign(differences)
     interval = mean_interval(by_seed, resamples, rng)
     p_signflip, p_harm = sign_flip(differences, resamples, rng)
-    p_wilcoxon, _ = sign_flip(signed_ranks, resamples, rng)
+    p_wilcoxon, _ = sign_flip(rank_with_sign(differences), resamples, rng)
     block = PairedStats(
         n_prompts=base.shape[0],
         n_seeds=base.shape[1],
@@ -126,8 +121,6 @@ def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng
         mean_difference=float(np.mean(differences)),
         ci_low=interval.low if interval else None,
         ci_high=interval.high if interval else None,
-        hodges_lehmann=hodges_lehmann(differences),
-        rank_biserial=float(signed_ranks.sum() / np.abs(signed_ranks).sum()) if signed_ranks.any() else 0.0,
         p_win=float(np.mean(differences > 0)),
         p_tie=float(np.mean(differences == 0)),
         p_loss=float(np.mean(differences < 0)),
@@ -186,28 +179,6 @@ def rank_with_sign(differences: Numbers) -> Numbers:
 
     nonzero = differences[differences != 0]
     return np.asarray(rankdata(np.abs(nonzero)) * np.sign(nonzero), dtype=np.float64)
-
-
-def hodges_lehmann(differences: Numbers) -> float:
-    """Return the median of the means of all pairs, each value with itself included (Hodges and Lehmann, 1963)."""
-    # Differences are rounded to 1e-9, so the sums of pairs are whole numbers, among which bisection finds the middle
-    # ones: there are too many pairs to list.
-    ordered = np.sort(np.rint(differences * 1e9).astype(np.int64))
-    positions = np.arange(len(ordered))
-    n_pairs = len(ordered) * (len(ordered) + 1) // 2
-
-    def sum_at(rank: int) -> int:
-        low, high = 2 * int(ordered[0]), 2 * int(ordered[-1])
-        while low < high:
-            middle = (low + high) // 2
-            not_above = np.searchsorted(ordered, middle - ordered, side="right")
-            if int(np.maximum(not_above - positions, 0).sum()) > rank:
-                high = middle
-            else:
-                low = middle + 1
-        return low
-
-    return (sum_at((n_pairs - 1) // 2) + sum_at(n_pairs // 2)) / 4e9
 
 
 def holm(p_values: Mapping[TaskName, float]) -> dict[TaskName, float]:

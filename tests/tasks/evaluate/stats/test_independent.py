@@ -39,15 +39,11 @@ def test_fishers_own_permutation_test() -> None:
     assert sign_flip(MAIZE, 10, np.random.default_rng(0))[0] == pytest.approx(863 / 32_768, abs=1e-12)
 
 
-def test_wilcoxon_and_hodges_lehmann_of_the_depression_scores() -> None:
+def test_wilcoxon_of_the_depression_scores() -> None:
     block = measure(AFTER[:, None], BEFORE[:, None], margin=0.05, resamples=1_000, rng=np.random.default_rng(0))
     # R: wilcox.test(x, y, paired = TRUE, alternative = "greater") says V = 40, p-value = 0.01953, which is 10 / 512.
     assert block.p_wilcoxon == pytest.approx(10 / 512, abs=1e-12)
     assert block.p_wilcoxon == pytest.approx(0.01953, abs=5e-6)
-    # V = 40 of 45: the rank sums are 40 and 5.
-    assert block.rank_biserial == pytest.approx((40 - 5) / 45, abs=1e-12)
-    # Hollander and Wolfe estimate the shift as .46, the 23rd of the 45 means of pairs.
-    assert block.hodges_lehmann == pytest.approx(0.46, abs=1e-9)
 
 
 @pytest.mark.parametrize(
