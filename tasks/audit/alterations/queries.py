@@ -12,19 +12,16 @@ from typing import Final
 
 from tasks.audit.alterations.library import (
     COSTLY,
+    EQUAL,
     ERROR_COST,
-    FORM_COST,
     NOTHING_EARNED,
     UNSENDABLE,
     WRONG,
     Alteration,
+    Bound,
     Change,
     GoodAnswer,
     around,
-    at_most,
-    at_most_of,
-    costs,
-    equal,
     from_texts,
 )
 from tasks.commerce.sql_qa.sandbox import Cell, Database, Row
@@ -182,43 +179,43 @@ def _as_insult(sql: str) -> str | None:
 def _of_sql() -> Iterator[Alteration]:
     says = "Answers another question."
     for name, change in _changes("other_query"):
-        yield Alteration(name, says, _checked(change, same=False), at_most_of(COSTLY), judged="most")
+        yield Alteration(name, says, _checked(change, same=False), COSTLY, judged="most")
     for name, change in _changes("same_query"):
         says = "Gives the same rows by another query."
-        yield Alteration(name, says, _checked(change, same=True), equal(FORM_COST))
+        yield Alteration(name, says, _checked(change, same=True), Bound("equal", 0.04))
     yield from from_texts("sql_qa")
     some = _checked(lambda _: "SELECT * FROM orders LIMIT 100", same=False)
-    yield Alteration("all rows", "Gives rows of orders.", some, at_most_of(UNSENDABLE), judged="most")
+    yield Alteration("all rows", "Gives rows of orders.", some, UNSENDABLE, judged="most")
     none = _query(lambda sql: f"{around_query(sql)} WHERE 0")
     chatter = around("Claro! Segue a consulta:\n@\n\nEspero ter ajudado!")
-    yield Alteration("no row, below chatter", "Is wrong in a good form.", none, costs(0.0), chatter)
+    yield Alteration("no row, below chatter", "Is wrong in a good form.", none, Bound("costs", 0.0), chatter)
     for name, says, altered, bound in (
-        ("misspelt", "Does not run.", _query(_replaced(" FROM ", " FORM ", 1)), at_most(NOTHING_EARNED)),
+        ("misspelt", "Does not run.", _query(_replaced(" FROM ", " FORM ", 1)), NOTHING_EARNED),
         (
             "unknown table",
             "Reads a table that is not there.",
             _query(_replaced(r" FROM (\w+)", r" FROM \g<1>_2018", 1)),
-            at_most(NOTHING_EARNED),
+            NOTHING_EARNED,
         ),
-        ("no row", "Gives none of the right rows.", none, at_most(WRONG)),
+        ("no row", "Gives none of the right rows.", none, WRONG),
         (
             "each row twice",
             "Gives each row twice.",
             _query(lambda sql: f"{around_query(sql, 't.*')} t, (VALUES (1), (2))"),
-            at_most_of(COSTLY),
+            COSTLY,
         ),
         (
             "a second query",
             "Is right, with a second query by UNION.",
             _query(lambda sql: f"{around_query(sql)} UNION {around_query(sql)}"),
-            at_most(0.4),
+            Bound("at most", 0.4),
         ),
-        ("a column more", "Gives a column too many.", _query(lambda sql: around_query(sql, "*, 1")), costs(ERROR_COST)),
-        *((f"right on copy {n}", "Is right on one store alone.", _for_copy(n), costs(ERROR_COST)) for n in range(3)),
-        ("rows in another order", "Has not the order that was asked for.", _other_order, costs(ERROR_COST)),
-        ("half a cent more", "Is rounded otherwise.", _number_plus(0.0049), equal()),
-        ("a cent more", "Is a cent off.", _number_plus(0.0072), costs(ERROR_COST)),
-        ("insult as a name", "Names a column by an insult.", _query(_as_insult), at_most_of(UNSENDABLE)),
+        ("a column more", "Gives a column too many.", _query(lambda sql: around_query(sql, "*, 1")), ERROR_COST),
+        *((f"right on copy {n}", "Is right on one store alone.", _for_copy(n), ERROR_COST) for n in range(3)),
+        ("rows in another order", "Has not the order that was asked for.", _other_order, ERROR_COST),
+        ("half a cent more", "Is rounded otherwise.", _number_plus(0.0049), EQUAL),
+        ("a cent more", "Is a cent off.", _number_plus(0.0072), ERROR_COST),
+        ("insult as a name", "Names a column by an insult.", _query(_as_insult), UNSENDABLE),
     ):
         yield Alteration(name, says, altered, bound)
 
