@@ -14,10 +14,8 @@ from tasks.audit.sheet import read_with_dialect, write_rows
 def remove_prompts(sheet: Path, prompts: Collection[str]) -> int:
     """Take the rows of some prompts out of a sheet that people score, and return their number.
 
-    The file is replaced as a whole or not at all, in the dialect of the spreadsheet that saved it.
-
-    Raises:
-        InputError: The sheet cannot be read or written.
+    The file is replaced as a whole or not at all, in the dialect of the spreadsheet that saved it. InputError where the
+    sheet cannot be read or written.
     """
     with held(sheet, "sheet"):
         for left in sheet.parent.glob(f".{sheet.name}.*.draft"):
@@ -33,10 +31,7 @@ def remove_prompts(sheet: Path, prompts: Collection[str]) -> int:
 def remove_given(references: Path, prompts: Collection[str]) -> int:
     """Take the lines of some prompts out of a file of references, and return their number.
 
-    A file without any is only read: it may be where nobody writes.
-
-    Raises:
-        InputError: The file cannot be read or written.
+    A file without any is only read: it may be where nobody writes. InputError where the file cannot be read or written.
     """
     file = references.resolve()
     try:

@@ -46,8 +46,7 @@ class ReferenceSession:
     def __init__(self, prompts: Sequence[PromptRow], file: Path, rater: str, task: AskedTask | None = None) -> None:
         """Begin at the first field that is unknown and that nobody was asked for.
 
-        Raises:
-            InputError: The pseudonym is invalid, nothing is unknown, or the file cannot be read.
+        InputError where the pseudonym is invalid, nothing is unknown, or the file cannot be read.
         """
         check_pseudonym(rater)
         self.file: Final = file
@@ -102,8 +101,7 @@ class ReferenceSession:
     def answer(self, value: Any) -> None:
         """Save a value of the current field, and advance; a value that another person gave meanwhile stays.
 
-        Raises:
-            InputError: The file can no longer be read or written.
+        InputError where the file can no longer be read or written.
         """
         question = self._queue[0]
 
@@ -117,8 +115,7 @@ class ReferenceSession:
     def undo(self) -> bool:
         """Take the session's last answer back, and return whether there was one.
 
-        Raises:
-            InputError: The file can no longer be read or written.
+        InputError where the file can no longer be read or written.
         """
         if not self._answered:
             return False

@@ -124,8 +124,7 @@ def make_sheet(
 ) -> Sample:
     """Write the sheet of some rollouts.
 
-    Raises:
-        InputError: Rollouts or store cannot be read, nothing can be sampled, or there is a sheet already.
+    InputError where rollouts or store cannot be read, nothing can be sampled, or there is a sheet already.
     """
     from schemas.tables.rollout_tables import read_rollouts
 

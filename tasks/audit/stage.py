@@ -87,9 +87,8 @@ def run(
 ) -> Audit:
     """Audit the rewards of some tasks; write `report.json`, `report.html`, `audit.json`, and copies of the files.
 
-    Raises:
-        InputError: Sheet, rollouts or store cannot be read or do not belong together.
-        Interrupted: Sheet or rollouts were changed meanwhile.
+    InputError where sheet, rollouts or store cannot be read or do not belong together; Interrupted where sheet or
+    rollouts were changed meanwhile.
     """
     digests = _digests(files)
     sheet, score = read_files(files, config, spec)
@@ -107,9 +106,8 @@ def run(
 def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[ScoredSheet, registry.RolloutScorer]:
     """Read a scored sheet, and make the reward to compare with it.
 
-    Raises:
-        InputError: Sheet, rollouts or store cannot be read or do not belong together, or a reference query of the
-            rollouts does not run on the store.
+    InputError where sheet, rollouts or store cannot be read or do not belong together, or a reference query of the
+    rollouts does not run on the store.
     """
     from schemas.tables.rollout_tables import read_rollouts
 

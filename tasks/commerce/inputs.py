@@ -16,8 +16,7 @@ LONGEST_NAME: Final = 300
 def one_line(text: str) -> str:
     """Return a text without line breaks, which would begin another line of the prompt, and without repeated spaces.
 
-    Raises:
-        ValueError: Nothing is left of it.
+    ValueError where nothing is left of it.
     """
     line = " ".join(text.split())
     if not line:

@@ -103,10 +103,8 @@ def compare(
     """Pair the scores and compute the comparison; the same rows give the same numbers.
 
     `margin` is the non-inferiority margin, in score, `resamples` the bootstrap and permutation resamples, and
-    `truth_loss` the share of the base's ground truth on a task that may be lost.
-
-    Raises:
-        InputError: An argument is out of its range, or the rows cannot be compared (see `pair`).
+    `truth_loss` the share of the base's ground truth on a task that may be lost. InputError where an argument is out of
+    its range, or the rows cannot be compared (see `pair`).
     """
     _refuse_settings(margin, resamples, seed)
     pairs = pair(base, tuned)

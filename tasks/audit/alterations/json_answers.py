@@ -30,11 +30,7 @@ _TEXTS: Final = {
 
 
 def read(good: GoodAnswer) -> Fields:
-    """Return the fields of an answer.
-
-    Raises:
-        ValueError: It is no JSON.
-    """
+    """Return the fields of an answer; ValueError where it is no JSON."""
     fields: Fields = json.loads(good.text)
     return fields
 

@@ -117,11 +117,7 @@ class AttackedReward:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Make the prompts whose right answer is right by reward and truth.
-
-        Raises:
-            InputError: The store has too few.
-        """
+        """Make the prompts whose right answer is right by reward and truth; InputError where the store has too few."""
         self._task = TASKS[self.task]
         self._reward = reward_of(self.task, self.spec)
         self._databases = Databases.from_store(self.store) if self.task == "sql_qa" else None

@@ -36,8 +36,7 @@ _SEPARATOR: Final = re.compile(r"^\ufeff?(?:sep=.\r?\n)?")  # Before the header 
 def normalized_table(text: str) -> str:
     """Return a table with ` | ` between its cells; it may be written with tabs, semicolons or as Markdown.
 
-    Raises:
-        ValueError: It has no rows, too many, or rows that are not as wide as its header.
+    ValueError where it has no rows, too many, or rows that are not as wide as its header.
     """
     lines = [line.strip(" ") for line in _SEPARATOR.sub("", text).splitlines() if line.strip()]
     lines = [line for number, line in enumerate(lines) if number != 1 or not _RULE.fullmatch(line)]

@@ -62,8 +62,7 @@ class _Source:
 def sql_grammar(system: str) -> str:
     """Return the grammar of a query on the tables and columns that a system prompt names.
 
-    Raises:
-        InputError: It names no table.
+    InputError where it names no table.
     """
     rules = _read_rules()
     shown = re.findall(r"\b(\w+)\(([\w, ]+)\)", system)

@@ -29,10 +29,8 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     """Return the execution accuracy: the share of queries whose rows are the reference's on every copy.
 
     Rows are compared as multisets, and in their order where the reference orders them; columns in their order. Numbers
-    are equal within half a cent, and a text that is a number is one.
-
-    Raises:
-        InputError: There are no databases, or a reference does not run.
+    are equal within half a cent, and a text that is a number is one. InputError where there are no databases, or a
+    reference does not run.
     """
     right = [
         is_right(rollout.completion, sql, databases)

@@ -82,8 +82,7 @@ class FinishedBatches:
     def __init__(self, folder: Path) -> None:
         """Read the batches that an earlier process finished; a partial last line is cut off.
 
-        Raises:
-            OSError: The file cannot be read or written.
+        OSError where the file cannot be read or written.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self._file = folder / FINISHED_FILE
@@ -175,8 +174,7 @@ def write_answers(
 def read_answers(folder: Path) -> tuple[Rollout, ...]:
     """Read the rollouts of an artifact, each with its `sample`, `tokens`, `stop_reason` and `decoding`.
 
-    Raises:
-        InputError: The file cannot be read, or is no file of rollouts.
+    InputError where the file cannot be read, or is no file of rollouts.
     """
     from schemas.tables.rollout_tables import read_rollouts
 

@@ -36,8 +36,7 @@ def answer_by_rival(
 ) -> None:
     """Ask the remaining prompts, and write the artifact's files.
 
-    Raises:
-        InputError: The endpoint cannot be used, its first answers are all empty, or its key is not in the environment.
+    InputError where the endpoint cannot be used, its first answers are all empty, or its key is not in the environment.
     """
     max_tokens = rival.max_tokens or max_tokens
     rows = read_prompts(dataset / TEST_FILE)

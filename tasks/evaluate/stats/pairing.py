@@ -50,8 +50,7 @@ class ScorePair(NamedTuple):
 def read_scores(path: Path) -> tuple[PairedScore, ...]:
     """Read a JSON Lines file of paired scores; conditions across rows are checked by `pair`.
 
-    Raises:
-        InputError: The file cannot be read, is empty, or a line is not a paired score with a score in [0, 1].
+    InputError where the file cannot be read, is empty, or a line is not a paired score with a score in [0, 1].
     """
     return read_json_lines(path, PairedScore, "scores")
 

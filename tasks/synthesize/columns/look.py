@@ -120,8 +120,7 @@ class LookedFile:
 def find_files(paths: Sequence[Path]) -> tuple[Path, ...]:
     """Return the files that are named, and those of a format that can be read in the folders that are.
 
-    Raises:
-        InputError: A path does not exist, a file has another format, or a folder has none or too many.
+    InputError where a path does not exist, a file has another format, or a folder has none or too many.
     """
     found: dict[Path, Path] = {}
     for path in paths:

@@ -24,9 +24,8 @@ _UNCOMPUTED: Final = re.compile(
 def read_workbook(path: Path) -> FileRows:
     """Read the one sheet of a workbook that has rows and is not hidden.
 
-    Raises:
-        InputError: It cannot be read, has a password, no rows, rows in several sheets, formulas that were never
-            computed, or no row with the names of its columns.
+    InputError where it cannot be read, has a password, no rows, rows in several sheets, formulas that were never
+    computed, or no row with the names of its columns.
     """
     from fastexcel import FastExcelError, read_excel
 

@@ -122,8 +122,7 @@ def expected_prompts(config: Config) -> dict[TaskName, int]:
 def estimate_training(config: Config, prompts: Mapping[TaskName, int]) -> Estimate:
     """Estimate the training of a run.
 
-    Raises:
-        InputError: There are no prompts, or the policy's name is a path without a model.
+    InputError where there are no prompts, or the policy's name is a path without a model.
     """
     recipe = config.train
     counts = {task: count for task, count in prompts.items() if count}

@@ -113,8 +113,7 @@ KNOWN_SHAPES: Final = {
 def read_shape(policy: "PolicyConfig") -> DecoderShape | None:
     """Return the shape of a policy (stand-in, folder, downloaded or known model), or None.
 
-    Raises:
-        InputError: The name is a path without a model, or its config.json cannot be read.
+    InputError where the name is a path without a model, or its config.json cannot be read.
     """
     from tasks.policy.stand_in import shipped  # imports pydantic, which the check of a GPU goes without
 
@@ -270,10 +269,8 @@ def fits(config: "Config", shape: DecoderShape) -> bool:
 def refuse_unfit(config: "Config") -> None:
     """Refuse a recipe that does not fit its GPU, before anything is downloaded.
 
-    Nothing is compared if no GPU is named, or if the model's shape is unknown on this machine.
-
-    Raises:
-        InputError: A stage exceeds its share of the GPU; the message names settings by which it takes less.
+    Nothing is compared if no GPU is named, or if the model's shape is unknown on this machine. InputError where a stage
+    exceeds its share of the GPU; the message names settings by which it takes less.
     """
     shape = read_shape(config.policy)
     if shape is None or fits(config, shape):
