@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, Final
 
 from tasks.commerce.churn.profile import MOST, OTHER, CustomerProfile, Direction, profile_of, read_profile, said_by
-from tasks.commerce.churn.prompts import WORDING, ChurnInputs
+from tasks.commerce.churn.prompts import ChurnInputs
 from tasks.commerce.churn.scorer import EVEN, REWARD, V42_REWARD, serve
 from tasks.commerce.churn.truth import metric
 from tasks.commerce.commerce_task import CommerceTask, described
@@ -58,8 +58,6 @@ def grammar(prompt: str) -> str:
 TASK: Final = CommerceTask(
     name="churn",
     description=described(__doc__),
-    system=WORDING.system,
-    instruction=WORDING.instructions[0],
     inputs=ChurnInputs,
     answer=answer,
     rewards={"grounded": REWARD, "v4.2": V42_REWARD},
@@ -68,8 +66,6 @@ TASK: Final = CommerceTask(
     content=frozenset({"churn", "risk"}),
     faults=spoil,
     answers_in_json=True,
-    asked_by_reference=False,
-    prompt_is_unread=False,
     serve=lambda completion, prompt, _: serve(completion, prompt),
     schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASONING, empty=True)}),
     prompt_grammar=grammar,

@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.extraction.prompts import WORDING
 from tasks.commerce.extraction.quotation import (
     COMPLAINT,
     LONGEST,
@@ -121,8 +120,6 @@ def serve(completion: str, prompt: str) -> Served:
 TASK: Final = CommerceTask(
     name="extraction",
     description=described(__doc__),
-    system=WORDING.system,
-    instruction=WORDING.instructions[0],
     inputs=ReviewInputs,
     answer=answer,
     rewards={"grounded": REWARD, "v4.2": V42_REWARD},
@@ -131,8 +128,6 @@ TASK: Final = CommerceTask(
     content=frozenset({"values"}),
     faults=spoil,
     answers_in_json=True,
-    asked_by_reference=False,
-    prompt_is_unread=False,
     serve=lambda completion, prompt, _: serve(completion, prompt),
     schema=object_schema(_FIELDS | {COMPLAINT: _QUOTATION}),
     prompt_grammar=grammar,

@@ -7,7 +7,7 @@ from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.grammar import FAULTS, literals
-from tasks.commerce.insights.prompts import WORDING, InsightsInputs
+from tasks.commerce.insights.prompts import InsightsInputs
 from tasks.commerce.insights.render import V42_REWARD, render
 from tasks.commerce.insights.scorer import FEWEST, MOST, REWARD, STRONGEST, CitedFinding, best_of, fits
 from tasks.commerce.insights.table import FigureTable, actions_on, read_table
@@ -57,8 +57,6 @@ def grammar(prompt: str) -> str:
 TASK: Final = CommerceTask(
     name="insights",
     description=described(__doc__),
-    system=WORDING.system,
-    instruction=WORDING.instructions[0],
     inputs=InsightsInputs,
     answer=answer,
     rewards={"grounded": REWARD, "v4.2": V42_REWARD},
@@ -71,7 +69,6 @@ TASK: Final = CommerceTask(
     faults=spoil,
     answers_in_json=True,
     asked_by_reference=True,
-    prompt_is_unread=False,
     serve=lambda completion, prompt, _: render(completion, prompt),
     prompt_grammar=grammar,
 )

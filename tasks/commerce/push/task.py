@@ -9,7 +9,7 @@ from typing import Final
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.grammar import FAULTS
 from tasks.commerce.push.phrases import GENERAL, CampaignPhrases, content_words, read_phrases, suiting
-from tasks.commerce.push.prompts import WORDING, PushInputs
+from tasks.commerce.push.prompts import PushInputs
 from tasks.commerce.push.scorer import (
     REWARD,
     SEEN_AT_ONCE,
@@ -73,8 +73,6 @@ def grammar(prompt: str) -> str:
 TASK: Final = CommerceTask(
     name="push",
     description=described(__doc__),
-    system=WORDING.system,
-    instruction=WORDING.instructions[0],
     inputs=PushInputs,
     answer=answer,
     rewards={"grounded": REWARD, "v4.2": V42_REWARD},
@@ -82,9 +80,7 @@ TASK: Final = CommerceTask(
     answer_metrics=("in_form", "suits_the_campaign", "offer_as_it_is", "no_repetition", "within_length", "all_kept"),
     content=frozenset({"fit"}),
     faults=spoil,
-    answers_in_json=False,
     asked_by_reference=True,
-    prompt_is_unread=False,
     serve=lambda completion, prompt, _: serve(completion, prompt),
     parts=("product", "offer"),
     prompt_grammar=grammar,

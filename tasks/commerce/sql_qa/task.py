@@ -45,8 +45,6 @@ def _serve(completion: str, databases: Databases | None) -> Served:
 TASK: Final = CommerceTask(
     name="sql_qa",
     description=described(__doc__),
-    system=WORDING.system,
-    instruction=WORDING.instructions[0],
     inputs=QuestionInputs,
     answer=answer,
     rewards=REWARDS,
@@ -54,7 +52,6 @@ TASK: Final = CommerceTask(
     answer_metrics=("execution_accuracy",),
     content=frozenset({"uses", "result"}),
     faults=_careless,
-    answers_in_json=False,
     asked_by_reference=True,
     prompt_is_unread=True,
     serve=lambda completion, _, databases: _serve(completion, databases),
