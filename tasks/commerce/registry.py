@@ -48,7 +48,7 @@ def _guides(guided: Guided, task: CommerceTask) -> bool:
 
 
 def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName = "grounded") -> ScoredRollout:
-    """Score one rollout by its task; InputError where sql_qa's has no databases, or its reference does not run there."""
+    """Score one rollout by its task; InputError where sql_qa's has no databases, or its reference does not run."""
     reward = reward_of(rollout.task, spec)
     score = reward.score(rollout.completion, rollout.prompt, rollout.reference, databases)
     # A rollout that was scored before keeps its other keys and gets a new score.
