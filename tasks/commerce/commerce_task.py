@@ -54,7 +54,7 @@ class CommerceTask:
     grammar: str = ""
     """Grammar of a right answer's form (`tasks.commerce.grammar`), for guided decoding; empty where any text is one."""
     prompt_grammar: Callable[[str], str] | None = None
-    """Returns the grammar of the answers to a prompt, where each has its own."""
+    """Returns the grammar of the answers to a prompt, where each has its own; an empty one guides nothing."""
 
     @property
     def system(self) -> str:

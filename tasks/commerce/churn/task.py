@@ -49,12 +49,6 @@ def spoil(right: str, generator: random.Random) -> str:
     return _written(risk, reasons)
 
 
-def grammar(prompt: str) -> str:
-    """Return the grammar of the reasons on a prompt's profile; empty, which guides nothing, where there is none."""
-    profile = read_profile(prompt)
-    return reasons_grammar(profile) if profile else ""
-
-
 TASK: Final = CommerceTask(
     name="churn",
     description=described(__doc__),
@@ -68,7 +62,7 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     serve=lambda completion, prompt, _: serve(completion, prompt),
     schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASONING, empty=True)}),
-    prompt_grammar=grammar,
+    prompt_grammar=lambda prompt: reasons_grammar(known) if (known := read_profile(prompt)) else "",
 )
 
 _FORM: Final = r"""

@@ -48,12 +48,6 @@ def spoil(right: str, generator: random.Random) -> str:
     return written({"achados": findings})
 
 
-def grammar(prompt: str) -> str:
-    """Return the grammar of the findings on a prompt's table; empty, which guides nothing, where none is known."""
-    table = read_table(prompt)
-    return findings_grammar(table) if table else ""
-
-
 TASK: Final = CommerceTask(
     name="insights",
     description=described(__doc__),
@@ -70,7 +64,7 @@ TASK: Final = CommerceTask(
     answers_in_json=True,
     asked_by_reference=True,
     serve=lambda completion, prompt, _: render(completion, prompt),
-    prompt_grammar=grammar,
+    prompt_grammar=lambda prompt: findings_grammar(table) if (table := read_table(prompt)) else "",
 )
 
 ANY = "any"  # In the place of a cell where several have the fact.

@@ -64,12 +64,6 @@ def spoil(right: str, generator: random.Random) -> str:
     return parts.template
 
 
-def grammar(prompt: str) -> str:
-    """Return the grammar of the pushes for a prompt's campaign; empty, which guides nothing, where none is known."""
-    campaign = read_campaign(prompt)
-    return push_grammar(suiting(*campaign)) if campaign else ""
-
-
 TASK: Final = CommerceTask(
     name="push",
     description=described(__doc__),
@@ -83,7 +77,7 @@ TASK: Final = CommerceTask(
     asked_by_reference=True,
     serve=lambda completion, prompt, _: serve(completion, prompt),
     parts=("product", "offer"),
-    prompt_grammar=grammar,
+    prompt_grammar=lambda prompt: push_grammar(suiting(*known)) if (known := read_campaign(prompt)) else "",
 )
 
 Words = frozenset[str]
