@@ -82,7 +82,7 @@ class PairedStats:
 
     def margin_is_wide(self, margin: float) -> bool:
         """Return whether a margin is more than half of the base's score, so that within it most could be lost."""
-        return is_wide(margin, self.mean_base)
+        return margin > HALF * self.mean_base
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,6 @@ class Blocks:
     """The largest acceptable loss of each task, where each has one of its own."""
 
 
-def is_wide(margin: float, base_score: float) -> bool:
-    """Return whether a margin is more than half of a base's score."""
-    return margin > HALF * base_score
-
-
 def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng: np.random.Generator) -> PairedStats:
     """Compute every number of one block, with `p_holm` as if it were the only test.
 
@@ -112,6 +107,7 @@ def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng
     interval = mean_interval(by_seed, resamples, rng)
     p_signflip, p_harm = sign_flip(differences, resamples, rng)
     p_wilcoxon, _ = sign_flip(rank_with_sign(differences), resamples, rng)
+    variance = mean_variance(by_seed) if len(base) > 1 else None
     block = PairedStats(
         n_prompts=base.shape[0],
         n_seeds=base.shape[1],
@@ -129,8 +125,10 @@ def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng
         p_harm=p_harm,
         p_holm=p_signflip,
         noninferiority_low=interval.noninferiority_low if interval else None,
-        mde=minimum_detectable_effect(by_seed),
-        n_for_margin=prompts_for_margin(by_seed, margin) if np.ptp(by_seed) else prompts_without_spread(base, margin),
+        mde=detectable_effect(variance, len(base)) if variance else None,
+        n_for_margin=prompts_needed(variance, margin)
+        if variance and np.ptp(by_seed)
+        else prompts_without_spread(base, margin),
         verdict="inconclusive",
     )
     return replace(block, verdict=judge(block, margin))
@@ -190,13 +188,3 @@ def holm(p_values: Mapping[TaskName, float]) -> dict[TaskName, float]:
         largest = max(largest, min(1.0, (len(ordered) - rank) * p_values[name]))
         corrected[name] = largest
     return {name: corrected[name] for name in p_values}
-
-
-def minimum_detectable_effect(differences: Numbers) -> float | None:
-    """Return (z_.95 + z_.80) standard errors of (prompts, seeds), which with one seed is 2.487 sd / sqrt(n)."""
-    return detectable_effect(mean_variance(differences), len(differences)) if len(differences) > 1 else None
-
-
-def prompts_for_margin(differences: Numbers, margin: float) -> int | None:
-    """Return the smallest n, at least 2, whose minimum detectable effect with these seeds is the margin."""
-    return prompts_needed(mean_variance(differences), margin) if len(differences) > 1 else None
