@@ -15,8 +15,8 @@ from statsmodels.stats.power import NormalIndPower
 
 from schemas.tasks import TASK_NAMES
 from tasks.evaluate.stats.resampling import mean_interval, sign_flip, widened
-from tasks.evaluate.stats.statistics import holm, measure, prompts_for_margin
-from tasks.evaluate.stats.variance import Numbers, mean_squares
+from tasks.evaluate.stats.statistics import holm, measure
+from tasks.evaluate.stats.variance import Numbers, mean_squares, mean_variance, prompts_needed
 
 pytestmark = pytest.mark.slow
 
@@ -108,4 +108,4 @@ def test_the_needed_prompts_are_those_of_a_power_analysis(spread: float, margin:
         needed = NormalIndPower().solve_power(
             effect_size=margin / spread, alpha=0.05, power=0.8, ratio=0, alternative="larger"
         )
-    assert prompts_for_margin(differences, margin) == int(np.ceil(needed))
+    assert prompts_needed(mean_variance(differences), margin) == int(np.ceil(needed))
