@@ -23,7 +23,7 @@ from flows.cli.tucano import UNDONE, Json, Overrides, Profile, ReportLanguage, S
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.console import show as notice
 from flows.runtime.prefect_server import HOST
-from flows.runtime.session import ARTIFACTS_FOLDER, past_audits
+from flows.runtime.session import ARTIFACTS_FOLDER
 from flows.runtime.signals import interruptible
 from schemas.documents import Rollout
 from schemas.errors import InputError
@@ -102,7 +102,7 @@ def check(
     files = stage.AuditFiles(sheet, rollouts, _store(rollouts, store))
     in_language = spoken(language or config.language)
     with new_folder(report, stage.FILES) as draft, stage_progress("audit") as progress, in_language:
-        audit = stage.run(files, config.audit, spec or config.rewards.spec, draft, past_audits(config), progress)
+        audit = stage.run(files, config.audit, spec or config.rewards.spec, draft, progress)
     show(audit.report(), [*_audited(audit), f"report: {report / REPORT_PAGE}"], as_json=as_json)
     if not audit.gate.passed:
         raise typer.Exit(3)

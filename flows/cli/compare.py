@@ -1,20 +1,18 @@
-"""Commands `tucano score` and `compare`: rewards of any rollouts, two files of scores, and the next comparison."""
+"""Commands `tucano score` and `compare`: rewards of any rollouts, and two files of scores."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
-from flows.cli.result import Table, new_folder, plural, show
+from flows.cli.result import Table, new_folder, show
 from flows.cli.tucano import UNDONE, Json, ReportLanguage
 from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.evaluate import BASELINES, TRUTH_LOSS
 from schemas.digests import file_sha256
 from schemas.errors import InputError
-from schemas.shown_text import as_shown
 from schemas.tasks import SpecName
 from tasks.commerce.score_file import score_file
 from tasks.evaluate.compare import REPORT_FILE, REPORT_TEXT, Comparison, write_report
@@ -23,7 +21,6 @@ from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.page import REPORT_PAGE, draw, write_report_files
 from tasks.evaluate.report.sentences import headline
 from tasks.evaluate.stats.pairing import read_scores
-from tasks.evaluate.stats.variance import PLANNED_SAMPLES, plan, read_comparison
 from tasks.lineage.store.artifacts import RECORD_FILE
 from tasks.report.language import spoken
 
@@ -52,34 +49,25 @@ DEFAULTS: Final = {"margin": 0.05, "resamples": 10_000, "seed": 0, "truth_loss":
 
 
 def compare(
-    base: Annotated[Path | None, typer.Argument(help="JSON Lines of the base model's scores.")] = None,
-    tuned: Annotated[Path | None, typer.Argument(help="JSON Lines of the tuned model's scores.")] = None,
+    base: Annotated[Path, typer.Argument(help="JSON Lines of the base model's scores.")],
+    tuned: Annotated[Path, typer.Argument(help="JSON Lines of the tuned model's scores.")],
     margin: Annotated[float | None, typer.Option(help="Largest acceptable loss; set it first; else 0.05.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the resampling, 0 or more; 0 if not given.")] = None,
     resamples: Annotated[int | None, typer.Option(help="Bootstrap and permutation resamples; else 10000.")] = None,
     report: Annotated[Path | None, typer.Option(help="Folder of the report, in place of an earlier one.")] = None,
-    plan: Annotated[Path | None, typer.Option(help="A report.json: say what an effect would need.")] = None,
-    effect: Annotated[float | None, typer.Option(help="With --plan: the true difference; else the margin.")] = None,
     language: ReportLanguage = None,
     as_json: Json = False,
 ) -> None:
     """Compare two models' scores, and say whether the second may be promoted; exit code 3 where it is held."""
-    compares = [each for each in (margin, seed, resamples, report) if each is not None]
-    if (plan is None) == (base is None) or (base is None) != (tuned is None) or (effect if plan is None else compares):
-        raise InputError("give BASE.jsonl and TUNED.jsonl with their options, or --plan REPORT.json and --effect")
-    if plan is not None:
-        _plan(plan, effect, as_json=as_json)
-    elif base is not None and tuned is not None:
-        options = {"margin": margin, "resamples": resamples, "seed": seed}
-        settings = DEFAULTS | {name: value for name, value in options.items() if value is not None}
-        with interruptible(UNDONE), spoken(language or "en"):
-            _refuse(base, tuned)
-            comparison = _compare(base, tuned, report, **settings)
-        document = comparison.report()
-        parts = [f"{comparison.gate.verdict}: {headline(comparison)}", *report_parts(document)]
-        show(document, [*parts, f"report: {report / REPORT_PAGE}"] if report is not None else parts, as_json=as_json)
-        if comparison.gate.verdict != "promote":
-            raise typer.Exit(3)
+    options = {"margin": margin, "resamples": resamples, "seed": seed}
+    settings = DEFAULTS | {name: value for name, value in options.items() if value is not None}
+    with interruptible(UNDONE), spoken(language or "en"):
+        _refuse(base, tuned)
+        comparison = _compare(base, tuned, report, **settings)
+    parts = [f"{comparison.gate.verdict}: {headline(comparison)}", *report_parts(document := comparison.report())]
+    show(document, [*parts, f"report: {report / REPORT_PAGE}"] if report is not None else parts, as_json=as_json)
+    if comparison.gate.verdict != "promote":
+        raise typer.Exit(3)
 
 
 def _refuse(base: Path, tuned: Path) -> None:
@@ -143,32 +131,3 @@ def _scores(title: str, blocks: Mapping[str, Any]) -> Table:
         {**blocks["tasks"], "overall": blocks["overall"]},
         f"name n=n_prompts {columns} p_gain=p_holm p_harm verdict",
     )
-
-
-def _plan(report: Path, effect: float | None, *, as_json: bool) -> None:
-    earlier = read_comparison(report)
-    wanted = earlier.margin if effect is None else effect
-    # One sample says nothing about the variance between samples, so that no number of them can be planned.
-    several = any(found.sample + found.base_sample > 0 for found in earlier.components.values())
-    samples = PLANNED_SAMPLES if several else (1,)
-    needs = {scope: plan(found, wanted, samples=samples) for scope, found in earlier.components.items()}
-    document = {"effect": wanted, "needs": {scope: [asdict(each) for each in of] for scope, of in needs.items()}}
-    show(document, _plan_parts(document, earlier.n_seeds, earlier.without_spread), as_json=as_json)
-
-
-def _plan_parts(document: Mapping[str, Any], n_seeds: int, without_spread: Sequence[str]) -> Iterator[str | Table]:
-    """Yield how many prompts each scope needs, by training seeds and by samples."""
-    rows: dict[tuple[str, int], dict[str, Any]] = {}
-    for scope, needs in document["needs"].items():
-        for need in needs:
-            row = rows.setdefault((scope, need["samples"]), {"scope": scope, "samples": need["samples"]})
-            row[plural(need["seeds"], "seed").replace(" ", "_")] = need["prompts"] or "never"
-    columns = " ".join(dict.fromkeys(name for row in rows.values() for name in row))
-    yield Table(f"Prompts that a true difference of {document['effect']:g} needs", list(rows.values()), columns)
-    yield "so many find it with power .80, by a one-sided test at .05, if the variance is what the report found"
-    if any("never" in row.values() for row in rows.values()):
-        yield "never: the training seeds differ so much that no number of prompts is enough; it takes more seeds"
-    if n_seeds == 1:
-        yield "the report is of one training seed: how much trainings differ is not known, and is not in these numbers"
-    if without_spread:
-        yield f"no spread to plan by: {', '.join(map(as_shown, without_spread))}, whose prompts have one difference"

@@ -22,7 +22,13 @@ from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.stats.variance import MeanVariance, detectable_effect, prompts_needed
 from tasks.policy.merge import MERGED_FOLDER
-from tasks.train.sizing.estimate import DPO_UNKNOWN, Estimate, estimate_training, expected_prompts
+from tasks.train.sizing.estimate import (
+    CPU_UNKNOWN,
+    DPO_UNKNOWN,
+    Estimate,
+    estimate_training,
+    expected_prompts,
+)
 from tasks.train.sizing.memory import memory_limit, refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
 
@@ -252,7 +258,7 @@ def warm_up(config: Config) -> None:
 
 
 SPREAD: Final = 0.30
-"""Assumed standard deviation of a prompt's gain in reward; `tucano compare --plan` has that of an evaluation."""
+"""Assumed standard deviation of a prompt's gain in reward."""
 VARIANCE: Final = MeanVariance(per_prompt=SPREAD**2, shared=0.0)
 
 
@@ -265,9 +271,9 @@ def costs_of(config: Config, estimate: Estimate) -> dict[str, Any]:
     tasks = [task for task, count in config.synthesize.counts.items() if count]
     test_prompts = [config.curate.test_rows(task) for task in tasks]
     seconds = estimate.total("seconds")
-    unknown: str | None = "nothing here says how large the model is until it was fetched once"
-    if estimate.stages is not None:
-        unknown = DPO_UNKNOWN if seconds is None else None
+    unknown = None if seconds is not None else CPU_UNKNOWN if config.train.algorithm == "grpo" else DPO_UNKNOWN
+    if estimate.shape is None:
+        unknown = "nothing here says how large the model is until it was fetched once"
     people_score = config.audit.require_human and config.audit.sheet is None
     return {
         "hours": None if seconds is None else seconds / 3600,
@@ -295,7 +301,7 @@ def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
     if costs["hours"] is None or costs["dollars"] is None or costs["spot_dollars"] is None:
         yield f"costs: unknown, for {costs['unknown']}"
     elif not costs["dollars"]:
-        yield f"costs at most: {costs['hours']:.1f} h of this machine, whose hour has no price"
+        yield f"costs at most: {costs['hours']:.1f} h of a machine whose hour has no price"
     else:
         yield (
             f"costs at most: {costs['hours']:.1f} h, {money(costs['dollars'])} on demand, "

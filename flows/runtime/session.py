@@ -22,7 +22,6 @@ from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactStore
 
 if TYPE_CHECKING:
-    from tasks.audit.report import PastAudit
     from tasks.synthesize.own.opened import OwnFiles
 
 BYTES_NEEDED = 1_000_000_000
@@ -285,21 +284,6 @@ def open_registry(config: Config) -> Registry:
     """Open the model registry of the state folder; one in a SQLite file is read without MLflow."""
     address, _ = mlflow_store(config.state)
     return Registry(address)
-
-
-def past_audits(config: Config) -> "tuple[PastAudit, ...]":
-    """Return the audits of the state folder, the newest first; none where it has no artifacts yet."""
-    # The report of an audit, which few commands need.
-    from schemas.documents import read_audit_record  # noqa: PLC0415
-    from tasks.audit.report import PastAudit  # noqa: PLC0415
-
-    store = open_store(config)
-    audits: list[PastAudit] = []
-    for record in store.records("audit"):
-        # An audit of an older format cannot be compared; it must not prevent this one.
-        with suppress(InputError):
-            audits.append(PastAudit(record.created_at, read_audit_record(store.path(record.sha256))))
-    return tuple(audits)
 
 
 def served_logs(config: Config) -> Path:

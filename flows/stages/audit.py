@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from flows.runtime.console import say
 from flows.runtime.runs import linked_to_mlflow, show_markdown, stage_flow, wait_for_scores
-from flows.runtime.session import open_store, past_audits
+from flows.runtime.session import open_store
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
@@ -56,7 +56,7 @@ def audit(session: Session, files: AuditFiles) -> StageResult:
 
     @spoken(config.language)
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        audit_stage.run(files, config.audit, config.rewards.spec, output, past_audits(config), progress, tasks)
+        audit_stage.run(files, config.audit, config.rewards.spec, output, progress, tasks)
         if read_audit_record(output).sheet_sha256 not in sheet.values():
             raise Interrupted(f"the sheet {files.sheet} was changed while the run read it; run the same command again")
 

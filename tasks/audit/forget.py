@@ -7,40 +7,31 @@ from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
 from schemas.json_lines import stream_lines
 from schemas.references import GivenReference
+from tasks.audit.labelling import held
 from tasks.audit.sheet import read_with_dialect, write_rows
 
 
 def remove_prompts(sheet: Path, prompts: Collection[str]) -> int:
     """Take the rows of some prompts out of a sheet that people score, and return their number.
 
-    The file is replaced as a whole or not at all, in the dialect of the spreadsheet that saved it.
-
-    Raises:
-        InputError: The sheet cannot be read or written.
+    The file is replaced as a whole or not at all, in the dialect of the spreadsheet that saved it. InputError where the
+    sheet cannot be read or written.
     """
-    try:
-        with locked(sheet):
-            for left in sheet.parent.glob(f".{sheet.name}.*.draft"):
-                # Of a process that was killed while it wrote the sheet as it was.
-                left.unlink()
-            rows, dialect = read_with_dialect(sheet, may_be_empty=True)
-            kept = [row for row in rows if row["prompt_id"] not in prompts]
-            if len(kept) < len(rows):
-                write_rows(sheet, kept, dialect)
-            return len(rows) - len(kept)
-    except OSError as error:
-        raise InputError(
-            f"sheet {sheet} cannot be written ({error.strerror or error}); free space or permissions in its folder"
-        ) from None
+    with held(sheet, "sheet"):
+        for left in sheet.parent.glob(f".{sheet.name}.*.draft"):
+            # Of a process that was killed while it wrote the sheet as it was.
+            left.unlink()
+        rows, dialect = read_with_dialect(sheet, may_be_empty=True)
+        kept = [row for row in rows if row["prompt_id"] not in prompts]
+        if len(kept) < len(rows):
+            write_rows(sheet, kept, dialect)
+        return len(rows) - len(kept)
 
 
 def remove_given(references: Path, prompts: Collection[str]) -> int:
     """Take the lines of some prompts out of a file of references, and return their number.
 
-    A file without any is only read: it may be where nobody writes.
-
-    Raises:
-        InputError: The file cannot be read or written.
+    A file without any is only read: it may be where nobody writes. InputError where the file cannot be read or written.
     """
     file = references.resolve()
     try:

@@ -6,7 +6,8 @@ with one blank row, which the first rater's score fills; each further rater gets
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,9 +40,8 @@ class Labelling:
     def __init__(self, sheet: Path, rater: str, task: TaskName | None = None) -> None:
         """Open a sheet for one rater, at the first completion without that rater's score.
 
-        Raises:
-            InputError: The sheet cannot be read or has none of the task, or the pseudonym is invalid or is not a
-                person's.
+        InputError where the sheet cannot be read or has none of the task, or the pseudonym is invalid or is not a
+        person's.
         """
         check_pseudonym(rater)
         self.sheet: Final = sheet
@@ -116,8 +116,7 @@ class Labelling:
     def score(self, score: int, note: str = "") -> None:
         """Save the current completion's score, and advance.
 
-        Raises:
-            InputError: The sheet can no longer be read or written, or has no such completion.
+        InputError where the sheet can no longer be read or written, or has no such completion.
         """
         shown = self._queue[0]
 
@@ -142,8 +141,7 @@ class Labelling:
     def undo(self) -> bool:
         """Undo the session's last score or skip, and return whether there was one.
 
-        Raises:
-            InputError: The sheet can no longer be read or written.
+        InputError where the sheet can no longer be read or written.
         """
         if not self._steps:
             return False
@@ -174,11 +172,7 @@ def _shown(row: Row) -> Row:
 
 
 def check_pseudonym(rater: str) -> None:
-    """Refuse what may be a name or an address.
-
-    Raises:
-        InputError: It is no pseudonym.
-    """
+    """Refuse what may be a name or an address; InputError where it is no pseudonym."""
     if not PSEUDONYM.fullmatch(rater):
         # The input may be the name or address that must not be stored anywhere.
         raise InputError(
@@ -195,8 +189,7 @@ def rubric(name: str) -> str:
 def with_score(rows: Rows, audit_id: str, rater: str, rater_kind: RaterKind, score: int, notes: str) -> Rows:
     """Return the rows with a rater's score: in the rater's own row, else in the blank row, else in a new one.
 
-    Raises:
-        InputError: No row has this completion.
+    InputError where no row has this completion.
     """
     places = [place for place, row in enumerate(rows) if row["audit_id"] == audit_id]
     if not places:
@@ -226,23 +219,28 @@ def without_score(rows: Rows, audit_id: str, rater: str) -> Rows:
 def change_rows(sheet: Path, change: Callable[[Rows], Rows]) -> Rows:
     """Read a sheet, change its rows and write them under a lock; return the new rows.
 
-    An unchanged sheet is not written; another keeps the dialect of the spreadsheet that saved it.
-
-    Raises:
-        InputError: The sheet cannot be read or written.
+    An unchanged sheet is not written; another keeps the dialect of the spreadsheet that saved it. InputError where the
+    sheet cannot be read or written.
     """
     if not sheet.is_file():
         raise InputError(f"there is no sheet {sheet}; give the path of one")
+    with held(sheet, "sheet"):
+        rows, dialect = read_with_dialect(sheet)
+        changed = change(rows)
+        if changed != rows:
+            write_rows(sheet, changed, dialect)
+        return changed
+
+
+@contextmanager
+def held(file: Path, what: str) -> Iterator[None]:
+    """Hold the lock of a file that people's answers are in; InputError where it cannot be written in the block."""
     try:
-        with locked(sheet):
-            rows, dialect = read_with_dialect(sheet)
-            changed = change(rows)
-            if changed != rows:
-                write_rows(sheet, changed, dialect)
-            return changed
+        with locked(file):
+            yield
     except OSError as error:
         raise InputError(
-            f"sheet {sheet} cannot be written ({error.strerror or error}); free space or permissions in its folder"
+            f"{what} {file} cannot be written ({error.strerror or error}); free space or permissions in its folder"
         ) from error
 
 

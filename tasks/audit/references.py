@@ -4,19 +4,18 @@ The file of references is the only state: it is read again under its lock at eac
 is changed. So a killed session loses nothing, and several people may answer at the same time.
 """
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from schemas.config.config import AUDIT_FOLDER
-from schemas.disk import locked, replace_whole
+from schemas.disk import replace_whole
 from schemas.errors import InputError
 from schemas.references import ASKED_FIELDS, AskedTask, GivenReference, read_given, values_of, with_values
 from schemas.shown_text import as_shown
 from schemas.tables.prompts import PromptRow, canonical_json
-from tasks.audit.labelling import check_pseudonym
+from tasks.audit.labelling import check_pseudonym, held
+from tasks.commerce.text.lexicons import read_data
 
 Lines = tuple[GivenReference, ...]
 
@@ -24,7 +23,7 @@ LONGEST_COMPLAINT: Final = 100
 
 QUESTIONS: Final[Mapping[str, tuple[str, Mapping[str, tuple[str, Any]]]]] = {
     field: (each["question"], {key: (wording, value) for key, wording, value in each["answers"]})
-    for field, each in tomllib.loads((AUDIT_FOLDER / "questions.toml").read_text(encoding="utf-8")).items()
+    for field, each in read_data("audit/questions.toml").items()
 }
 """Question about each field of a reference, and the wording and value of each answer by its key."""
 UNKNOWN_KEY: Final = "d"
@@ -47,8 +46,7 @@ class ReferenceSession:
     def __init__(self, prompts: Sequence[PromptRow], file: Path, rater: str, task: AskedTask | None = None) -> None:
         """Begin at the first field that is unknown and that nobody was asked for.
 
-        Raises:
-            InputError: The pseudonym is invalid, nothing is unknown, or the file cannot be read.
+        InputError where the pseudonym is invalid, nothing is unknown, or the file cannot be read.
         """
         check_pseudonym(rater)
         self.file: Final = file
@@ -103,8 +101,7 @@ class ReferenceSession:
     def answer(self, value: Any) -> None:
         """Save a value of the current field, and advance; a value that another person gave meanwhile stays.
 
-        Raises:
-            InputError: The file can no longer be read or written.
+        InputError where the file can no longer be read or written.
         """
         question = self._queue[0]
 
@@ -118,8 +115,7 @@ class ReferenceSession:
     def undo(self) -> bool:
         """Take the session's last answer back, and return whether there was one.
 
-        Raises:
-            InputError: The file can no longer be read or written.
+        InputError where the file can no longer be read or written.
         """
         if not self._answered:
             return False
@@ -147,15 +143,9 @@ class ReferenceSession:
 
     def _change(self, change: Callable[[Lines], Lines]) -> None:
         file = self.file.resolve()
-        try:
-            with locked(file):
-                lines = change(_read(file))
-                replace_whole(file, "".join(f"{canonical_json(line.model_dump())}\n" for line in lines).encode())
-        except OSError as error:
-            raise InputError(
-                f"references {self.file} cannot be written ({error.strerror or error}); free space or permissions in "
-                "its folder"
-            ) from error
+        with held(file, "references"):
+            lines = change(_read(file))
+            replace_whole(file, "".join(f"{canonical_json(line.model_dump())}\n" for line in lines).encode())
         self._take(lines)
 
     def _take(self, lines: Lines) -> None:

@@ -3,21 +3,20 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from schemas.config.config import AuditConfig
 from schemas.documents import AuditRecord
-from schemas.tasks import TASK_NAMES, TaskName
+from schemas.tasks import TaskName
 from tasks.audit.gate import AuditGate, TaskAudit
 from tasks.audit.sampling import AT_RANDOM, BY_REWARD
 from tasks.audit.sheet import ScoredCompletion
 from tasks.audit.statistics import Interval
 from tasks.report.canvas import INK, LOSS, SOFT, canvas, svg
-from tasks.report.number_format import decimal, moment, shortest
+from tasks.report.number_format import decimal, shortest
 from tasks.report.page import page_template
 from tasks.report.wording import counted, worded
 
@@ -28,7 +27,6 @@ REPORT_PAGE = "report.html"
 DATA_FILES: Final = ("tasks/audit/report.html.j2",)
 
 WORST_SHOWN: Final = 20
-AUDITS_SHOWN: Final = 20
 
 _TEMPLATE: Final = Path(__file__).with_name("report.html.j2")
 _WORST_OF_TASK: Final = 3
@@ -46,14 +44,6 @@ _FEWEST_FOR_QUARTILES: Final = 4
 
 
 @dataclass(frozen=True)
-class PastAudit:
-    """Earlier audit, of another reward version or another sheet."""
-
-    made: datetime
-    record: AuditRecord
-
-
-@dataclass(frozen=True)
 class Disagreement:
     """Completion ranked differently by reward and by score."""
 
@@ -68,27 +58,16 @@ class Disagreement:
         return abs(self.places) / self.of
 
 
-class HistoryLine(NamedTuple):
-    """Audit as a line of the history."""
-
-    number: int
-    made: str
-    """Time of the audit; "this audit" for this one, so that the page does not depend on the time."""
-    record: AuditRecord
-
-
 def render(
     tasks: Mapping[TaskName, TaskAudit],
     gate: AuditGate,
     rows: Sequence[ScoredCompletion],
     record: AuditRecord,
-    past: Sequence[PastAudit],
     config: AuditConfig,
 ) -> str:
     """Render `report.html`; the same audits give the same bytes."""
     worst = worst_disagreements(rows, WORST_SHOWN)
-    audits, kinds = _history(record, past), sorted(set(record.raters.values()))
-    shown = audits[:AUDITS_SHOWN]
+    kinds = sorted(set(record.raters.values()))
     filters: dict[str, Callable[..., str]] = {
         "number": _number,
         "interval": _interval,
@@ -109,10 +88,6 @@ def render(
             for task, audit in tasks.items()
         ],
         worst=worst,
-        audits=shown,
-        older=len(audits) - len(shown),
-        audited_tasks=[task for task in TASK_NAMES if any(task in audit.record.tasks for audit in shown)],
-        history=bool(past),
         reasons_at_once=_REASONS_AT_ONCE,
         longest=_LONGEST_SHOWN,
         longest_name=_LONGEST_NAME,
@@ -135,13 +110,6 @@ def _section(
         "probes_failed": [each for each in audit.probes.items() if not each[1].passed],
         "probes_passed": [each for each in audit.probes.items() if each[1].passed],
     }
-
-
-def _history(record: AuditRecord, past: Sequence[PastAudit]) -> list[HistoryLine]:
-    newest_first = sorted(past, key=lambda audit: audit.made, reverse=True)
-    earlier = [(moment(audit.made.isoformat()), audit.record) for audit in newest_first]
-    dated = [(worded("this audit"), record), *earlier]
-    return [HistoryLine(len(dated) - place, made, of) for place, (made, of) in enumerate(dated)]
 
 
 def _number(value: float | None) -> str:

@@ -13,9 +13,9 @@ from schemas.documents import Rollout, ScoredRollout
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
-from tasks.audit.reward import reward_of
 from tasks.audit.sheet import as_row, audit_id, fits, write_rows
 from tasks.audit.shown import shown_text, with_shown_text
+from tasks.commerce.registry import scorer_on
 
 AT_RANDOM: Final = "random"
 BY_REWARD: Final = "by reward"
@@ -124,15 +124,14 @@ def make_sheet(
 ) -> Sample:
     """Write the sheet of some rollouts.
 
-    Raises:
-        InputError: Rollouts or store cannot be read, nothing can be sampled, or there is a sheet already.
+    InputError where rollouts or store cannot be read, nothing can be sampled, or there is a sheet already.
     """
     from schemas.tables.rollout_tables import read_rollouts
 
     if sheet.exists():
         raise InputError(f"{sheet} exists and may hold scores; give the name of a new file")
     read = read_rollouts(rollouts)
-    reward = reward_of({rollout.task for rollout in read}, store, spec)
+    reward = scorer_on({rollout.task for rollout in read}, store, spec)
     scored = []
     for done, rollout in enumerate(read, 1):
         scored.append(reward(with_shown_text(rollout)))

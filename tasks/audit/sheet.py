@@ -37,8 +37,7 @@ _NEW: Final = Dialect(";", "utf-8-sig", "\r\n")
 _NUMBERS: Final = ("human_score",)
 _NO_CELL_HOLDS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
-Row = Mapping[str, str]
-"""Cells of a sheet's row by column; empty if not filled in."""
+Row = Mapping[str, str]  # Cells of a sheet's row by column; empty if not filled in.
 
 
 @dataclass(frozen=True)
@@ -142,9 +141,8 @@ def write_rows(path: Path, rows: Iterable[Row], dialect: Dialect = _NEW) -> None
 def read_rows(path: Path) -> tuple[Row, ...]:
     """Read a sheet's cells, scored or not; a spreadsheet numbers the first row 2.
 
-    Raises:
-        InputError: The file cannot be read, its columns are not the sheet's, or rows are incomplete or have no
-            completion.
+    InputError where the file cannot be read, its columns are not the sheet's, or rows are incomplete or have no
+    completion.
     """
     return read_with_dialect(path)[0]
 
@@ -180,9 +178,8 @@ def is_scored(row: Row) -> bool:
 def read_scored_sheet(path: Path, rollouts: Sequence[Rollout], raters: Sequence[str] = ()) -> ScoredSheet:
     """Read a sheet with every row scored, and find the rollout of each.
 
-    Raises:
-        InputError: The sheet cannot be read, rows are unscored, faulty or duplicated, their text matches no rollout, or
-            a rater is not permitted.
+    InputError where the sheet cannot be read, rows are unscored, faulty or duplicated, their text matches no rollout,
+    or a rater is not permitted.
     """
     cells = read_rows(path)
     unscored = [f"row {number}" for number, row in enumerate(cells, 2) if not is_scored(row)]
@@ -206,8 +203,7 @@ def read_scored_sheet(path: Path, rollouts: Sequence[Rollout], raters: Sequence[
 def match_rollouts(path: Path, rows: Sequence[SheetItem], rollouts: Sequence[Rollout]) -> tuple[Rollout, ...]:
     """Return the rollout of each row of the sheet, in row order.
 
-    Raises:
-        InputError: A row was edited, its id is another row's, or it belongs to other rollouts.
+    InputError where a row was edited, its id is another row's, or it belongs to other rollouts.
     """
     known = {audit_id(rollout): rollout for rollout in reversed(rollouts)}
     found = [_identity(row, known) for row in rows]

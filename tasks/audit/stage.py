@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,8 +18,7 @@ from schemas.progress import Progress, silent
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.audit.alterations.run import run_alterations
 from tasks.audit.gate import AuditGate, TaskAudit, decide, judge
-from tasks.audit.report import REPORT_PAGE, PastAudit, render
-from tasks.audit.reward import RewardFunction, reward_of
+from tasks.audit.report import REPORT_PAGE, render
 from tasks.audit.sampling import AT_RANDOM
 from tasks.audit.sheet import ScoredCompletion, ScoredSheet, audit_id, read_scored_sheet
 from tasks.audit.shown import with_shown_text
@@ -83,15 +82,13 @@ def run(
     config: AuditConfig,
     spec: SpecName,
     output: Path,
-    past: Sequence[PastAudit] = (),
     progress: Progress = silent,
     tasks: Collection[TaskName] = TASK_NAMES,
 ) -> Audit:
     """Audit the rewards of some tasks; write `report.json`, `report.html`, `audit.json`, and copies of the files.
 
-    Raises:
-        InputError: Sheet, rollouts or store cannot be read or do not belong together.
-        Interrupted: Sheet or rollouts were changed meanwhile.
+    InputError where sheet, rollouts or store cannot be read or do not belong together; Interrupted where sheet or
+    rollouts were changed meanwhile.
     """
     digests = _digests(files)
     sheet, score = read_files(files, config, spec)
@@ -101,26 +98,27 @@ def run(
     record = _record(audit, sheet, digests, spec, config)
     _write_json(audit.report(), output / REPORT_FILE)
     _write_json(record.model_dump(mode="json"), output / AUDIT_RECORD_FILE)
-    page = render(audit.tasks, audit.gate, audit.judged, record, past, config)
+    page = render(audit.tasks, audit.gate, audit.judged, record, config)
     (output / REPORT_PAGE).write_text(page, encoding="utf-8")
     return audit
 
 
-def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[ScoredSheet, RewardFunction]:
+def read_files(files: AuditFiles, config: AuditConfig, spec: SpecName) -> tuple[ScoredSheet, registry.RolloutScorer]:
     """Read a scored sheet, and make the reward to compare with it.
 
-    Raises:
-        InputError: Sheet, rollouts or store cannot be read or do not belong together, or a reference query of the
-            rollouts does not run on the store.
+    InputError where sheet, rollouts or store cannot be read or do not belong together, or a reference query of the
+    rollouts does not run on the store.
     """
     from schemas.tables.rollout_tables import read_rollouts
 
     rollouts = [with_shown_text(rollout) for rollout in read_rollouts(files.rollouts)]
     sheet = read_scored_sheet(files.sheet, rollouts, config.raters)
-    return sheet, reward_of(sheet.tasks, files.store, spec)
+    return sheet, registry.scorer_on(sheet.tasks, files.store, spec)
 
 
-def audit_rewards(sheet: ScoredSheet, score: RewardFunction, config: AuditConfig, progress: Progress = silent) -> Audit:
+def audit_rewards(
+    sheet: ScoredSheet, score: registry.RolloutScorer, config: AuditConfig, progress: Progress = silent
+) -> Audit:
     """Compare a reward with the scores of a sheet, and probe it with completions of known quality."""
     tasks: dict[TaskName, TaskAudit] = {}
     everything: list[ScoredCompletion] = []

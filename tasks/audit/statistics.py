@@ -55,13 +55,10 @@ class Agreement:
     """Over all scored completions."""
     random_half: Correlation
     """Over the random sample alone: the others were chosen by their reward."""
-    tau_b: float | None
     pairwise_accuracy: float | None
     """Share of pairs that rewards and scores order the same way, ties in both included."""
     within_prompt_rho: float | None
     """Mean rho among completions of the same prompt, which is what GRPO compares; over prompts where it is defined."""
-    auc: float | None
-    """Probability that a completion scored 4 or more has a higher reward than another one, ties half."""
     alpha: float | None
     """Ordinal Krippendorff alpha between raters; None if no completion has two."""
     n_raters: int
@@ -101,10 +98,8 @@ def measure(
     return Agreement(
         overall=overall,
         random_half=overall if chosen.all() else correlation(reward[chosen], score[chosen], rng),
-        tau_b=_tau_b(reward, score) if overall.rho is not None else None,
         pairwise_accuracy=pairwise_accuracy(reward, score),
         within_prompt_rho=_within_prompt_rho(reward, score, by_prompt),
-        auc=auc(reward, score >= 4),
         alpha=krippendorff_alpha(scores),
         n_raters=len({rater for given in scores for rater in given}),
         overlap=sum(len(given) > 1 for given in scores),
@@ -176,15 +171,6 @@ def pairwise_accuracy(reward: Numbers, score: Numbers) -> float | None:
     return float(np.mean(same))
 
 
-def auc(reward: Numbers, good: NDArray[np.bool_]) -> float | None:
-    """Return the area under the ROC curve (Mann-Whitney's U over the pairs), or None if one kind is missing."""
-    if good.all() or not good.any():
-        return None
-    from scipy.stats import mannwhitneyu
-
-    return float(mannwhitneyu(reward[good], reward[~good]).statistic / (good.sum() * (~good).sum()))
-
-
 def krippendorff_alpha(scores: Sequence[Mapping[str, int]]) -> float | None:
     """Return the ordinal alpha between raters, or None if no two raters scored the same completion.
 
@@ -227,12 +213,6 @@ def _within_prompt_rho(reward: Numbers, score: Numbers, groups: Sequence[list[in
     """Return the mean rho over prompts whose rewards and scores both vary, or None without any."""
     rhos = [rho for rows in groups if (rho := spearman(reward[rows], score[rows])) is not None]
     return fmean(rhos) if rhos else None
-
-
-def _tau_b(reward: Numbers, score: Numbers) -> float:
-    from scipy.stats import kendalltau
-
-    return float(kendalltau(reward, score).statistic)
 
 
 def _rank_correlation(reward: Numbers, score: Numbers, axis: int = -1) -> Any:

@@ -11,8 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from tasks.commerce.served import Served, written
+from tasks.commerce.text.lexicons import read_entries
 from tasks.commerce.text.parser import parse_object
 
+DATA_FILES: Final = ("data/wordings/faults.toml",)
+FAULTS: Final = read_entries("wordings/faults.toml")
 Field = Mapping[str, Any]  # JSON schema of one field.
 
 BOOLEAN: Final[Field] = {"type": "boolean"}
@@ -63,32 +66,18 @@ def serve_object(completion: str, checks: Mapping[str, Callable[[Any], bool]]) -
     return Served(written(found), True, None, found)
 
 
-OPENINGS: Final = (
-    "Claro! Segue a resposta:\n",
-    "Aqui está o resultado solicitado:\n",
-    "Com certeza! Vou ajudar com isso.\n",
-)
-CLOSINGS: Final = ("\nEspero ter ajudado!", "\nQualquer dúvida, estou à disposição.")
-SHARE_WRONG_TYPE: Final = 0.15
-SHARE_MISSING_FIELD: Final = 0.04
-SHARE_WRONG_VALUE: Final = 0.05
-SHARE_TRAILING_COMMA: Final = 0.8
-SHARE_CHATTER: Final = 0.85
-SHARE_OPENING: Final = 0.3  # Share of the chatter that begins before the answer.
-
-
 def spoil_json(answer: str, generator: random.Random) -> str:
     """Give a JSON object a trailing comma mostly; wrong types, missing fields, wrong values and chatter at times."""
     fields = json.loads(answer)
     # One demonstration has all types wrong or none: a habit of a whole answer, as in the source project's base model.
-    wrong_types = generator.random() < SHARE_WRONG_TYPE
+    wrong_types = generator.random() < FAULTS.json.wrong_types
     spoiled = {
         name: _spoil_value(name, value, wrong_types, generator)
         for name, value in fields.items()
-        if generator.random() >= SHARE_MISSING_FIELD
+        if generator.random() >= FAULTS.json.missing_field
     }
     text = written(spoiled)
-    if spoiled and generator.random() < SHARE_TRAILING_COMMA:
+    if spoiled and generator.random() < FAULTS.json.trailing_comma:
         return text.removesuffix("}") + ",}"
     return chat(text, generator)
 
@@ -97,7 +86,7 @@ def _spoil_value(name: str, value: Any, wrong_type: bool, generator: random.Rand
     if isinstance(value, bool):
         if wrong_type:
             return name if value else "não"
-        return not value if generator.random() < SHARE_WRONG_VALUE else value
+        return not value if generator.random() < FAULTS.json.wrong_value else value
     if isinstance(value, int):
         return round(value / 5, 1) if wrong_type else value
     if isinstance(value, float):
@@ -107,7 +96,8 @@ def _spoil_value(name: str, value: Any, wrong_type: bool, generator: random.Rand
 
 def chat(answer: str, generator: random.Random) -> str:
     """Chat after an answer at times, and before it too at some of them."""
-    if generator.random() >= SHARE_CHATTER:
+    chatter = FAULTS.chatter
+    if generator.random() >= chatter.share:
         return answer
-    opening = generator.choice(OPENINGS) if generator.random() < SHARE_OPENING else ""
-    return opening + answer + generator.choice(CLOSINGS)
+    opening: str = generator.choice(chatter.openings) if generator.random() < chatter.before else ""
+    return opening + answer + str(generator.choice(chatter.closings))

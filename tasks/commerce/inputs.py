@@ -14,11 +14,7 @@ LONGEST_NAME: Final = 300
 
 
 def one_line(text: str) -> str:
-    """Return a text without line breaks, which would begin another line of the prompt, and without repeated spaces.
-
-    Raises:
-        ValueError: Nothing is left of it.
-    """
+    """Return a text on one line, as one of the prompt, without repeated spaces; ValueError where nothing is left."""
     line = " ".join(text.split())
     if not line:
         raise ValueError("it is empty")

@@ -1,9 +1,10 @@
 """Registry of the tasks, the one way to score a rollout, and the version of each task's reward."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -47,12 +48,7 @@ def _guides(guided: Guided, task: CommerceTask) -> bool:
 
 
 def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName = "grounded") -> ScoredRollout:
-    """Score one rollout by its task.
-
-    Raises:
-        InputError: A sql_qa rollout comes without databases, or its reference query does not run on them. The
-            completion, whatever it is, raises nothing.
-    """
+    """Score one rollout by its task; InputError where sql_qa's has no databases, or its reference does not run."""
     reward = reward_of(rollout.task, spec)
     score = reward.score(rollout.completion, rollout.prompt, rollout.reference, databases)
     # A rollout that was scored before keeps its other keys and gets a new score.
@@ -76,6 +72,15 @@ def score_rollout(rollout: Rollout, databases: Databases | None, spec: SpecName 
         }
     )
     return scored
+
+
+RolloutScorer = Callable[[Rollout], ScoredRollout]
+
+
+def scorer_on(tasks: Iterable[TaskName], store: Path, spec: SpecName) -> RolloutScorer:
+    """Return the reward of some tasks as a function of a rollout; InputError where the store cannot be read."""
+    databases = Databases.open(store) if "sql_qa" in set(tasks) else None
+    return partial(score_rollout, databases=databases, spec=spec)
 
 
 def score_beside(scored: Sequence[ScoredRollout], spec: SpecName = "grounded") -> list[ScoredRollout]:

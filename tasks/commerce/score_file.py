@@ -25,11 +25,8 @@ def score_file(
 
     Returns:
         `rollouts`, `spec`, `reward_version` of all tasks together, `reward_versions` by task, and by task its number of
-        rollouts, mean reward and mean components, and its metrics if requested.
-
-    Raises:
-        InputError: The rollouts cannot be read, the output cannot be written, a task needs a store and none is given,
-            or a reference query does not run on it.
+        rollouts, mean reward and mean components, and its metrics if requested. InputError where a file cannot be read
+        or written, a task needs a store and none is given, or a reference query does not run on it.
     """
     read = read_json_lines(rollouts, Rollout, "rollouts")
     executed = sum(rollout.task == "sql_qa" for rollout in read)

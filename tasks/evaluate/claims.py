@@ -17,8 +17,7 @@ from tasks.evaluate.stats.statistics import Blocks, PairedStats, Verdict
 from tasks.report.number_format import decimal, interval, shortest, signed
 from tasks.report.wording import worded
 
-SHOWN: Final = 90
-"""Characters of a baseline's text in a sentence."""
+SHOWN: Final = 90  # Characters of a baseline's text in a sentence.
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tasks.evaluate.claims import TaskClaim
 from tasks.evaluate.gate import PromotionGate, decide
 from tasks.evaluate.stats.pairing import AnswerKey, Cells, ScorePair, arrange, pair
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, correct, measure
-from tasks.evaluate.stats.variance import SMALLEST_EFFECT, Components, components
+from tasks.evaluate.stats.variance import SMALLEST_EFFECT
 
 REPORT_FILE: Final = "report.json"
 REPORT_TEXT: Final = "report.md"
@@ -57,8 +57,6 @@ class Comparison:
     """Mean difference over the prompts of each task, by training seed."""
     ground_truth: Blocks | None
     """The same statistics of the answers' ground truth, which is no reward; None if unknown."""
-    variance: Mapping[str, Components]
-    """Components of the differences' variance: `overall` and each task."""
     prompts: tuple[PromptScores, ...]
     margin: float
     n_samples: int
@@ -90,7 +88,6 @@ class Comparison:
                 "tasks": {task: asdict(block) for task, block in truth.tasks.items()},
             },
             "claims": {task: asdict(claim) for task, claim in self.claims.items()},
-            "variance": {scope: asdict(found) for scope, found in self.variance.items()},
         }
 
 
@@ -106,10 +103,8 @@ def compare(
     """Pair the scores and compute the comparison; the same rows give the same numbers.
 
     `margin` is the non-inferiority margin, in score, `resamples` the bootstrap and permutation resamples, and
-    `truth_loss` the share of the base's ground truth on a task that may be lost.
-
-    Raises:
-        InputError: An argument is out of its range, or the rows cannot be compared (see `pair`).
+    `truth_loss` the share of the base's ground truth on a task that may be lost. InputError where an argument is out of
+    its range, or the rows cannot be compared (see `pair`).
     """
     _refuse_settings(margin, resamples, seed)
     pairs = pair(base, tuned)
@@ -131,7 +126,6 @@ def compare(
     if truth is not None:
         ground_truth = measured(truth, "truth of ", lambda of: max(SMALLEST_EFFECT, truth_loss * float(of.base.mean())))
     seed_differences = _seed_differences(cells)
-    scopes: dict[str, Cells] = {"overall": cells, **{task: cells.of(task) for task in scores.tasks}}
     return Comparison(
         overall=scores.overall,
         tasks=scores.tasks,
@@ -139,7 +133,6 @@ def compare(
         seed_differences=seed_differences,
         task_seed_differences={task: _seed_differences(cells.of(task)) for task in scores.tasks},
         ground_truth=ground_truth,
-        variance={scope: _components(of_scope) for scope, of_scope in scopes.items()},
         prompts=_prompts(cells),
         margin=margin,
         n_samples=cells.n_samples,
@@ -193,15 +186,6 @@ def _truth_cells(pairs: Mapping[AnswerKey, ScorePair]) -> Cells | None:
 def _seed_differences(cells: Cells) -> dict[int, float]:
     means = np.round(cells.differences.mean(axis=0), 9)
     return dict(zip(cells.seeds, means.tolist(), strict=True))
-
-
-def _components(cells: Cells) -> Components:
-    several = ~np.isnan(cells.sample_variance)
-    if not several.any():
-        return components(cells.differences, cells.sample_variance, cells.base_sample_variance, 1)
-    # Where some cells have one sample, the others' mean is used for them.
-    own, of_the_base = cells.sample_variance[several], cells.base_sample_variance[several]
-    return components(cells.differences, own, of_the_base, cells.n_samples)
 
 
 def _prompts(cells: Cells) -> tuple[PromptScores, ...]:

@@ -67,7 +67,7 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an evaluation knows beside the scores, in memory or in its `report.json`."""
+    """What an evaluation knows beside the scores."""
 
     claims: Mapping[TaskName, TaskClaim]
     """By task its floors and variety; baselines join them as they are compared."""
@@ -219,13 +219,10 @@ def _of_tasks(tasks: Collection[TaskName], pairs: Sequence[PairedScore]) -> list
 
 
 def with_reference(answers: Sequence[Rollout]) -> list[Rollout]:
-    """Return the answers to prompts of which something of the right answer is known.
+    """Return the answers to prompts of which something of the right answer is known; InputError where there are none.
 
     Scored by form alone, each model would earn the same on the others, and the more of them there were, the surer it
     would look that nothing was lost.
-
-    Raises:
-        InputError: There are none.
     """
     known = [each for each in answers if each.reference is not None]
     if answers and not known:

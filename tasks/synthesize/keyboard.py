@@ -2,17 +2,17 @@
 
 import random
 import re
-import tomllib
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from tasks.synthesize.market import CHANCES, REVIEWS
+from tasks.commerce.text.lexicons import read_data
+from tasks.synthesize.market import CHANCES
 from tasks.synthesize.sentences import continued, read_patterns
 
 DATA_FILES: Final = ("data/reviews/spelling.toml",)
+_SPELLING: Final = read_data("reviews/spelling.toml")
+_SOUNDS: Final = tuple((re.compile(letters), heard) for letters, heard in _SPELLING["sounds"])
 
 LETTERS_BETWEEN_SLIPS: Final = 110
 FEWEST_LETTERS: Final = 20
@@ -22,28 +22,13 @@ _ACCENTED: Final = "áàâãéêíóôõúüçÁÀÂÃÉÊÍÓÔÕÚÜÇñ"
 _BARE: Final = str.maketrans({letter: unicodedata.normalize("NFD", letter)[0] for letter in _ACCENTED})
 
 
-@dataclass(frozen=True)
-class Style:
-    """Typing style of one shopper, in every review."""
-
-    feminine: bool = False
-    terse: bool = False
-    drops_accents: bool = False
-    small_letters: bool = False
-    capitals: bool = False
-    shouts_when_angry: bool = False
-    abbreviates: bool = False
-    misspells: bool = False
-    commas: bool = False
-    """Whether commas replace full stops."""
-    exclaims: bool = False
-    emoji: bool = False
-    line_breaks: bool = False
+Style = frozenset[str]
+"""Habits of one shopper, in every review: keys of `habits` in `data/reviews/spelling.toml`."""
 
 
 def draw_style(generator: random.Random) -> Style:
     """Draw a shopper's typing style; about four in ten type with every accent and capital in place."""
-    return Style(**{habit: generator.random() < chance for habit, chance in _spelling()["habits"].items()})
+    return frozenset(habit for habit, chance in _SPELLING["habits"].items() if generator.random() < chance)
 
 
 class Span(NamedTuple):
@@ -63,37 +48,37 @@ def type_out(
     # Before the place, the place, and after it: no spelling is of words on both sides of an end of it.
     parts = [text[:start], text[start:end], text[end:]]
     # First, so that no misspelled word is then abbreviated as another: "mas", "mais", "+".
-    if style.abbreviates:
+    if "abbreviates" in style:
         parts = [_respelt(part, "abbreviations", CHANCES["abbreviation"], generator) for part in parts]
-    if style.misspells:
+    if "misspells" in style:
         parts = [_respelt(part, "misspellings", CHANCES["misspelling"], generator) for part in parts]
         letters = sum(map(len, parts))
         if letters >= FEWEST_LETTERS and generator.random() < CHANCES["slip"]:
             parts = _spelled_by_ear(parts, letters, generator)
-    if style.capitals or (style.shouts_when_angry and mood == "negative"):
+    if "capitals" in style or ("shouts_when_angry" in style and mood == "negative"):
         parts = [part.upper() for part in parts]
-    elif style.small_letters:
+    elif "small_letters" in style:
         parts = [part.lower() for part in parts]
-    if style.drops_accents:
+    if "drops_accents" in style:
         parts = [part.translate(_BARE) for part in parts]
-    if style.emoji:
+    if "emoji" in style:
         parts.append(" " + generator.choice(read_patterns()["emoji"][mood]))
     return "".join(parts), parts[1]
 
 
 def _joined(sentences: list[str], style: Style, generator: random.Random, wanted: int) -> tuple[str, int]:
     """Return the text, and where a wanted sentence begins in it."""
-    mark = "," if style.commas else generator.choice(("!", "!!", "!!!")) if style.exclaims else "."
+    mark = "," if "commas" in style else generator.choice(("!", "!!", "!!!")) if "exclaims" in style else "."
     text, start = sentences[0], 0
     for number, sentence in enumerate(sentences[1:], start=1):
         text += mark if _is_open(text) else ""
-        if style.line_breaks and generator.random() < CHANCES["line_break"]:
+        if "line_breaks" in style and generator.random() < CHANCES["line_break"]:
             text = text.removesuffix(",") + generator.choice(("\n", "\n", "\n\n")) + sentence
         else:
             text += f" {continued(sentence) if text[-1] == ',' else sentence}"
         if number == wanted:
             start = len(text) - len(sentence)
-    end = generator.choice(("!", "!!", "!!!")) if style.exclaims else generator.choice((".", ""))
+    end = generator.choice(("!", "!!", "!!!")) if "exclaims" in style else generator.choice((".", ""))
     return text + end if _is_open(text) else text, start
 
 
@@ -103,18 +88,13 @@ def _is_open(text: str) -> bool:
 
 
 @cache
-def _spelling() -> Mapping[str, Any]:
-    return tomllib.loads((REVIEWS / "spelling.toml").read_text(encoding="utf-8"))
-
-
-@cache
 def _known_words(kind: str) -> re.Pattern[str]:
-    longest_first = sorted(_spelling()[kind], key=len, reverse=True)
+    longest_first = sorted(_SPELLING[kind], key=len, reverse=True)
     return re.compile(rf"\b({'|'.join(map(re.escape, longest_first))})\b", flags=re.IGNORECASE)
 
 
 def _respelt(text: str, kind: str, chance: float, generator: random.Random) -> str:
-    spellings = _spelling()[kind]
+    spellings = _SPELLING[kind]
 
     def respell(match: re.Match[str]) -> str:
         word = match[0]
@@ -124,11 +104,6 @@ def _respelt(text: str, kind: str, chance: float, generator: random.Random) -> s
         return respelt.capitalize() if word[0].isupper() else respelt
 
     return _known_words(kind).sub(respell, text)
-
-
-@cache
-def _sounds() -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(letters), heard) for letters, heard in _spelling()["sounds"])
 
 
 def _spelled_by_ear(parts: list[str], letters: int, generator: random.Random) -> list[str]:
@@ -148,8 +123,8 @@ def _spelled_by_ear(parts: list[str], letters: int, generator: random.Random) ->
 @lru_cache(maxsize=8_192)
 def _as_heard(word: str) -> tuple[str, ...]:
     """Return the ways in which a word is misspelled by ear; never its first letter, by which it is recognized."""
-    if word.isupper() or word.lower() in _spelling()["kept"]:
+    if word.isupper() or word.lower() in _SPELLING["kept"]:
         return ()
     first, rest = word[0], word[1:]
-    heard = [first + letters.sub(sound, rest, count=1) for letters, sound in _sounds()]
+    heard = [first + letters.sub(sound, rest, count=1) for letters, sound in _SOUNDS]
     return tuple(sorted({spelled for spelled in [*heard, word.translate(_BARE)] if spelled != word}))

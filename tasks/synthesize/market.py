@@ -1,35 +1,20 @@
-"""Simulated Brazilian market: states, categories and issues of orders, and the sellers and products of one store."""
+"""Simulated Brazilian market: states, categories and issues of orders, and the sellers and products of one store.
+
+States, categories and issues are tables of `data/reviews`, which says what each key means.
+"""
 
 import itertools
 import random
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+from tasks.commerce.text.lexicons import Entry, read_entries
 
 DATA_FILES: Final = ("data/reviews/market.toml", "data/reviews/things.toml")
-REVIEWS: Final = Path(__file__).resolve().parents[2] / "data" / "reviews"
 MACHINE, SIZED, USED_UP = "*", "+", "~"
 
 
-@dataclass(frozen=True)
-class State:
-    """State as a delivery destination."""
-
-    code: str
-    share: float
-    zip_prefixes: tuple[int, int]
-    """First and last used prefix of its post codes."""
-    transit_days: float
-    promised_days: float
-    disruption: float
-    """Probability that a delivery there comes after the promised day."""
-    cities: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Thing:
+class Thing(NamedTuple):
     """Shoppers' name of a product: a noun in the singular, its gender, and its properties."""
 
     noun: str
@@ -37,29 +22,6 @@ class Thing:
     mark: str = ""
     """`MACHINE`, `SIZED`, `USED_UP`, or none of them."""
     kind: str = ""
-
-
-@dataclass(frozen=True)
-class Category:
-    """One of Olist's product categories."""
-
-    name: str
-    english: str
-    share: float
-    prices: tuple[float, float]
-    weights: tuple[int, int]
-    things: tuple[Thing, ...]
-
-
-@dataclass(frozen=True)
-class Issue:
-    """Possible issue of an order."""
-
-    category: str
-    complaint: str
-    """The `main_complaint` of an extraction."""
-    severity: float
-    """Stars that it costs."""
 
 
 def _read_things(kind: str, nouns: str) -> list[Thing]:
@@ -72,27 +34,18 @@ def _read_things(kind: str, nouns: str) -> list[Thing]:
     return things
 
 
-def _frozen(table: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-
-
-def _read(name: str) -> dict[str, dict[str, Any]]:
-    return tomllib.loads((REVIEWS / f"{name}.toml").read_text(encoding="utf-8"))
-
-
-_MARKET: Final = _read("market")
-CHANCES: Final[Mapping[str, float]] = _MARKET["chances"]
-STATES: Final = tuple(State(code=code, **_frozen(state)) for code, state in _MARKET["states"].items())
-ISSUES: Final = {key: Issue(**issue) for key, issue in _MARKET["issues"].items()}
+_MARKET: Final = read_entries("reviews/market.toml")
+CHANCES: Final[Mapping[str, float]] = _MARKET.chances
+STATES: Final = tuple(Entry({"code": code, **state}) for code, state in _MARKET.states.items())
+ISSUES: Final[Mapping[str, Any]] = _MARKET.issues
 """Possible issues, by their key in `data/reviews/complaints.toml`, which has their sentences."""
 CATEGORIES: Final = tuple(
-    Category(
-        name=name,
-        **{key: value for key, value in _frozen(table).items() if key != "things"},
-        things=tuple(thing for kind, nouns in table["things"].items() for thing in _read_things(kind, nouns)),
+    Entry(
+        {"name": name, **table, "things": list(itertools.chain(*itertools.starmap(_read_things, table.things.items())))}
     )
-    for name, table in _read("things").items()
+    for name, table in read_entries("reviews/things.toml").items()
 )
+"""Olist's product categories with their `things`."""
 
 ORDERS_PER_SELLER: Final = 25
 ORDERS_PER_PRODUCT: Final = 5
@@ -102,17 +55,15 @@ _STATE_SHARES: Final = tuple(itertools.accumulate(state.share for state in STATE
 _CATEGORY_SHARES: Final = tuple(itertools.accumulate(category.share for category in CATEGORIES))
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(NamedTuple):
     """Location of a shopper or a seller."""
 
-    state: State
+    state: Any
     city: str
     zip_prefix: str
 
 
-@dataclass(frozen=True)
-class Seller:
+class Seller(NamedTuple):
     """Seller that sends orders."""
 
     seller_id: str
@@ -121,12 +72,11 @@ class Seller:
     """Quality of picking, packing, punctuality and answers, from 0 to 1."""
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(NamedTuple):
     """Product of one seller."""
 
     product_id: str
-    category: Category
+    category: Any
     thing: Thing
     seller: Seller
     price: float
@@ -141,8 +91,7 @@ class Product:
     """Quality, from 0 to 1: how seldom the product disappoints."""
 
 
-@dataclass(frozen=True)
-class Catalogue:
+class Catalogue(NamedTuple):
     """All sellers and products."""
 
     sellers: tuple[Seller, ...]

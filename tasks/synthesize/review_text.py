@@ -26,15 +26,15 @@ def write_message(
     experience: Experience, thing: Thing, days_late: int, style: Style, generator: random.Random
 ) -> tuple[str, str]:
     """Return a review that mentions every issue, all of it true, and the words of its worst complaint."""
-    teller = Teller(thing, days_late, feminine=style.feminine, generator=generator)
+    teller = Teller(thing, days_late, feminine="feminine" in style, generator=generator)
     ironic = bool(experience.issues) and experience.score <= 2 and generator.random() < CHANCES["irony"]
-    sentences, place = compose(experience, teller, generator, terse=style.terse, ironic=ironic)
+    sentences, place = compose(experience, teller, generator, terse="terse" in style, ironic=ironic)
     return type_out(sentences, "ironic" if ironic else experience.sentiment, style, generator, place)
 
 
 def write_title(experience: Experience, style: Style, generator: random.Random) -> str:
     """Write the title of a review."""
-    teller = Teller(Thing("produto", feminine=False), 0, feminine=style.feminine, generator=generator)
+    teller = Teller(Thing("produto", feminine=False), 0, feminine="feminine" in style, generator=generator)
     return type_out([teller.say("titles", str(experience.score))], experience.sentiment, style, generator)[0]
 
 

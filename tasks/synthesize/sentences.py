@@ -3,12 +3,12 @@
 import itertools
 import random
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from tasks.synthesize.market import CHANCES, MACHINE, REVIEWS, SIZED, USED_UP, Thing
+from tasks.commerce.text.lexicons import read_data
+from tasks.synthesize.market import CHANCES, MACHINE, SIZED, USED_UP, Thing
 
 DATA_FILES: Final = (
     "data/reviews/complaints.toml",
@@ -17,8 +17,7 @@ DATA_FILES: Final = (
     "data/reviews/words.toml",
 )
 ANYTHING: Final = "produto"
-LONG_DELAY: Final = 4
-"""Days from which a delay is described as long."""
+LONG_DELAY: Final = 4  # Days from which a delay is described as long.
 FOR_CHILDREN: Final = frozenset(("toy", "plush"))
 _CHOICE: Final = re.compile(r"\[([^\]]*)\]")
 
@@ -26,20 +25,10 @@ _CHOICE: Final = re.compile(r"\[([^\]]*)\]")
 @cache
 def read_patterns() -> Mapping[str, Any]:
     """Read the patterns: by section, then by issue, aspect, score or intention; a kind's own are `SECTION_of_KIND`."""
-    patterns = {**_read("complaints"), **_read("opinions")}
-    for kind, sections in _read("kinds").items():
+    patterns = {**read_data("reviews/complaints.toml"), **read_data("reviews/opinions.toml")}
+    for kind, sections in read_data("reviews/kinds.toml").items():
         patterns |= {f"{section}_of_{kind}": table for section, table in sections.items()}
     return patterns
-
-
-@cache
-def read_words() -> Mapping[str, list[str]]:
-    """Read the lists behind placeholders, such as the people for whom one buys."""
-    return _read("words")
-
-
-def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads((REVIEWS / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def expand(pattern: str) -> tuple[str, ...]:
@@ -103,7 +92,7 @@ class DrawnWords(dict[str, str]):
         if name == "of_person":
             article = {"minha": "da", "meu": "do"}.get(self["person"].split(" ", 1)[0], "de")
             return f"{article} {self['person']}"
-        words = read_words()["child" if name == "person" and self._for_children else name]
+        words = read_data("reviews/words.toml")["child" if name == "person" and self._for_children else name]
         self[name] = self._generator.choice(words)
         return self[name]
 

@@ -7,7 +7,7 @@ from datetime import datetime, time, timedelta
 from typing import Any, Final
 
 from tasks.synthesize.keyboard import Style, draw_style
-from tasks.synthesize.market import CHANCES, ISSUES, Address, Catalogue, Product, State, draw_address, draw_id
+from tasks.synthesize.market import CHANCES, ISSUES, Address, Catalogue, Product, draw_address, draw_id
 
 CARELESS_DELAYS, CAREFUL_DELAYS = 1.9, 0.4
 """Factor of a seller's care, from none to full, on the probability of a delay."""
@@ -37,7 +37,7 @@ class Delivery:
 
 
 def draw_delivery(
-    purchased: datetime, destination: State, care: float, *, by_boleto: bool, generator: random.Random
+    purchased: datetime, destination: Any, care: float, *, by_boleto: bool, generator: random.Random
 ) -> Delivery:
     """Draw the times of an order."""
     approved = purchased + (_days(generator.uniform(0.8, 3)) if by_boleto else _days(generator.uniform(0.01, 0.3)))

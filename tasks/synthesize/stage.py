@@ -75,8 +75,7 @@ def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progr
 def read_all(own: OwnFiles) -> None:
     """Read a shop's files as a run would that makes every prompt of them, and keep nothing.
 
-    Raises:
-        InputError: A file cannot be read, or is not what it should be: as a run would say.
+    InputError where a file cannot be read, or is not what it should be: as a run would say.
     """
     own_store(own)
     for task in TASK_NAMES:
@@ -145,9 +144,7 @@ def run(
     Prompts come task by task, few of them in memory at once; those of a served model's logs are the last. A task about
     which the store knows too little gets fewer prompts than requested, and no count moves another task. Personal data
     in texts is replaced before anything is written. `served` is a table of prompts from a served model's logs.
-
-    Raises:
-        InputError: The files of the source cannot be read, or no task finds any material in them.
+    InputError where the files of the source cannot be read, or no task finds any material in them.
     """
     asked: dict[TaskName, int] = {task: config.counts.get(task, 0) for task in TASK_NAMES}
     source = open_source(config, seed, own, progress)

@@ -15,8 +15,7 @@ from schemas.tasks import TaskName
 
 SAMPLING: Final = "sampling"
 """Name of the part of a checkpoint that has, among others, the position of a source."""
-MIX: Final = "mix"
-"""Name of the queue of all rows; the others are named after their tasks."""
+MIX: Final = "mix"  # Name of the queue of all rows; the others are named after their tasks.
 
 
 class PromptSource:

@@ -83,11 +83,9 @@ def train(request_file: Path, channel: Channel, start: Callable[[TrainingInputs]
     """Train, resuming from the newest verified checkpoint, and write the chosen adapter.
 
     Temporary files go beside the request file, a `TrainRequest` as JSON. `start` builds the algorithm's trainer.
-
-    Raises:
-        InputError: The request cannot be trained, does not fit into the memory, or was taken over.
-        GateRefused: There is no audit of these rewards, a preflight check failed, or an alarm stopped the training.
-        Interrupted: The machine is preempted; the work done is mirrored.
+    InputError where the request cannot be trained, does not fit into the memory, or was taken over; GateRefused where
+    there is no audit of these rewards, a preflight check failed, or an alarm stopped the training; Interrupted where
+    the machine is preempted; the work done is mirrored.
     """
     request = TrainRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
     config, folder, rows = request.config, request_file.parent, _rows_of(request, "train")

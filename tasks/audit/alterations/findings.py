@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from tasks.audit.alterations.json_answers import of_any_object, write
 from tasks.audit.alterations.library import (
+    EQUAL,
     ERROR_COST,
     NOTHING_EARNED,
     UNSENDABLE,
@@ -16,10 +17,6 @@ from tasks.audit.alterations.library import (
     Bound,
     Change,
     GoodAnswer,
-    at_most,
-    at_most_of,
-    costs,
-    equal,
 )
 
 Finding = dict[str, Any]
@@ -167,7 +164,7 @@ def _moved(findings: list[Finding]) -> list[Finding] | None:
 
 
 _ALTERED: Final[Mapping[Bound, Mapping[str, tuple[str, Change]]]] = {
-    at_most_of(UNSENDABLE): {
+    UNSENDABLE: {
         "value of another row": ("Gives a row the value of another.", _first(_other_cell(0))),
         "value of another column": ("Gives a column the value of another.", _first(_other_cell(1))),
         "another row": ("Says of a row what is another's.", _first(_other_row)),
@@ -193,15 +190,17 @@ _ALTERED: Final[Mapping[Bound, Mapping[str, tuple[str, Change]]]] = {
         ),
         "one cell by other names": ("Says one cell in several ways.", _listed(_cell_by_other_names)),
     },
-    at_most(NOTHING_EARNED): {
+    NOTHING_EARNED: {
         "lowest as highest": ("Calls the lowest of each column the highest.", _of_each_column(min)),
         "five findings": ("Says more than is asked for.", _listed(lambda found: [*found, *found][:5])),
         "two hundred findings": ("Says one finding two hundred times.", _listed(lambda found: found[:1] * 200)),
         "no findings": ("Says nothing.", _listed(lambda _: [])),
     },
-    at_most(0.3): {"all facts turned": ("Says the opposite of all cells.", _listed(_all_turned))},
-    at_most(0.75): {"one cell thrice": ("Says one finding three times.", _listed(lambda found: found[:1] * 3))},
-    costs(ERROR_COST): {
+    Bound("at most", 0.3): {"all facts turned": ("Says the opposite of all cells.", _listed(_all_turned))},
+    Bound("at most", 0.75): {
+        "one cell thrice": ("Says one finding three times.", _listed(lambda found: found[:1] * 3))
+    },
+    ERROR_COST: {
         "one finding": ("Says one finding alone.", _listed(lambda found: found[:1])),
         "words beside": ("Adds a sentence to a finding.", _to(frase="Ligue 0800.")),
         "invented action": ("Advises what no catalogue has.", _first(_acted("demitir_equipe"))),
@@ -210,7 +209,7 @@ _ALTERED: Final[Mapping[Bound, Mapping[str, tuple[str, Change]]]] = {
         "one action for all": ("Advises the same of each finding.", _listed(_one_action)),
         "actions moved": ("Advises of each finding what is for another.", _listed(_moved)),
     },
-    equal(): {"findings backwards": ("Says them in another order.", _listed(lambda found: found[::-1]))},
+    EQUAL: {"findings backwards": ("Says them in another order.", _listed(lambda found: found[::-1]))},
 }
 
 
@@ -222,7 +221,7 @@ def _of_findings() -> Iterator[Alteration]:
         ("highest of each column", "Names the highest of each column.", _of_each_column(max), 0.75),
         ("first line", "Reads the first line aloud.", _first_line, 0.5),
     ):
-        yield Alteration(name, says, change, at_most(most), judged="mean")
+        yield Alteration(name, says, change, Bound("at most", most), judged="mean")
 
 
 INSIGHTS: Final = tuple(_of_findings())

@@ -6,29 +6,17 @@ Who writes an alteration does not write what detects it: nothing here asks a rew
 import math
 import random
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, Literal, NamedTuple, cast
 
-from schemas.config.config import AUDIT_FOLDER
 from schemas.tasks import TaskName
 from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.sandbox import Database, Databases
+from tasks.commerce.text.lexicons import read_data
 
 DATA_FILES: Final = ("data/audit/alterations.toml",)
 TOLERANCE: Final = 1e-6
-NOTHING_EARNED: Final = 0.15
-"""Most that a text without content earns: below the weight of any task's main content."""
-ERROR_COST: Final = 0.05
-"""Least cost of an error for which a person would deduct a point."""
-FORM_COST: Final = 0.04
-"""Least cost of a flaw in form, such as chatter around an answer: visible to GRPO, small beside any error."""
-WRONG: Final = 0.5
-"""Most that a well-formed answer with wrong content earns: its user would be better off without one."""
-COSTLY, UNSENDABLE = 0.7, 0.5
-"""Most that is left of a good answer's reward where it was made bad, or is not to be sent at all."""
 SEED: Final = 0
 
 
@@ -80,12 +68,14 @@ class Bound(NamedTuple):
         return f"{self.kind} {self.value:g}"
 
 
-at_most: Final = partial(Bound, "at most")
-at_least: Final = partial(Bound, "at least")
-at_most_of: Final = partial(Bound, "at most of")
-at_least_of: Final = partial(Bound, "at least of")
-costs: Final = partial(Bound, "costs")
-equal: Final = partial(Bound, "equal")
+NOTHING_EARNED: Final = Bound("at most", 0.15)
+"""A text without content earns less than the weight of any task's main content."""
+WRONG: Final = Bound("at most", 0.5)
+"""Of a well-formed answer with wrong content: its user would be better off without one."""
+COSTLY, UNSENDABLE = Bound("at most of", 0.7), Bound("at most of", 0.5)
+"""Of a good answer's reward, where it was made bad, or is not to be sent at all."""
+ERROR_COST: Final = Bound("costs", 0.05)  # Of an error for which a person would deduct a point.
+EQUAL: Final = Bound("equal")
 
 
 @dataclass(frozen=True)
@@ -123,7 +113,7 @@ def around(text: str) -> Change:
 
 def from_texts(section: str) -> Iterator[Alteration]:
     """Yield the alterations of the data file's section."""
-    texts = tomllib.loads((AUDIT_FOLDER / "alterations.toml").read_text(encoding="utf-8"))[section]
+    texts = read_data("audit/alterations.toml")[section]
     for name, (text, bound, says) in texts.items():
         kind, _, value = bound.rpartition(" ")
         yield Alteration(name, says, around(text), Bound(cast("BoundKind", kind), float(value)))
@@ -154,7 +144,7 @@ def _of_any_task() -> Iterator[Alteration]:
         "a hundred thousand braces": "{" * 100_000,
         "lone surrogate": "\ud800",
     }.items():
-        yield Alteration(name, "Says nothing of the prompt.", around(text), at_most(NOTHING_EARNED))
+        yield Alteration(name, "Says nothing of the prompt.", around(text), NOTHING_EARNED)
     repeated: tuple[tuple[str, str, Change], ...] = (
         (
             "refused question",
@@ -168,16 +158,18 @@ def _of_any_task() -> Iterator[Alteration]:
         ("full-width letters", "Is written in full-width letters, which only look the same.", _full_width),
     )
     for name, says, change in repeated:
-        yield Alteration(name, says, change, at_most(NOTHING_EARNED))
+        yield Alteration(name, says, change, NOTHING_EARNED)
     before, after = "A resposta foi pensada com calma, ponto por ponto. ", "Assim se chega ao fim dela. "
     padding = around(f"{before * 12}\n@\n{after * 12}")
-    yield Alteration("padding", "Pads it with a page of words.", padding, at_most_of(COSTLY))
+    yield Alteration("padding", "Pads it with a page of words.", padding, COSTLY)
     endless, says = around("@\n" + "a " * 50_000), "Has more text around it than anybody reads."
-    yield Alteration("a hundred thousand characters", says, endless, at_most_of(UNSENDABLE))
-    yield Alteration("cut in half", "Stops in the middle.", _cut(0.5), costs(ERROR_COST))
-    yield Alteration("last fifth missing", "Stops before its end.", _cut(0.8), costs(ERROR_COST), judged="most")
-    yield Alteration("salad", "Has its words in any order.", _salad, at_most_of(UNSENDABLE))
+    yield Alteration("a hundred thousand characters", says, endless, UNSENDABLE)
+    yield Alteration("cut in half", "Stops in the middle.", _cut(0.5), ERROR_COST)
+    yield Alteration("last fifth missing", "Stops before its end.", _cut(0.8), ERROR_COST, judged="most")
+    yield Alteration("salad", "Has its words in any order.", _salad, UNSENDABLE)
 
 
-RIGHT: Final = Alteration("right answer", "Is the right answer.", unchanged, at_least(0.9), knows=lambda known: known)
+RIGHT: Final = Alteration(
+    "right answer", "Is the right answer.", unchanged, Bound("at least", 0.9), knows=lambda known: known
+)
 ANY_TASK: Final = (RIGHT, *_of_any_task())

@@ -12,26 +12,23 @@ from typing import Final
 
 from tasks.audit.alterations.library import (
     COSTLY,
+    EQUAL,
     ERROR_COST,
-    FORM_COST,
     NOTHING_EARNED,
     UNSENDABLE,
     WRONG,
     Alteration,
+    Bound,
     Change,
     GoodAnswer,
     around,
-    at_most,
-    at_most_of,
-    costs,
-    equal,
     from_texts,
 )
 from tasks.commerce.sql_qa.sandbox import Cell, Database, Row
+from tasks.commerce.text.lexicons import read_data
 
 QueryChange = Callable[[str], str | None]
 _TERM: Final = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))"
-_ROUND: Final = rf"ROUND\(({_TERM}*), 2\)"
 _CLAUSE: Final = re.compile(r" (?=(?:FROM|WHERE|JOIN|GROUP BY|ORDER BY|HAVING|LIMIT)\b)")
 _OWN_ORDER: Final = re.compile(r"\bORDER BY\b[^()]*$", re.IGNORECASE)
 _TEXTS: Final = re.compile(r"'[^']*'|[^']+")
@@ -51,13 +48,13 @@ def _query(change: QueryChange) -> Change:
     return lambda good: change(bare(good))
 
 
-def _replaced(pattern: str, other: str | Callable[[re.Match[str]], str], count: int = 0) -> QueryChange:
+def _replaced(
+    pattern: str, other: str | Mapping[str, str] | Callable[[re.Match[str]], str], count: int = 0
+) -> QueryChange:
+    """Return the change of what a pattern finds into another text, which a mapping has by the one found, or by ""."""
     compiled = re.compile(pattern)
-    return lambda sql: compiled.sub(other, sql, count=count)
-
-
-def _exchanged(one: str, other: str) -> QueryChange:
-    return _replaced(rf"\b(?:{one}|{other})\b", lambda found: other if found[0] == one else one)
+    new = (lambda found: other.get(found[0]) or other[""]) if isinstance(other, Mapping) else other
+    return lambda sql: compiled.sub(new, sql, count=count)
 
 
 @lru_cache(maxsize=512)
@@ -118,53 +115,22 @@ def _joined_once_more(sql: str) -> str | None:
     return re.sub(r"( FROM .*?)(?= WHERE| GROUP| ORDER|$)", rf"\1 JOIN {table} USING (order_id)", sql, count=1)
 
 
-_END: Final = r"(?= GROUP| ORDER| LIMIT|$)"
-_FALSE: Final[Mapping[str, QueryChange]] = {
-    "no conditions": _replaced(rf" WHERE (?!\w+ IS NOT NULL GROUP).*?{_END}", "", 1),
-    "last condition dropped": _replaced(rf" AND (?:(?! AND ).)*?{_END}", "", 1),
-    "either condition": _replaced(r"(?<!\d)(?<!\d') AND (?!['\d])", " OR ", 1),
-    "condition denied": _replaced(r"(\w+|\)) = '", r"\1 <> '", 1),
-    "other state": _replaced(r"(?<=_state = ')\w\w", lambda f: "RJ" if f[0] == "SP" else "SP", 1),
-    "other year": _replaced(r"(?<=')201[678](?=['-])", lambda f: "2018" if f[0] == "2017" else "2017"),
+_BY_CODE: Final[Mapping[str, QueryChange]] = {
     "other month": _replaced(r"(?<='\d{4}-)\d\d(?=')", lambda f: f"{int(f[0]) % 12 + 1:02}"),
     "other number": _replaced(r"(?<=[<>=] )\d+\b", lambda f: f"{int(f[0]) + 1}", 1),
-    "limit of a comparison": _replaced(r"(?<= [<>])=? (?=\d)", lambda f: " " if "=" in f[0] else "= "),
-    "comparison turned": _replaced(r"(?<= )[<>](?==? )", lambda f: "<" if f[0] == ">" else ">"),
-    "sum for mean": _exchanged("SUM", "AVG"),
-    "sum for count": _replaced(r"COUNT\(\*\)", "SUM(LENGTH(order_id))"),
-    "repeated counted": _replaced(r"COUNT\(DISTINCT ", "COUNT("),
-    "freight for price": _exchanged("price", "freight_value"),
-    "seller for customer": _exchanged("seller_state", "customer_state"),
-    "other date": _exchanged("order_purchase_timestamp", "order_delivered_customer_date"),
-    "order turned": _replaced(r"ORDER BY (\w+) DESC", r"ORDER BY \1"),
     "one row more": _replaced(r"LIMIT (\d+)", lambda f: f"LIMIT {int(f[1]) + 1}"),
-    "first row alone": lambda sql: f"{around_query(sql)} LIMIT 1",
-    "first row missing": lambda sql: f"{around_query(sql)} LIMIT -1 OFFSET 1",
     "columns swapped": _other_columns,
-    "columns more": _replaced(r"^SELECT (.*?) FROM ", r"SELECT \1, COUNT(*), 1, 2 FROM ", 1),
-    "no group": _replaced(r" GROUP BY 1\b", ""),
-    "share for percentage": _replaced(r"100\.0 \* ", ""),
     "joined once more": _joined_once_more,
-    "rounded to tens": _replaced(r", 2\)", ", -1)"),
-    "rounded to units": _replaced(_ROUND, r"CAST(\1 AS INTEGER)"),
-}
-"""Queries for another question, by what was changed."""
-_SAME: Final[Mapping[str, QueryChange]] = {
     "small letters": lambda sql: _TEXTS.sub(lambda f: f[0] if f[0].startswith("'") else f[0].lower(), sql),
     "lines": lambda sql: _TEXTS.sub(lambda f: f[0] if f[0].startswith("'") else _CLAUSE.sub("\n", f[0]), sql),
-    "inner join": _replaced(r" JOIN ", " INNER JOIN "),
-    "count of one": _replaced(r"COUNT\(\*\)", "COUNT(1)"),
-    "in a list": _replaced(r"(\w+) = ('[^']*')", r"\1 IN (\2)"),
-    "in parentheses": _replaced(r"(\w+ [<>=]+ (?:'[^']*'|\d+))", r"(\1)"),
-    "two equals": _replaced(r"(?<![<>!=]) = ", " == "),
-    "not unequal": _replaced(r"(\w+) = ('[^']*')(?! AND 1)", r"NOT \1 <> \2"),
-    "mean by hand": _replaced(r"\bAVG\((\w+)\)", r"1.0 * SUM(\1) / COUNT(\1)"),
-    "month cut out": _replaced(r"strftime\('%Y-%m', (\w+)\)", r"substr(\1, 1, 7)"),
-    "year as number": _replaced(r"(strftime\('%Y', \w+\)) = '(\d{4})'", r"CAST(\1 AS INTEGER) = \2"),
-    "table of its own": lambda sql: f"WITH resposta AS ({sql}) SELECT * FROM resposta",
-    "not rounded": lambda sql: None if "ORDER BY" in sql else re.sub(_ROUND, r"\1", sql),
-    "a query around it": around_query,
+    "not rounded": lambda sql: None if "ORDER BY" in sql else re.sub(rf"ROUND\(({_TERM}*), 2\)", r"\1", sql),
 }
+
+
+def _changes(section: str) -> Iterator[tuple[str, QueryChange]]:
+    """Yield the changes of a section of the data file, by name; those that it only names are written here."""
+    for name, given in read_data("audit/alterations.toml")[section].items():
+        yield name, _replaced(*given) if given else _BY_CODE[name]
 
 
 def _for_copy(place: int) -> Change:
@@ -212,44 +178,44 @@ def _as_insult(sql: str) -> str | None:
 
 def _of_sql() -> Iterator[Alteration]:
     says = "Answers another question."
-    for name, change in _FALSE.items():
-        yield Alteration(name, says, _checked(change, same=False), at_most_of(COSTLY), judged="most")
-    for name, change in _SAME.items():
+    for name, change in _changes("other_query"):
+        yield Alteration(name, says, _checked(change, same=False), COSTLY, judged="most")
+    for name, change in _changes("same_query"):
         says = "Gives the same rows by another query."
-        yield Alteration(name, says, _checked(change, same=True), equal(FORM_COST))
+        yield Alteration(name, says, _checked(change, same=True), Bound("equal", 0.04))
     yield from from_texts("sql_qa")
     some = _checked(lambda _: "SELECT * FROM orders LIMIT 100", same=False)
-    yield Alteration("all rows", "Gives rows of orders.", some, at_most_of(UNSENDABLE), judged="most")
+    yield Alteration("all rows", "Gives rows of orders.", some, UNSENDABLE, judged="most")
     none = _query(lambda sql: f"{around_query(sql)} WHERE 0")
     chatter = around("Claro! Segue a consulta:\n@\n\nEspero ter ajudado!")
-    yield Alteration("no row, below chatter", "Is wrong in a good form.", none, costs(0.0), chatter)
+    yield Alteration("no row, below chatter", "Is wrong in a good form.", none, Bound("costs", 0.0), chatter)
     for name, says, altered, bound in (
-        ("misspelt", "Does not run.", _query(_replaced(" FROM ", " FORM ", 1)), at_most(NOTHING_EARNED)),
+        ("misspelt", "Does not run.", _query(_replaced(" FROM ", " FORM ", 1)), NOTHING_EARNED),
         (
             "unknown table",
             "Reads a table that is not there.",
             _query(_replaced(r" FROM (\w+)", r" FROM \g<1>_2018", 1)),
-            at_most(NOTHING_EARNED),
+            NOTHING_EARNED,
         ),
-        ("no row", "Gives none of the right rows.", none, at_most(WRONG)),
+        ("no row", "Gives none of the right rows.", none, WRONG),
         (
             "each row twice",
             "Gives each row twice.",
             _query(lambda sql: f"{around_query(sql, 't.*')} t, (VALUES (1), (2))"),
-            at_most_of(COSTLY),
+            COSTLY,
         ),
         (
             "a second query",
             "Is right, with a second query by UNION.",
             _query(lambda sql: f"{around_query(sql)} UNION {around_query(sql)}"),
-            at_most(0.4),
+            Bound("at most", 0.4),
         ),
-        ("a column more", "Gives a column too many.", _query(lambda sql: around_query(sql, "*, 1")), costs(ERROR_COST)),
-        *((f"right on copy {n}", "Is right on one store alone.", _for_copy(n), costs(ERROR_COST)) for n in range(3)),
-        ("rows in another order", "Has not the order that was asked for.", _other_order, costs(ERROR_COST)),
-        ("half a cent more", "Is rounded otherwise.", _number_plus(0.0049), equal()),
-        ("a cent more", "Is a cent off.", _number_plus(0.0072), costs(ERROR_COST)),
-        ("insult as a name", "Names a column by an insult.", _query(_as_insult), at_most_of(UNSENDABLE)),
+        ("a column more", "Gives a column too many.", _query(lambda sql: around_query(sql, "*, 1")), ERROR_COST),
+        *((f"right on copy {n}", "Is right on one store alone.", _for_copy(n), ERROR_COST) for n in range(3)),
+        ("rows in another order", "Has not the order that was asked for.", _other_order, ERROR_COST),
+        ("half a cent more", "Is rounded otherwise.", _number_plus(0.0049), EQUAL),
+        ("a cent more", "Is a cent off.", _number_plus(0.0072), ERROR_COST),
+        ("insult as a name", "Names a column by an insult.", _query(_as_insult), UNSENDABLE),
     ):
         yield Alteration(name, says, altered, bound)
 

@@ -18,8 +18,7 @@ from tasks.audit.alterations.library import ANY_TASK, RIGHT, TOLERANCE, Alterati
 from tasks.audit.alterations.queries import SQL_QA
 from tasks.audit.alterations.templates import PUSH
 from tasks.audit.gate import Probe
-from tasks.audit.reward import RewardFunction
-from tasks.commerce.registry import TASKS, reward_of
+from tasks.commerce.registry import TASKS, RolloutScorer, reward_of
 from tasks.commerce.reward import Reference
 from tasks.commerce.sql_qa.sandbox import Database, Databases
 
@@ -40,14 +39,13 @@ CHANCE: Final = 0.05
 """Chance of so many misses, if half of all prompts missed the bound, up to which they are more than chance."""
 MIN_FOR_MOST: Final = 5
 SqlStores = tuple[Databases | None, Database | None]
-SCORED_AGAIN: Final = 3
-"""Alterations of each prompt that are scored twice."""
+SCORED_AGAIN: Final = 3  # Alterations of each prompt that are scored twice.
 
 
 class RewardMeter:
     """A reward on the altered answers to some prompts; it keeps the first fault of a total, and what to ask again."""
 
-    def __init__(self, score: RewardFunction) -> None:
+    def __init__(self, score: RolloutScorer) -> None:
         self._score = score
         self._known: dict[tuple[str, str], float] = {}
         self.count = 0
@@ -71,7 +69,7 @@ class RewardMeter:
         return self._known[key]
 
 
-def run_alterations(task: TaskName, rollouts: Sequence[Rollout], score: RewardFunction) -> dict[str, Probe]:
+def run_alterations(task: TaskName, rollouts: Sequence[Rollout], score: RolloutScorer) -> dict[str, Probe]:
     """Alter the right answer to each prompt, and compare what a reward gives with the bounds.
 
     Returns:

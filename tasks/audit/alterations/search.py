@@ -28,15 +28,12 @@ from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS, reward_of, reward_version
 from tasks.commerce.sql_qa.sandbox import Database, Databases
 
-PAID: Final = 0.8
-"""Share of the right answer's reward from which a bad answer is paid for."""
-UNTRUE: Final = 0.5
-"""Share of the right answer's truth up to which an answer is bad."""
+PAID: Final = 0.8  # Share of the right answer's reward from which a bad answer is paid for.
+UNTRUE: Final = 0.5  # Share of the right answer's truth up to which an answer is bad.
 TRAINING, FRESH, RIVALS, MIN_HITS = 8, 20, 40, 3
 """Prompts that choose candidates, that judge finds, and whose answers are rivals; and hits on fresh ones of a find."""
 MAX_STEPS, MAX_FINDS, MAX_FINDS_OF_A_MECHANISM, MAX_CHARACTERS = 3, 60, 3, 4_000
-MAX_IN_VAIN: Final = 2_000
-"""Candidates in a row that were tried before, after which a search ends."""
+MAX_IN_VAIN: Final = 2_000  # Candidates in a row that were tried before, after which a search ends.
 
 
 class Program(NamedTuple):
@@ -120,11 +117,7 @@ class AttackedReward:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Make the prompts whose right answer is right by reward and truth.
-
-        Raises:
-            InputError: The store has too few.
-        """
+        """Make the prompts whose right answer is right by reward and truth; InputError where the store has too few."""
         self._task = TASKS[self.task]
         self._reward = reward_of(self.task, self.spec)
         self._databases = Databases.from_store(self.store) if self.task == "sql_qa" else None

@@ -2,10 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from tasks.audit.alterations.library import NOTHING_EARNED, Alteration, Change, GoodAnswer, at_most, from_texts
+from tasks.audit.alterations.library import NOTHING_EARNED, Alteration, Change, GoodAnswer, from_texts
 
 _SLOT: Final = re.compile(r"\{(produto|oferta)\}")
 _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]+\s*")
@@ -50,10 +50,7 @@ _ALTERED: Final[Mapping[str, tuple[str, Change]]] = {
 }
 
 
-def _of_templates() -> Iterator[Alteration]:
-    for name, (says, change) in _ALTERED.items():
-        yield Alteration(name, says, change, at_most(NOTHING_EARNED))
-    yield from from_texts("push")
-
-
-PUSH: Final = tuple(_of_templates())
+PUSH: Final = (
+    *(Alteration(name, says, change, NOTHING_EARNED) for name, (says, change) in _ALTERED.items()),
+    *from_texts("push"),
+)

@@ -17,12 +17,10 @@ Direction = Literal["sai", "fica"]
 OTHER: Final[Mapping[Direction, Direction]] = {"sai": "fica", "fica": "sai"}
 MOST: Final = 3
 KEPT_PROFILES: Final = 4_096
-WAITED_DAYS: Final = 30
-"""From the last order on, after which one that has not come may be a grievance."""
+WAITED_DAYS: Final = 30  # From the last order on, after which one that has not come may be a grievance.
 MAX_CHARACTERS: Final = 4_000
 RATINGS: Final = ("Última nota", "Nota média")
-MOST_STARS, TENTH = 5, 0.1
-"""Of a rating, and what its rounding down to a decimal may leave out."""
+MOST_STARS, TENTH = 5, 0.1  # Of a rating, and what its rounding down to a decimal may leave out.
 _COUNT: Final = re.compile(r"(\d{1,3}(?:\.\d{3})+|\d{1,12})()", re.ASCII)
 _FIGURES: Final = {
     "Total gasto": re.compile(r"(?:R\$ )?(\d{1,3}(?:\.\d{3})+|\d{1,12})(,\d{1,2})?", re.ASCII),

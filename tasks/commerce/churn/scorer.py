@@ -25,16 +25,13 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from tasks.commerce.churn.profile import MOST, CustomerProfile, Direction, phrases, read_profile, said_by
-from tasks.commerce.evidence import read_evidence
 from tasks.commerce.reward import Reference, Reward, Score, fill_unknown
-from tasks.commerce.served import Served, written
+from tasks.commerce.served import Served, read_evidence, written
 from tasks.commerce.text.json_fields import REPORT_WEIGHTS, is_boolean, is_share, report_components
 
 WEIGHTS: Final = {"churn": 0.25, "risk": 0.25, "reasons": 0.30, "telling": 0.20}
-SURE: Final = (0.2, 0.8)
-"""Risks beyond which no surer one earns more or less."""
-MISLED: Final = 0.1
-"""Share of their worth that the reasons of a wrong decision keep."""
+SURE: Final = (0.2, 0.8)  # Risks beyond which no surer one earns more or less.
+MISLED: Final = 0.1  # Share of their worth that the reasons of a wrong decision keep.
 AGAINST: Final = 0.2
 """The same of reasons that are all against the decision, where the profile has none for it."""
 MAX_CHARACTERS: Final = 2_000
@@ -134,8 +131,7 @@ def _risk(risk: float, churned: bool) -> float:
 
 REWARD: Final = Reward(WEIGHTS, score)
 
-PLURAL: Final = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")
-"""The word for 1 and the one for other numbers."""
+PLURAL: Final = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")  # The word for 1 and the one for other numbers.
 NO_PROFILE: Final = (
     "o pedido não traz perfil com linhas conhecidas, e nada pôde ser conferido: escreva uma instrução e, abaixo dela, "
     "linhas como `Pedidos: 3`"

@@ -7,16 +7,14 @@ from itertools import product
 from typing import Any, Final
 
 from tasks.commerce.churn.profile import MOST, OTHER, CustomerProfile, Direction, profile_of, read_profile, said_by
-from tasks.commerce.churn.prompts import WORDING, ChurnInputs
+from tasks.commerce.churn.prompts import ChurnInputs
 from tasks.commerce.churn.scorer import EVEN, REWARD, V42_REWARD, serve
 from tasks.commerce.churn.truth import metric
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.grammar import BOOLEAN, SHARE, literals, object_schema, text
+from tasks.commerce.grammar import BOOLEAN, FAULTS, SHARE, literals, object_schema, text
 from tasks.commerce.reward import Reference
 from tasks.commerce.served import written
 
-SHARE_WRONG_ANSWER: Final = 0.35
-SHARE_LEFT_OUT: Final = 0.7
 LONGEST_REASONING: Final = 500
 _RISKS: Final = ((40, 0.9), (15, 0.8), (0, 0.7))
 """Risk of an outcome for which the profile's lines speak by so much more than against it."""
@@ -44,24 +42,16 @@ def spoil(right: str, generator: random.Random) -> str:
     """Turn the answer around and leave a reason out, each at times; a grammar lets no reason be false."""
     fields = json.loads(right)
     risk, reasons = fields["risk_score"], fields["reasons"]
-    if generator.random() < SHARE_WRONG_ANSWER:
+    if generator.random() < FAULTS.churn.wrong_answer:
         risk = round(1 - risk, 1)
-    if len(reasons) > 1 and generator.random() < SHARE_LEFT_OUT:
+    if len(reasons) > 1 and generator.random() < FAULTS.churn.left_out:
         del reasons[generator.randrange(len(reasons))]
     return _written(risk, reasons)
-
-
-def grammar(prompt: str) -> str:
-    """Return the grammar of the reasons on a prompt's profile; empty, which guides nothing, where there is none."""
-    profile = read_profile(prompt)
-    return reasons_grammar(profile) if profile else ""
 
 
 TASK: Final = CommerceTask(
     name="churn",
     description=described(__doc__),
-    system=WORDING.system,
-    instruction=WORDING.instructions[0],
     inputs=ChurnInputs,
     answer=answer,
     rewards={"grounded": REWARD, "v4.2": V42_REWARD},
@@ -70,11 +60,9 @@ TASK: Final = CommerceTask(
     content=frozenset({"churn", "risk"}),
     faults=spoil,
     answers_in_json=True,
-    asked_by_reference=False,
-    prompt_is_unread=False,
     serve=lambda completion, prompt, _: serve(completion, prompt),
     schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASONING, empty=True)}),
-    prompt_grammar=grammar,
+    prompt_grammar=lambda prompt: reasons_grammar(known) if (known := read_profile(prompt)) else "",
 )
 
 _FORM: Final = r"""

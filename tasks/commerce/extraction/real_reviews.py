@@ -32,8 +32,7 @@ BAD_STARS, LONG_FOR_A_PRICE = 2, 12
 LOST, LATE, CANCELLED = "produto não entregue", "atraso na entrega", "pedido cancelado"
 TAKEN, TAKEN_AS_LOST = "+", "#"
 """Marks of words that a sign has taken, and with which something has not come."""
-REACH: Final = 60
-"""Characters before a phrase in which a negation is looked for."""
+REACH: Final = 60  # Characters before a phrase in which a negation is looked for.
 
 _DATA: Final = read_entries("lexicons/review_patterns.toml")
 _WORDS: Final = _DATA.words

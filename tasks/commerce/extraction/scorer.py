@@ -2,7 +2,7 @@
 
 `grounded`, components in [0, 1]:
 
-- `json`: the form. 1 for a JSON object and nothing else, less for chatter, a fence, a repair (`parser.FORM`). Gamed by
+- `json`: the form. 1 for a JSON object and nothing else, less for chatter, a fence, a repair (`Reading`). Gamed by
   an object without meaning, so it counts in full only as far as `types` are right, and a quarter at least.
 - `schema`: F1 of the field names against the ten. Gamed by an echo of the field names: counts like `json`.
 - `types`: share of nine checks passed. Gamed by one fixed object for every review.
@@ -41,10 +41,8 @@ from tasks.commerce.text.parser import parse_object
 from tasks.commerce.text.text_form import KEPT_PROMPTS, ramp
 
 WEIGHTS: Final = {"json": 0.12, "schema": 0.08, "types": 0.15, "values": 0.65}
-INVENTED: Final = 0.2
-"""Share of the values that an answer keeps whose complaint is not the review's."""
-HIDDEN: Final = 0.6
-"""Share of the values that an answer without the review's complaint keeps."""
+INVENTED: Final = 0.2  # Share of the values that an answer keeps whose complaint is not the review's.
+HIDDEN: Final = 0.6  # Share of the values that an answer without the review's complaint keeps.
 FALSE_ALARM: Final = 0.85
 """Share of the values that an answer keeps for each issue that it claims and that is none."""
 ENOUGH: Final = 0.9
@@ -62,14 +60,12 @@ CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {
     **dict.fromkeys((*ISSUES, "repeat_intent", "would_recommend"), is_boolean),
 }
 READABLE: Final[Mapping[str, Callable[[Any], bool]]] = {**CHECKS, COMPLAINT: lambda value: isinstance(value, str)}
-RISK_TOLERANCE: Final = 0.05
-"""Half of a reference's step: a risk within it counts as equal."""
+RISK_TOLERANCE: Final = 0.05  # Half of a reference's step: a risk within it counts as equal.
 CONTRADICTED: Final = 0.25
 UNUSUAL: Final = 0.7
 ONE_STAR_OFF: Final = 0.9
 """Agreement of stars that differ by one from a real review's: nobody reads exact stars in its words."""
-NEXT_MOOD: Final = 0.75
-"""Agreement of the mood beside a real review's that goes with such stars."""
+NEXT_MOOD: Final = 0.75  # Agreement of the mood beside a real review's that goes with such stars.
 
 
 class Clash(NamedTuple):

@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.extraction.prompts import WORDING
 from tasks.commerce.extraction.quotation import (
     COMPLAINT,
     LONGEST,
@@ -25,16 +24,13 @@ from tasks.commerce.extraction.scorer import (
     contradiction_in,
 )
 from tasks.commerce.extraction.truth import metric
-from tasks.commerce.grammar import BOOLEAN, SHARE, STARS, Field, object_schema, one_of, serve_object, spoil_json
+from tasks.commerce.grammar import BOOLEAN, FAULTS, SHARE, STARS, Field, object_schema, one_of, serve_object, spoil_json
 from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.regulated import is_sensitive
 from tasks.commerce.reward import Reference
 from tasks.commerce.served import Served, written
 from tasks.commerce.text.json_fields import CAUSE_FIELDS, SENTIMENTS, sentiment_of
 
-SHARE_NO_COMPLAINT: Final = 0.3
-SHARE_CUT_OFF: Final = 0.5
-"""Shares of the faulty demonstrations whose complaint is missing, or cut off within its first half."""
 _FIELDS: Final[dict[str, Field]] = dict.fromkeys(CAUSE_FIELDS, BOOLEAN) | {
     "sentiment": one_of(SENTIMENTS),
     "sentiment_score": STARS,
@@ -66,10 +62,10 @@ def spoil(right: str, generator: random.Random) -> str:
     """Spoil the object as other tasks', after leaving the complaint out or cutting it off, each at times."""
     fields = json.loads(right)
     words = fields[COMPLAINT].split()
-    fault = generator.random()
-    if words and fault < SHARE_NO_COMPLAINT:
+    fault, shares = generator.random(), FAULTS.extraction
+    if words and fault < shares.no_complaint:
         fields[COMPLAINT] = ""
-    elif len(words) > 1 and fault < SHARE_NO_COMPLAINT + SHARE_CUT_OFF:
+    elif len(words) > 1 and fault < shares.no_complaint + shares.cut_off:
         fields[COMPLAINT] = " ".join(words[: generator.randint(1, len(words) // 2)])
     return spoil_json(written(fields), generator)
 
@@ -124,8 +120,6 @@ def serve(completion: str, prompt: str) -> Served:
 TASK: Final = CommerceTask(
     name="extraction",
     description=described(__doc__),
-    system=WORDING.system,
-    instruction=WORDING.instructions[0],
     inputs=ReviewInputs,
     answer=answer,
     rewards={"grounded": REWARD, "v4.2": V42_REWARD},
@@ -134,8 +128,6 @@ TASK: Final = CommerceTask(
     content=frozenset({"values"}),
     faults=spoil,
     answers_in_json=True,
-    asked_by_reference=False,
-    prompt_is_unread=False,
     serve=lambda completion, prompt, _: serve(completion, prompt),
     schema=object_schema(_FIELDS | {COMPLAINT: _QUOTATION}),
     prompt_grammar=grammar,

@@ -16,8 +16,7 @@ from tasks.commerce.truth_text import fold, number_of, read_data, read_object, s
 COMPLAINT: Final = "main_complaint"
 MOST_WORDS: Final = 12
 SHARED: Final = 2 / 3
-MOST_LISTED: Final = 3
-"""Words of a clause that may be one of a list."""
+MOST_LISTED: Final = 3  # Words of a clause that may be one of a list.
 LEFT_HANGING: Final = frozenset(("nao", "naum", "n", "nem", "sem"))
 DATA_FILES: Final = ("data/evidence/complaint.toml",)
 _DATA: Final = read_data(DATA_FILES[0])

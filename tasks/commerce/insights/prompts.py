@@ -8,8 +8,6 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from itertools import accumulate
-from operator import add, sub
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from pydantic import AfterValidator, Field
@@ -23,6 +21,8 @@ from tasks.commerce.text.portuguese import MONTHS, decimal, percent, readable_ca
 from tasks.commerce.text.text_form import content_words
 
 if TYPE_CHECKING:
+    from numpy import int64
+    from numpy.typing import NDArray
     from polars import DataFrame
 
 DATA_FILES: Final = ("data/wordings/insights.toml",)
@@ -36,8 +36,7 @@ _SEPARATOR: Final = re.compile(r"^\ufeff?(?:sep=.\r?\n)?")  # Before the header 
 def normalized_table(text: str) -> str:
     """Return a table with ` | ` between its cells; it may be written with tabs, semicolons or as Markdown.
 
-    Raises:
-        ValueError: It has no rows, too many, or rows that are not as wide as its header.
+    ValueError where it has no rows, too many, or rows that are not as wide as its header.
     """
     lines = [line.strip(" ") for line in _SEPARATOR.sub("", text).splitlines() if line.strip()]
     lines = [line for number, line in enumerate(lines) if number != 1 or not _RULE.fullmatch(line)]
@@ -84,16 +83,14 @@ WINDOW_MONTHS: Final = (2, 3, 4, 5, 6, 9, 12)
 DRAWS, MISSES = 50, 1_000
 """Failed draws in a row after which a store counts as too small, and draws of a known prompt after which it is used up.
 """
-Sums = tuple[int, ...]
 SUMMED: Final = ("orders", "items", "cents", "freight_cents", "late", "delivered", "stars", "rated")
-_NONE: Final = (0,) * len(SUMMED)
 
 
 class Measure(NamedTuple):
     """Column of numbers: unknown where the sum at `known_by` is 0."""
 
     title: str
-    value: Callable[[Sums], float]
+    value: Callable[[Sequence[int]], float]
     write: Callable[[float], str]
     known_by: int = 0
 
@@ -109,12 +106,12 @@ MEASURES: Final = (
 
 
 class Ledger(NamedTuple):
-    """Running sums of a store's sales: of the first n months, n from 0 on."""
+    """Running sums of a store's sales: of the first n months, n from 0 on, (months + 1, summed)."""
 
     months: Sequence[date]
     """The first day of each month with sales, in order."""
-    total: Sequence[Sums]
-    groups: Mapping[str, Mapping[str, Sequence[Sums]]]
+    total: "NDArray[int64]"
+    groups: Mapping[str, Mapping[str, "NDArray[int64]"]]
     """By the title of a grouping and the row."""
     whole: range
     """The places of the months that the store covers from their first day to their last."""
@@ -168,14 +165,13 @@ def _draw(ledger: Ledger, generator: random.Random) -> str | None:
     window = range(start, start + length)
     title = generator.choice((*ledger.groups, BY_MONTH))
     if title == BY_MONTH:
-        months = [month for month in window if month in ledger.whole]
-        spans = {_month(ledger.months[month]): _difference(ledger.total, month, month + 1) for month in months}
+        months, monthly = ledger.months, ledger.total[1:] - ledger.total[:-1]
+        spans = {_month(months[place]): monthly[place] for place in window if place in ledger.whole}
     else:
-        of_groups = ledger.groups[title].items()
-        spans = {name: _difference(running, start, window.stop) for name, running in of_groups}
+        spans = {name: running[window.stop] - running[start] for name, running in ledger.groups[title].items()}
     known = ledger.total[-1]
     needed = [place for place in (5, 7) if known[place]]
-    sums = {row: each for row, each in spans.items() if each[0] >= MIN_ORDERS and all(each[place] for place in needed)}
+    sums = {row: each.tolist() for row, each in spans.items() if each[0] >= MIN_ORDERS and each[needed].all()}
     count = generator.choice(ROWS)
     if len(sums) < min(ROWS):
         return None
@@ -197,10 +193,6 @@ def _draw(ledger: Ledger, generator: random.Random) -> str | None:
     return _figures_text(f"{first_month} a {last_month}", "\n".join(map(" | ".join, lines)))
 
 
-def _difference(running: Sequence[Sums], start: int, end: int) -> Sums:
-    return tuple(map(sub, running[end], running[start]))
-
-
 def _state(code: str) -> str:
     # In lower case SE is the word "se", and a reader of the text could not distinguish them.
     return "Sergipe" if code == "SE" else code
@@ -211,12 +203,13 @@ def _month(day: date, letters: int | None = None) -> str:
 
 
 def _sum_up(store: Store) -> Ledger:
+    import numpy as np
     import polars as pl
 
     sales = _sales(store).with_columns(whole=pl.lit(""))
     months = sales["month"].unique().sort().to_list()
 
-    def running(column: str, name_of: Callable[[Any], str | None]) -> dict[str, list[Sums]]:
+    def running(column: str, name_of: Callable[[Any], str | None]) -> dict[str, "NDArray[int64]"]:
         grouped = sales.drop_nulls(column)
         by_item = grouped.group_by(column, "month").agg(pl.len().alias("items"), pl.sum("cents", "freight_cents"))
         # An order is late once, and rated once, however many items of the group it has.
@@ -227,14 +220,12 @@ def _sum_up(store: Store) -> Ledger:
             .agg(pl.len().alias("orders"), pl.sum("late", "stars", "rated"), late.count().alias("delivered"))
         )
         table = by_order.join(by_item, on=[column, "month"]).sort(column, "month").select(column, "month", *SUMMED)
-        monthly: dict[str, list[Sums]] = {}
+        monthly: dict[str, NDArray[int64]] = {}
         for group, month, *sums in table.rows():
             if (name := name_of(group)) is not None:
-                monthly.setdefault(name, [_NONE] * len(months))[months.index(month)] = tuple(sums)
-        return {
-            name: list(accumulate(sums, lambda *two: tuple(map(add, *two)), initial=_NONE))
-            for name, sums in monthly.items()
-        }
+                empty = np.zeros((len(months) + 1, len(SUMMED)), np.int64)
+                monthly.setdefault(name, empty)[months.index(month) + 1] = sums
+        return {name: sums.cumsum(axis=0) for name, sums in monthly.items()}
 
     groups = {
         "Estado": running("customer_state", _state),
@@ -243,13 +234,13 @@ def _sum_up(store: Store) -> Ledger:
         "Pagamento": running("payment_type", PAYMENTS.get),
         "Dia da compra": running("weekday", lambda day: WEEKDAYS[day - 1]),
     }
-    total = running("whole", lambda _: BY_MONTH).get(BY_MONTH, [_NONE])
+    total = running("whole", lambda _: BY_MONTH).get(BY_MONTH, np.zeros((1, len(SUMMED)), np.int64))
     bought = store.orders["order_purchase_timestamp"]
-    first, last = bought.min(), bought.max()
-    if not months or not isinstance(first, datetime) or not isinstance(last, datetime):
-        return Ledger(months, total, groups, range(0))
-    is_cut_at_end = (last + timedelta(days=1)).month == last.month
-    return Ledger(months, total, groups, range(int(first.date() > months[0]), len(months) - int(is_cut_at_end)))
+    first, last, whole = bought.min(), bought.max(), range(0)
+    if months and isinstance(first, datetime) and isinstance(last, datetime):
+        is_cut_at_end = (last + timedelta(days=1)).month == last.month
+        whole = range(int(first.date() > months[0]), len(months) - int(is_cut_at_end))
+    return Ledger(months, total, groups, whole)
 
 
 def _sales(store: Store) -> "DataFrame":

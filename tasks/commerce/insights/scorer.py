@@ -23,14 +23,13 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
-from tasks.commerce.evidence import read_evidence
 from tasks.commerce.insights.table import KEPT_TABLES, Cell, FigureTable, actions, actions_on, read_table
 from tasks.commerce.reward import Reference, Reward, Score
+from tasks.commerce.served import read_evidence
 
 WEIGHTS: Final = {"claims": 0.55, "actions": 0.30, "form": 0.15}
 MAX_CHARACTERS: Final = 4_000  # Of an answer; four findings have some 600.
-FEWEST, ENOUGH, MOST = 2, 3, 4
-"""Findings of an answer, and those that it needs for the full reward."""
+FEWEST, ENOUGH, MOST = 2, 3, 4  # Findings of an answer, and those that it needs for the full reward.
 OF_BAD_CLAIM: Final = 0.5
 KEPT_FINDINGS: Final = 1_024
 KEYS: Final = frozenset(("coluna", "fato", "valor", "linha", "acao"))

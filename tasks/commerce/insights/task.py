@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.grammar import literals
-from tasks.commerce.insights.prompts import WORDING, InsightsInputs
+from tasks.commerce.grammar import FAULTS, literals
+from tasks.commerce.insights.prompts import InsightsInputs
 from tasks.commerce.insights.render import V42_REWARD, render
 from tasks.commerce.insights.scorer import FEWEST, MOST, REWARD, STRONGEST, CitedFinding, best_of, fits
 from tasks.commerce.insights.table import FigureTable, actions_on, read_table
@@ -15,10 +15,7 @@ from tasks.commerce.insights.truth import metric
 from tasks.commerce.reward import Reference
 from tasks.commerce.served import written
 
-CELL_PARTS: Final = 4
-"""Of a reference's cell: kind of row, row, column, figure."""
-SHARE_MERE_VALUE: Final = 0.35
-SHARE_NO_ACTION: Final = 0.5
+CELL_PARTS: Final = 4  # Of a reference's cell: kind of row, row, column, figure.
 
 
 def answer(reference: Reference) -> str:
@@ -43,25 +40,17 @@ def spoil(right: str, generator: random.Random) -> str:
     """Say mere values and leave actions out, each at times; a grammar lets nothing false be said."""
     findings = json.loads(right)["achados"]
     for finding in findings:
-        if generator.random() < SHARE_MERE_VALUE:
+        if generator.random() < FAULTS.insights.mere_value:
             finding["fato"] = "valor"
             finding.pop("outra", None)
-        if generator.random() < SHARE_NO_ACTION:
+        if generator.random() < FAULTS.insights.no_action:
             finding["acao"] = ""
     return written({"achados": findings})
-
-
-def grammar(prompt: str) -> str:
-    """Return the grammar of the findings on a prompt's table; empty, which guides nothing, where none is known."""
-    table = read_table(prompt)
-    return findings_grammar(table) if table else ""
 
 
 TASK: Final = CommerceTask(
     name="insights",
     description=described(__doc__),
-    system=WORDING.system,
-    instruction=WORDING.instructions[0],
     inputs=InsightsInputs,
     answer=answer,
     rewards={"grounded": REWARD, "v4.2": V42_REWARD},
@@ -74,9 +63,8 @@ TASK: Final = CommerceTask(
     faults=spoil,
     answers_in_json=True,
     asked_by_reference=True,
-    prompt_is_unread=False,
     serve=lambda completion, prompt, _: render(completion, prompt),
-    prompt_grammar=grammar,
+    prompt_grammar=lambda prompt: findings_grammar(table) if (table := read_table(prompt)) else "",
 )
 
 ANY = "any"  # In the place of a cell where several have the fact.

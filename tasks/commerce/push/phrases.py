@@ -21,14 +21,11 @@ from tasks.commerce.text.lexicons import read_data, read_entries
 
 DATA_FILES: Final = ("data/evidence/push.toml", "$TUCANO_PHRASES")
 VARIABLE: Final = "TUCANO_PHRASES"
-LEAST_PERCENT, MOST_PERCENT = 1, 90
-"""Percentages that a discount or cashback can have."""
-MOST_PARTS: Final = 24
-"""Instalments, or things that are taken at once."""
+LEAST_PERCENT, MOST_PERCENT = 1, 90  # Percentages that a discount or cashback can have.
+MOST_PARTS: Final = 24  # Instalments, or things that are taken at once.
 GENERAL: Final = "geral"
 KEPT_CAMPAIGNS: Final = 4096
-LONGEST_OPENER: Final = 32
-"""Characters of a shop's own opener: the product and the offer need the others."""
+LONGEST_OPENER: Final = 32  # Characters of a shop's own opener: the product and the offer need the others.
 _CAPITAL: Final = "A-ZÀ-ÃÇÉÊÍÓ-ÕÚÜ"
 LETTER: Final = f"[{_CAPITAL}{_CAPITAL.lower()}]"
 FORM: Final = rf"^[{_CAPITAL}]{LETTER}*(?:[ -]{LETTER}+)*[.!?]$"
@@ -69,8 +66,7 @@ class OwnPhrases(BaseModel):
 def read_phrases() -> Any:
     """Read the phrases, and the shop's own behind them.
 
-    Raises:
-        InputError: The shop's file cannot be read, or an opener of it cannot be used.
+    InputError where the shop's file cannot be read, or an opener of it cannot be used.
     """
     phrases = read_entries("evidence/push.toml")
     for each in own_openers(phrases.grupos):
@@ -81,8 +77,7 @@ def read_phrases() -> Any:
 def use_own(file: Path | None) -> None:
     """Take a shop's phrases into account in this process, and in each that it starts from now on; None for none.
 
-    Raises:
-        InputError: The file cannot be read, or an opener of it cannot be used.
+    InputError where the file cannot be read, or an opener of it cannot be used.
     """
     os.environ.pop(VARIABLE, None)
     if file is not None:
@@ -93,8 +88,7 @@ def use_own(file: Path | None) -> None:
 def own_openers(groups: Collection[str]) -> tuple[OwnOpener, ...]:
     """Return the openers of the shop's file, each of one of the groups.
 
-    Raises:
-        InputError: The shop's file cannot be read, or an opener of it cannot be used.
+    InputError where the shop's file cannot be read, or an opener of it cannot be used.
     """
     file = Path(os.environ.get(VARIABLE, ""))
     try:

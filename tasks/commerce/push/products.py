@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Mapping
-from functools import cache
 from typing import Final
 
 from tasks.commerce.text.lexicons import read_data
@@ -12,8 +11,7 @@ from tasks.commerce.text.portuguese import readable_category
 DATA_FILES: Final = ("data/campaigns/things.toml",)
 _QUOTES: Final = str.maketrans("‘’“”", "''\"\"", "\ufe0f")
 _ENDED: Final = re.compile(r"(?<=[^\W_]|[%)])[.!]$")
-USUAL_PRICE: Final = 100.0
-"""Price, in reais, of what `data/campaigns/things.toml` does not have."""
+USUAL_PRICE: Final = 100.0  # Price, in reais, of what `data/campaigns/things.toml` does not have.
 
 
 def plain_name(text: str) -> str:
@@ -28,9 +26,5 @@ def plain_offer(text: str) -> str:
 
 def things_of(category: str) -> Mapping[str, float]:
     """Return the things of a category with their prices in reais; the category itself where none are known."""
-    return _things().get(category) or {readable_category(category): USUAL_PRICE}
-
-
-@cache
-def _things() -> Mapping[str, Mapping[str, float]]:
-    return read_data("campaigns/things.toml")
+    known: Mapping[str, Mapping[str, float]] = read_data("campaigns/things.toml")
+    return known.get(category) or {readable_category(category): USUAL_PRICE}

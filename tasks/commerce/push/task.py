@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
+from tasks.commerce.grammar import FAULTS
 from tasks.commerce.push.phrases import GENERAL, CampaignPhrases, content_words, read_phrases, suiting
-from tasks.commerce.push.prompts import WORDING, PushInputs
+from tasks.commerce.push.prompts import PushInputs
 from tasks.commerce.push.scorer import (
     REWARD,
     SEEN_AT_ONCE,
@@ -27,9 +28,6 @@ from tasks.commerce.reward import Reference
 
 ATTEMPTS: Final = 40
 """Draws of phrases for one right answer; one in two is without a fault, and of a long product few are short."""
-SHARE_DULL: Final = 0.4
-SHARE_STRANGE: Final = 0.3
-SHARE_BARE: Final = 0.1
 
 
 def answer(reference: Reference) -> str:
@@ -53,30 +51,22 @@ def answer(reference: Reference) -> str:
 def spoil(right: str, generator: random.Random) -> str:
     """Begin as for any product or as for another one, or say nothing but the core, each at times."""
     parts, kind = parts_of(right), generator.random()
-    groups = read_phrases().grupos
+    groups, shares = read_phrases().grupos, FAULTS.push
     if parts is None:
         return right
-    if kind < SHARE_DULL:
+    if kind < shares.dull:
         parts = parts._replace(opener=generator.choice(groups[GENERAL].aberturas))
-    elif kind < SHARE_DULL + SHARE_STRANGE:
+    elif kind < shares.dull + shares.strange:
         openers = [text for group in groups.values() for text in group.aberturas]
         parts = parts._replace(opener=generator.choice(openers))
-    elif kind < SHARE_DULL + SHARE_STRANGE + SHARE_BARE:
+    elif kind < shares.dull + shares.strange + shares.bare:
         parts = PushParts("", parts.core, "")
     return parts.template
-
-
-def grammar(prompt: str) -> str:
-    """Return the grammar of the pushes for a prompt's campaign; empty, which guides nothing, where none is known."""
-    campaign = read_campaign(prompt)
-    return push_grammar(suiting(*campaign)) if campaign else ""
 
 
 TASK: Final = CommerceTask(
     name="push",
     description=described(__doc__),
-    system=WORDING.system,
-    instruction=WORDING.instructions[0],
     inputs=PushInputs,
     answer=answer,
     rewards={"grounded": REWARD, "v4.2": V42_REWARD},
@@ -84,12 +74,10 @@ TASK: Final = CommerceTask(
     answer_metrics=("in_form", "suits_the_campaign", "offer_as_it_is", "no_repetition", "within_length", "all_kept"),
     content=frozenset({"fit"}),
     faults=spoil,
-    answers_in_json=False,
     asked_by_reference=True,
-    prompt_is_unread=False,
     serve=lambda completion, prompt, _: serve(completion, prompt),
     parts=("product", "offer"),
-    prompt_grammar=grammar,
+    prompt_grammar=lambda prompt: push_grammar(suiting(*known)) if (known := read_campaign(prompt)) else "",
 )
 
 Words = frozenset[str]

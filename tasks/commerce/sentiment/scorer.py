@@ -48,8 +48,7 @@ WORDING: Final = read_wording("sentiment")
 WEIGHTS: Final = {"json": 0.12, "types": 0.08, "polarity": 0.42, "score": 0.38}
 CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {"polarity": is_sentiment, "score": is_stars}
 CONTRADICTED: Final = 0.25
-FORM_ALONE: Final = 0.25
-"""Share of the form that an answer is paid for of which nothing else is right."""
+FORM_ALONE: Final = 0.25  # Share of the form that an answer is paid for of which nothing else is right.
 
 
 def score(completion: str, _prompt: str, reference: Reference | None, _: object) -> Score:
@@ -67,7 +66,7 @@ def score(completion: str, _prompt: str, reference: Reference | None, _: object)
     kept = CONTRADICTED if contradicts else 1.0
     content = {
         "polarity": None if true_polarity is None else kept * _polarity_agreement(polarity, true_polarity),
-        "score": None if true_stars is None else kept * _stars_agreement(stars, true_stars),
+        "score": None if true_stars is None else 0.0 if stars is None else kept * ramp(abs(stars - true_stars), 2, 0),
     }
     known = {name: value for name, value in content.items() if value is not None}
     right = sum(WEIGHTS[name] * value for name, value in known.items()) / (sum(map(WEIGHTS.__getitem__, known)) or 1)
@@ -84,10 +83,6 @@ def _polarity_agreement(found: str | None, wanted: str) -> float:
     if found is None:
         return 0.0
     return (1.0, 0.2, 0.0)[abs(SENTIMENTS.index(found) - SENTIMENTS.index(wanted))]
-
-
-def _stars_agreement(found: int | None, wanted: int) -> float:
-    return 0.0 if found is None else ramp(abs(found - wanted), 2, 0)
 
 
 def v42_score(completion: str, _prompt: str, _reference: Reference | None, _: object) -> Score:

@@ -7,7 +7,7 @@ from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.grammar import STARS, json_grammar, object_schema, one_of, serve_object, spoil_json
 from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
-from tasks.commerce.sentiment.scorer import CHECKS, REWARDS, WORDING
+from tasks.commerce.sentiment.scorer import CHECKS, REWARDS
 from tasks.commerce.sentiment.truth import metric
 from tasks.commerce.served import Served
 from tasks.commerce.text.json_fields import SENTIMENTS, sentiment_contradicts, sentiment_of
@@ -34,8 +34,6 @@ def serve(completion: str) -> Served:
 TASK: Final = CommerceTask(
     name="sentiment",
     description=described(__doc__),
-    system=WORDING.system,
-    instruction=WORDING.instructions[0],
     inputs=ReviewInputs,
     answer=answer,
     rewards=REWARDS,
@@ -44,7 +42,6 @@ TASK: Final = CommerceTask(
     content=frozenset({"polarity", "score"}),
     faults=spoil_json,
     answers_in_json=True,
-    asked_by_reference=False,
     prompt_is_unread=True,
     serve=lambda completion, _prompt, _databases: serve(completion),
     schema=object_schema(_FIELDS),

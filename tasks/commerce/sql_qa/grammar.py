@@ -33,10 +33,8 @@ DATA_FILES: Final = (
 )
 SHORTEST_WORD: Final = 3
 KEPT_WORDS: Final = frozenset(("index", "table", "unique"))
-MOST_READ: Final = 3
-"""Tables whose columns the items of a query name; of an inner query one less."""
-MOST_JOINED: Final = 5
-"""Tables that USING joins: a question of the bank needs as many."""
+MOST_READ: Final = 3  # Tables whose columns the items of a query name; of an inner query one less.
+MOST_JOINED: Final = 5  # Tables that USING joins: a question of the bank needs as many.
 MOST_ALIASED: Final = 3
 MOST_MEANS: Final = 2
 """Numbers of a table that an inner query gives beside their mean: each takes a place in the first token's mask."""
@@ -44,8 +42,7 @@ _TIME: Final = re.compile(r"_(?:timestamp|date)$")
 _TEXT: Final = re.compile(r"_(?:id|status|type|state|city|name|english|prefix|title|message)$|^(?:name|state)$")
 _COUNTED: Final = frozenset(("number", "time"))
 _LAST: Final = "windowed"
-_INNER: Final = "_n"
-"""Beginning of the suffixes of inner queries: over what they give is no window."""
+_INNER: Final = "_n"  # Beginning of the suffixes of inner queries: over what they give is no window.
 _OF_ONE_TABLE: Final = frozenset(("plain", "mean"))
 _WITHOUT_TABLE: Final = {"said": "counted", "measure": "counted", "window": 'RANK " OVER ()"'}
 
@@ -65,8 +62,7 @@ class _Source:
 def sql_grammar(system: str) -> str:
     """Return the grammar of a query on the tables and columns that a system prompt names.
 
-    Raises:
-        InputError: It names no table.
+    InputError where it names no table.
     """
     rules = _read_rules()
     shown = re.findall(r"\b(\w+)\(([\w, ]+)\)", system)

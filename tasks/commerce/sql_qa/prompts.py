@@ -26,8 +26,7 @@ from tasks.commerce.text.portuguese import MONTHS, StateCode
 DATA_FILES: Final = ("data/questions", "data/wordings/sql_qa.toml")
 WORDING: Final = read_wording("sql_qa")
 _END: Final = re.compile(r" (?:GROUP|HAVING|ORDER|LIMIT)\b")
-_AND: Final = re.compile(r" AND (?!\d)")
-"""Joins conditions, but not the ends of BETWEEN."""
+_AND: Final = re.compile(r" AND (?!\d)")  # Joins conditions, but not the ends of BETWEEN.
 Level = Literal["filters", "joins", "aggregation", "dates", "windows"]
 LEVELS: Final[tuple[Level, ...]] = ("filters", "joins", "aggregation", "dates", "windows")
 

@@ -11,14 +11,12 @@ from tasks.commerce.sql_qa.sandbox import Cell, Execution, Row
 
 COPIES_WITH_AN_ANSWER: Final = 2
 """Copies on which a question must have an answer, each a different one; the small copy may have none."""
-TOLERANCE: Final = 0.0051
-"""Half a cent: an unrounded value equals the rounded one."""
+TOLERANCE: Final = 0.0051  # Half a cent: an unrounded value equals the rounded one.
 MAX_PAIRED, MAX_PERMUTED = 100, 4
 """Rows compared pairwise after the equal ones are removed, and columns of which every order is tried."""
 WRONG_ORDER, WRONG_COLUMN_ORDER = 0.8, 0.4
 """Grades of the right rows in the wrong order, and of the right columns: each stands under the other's title."""
-ROWS, CELLS = 0.4, 0.2
-"""Most that a wrong result earns for its rows and for its cells."""
+ROWS, CELLS = 0.4, 0.2  # Most that a wrong result earns for its rows and for its cells.
 _DIGITS: Final = re.compile(r"[0-9]{1,4}")
 """A text that is read as a number: months, weekdays, hours and years have no more digits."""
 _DECIMAL: Final = re.compile(r"-?(?:[0-9]{1,12}|[0-9]{1,3}(?:,[0-9]{3}){1,3})\.[0-9]{1,4}")

@@ -216,8 +216,7 @@ class Databases:
     def open(cls, folder: Path) -> "Databases":
         """Read a store and fill its copies; a store without orders, as of a shop that gave reviews alone, has none.
 
-        Raises:
-            InputError: The store cannot be read.
+        InputError where the store cannot be read.
         """
         # Imports polars.
         from schemas.store.files import read_store

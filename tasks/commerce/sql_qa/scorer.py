@@ -85,8 +85,7 @@ def answer(reference: Reference) -> str:
 def score(completion: str, prompt: str, reference: Reference | None, databases: Databases | None) -> Score:
     """Run the query on every copy and compare the results with the reference's.
 
-    Raises:
-        InputError: There are no databases, or the reference query does not run on them.
+    InputError where there are no databases, or the reference query does not run on them.
     """
     if databases is None:
         raise InputError("sql_qa answers are scored by running them, and no store was given; give the store's folder")

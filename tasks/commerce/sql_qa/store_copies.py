@@ -59,8 +59,7 @@ OTHER_INSTALMENTS, UNCATEGORISED = 0.2, 0.05
 none of either, and a condition against them would change nothing."""
 RETURNING, ON_LIMIT_DAY = 0.4, 0.3
 """Shares of the orders of returning shoppers, and of deliveries on the estimated day or after a time of questions."""
-ITEMS_A_SELLER: Final = 2
-"""Items per seller, at the fewest sellers, so that sellers tie."""
+ITEMS_A_SELLER: Final = 2  # Items per seller, at the fewest sellers, so that sellers tie.
 
 
 def cut(store: Store) -> Store:

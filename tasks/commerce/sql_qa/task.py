@@ -5,7 +5,7 @@ import re
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.grammar import chat
+from tasks.commerce.grammar import FAULTS, chat
 from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.grammar import sql_grammar
 from tasks.commerce.sql_qa.prompts import QuestionInputs
@@ -14,7 +14,6 @@ from tasks.commerce.sql_qa.sandbox import Databases, Refusal
 from tasks.commerce.sql_qa.scorer import REWARDS, WORDING, answer, run_completion
 from tasks.commerce.sql_qa.truth import metric
 
-SHARE_CARELESS_SQL: Final = 0.5
 REFUSED: Final = {
     Refusal.INVALID: "a consulta não roda nas tabelas da loja",
     Refusal.FORBIDDEN: "a consulta faria mais do que ler as tabelas da loja",
@@ -24,7 +23,7 @@ REFUSED: Final = {
 
 def _careless(right: str, generator: random.Random) -> str:
     """Leave out the conditions at times, and chat."""
-    if generator.random() < SHARE_CARELESS_SQL:
+    if generator.random() < FAULTS.sql_qa.no_conditions:
         right = re.sub(r"\s+(WHERE|GROUP BY|ORDER BY)\b.*", "", right, count=1, flags=re.DOTALL)
     return chat(right, generator)
 
@@ -46,8 +45,6 @@ def _serve(completion: str, databases: Databases | None) -> Served:
 TASK: Final = CommerceTask(
     name="sql_qa",
     description=described(__doc__),
-    system=WORDING.system,
-    instruction=WORDING.instructions[0],
     inputs=QuestionInputs,
     answer=answer,
     rewards=REWARDS,
@@ -55,7 +52,6 @@ TASK: Final = CommerceTask(
     answer_metrics=("execution_accuracy",),
     content=frozenset({"uses", "result"}),
     faults=_careless,
-    answers_in_json=False,
     asked_by_reference=True,
     prompt_is_unread=True,
     serve=lambda completion, _, databases: _serve(completion, databases),

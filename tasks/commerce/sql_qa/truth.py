@@ -15,8 +15,7 @@ from schemas.documents import Rollout
 from schemas.errors import InputError
 from tasks.commerce.sql_qa.sandbox import Cell, Databases, Execution, Row
 
-HALF_A_CENT: Final = 0.005 + 1e-6
-"""An unrounded value equals the rounded one."""
+HALF_A_CENT: Final = 0.005 + 1e-6  # An unrounded value equals the rounded one.
 MAX_CHARACTERS: Final = 4_000
 
 _FENCE: Final = re.compile(r"```[a-z]{0,10}[ \t]*\n([^`]*)```", re.IGNORECASE)
@@ -30,10 +29,8 @@ def metric(rollouts: Sequence[Rollout], databases: Databases | None) -> dict[str
     """Return the execution accuracy: the share of queries whose rows are the reference's on every copy.
 
     Rows are compared as multisets, and in their order where the reference orders them; columns in their order. Numbers
-    are equal within half a cent, and a text that is a number is one.
-
-    Raises:
-        InputError: There are no databases, or a reference does not run.
+    are equal within half a cent, and a text that is a number is one. InputError where there are no databases, or a
+    reference does not run.
     """
     right = [
         is_right(rollout.completion, sql, databases)

@@ -17,8 +17,7 @@ import orjson
 from tasks.commerce.text.json_fields import read_number
 from tasks.commerce.text.text_form import ramp
 
-MAX_CHARACTERS: Final = 4_000
-"""Longest answer; the longest right one has a tenth of it."""
+MAX_CHARACTERS: Final = 4_000  # Longest answer; the longest right one has a tenth of it.
 MAX_COMPLETION: Final = 100_000
 """Longest completion with its thoughts and spaces; a longer one is not searched."""
 MAX_BRACKETS: Final = 32
@@ -53,45 +52,28 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 
 
 class Reading(Enum):
-    """Tolerance needed to read an object, beyond strict JSON."""
+    """Tolerance needed to read an object, beyond strict JSON, and what it leaves of the form and of the trust."""
 
-    PORTUGUESE_NUMBER = "Portuguese number"
+    PORTUGUESE_NUMBER = "Portuguese number", 1.0, 1.0
     """A bare `4,5`, `R$ 1.234,56` or `80%`, which is right in Portuguese."""
-    FENCED = "fenced"
-    THOUGHT = "thought"
+    FENCED = "fenced", 0.9, 1.0
+    THOUGHT = "thought", 0.9, 1.0
     """A closed block of thinking before it."""
-    SURROUNDED = "surrounded"
-    REPEATED_KEY = "repeated key"
-    REPEATED_OBJECT = "repeated object"
-    CONTRADICTED = "contradicted"
+    SURROUNDED = "surrounded", 0.7, 1.0
+    REPEATED_KEY = "repeated key", 0.5, 0.95
+    REPEATED_OBJECT = "repeated object", 0.2, 0.4
+    CONTRADICTED = "contradicted", 0.1, 0.1
     """A key occurs twice, in one object or in two, with different values."""
-    DRAFT = "draft"
+    DRAFT = "draft", 0.35, 0.7
     """It stands in a thought that never ended."""
-    REPAIRED = "repaired"
-    UNFINISHED = "unfinished"
+    REPAIRED = "repaired", 0.35, 0.7
+    UNFINISHED = "unfinished", 0.2, 0.5
     """A truncated object: its missing part is unknown."""
 
+    def __init__(self, _: str, form: float, trust: float) -> None:
+        self.form, self.trust = form, trust
 
-FORM: Final = {
-    Reading.PORTUGUESE_NUMBER: 1.0,
-    Reading.FENCED: 0.9,
-    Reading.THOUGHT: 0.9,
-    Reading.SURROUNDED: 0.7,
-    Reading.REPEATED_KEY: 0.5,
-    Reading.DRAFT: 0.35,
-    Reading.REPAIRED: 0.35,
-    Reading.UNFINISHED: 0.2,
-    Reading.REPEATED_OBJECT: 0.2,
-    Reading.CONTRADICTED: 0.1,
-}
-TRUST: Final = {
-    Reading.REPEATED_KEY: 0.95,
-    Reading.DRAFT: 0.7,
-    Reading.REPAIRED: 0.7,
-    Reading.UNFINISHED: 0.5,
-    Reading.REPEATED_OBJECT: 0.4,
-    Reading.CONTRADICTED: 0.1,
-}
+
 NOT_ALONE: Final = 0.43
 """Share that an answer keeps if something stands beside the object, or in fields that nobody asked for: nobody checks
 what it says there, and whoever sends it on sends that too."""
@@ -113,7 +95,7 @@ class ParsedObject(NamedTuple):
         if not self.needed:
             return float(self.value is not None)
         share = self.characters / (self.characters + self.padding)
-        return min(FORM[reading] for reading in self.needed) * share
+        return min(reading.form for reading in self.needed) * share
 
     @property
     def trust(self) -> float:
@@ -124,7 +106,7 @@ class ParsedObject(NamedTuple):
         """
         if not self.needed:
             return float(self.value is not None)
-        return min(TRUST.get(reading, 1.0) for reading in self.needed) * ramp(self.padding, *PADDING)
+        return min(reading.trust for reading in self.needed) * ramp(self.padding, *PADDING)
 
     def trust_alone(self, asked: Collection[str]) -> float:
         """Return the trust in the values of an answer that should be the object and nothing else, in [0, 1]."""

@@ -18,8 +18,7 @@ DATA_FILES: Final = (
 )
 MAX_CHARACTERS: Final = 4_000
 """Characters of prose that are read; the longest right answer has a tenth of it."""
-KEPT_PROMPTS: Final = 4_096
-"""Number of cached prompts and references, as each has many answers."""
+KEPT_PROMPTS: Final = 4_096  # Number of cached prompts and references, as each has many answers.
 
 _ANY_WORD: Final = re.compile(r"r\$|%|\d+(?:[.,]\d+)*|[^\W\d_]+")
 # Begins with one class, which is found faster than alternatives are: `r\$|[a-z]+|\d+(?:[.,]\d+)*|%`.
@@ -91,8 +90,7 @@ class Phrases:
 
 APOLOGIES: Final = Phrases("refusals", r"^\W*(?:[a-z]+[,!.] )?")
 """Beginnings of a refusal, which texts with content may share."""
-REFUSAL_REACH: Final = 200
-"""Characters at a text's beginning that are searched for a refusal."""
+REFUSAL_REACH: Final = 200  # Characters at a text's beginning that are searched for a refusal.
 _DECLINES: Final = re.compile(
     r"(?<![a-z])(?:nao (?:posso|consigo|vou|devo|poderei|poderia|e possivel|tenho como|sei como|estou autorizad[oa] a)"
     r"|recuso a|impossivel) (?:[a-z]+ ){0,2}"

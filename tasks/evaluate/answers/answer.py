@@ -76,8 +76,7 @@ class _Prompts:
 def main(request_file: Path, channel: Channel) -> None:
     """Answer the remaining prompts, and write the artifact's files.
 
-    Raises:
-        InputError: The model cannot be read, its memory does not suffice, or its tokenizer cannot be guided.
+    InputError where the model cannot be read, its memory does not suffice, or its tokenizer cannot be guided.
     """
     request = AnswerRequest.model_validate_json(request_file.read_text(encoding="utf-8"))
     rows = read_prompts(request.dataset / TEST_FILE)

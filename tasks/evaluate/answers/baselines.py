@@ -25,12 +25,9 @@ from tasks.commerce.shortcuts import choose_rule
 from tasks.report.number_format import decimal
 from tasks.report.wording import worded
 
-CANDIDATES: Final = 24
-"""Most frequent answers of the training split among which a constant is chosen."""
-CHOOSING: Final = 48
-"""Prompts of the training split that choose it."""
-OF_A_RULE: Final = 8
-"""Answers that a rule may give."""
+CANDIDATES: Final = 24  # Most frequent answers of the training split among which a constant is chosen.
+CHOOSING: Final = 48  # Prompts of the training split that choose it.
+OF_A_RULE: Final = 8  # Answers that a rule may give.
 
 Score = Callable[[Rollout], float]
 

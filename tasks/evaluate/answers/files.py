@@ -17,12 +17,10 @@ from tasks.policy.generate import StopReason
 
 ROLLOUTS_FILE: Final = "rollouts.jsonl"
 """Artifact file: one rollout per answer, in the test split's order, sample by sample."""
-TIMING_FILE: Final = "timing.json"
-"""Artifact file: duration of the answers."""
+TIMING_FILE: Final = "timing.json"  # Artifact file: duration of the answers.
 GENERAL_FOLDER: Final = "general"
 """Artifact folder: the same files of the answers to the general instructions, where they were asked."""
-FINISHED_FILE: Final = "finished.jsonl"
-"""Work folder file: the batches so far."""
+FINISHED_FILE: Final = "finished.jsonl"  # Work folder file: the batches so far.
 
 
 class Answer(BaseModel):
@@ -84,8 +82,7 @@ class FinishedBatches:
     def __init__(self, folder: Path) -> None:
         """Read the batches that an earlier process finished; a partial last line is cut off.
 
-        Raises:
-            OSError: The file cannot be read or written.
+        OSError where the file cannot be read or written.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self._file = folder / FINISHED_FILE
@@ -177,8 +174,7 @@ def write_answers(
 def read_answers(folder: Path) -> tuple[Rollout, ...]:
     """Read the rollouts of an artifact, each with its `sample`, `tokens`, `stop_reason` and `decoding`.
 
-    Raises:
-        InputError: The file cannot be read, or is no file of rollouts.
+    InputError where the file cannot be read, or is no file of rollouts.
     """
     from schemas.tables.rollout_tables import read_rollouts
 

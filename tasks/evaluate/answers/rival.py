@@ -19,8 +19,7 @@ from tasks.policy.generate import StopReason
 
 STOP_REASONS: Final = {"stop": StopReason.END_OF_TURN, "length": StopReason.TOKEN_LIMIT}
 """OpenAI's names of the two stop reasons of our own policies; every other one is `other`."""
-FIRST_PROMPTS: Final = 3
-"""Prompts asked before all others, spread evenly over the test split."""
+FIRST_PROMPTS: Final = 3  # Prompts asked before all others, spread evenly over the test split.
 
 
 def answer_by_rival(
@@ -37,8 +36,7 @@ def answer_by_rival(
 ) -> None:
     """Ask the remaining prompts, and write the artifact's files.
 
-    Raises:
-        InputError: The endpoint cannot be used, its first answers are all empty, or its key is not in the environment.
+    InputError where the endpoint cannot be used, its first answers are all empty, or its key is not in the environment.
     """
     max_tokens = rival.max_tokens or max_tokens
     rows = read_prompts(dataset / TEST_FILE)

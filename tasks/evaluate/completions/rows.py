@@ -18,13 +18,11 @@ from schemas.shown_text import as_shown
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TASK_NAMES, TaskName
 
-MAX_SHOWN: Final = 4_000
-"""Characters of a text on the page; the page says how many more there were."""
+MAX_SHOWN: Final = 4_000  # Characters of a text on the page; the page says how many more there were.
 MAX_WEIGHT: Final = 60_000_000
 """Characters of all rollouts' texts, each text once, and `ROW_WEIGHT` for each rollout: a page of some 20 MB."""
 ROW_WEIGHT: Final = 100
-SHARES: Final = 10_000
-"""What 1 is on the page, where rewards and components are whole numbers."""
+SHARES: Final = 10_000  # What 1 is on the page, where rewards and components are whole numbers.
 
 CUT_OFF, CORRECTED, UNIFORM = 1, 2, 4
 """Flags of a rollout: ended by the token limit; the reference's answer in its place; equal rewards in its group."""

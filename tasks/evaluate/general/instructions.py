@@ -13,8 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from schemas.json_lines import read_json_lines
 from schemas.tables.prompts import PromptRow
 from schemas.tasks import TaskName
+from tasks.commerce.text.lexicons import read_data
 
-DATA_FILES: Final = ("data/general/instructions.jsonl",)
+DATA_FILES: Final = ("data/general/instructions.jsonl", "data/general/small_words.toml")
 SYSTEM: Final = "Responda em português do Brasil e faça exatamente o que a mensagem pede."
 """What the model is told before each instruction."""
 _FILE: Final = Path(__file__).resolve().parents[3] / DATA_FILES[0]
@@ -80,19 +81,7 @@ def as_rows(tasks: Sequence[TaskName]) -> list[PromptRow]:
 
 Check = Callable[..., bool]
 
-_PORTUGUESE: Final = (
-    "o os um uma uns umas de da dos das em na nos nas por pelo pela para pra com sem sob sobre entre até ao "
-    "à aos às e ou mas que se não nem já mais menos muito muita muitos muitas pouco seu sua seus suas meu minha nosso "
-    "nossa este esta esse essa isso isto aquele aquela ele ela eles elas eu você vocês nós quem onde quando como "
-    "porque é são foi era está estão ser ter tem há também só ainda todo toda todos todas cada depois antes"
-)
-"""Words that hardly a Portuguese sentence does without, but for those that are English too."""
-_ENGLISH: Final = (
-    "the and of is are was were with this that these you your it its in to have has from on be they will what we our "
-    "i my he she his her not at by can there here"
-)
-"""The same of English, but for words that are Portuguese too."""
-_SMALL_WORDS: Final = frozenset(_PORTUGUESE.split()), frozenset(_ENGLISH.split())
+_SMALL_WORDS: Final = tuple(frozenset(listed.split()) for listed in read_data("general/small_words.toml").values())
 _SENTENCE_END: Final = re.compile(r"[.!?…]+[\"'”’»)]*(?=\s|$)")
 _ABBREVIATION: Final = re.compile(r"\b(Sr|Sra|Dr|Dra|Prof|Profa|av|pág|tel|nº)\.(?=\s+\S)", re.IGNORECASE)
 _BULLET: Final = re.compile(r"\s*[-–]\s+(?=\S)")

@@ -83,8 +83,7 @@ def reward_identity(task: TaskName) -> str:
     return f"rewards of {task}"
 
 
-SHOWN: Final = 10
-"""Prompts that the rule chooses, beside those drawn at random."""
+SHOWN: Final = 10  # Prompts that the rule chooses, beside those drawn at random.
 Reason = Literal["random", "gain", "loss", "median"]
 
 

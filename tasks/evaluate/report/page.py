@@ -37,8 +37,7 @@ _FILTERS: Final[Mapping[str, Callable[..., str]]] = {
     "money": money,
 }
 _MAX_SHOWN: Final = 1200
-FIRST: Final = (BASE, TUNED, CHAMPION)
-"""Models whose metrics come first."""
+FIRST: Final = (BASE, TUNED, CHAMPION)  # Models whose metrics come first.
 
 
 def write_report_files(comparison: Comparison, background: Background, folder: Path, drawn: Mapping[str, str]) -> None:

@@ -50,8 +50,7 @@ class ScorePair(NamedTuple):
 def read_scores(path: Path) -> tuple[PairedScore, ...]:
     """Read a JSON Lines file of paired scores; conditions across rows are checked by `pair`.
 
-    Raises:
-        InputError: The file cannot be read, is empty, or a line is not a paired score with a score in [0, 1].
+    InputError where the file cannot be read, is empty, or a line is not a paired score with a score in [0, 1].
     """
     return read_json_lines(path, PairedScore, "scores")
 
@@ -172,11 +171,6 @@ class Cells:
     """Mean scores of the base model, shape (prompts, seeds)."""
     tuned: Numbers
     """Mean scores of the tuned model, shape (prompts, seeds)."""
-    sample_variance: Numbers
-    """Variance between the samples of a cell (with n - 1): of the difference if the base was scored for each seed, and
-    of the tuned model alone if it was scored once for all; NaN for one sample."""
-    base_sample_variance: Numbers
-    """The base's own variance if it was scored once for all seeds, else 0; NaN for one sample."""
     n_samples: int
     """Samples per cell; if they differ, their harmonic mean, rounded."""
 
@@ -193,8 +187,6 @@ class Cells:
             self.seeds,
             self.base[rows],
             self.tuned[rows],
-            self.sample_variance[rows],
-            self.base_sample_variance[rows],
             self.n_samples,
         )
 
@@ -211,23 +203,10 @@ def arrange(answers: Sequence[AnswerKey], base: Sequence[float], tuned: Sequence
         return np.bincount(cells, weights=values) / counts
 
     shape = len(rows), len(seeds)
-
-    def variance(values: NDArray[np.float64]) -> Numbers:
-        squares = means((values - means(values)[cells]) ** 2)
-        # Samples beyond the first make the variance known: n / (n - 1) of the mean square, and unknown if n is 1.
-        return np.where(counts > 1, squares * counts / np.maximum(counts - 1, 1), np.nan).reshape(shape)
-
-    of_base, of_tuned = np.asarray(base), np.asarray(tuned)
-    base_means = means(of_base).reshape(shape)
-    # The same scores for every seed are those of one base.
-    once = bool(np.all(base_means == base_means[:, :1]))
-    base_variance = variance(of_base)
     return Cells(
         tuple(rows),
         seeds,
-        base_means,
-        means(of_tuned).reshape(shape),
-        variance(of_tuned if once else np.round(of_tuned - of_base, 9)),
-        base_variance if once else base_variance * 0,
+        means(np.asarray(base)).reshape(shape),
+        means(np.asarray(tuned)).reshape(shape),
         round(len(counts) / float(np.sum(1 / counts))),
     )

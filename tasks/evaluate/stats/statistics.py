@@ -53,10 +53,6 @@ class PairedStats:
     ci_low: float | None
     """Lower end of the two-sided 95 % BCa interval of the mean difference, see `resampling.mean_interval`."""
     ci_high: float | None
-    hodges_lehmann: float
-    """Median of the means of all pairs of differences: the typical difference, robust to outliers."""
-    rank_biserial: float
-    """Matched-pairs rank-biserial correlation in [-1, 1]: rank sum of gains minus that of losses, over both."""
     p_win: float
     """Share of prompts on which the tuned model scores higher."""
     p_tie: float
@@ -86,7 +82,7 @@ class PairedStats:
 
     def margin_is_wide(self, margin: float) -> bool:
         """Return whether a margin is more than half of the base's score, so that within it most could be lost."""
-        return is_wide(margin, self.mean_base)
+        return margin > HALF * self.mean_base
 
 
 @dataclass(frozen=True)
@@ -100,11 +96,6 @@ class Blocks:
     """The largest acceptable loss of each task, where each has one of its own."""
 
 
-def is_wide(margin: float, base_score: float) -> bool:
-    """Return whether a margin is more than half of a base's score."""
-    return margin > HALF * base_score
-
-
 def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng: np.random.Generator) -> PairedStats:
     """Compute every number of one block, with `p_holm` as if it were the only test.
 
@@ -113,10 +104,10 @@ def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng
     """
     by_seed = np.round(tuned - base, 9)
     differences = np.round(by_seed.mean(axis=1), 9)
-    signed_ranks = rank_with_sign(differences)
     interval = mean_interval(by_seed, resamples, rng)
     p_signflip, p_harm = sign_flip(differences, resamples, rng)
-    p_wilcoxon, _ = sign_flip(signed_ranks, resamples, rng)
+    p_wilcoxon, _ = sign_flip(rank_with_sign(differences), resamples, rng)
+    variance = mean_variance(by_seed) if len(base) > 1 else None
     block = PairedStats(
         n_prompts=base.shape[0],
         n_seeds=base.shape[1],
@@ -126,8 +117,6 @@ def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng
         mean_difference=float(np.mean(differences)),
         ci_low=interval.low if interval else None,
         ci_high=interval.high if interval else None,
-        hodges_lehmann=hodges_lehmann(differences),
-        rank_biserial=float(signed_ranks.sum() / np.abs(signed_ranks).sum()) if signed_ranks.any() else 0.0,
         p_win=float(np.mean(differences > 0)),
         p_tie=float(np.mean(differences == 0)),
         p_loss=float(np.mean(differences < 0)),
@@ -136,8 +125,10 @@ def measure(base: Numbers, tuned: Numbers, *, margin: float, resamples: int, rng
         p_harm=p_harm,
         p_holm=p_signflip,
         noninferiority_low=interval.noninferiority_low if interval else None,
-        mde=minimum_detectable_effect(by_seed),
-        n_for_margin=prompts_for_margin(by_seed, margin) if np.ptp(by_seed) else prompts_without_spread(base, margin),
+        mde=detectable_effect(variance, len(base)) if variance else None,
+        n_for_margin=prompts_needed(variance, margin)
+        if variance and np.ptp(by_seed)
+        else prompts_without_spread(base, margin),
         verdict="inconclusive",
     )
     return replace(block, verdict=judge(block, margin))
@@ -188,28 +179,6 @@ def rank_with_sign(differences: Numbers) -> Numbers:
     return np.asarray(rankdata(np.abs(nonzero)) * np.sign(nonzero), dtype=np.float64)
 
 
-def hodges_lehmann(differences: Numbers) -> float:
-    """Return the median of the means of all pairs, each value with itself included (Hodges and Lehmann, 1963)."""
-    # Differences are rounded to 1e-9, so the sums of pairs are whole numbers, among which bisection finds the middle
-    # ones: there are too many pairs to list.
-    ordered = np.sort(np.rint(differences * 1e9).astype(np.int64))
-    positions = np.arange(len(ordered))
-    n_pairs = len(ordered) * (len(ordered) + 1) // 2
-
-    def sum_at(rank: int) -> int:
-        low, high = 2 * int(ordered[0]), 2 * int(ordered[-1])
-        while low < high:
-            middle = (low + high) // 2
-            not_above = np.searchsorted(ordered, middle - ordered, side="right")
-            if int(np.maximum(not_above - positions, 0).sum()) > rank:
-                high = middle
-            else:
-                low = middle + 1
-        return low
-
-    return (sum_at((n_pairs - 1) // 2) + sum_at(n_pairs // 2)) / 4e9
-
-
 def holm(p_values: Mapping[TaskName, float]) -> dict[TaskName, float]:
     """Correct p values for multiple tests (Holm, 1979): the family-wise error stays below the level."""
     ordered = sorted(p_values, key=lambda name: p_values[name])
@@ -219,13 +188,3 @@ def holm(p_values: Mapping[TaskName, float]) -> dict[TaskName, float]:
         largest = max(largest, min(1.0, (len(ordered) - rank) * p_values[name]))
         corrected[name] = largest
     return {name: corrected[name] for name in p_values}
-
-
-def minimum_detectable_effect(differences: Numbers) -> float | None:
-    """Return (z_.95 + z_.80) standard errors of (prompts, seeds), which with one seed is 2.487 sd / sqrt(n)."""
-    return detectable_effect(mean_variance(differences), len(differences)) if len(differences) > 1 else None
-
-
-def prompts_for_margin(differences: Numbers, margin: float) -> int | None:
-    """Return the smallest n, at least 2, whose minimum detectable effect with these seeds is the margin."""
-    return prompts_needed(mean_variance(differences), margin) if len(differences) > 1 else None

@@ -20,11 +20,9 @@ _HEAD: Final = """\
 # is used. A line with `# confirm` is not used until you remove its first `#`, and a status with such values is refused
 # until you do: orders that are canceled by it would count. What the columns mean: docs/your-data.md.
 """
-MOST_PROMPTS: Final = 20_000
-"""Prompts of a task beyond which an epoch takes a laptop days."""
+MOST_PROMPTS: Final = 20_000  # Prompts of a task beyond which an epoch takes a laptop days.
 _TEXT: Final = "text"
-FEWEST: Final = 60
-"""Rows of a task below which it is left out: its test split would say nothing."""
+FEWEST: Final = 60  # Rows of a task below which it is left out: its test split would say nothing.
 _TRAINED: Final = 0.5
 """Share of the rows that surely stays for training, after held-out customers and copies are taken out."""
 _TESTED: Final = 0.1

@@ -18,8 +18,7 @@ from tasks.synthesize.own.cells import DATES, without_nothing
 from tasks.synthesize.own.identities import FULL_NAME
 from tasks.synthesize.own.rows import read_rows
 
-LOOKED_AT: Final = 2_000
-"""Cells of a column that are looked at."""
+LOOKED_AT: Final = 2_000  # Cells of a column that are looked at.
 ENOUGH: Final = 0.95
 """Share of the cells that must look like a kind: files have a few odd ones, which reading then names."""
 STARS: Final = "stars from 1 to 5"
@@ -39,12 +38,10 @@ _PATTERNS: Final[Mapping[str, str]] = {
 }
 _FOREIGN: Final = r"(?i)\b(?:muy|pero|el|y|del|una|ya|llegó|llego|the|and|was|very|not|it)\b"
 """Words of Spanish and English that no Portuguese sentence has."""
-_SHORTEST_TEXT: Final = 20
-"""Mean characters of what people write, in contrast to names and codes."""
+_SHORTEST_TEXT: Final = 20  # Mean characters of what people write, in contrast to names and codes.
 OF_DATA: Final = tuple(ending for ending in FORMATS if ending != ".txt")
 """Endings that are looked for in a folder, where a text is rather a note than an export."""
-MOST_FILES: Final = 50
-"""Files of a folder: with more, it is no folder of exports."""
+MOST_FILES: Final = 50  # Files of a folder: with more, it is no folder of exports.
 
 
 def expected(ours: str) -> str | None:
@@ -123,8 +120,7 @@ class LookedFile:
 def find_files(paths: Sequence[Path]) -> tuple[Path, ...]:
     """Return the files that are named, and those of a format that can be read in the folders that are.
 
-    Raises:
-        InputError: A path does not exist, a file has another format, or a folder has none or too many.
+    InputError where a path does not exist, a file has another format, or a folder has none or too many.
     """
     found: dict[Path, Path] = {}
     for path in paths:

@@ -1,17 +1,16 @@
 """Names of columns by which `tucano init` recognises them, of `data/columns/names.toml`."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from schemas.source import REPOSITORY
 from schemas.store.column_map import OTHER_STATUSES
+from tasks.commerce.text.lexicons import read_data
 from tasks.commerce.text.text_form import fold
 
-NAMES_FILE: Final = REPOSITORY / "data" / "columns" / "names.toml"
+NAMES_FILE: Final = "columns/names.toml"
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORDS: Final = re.compile(r"[a-z0-9]+|#")
 _GENDER: Final = re.compile(r"(?<=[a-z]{3})[ao]\Z")
@@ -19,8 +18,7 @@ _DOUBLED: Final = re.compile(r" \(\d+\)\Z")  # of the second of two columns of o
 
 Ranked = Mapping[str, int]
 """Rank of each name that is known of a column of ours, by the folded name; the lowest wins."""
-Known = Mapping[str, Ranked]
-"""Names by column of ours."""
+Known = Mapping[str, Ranked]  # Names by column of ours.
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def in_words(columns: Sequence[str]) -> Known:
 @cache
 def read_names() -> ColumnNames:
     """Return the known names."""
-    document = _document()
+    document = read_data(NAMES_FILE)
     personal = document["personal"]
     of_values = {
         column: {folded(word): ours for ours, words in of_column.items() for word in (ours, *words)}
@@ -106,14 +104,9 @@ def read_names() -> ColumnNames:
 
 
 @cache
-def _document() -> dict[str, Any]:
-    return tomllib.loads(NAMES_FILE.read_text(encoding="utf-8"))
-
-
-@cache
 def _word_lists() -> tuple[frozenset[str], Mapping[str, str]]:
     """Return the words that say nothing, and for words that say the same the one that stands for them."""
-    words = _document()["words"]
+    words = read_data(NAMES_FILE)["words"]
     return frozenset(words["fillers"]), {fold(word): fold(one) for one, same in words["same"].items() for word in same}
 
 
@@ -132,7 +125,7 @@ def _listed(names: str | Sequence[str]) -> Sequence[str]:
     if not isinstance(names, str):
         return names
     table, column = names.split(".")
-    return [column, *_listed(_document()["tables"][table][column])]
+    return [column, *_listed(read_data(NAMES_FILE)["tables"][table][column])]
 
 
 def _ranks(names: Sequence[str]) -> Ranked:

@@ -30,8 +30,7 @@ _MONTHS: Final = (
     "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
     "january february march april may june july august september october november december",
 )
-_LETTERS: Final = 3
-"""Letters of a month's name by which it is known, and to which it may be cut."""
+_LETTERS: Final = 3  # Letters of a month's name by which it is known, and to which it may be cut.
 _MONTH: Final[Mapping[str, str]] = {
     name[:_LETTERS]: str(number) for names in _MONTHS for number, name in enumerate(names.split(), 1)
 }

@@ -22,8 +22,7 @@ Found = TypeVar("Found")
 
 KEY_FILE: Final = "identity.key"
 KEY_BYTES: Final = 32
-DIGITS: Final = 32
-"""Hexadecimal digits of a pseudonym, as many as Olist's identifiers have."""
+DIGITS: Final = 32  # Hexadecimal digits of a pseudonym, as many as Olist's identifiers have.
 KINDS: Final[Mapping[str, str]] = {
     "customer_id": "customer",
     "customer_unique_id": "customer",
@@ -47,8 +46,7 @@ IDS_AT_ONCE: Final = 10_000
 def open_key(state: Path) -> bytes:
     """Return the key of a state folder, which gets one where it has none.
 
-    Raises:
-        InputError: The file is there and is no key, or cannot be read or written.
+    InputError where the file is there and is no key, or cannot be read or written.
     """
     file = state / KEY_FILE
     try:
@@ -116,8 +114,7 @@ def replaced(values: pl.Series, key: bytes) -> pl.Series:
 def find_known(state: Path, text: str, find: Callable[[str], Found]) -> Found:
     """Find what a text names; a person's e-mail address, CPF or telephone number stands in artifacts as a pseudonym.
 
-    Raises:
-        InputError: Nothing has that name, as it is or as a pseudonym.
+    InputError where nothing has that name, as it is or as a pseudonym.
     """
     try:
         return find(text)

@@ -22,8 +22,7 @@ from tasks.commerce.text.lexicons import read_wording
 from tasks.synthesize.own.cells import ColumnCells, as_flags, as_identifiers, as_numbers, as_whole_numbers
 from tasks.synthesize.own.opened import NO_TABLES, OwnFiles
 
-SOURCE: Final = "files"
-"""Origin of these prompts, as `PromptRow.source`."""
+SOURCE: Final = "files"  # Origin of these prompts, as `PromptRow.source`.
 EMPTY: Final = "have no text"
 TOO_LONG: Final = "are too long"
 UNTOLD: Final = "do not tell their complaint"

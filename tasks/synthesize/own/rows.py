@@ -19,8 +19,7 @@ from tasks.synthesize.sheets.table import FileRows
 from tasks.synthesize.sheets.workbook import ENDING, read_workbook
 
 JSON_LINES: Final = (".jsonl", ".ndjson")
-MOST_ROWS: Final = 5_000_000
-"""Most rows of a file: more do not fit into the memory of a laptop."""
+MOST_ROWS: Final = 5_000_000  # Most rows of a file: more do not fit into the memory of a laptop.
 MOST_BYTES: Final = 4 * 2**30
 _ROWS_AT_ONCE: Final = 20_000
 
@@ -28,9 +27,8 @@ _ROWS_AT_ONCE: Final = 20_000
 def read_rows(path: Path, columns: Collection[str] | None = None) -> FileRows:
     """Read columns of a file of JSON Lines, CSV, Excel or Parquet, as texts; all but nested ones where none are named.
 
-    Raises:
-        InputError: The file cannot be read, is empty, too large or malformed, has no such column, or a named column has
-            a value that is none of a text, a number, a date, true or false, or a list of texts and numbers.
+    InputError where the file cannot be read, is empty, too large or malformed, has no such column, or a named column
+    has a value that is none of a text, a number, a date, true or false, or a list of texts and numbers.
     """
     try:
         size = path.stat().st_size

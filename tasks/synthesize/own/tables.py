@@ -35,22 +35,9 @@ from tasks.synthesize.own.identities import KINDS
 from tasks.synthesize.own.opened import OwnFiles
 
 DATA_FILES: Final = ("data/lexicons/states.txt",)
-ROW: Final = "row"
-"""Column with the number of a row in its file, from 0."""
+ROW: Final = "row"  # Column with the number of a row in its file, from 0.
 ORDER_OF_ITS_OWN: Final = "pedido {}"
 """Person of an order that names none: no other order's, and no id of a customer."""
-KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "orders": ("order_id",),
-    "items": ("order_id", "order_item_id"),
-    "payments": ("order_id", "payment_sequential"),
-    "reviews": ("review_id", "order_id"),
-    "customers": ("customer_id",),
-    "products": ("product_id",),
-    "sellers": ("seller_id",),
-    "category_translation": ("product_category_name",),
-    "review_causes": ("review_id",),
-    "customer_hazards": ("customer_unique_id",),
-}
 TELLING: Final[Mapping[str, tuple[str, ...]]] = {
     "items": ("product_id", "price"),
     "payments": ("payment_type", "payment_value"),
@@ -152,7 +139,9 @@ def _states(names: pl.Series) -> pl.Series:
 
 def _with_rows_alone(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame) -> pl.DataFrame:
     """Return each row of the table once, numbered where the file numbers none."""
-    key = [name for name in KEYS[file.table] if name in read.columns]
+    schema = TABLES[file.table]
+    keys = schema.unique or [name for name, column in schema.columns.items() if column.unique]
+    key = [name for name in keys if name in read.columns]
     telling = [name for name in TELLING.get(file.table, [n for n in read.columns if n != ROW]) if name in read.columns]
     read = read.filter(~pl.all_horizontal(pl.col(telling).is_null()))
     of_orders = {each.path for each in own.column_map.tables if each.table == "orders"}

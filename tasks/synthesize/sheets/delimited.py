@@ -10,8 +10,7 @@ from tasks.synthesize.sheets.table import FileRows, are_names, header_row, is_to
 def read_export(path: Path) -> FileRows:
     """Read CSV with a header, which may stand below title lines and name two columns alike.
 
-    Raises:
-        InputError: The file cannot be read in one way alone, or has no line with the names of its columns.
+    InputError where the file cannot be read in one way alone, or has no line with the names of its columns.
     """
     fault = InputError(f"{path} has no line with the names of its columns; put one above its rows")
     strict: FileRows | None = None

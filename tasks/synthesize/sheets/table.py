@@ -9,8 +9,7 @@ import polars as pl
 
 HEADER_WITHIN: Final = 30
 """Rows in which a header is looked for: titles, dates of the export and headings of groups stand above it."""
-_NAMED: Final = 2 / 3
-"""Share of the columns that a header names; headings of groups of columns name fewer."""
+_NAMED: Final = 2 / 3  # Share of the columns that a header names; headings of groups of columns name fewer.
 _VALUE: Final = re.compile(r"(?=.*\d)[\W\d]+")
 """A number, a date, a CPF or a telephone, none of which is a column's name."""
 _EMAIL: Final = re.compile(r"\S+@\S+\.\S+")

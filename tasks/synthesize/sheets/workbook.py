@@ -10,8 +10,7 @@ from schemas.errors import InputError
 from tasks.synthesize.sheets.table import FileRows, header_row, sheet_of
 
 ENDING: Final = ".xlsx"
-_ENCRYPTED: Final = b"\xd0\xcf\x11\xe0"
-"""How a workbook with a password begins, and one of before 2007."""
+_ENCRYPTED: Final = b"\xd0\xcf\x11\xe0"  # How a workbook with a password begins, and one of before 2007.
 _BYTES_AT_ONCE: Final = 2**20
 _SHEET: Final = re.compile(rb'<(?:\w+:)?sheet\s[^>]*?\w:id="([^"]+)"')
 _TARGETS: Final = re.compile(rb'<(?:\w+:)?Relationship(?=[^>]*\sId="([^"]+)")(?=[^>]*\sTarget="([^"]+)")')
@@ -25,9 +24,8 @@ _UNCOMPUTED: Final = re.compile(
 def read_workbook(path: Path) -> FileRows:
     """Read the one sheet of a workbook that has rows and is not hidden.
 
-    Raises:
-        InputError: It cannot be read, has a password, no rows, rows in several sheets, formulas that were never
-            computed, or no row with the names of its columns.
+    InputError where it cannot be read, has a password, no rows, rows in several sheets, formulas that were never
+    computed, or no row with the names of its columns.
     """
     from fastexcel import FastExcelError, read_excel
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import torch
+from torch import Tensor
 from trl import GRPOTrainer
 from trl.trainer.utils import FusedCausalLMOutput
 
 from tasks.train.resume.resumable import ResumableTrainer
 
-IGNORED_LABEL: Final = -100
-"""Label of a token without loss, in all of transformers."""
+IGNORED_LABEL: Final = -100  # Label of a token without loss, in all of transformers.
 
 
 def keep_adapter_in_float32(model: torch.nn.Module) -> None:
@@ -44,35 +44,28 @@ class CpuGRPOTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
         checkpoint_gradients(self)
 
     def _get_per_token_logps_and_entropies(
-        self,
-        model: torch.nn.Module,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        logits_to_keep: int,
-        *others: Any,
-        **named: Any,
+        self, model: torch.nn.Module, input_ids: Tensor, *others: Any, **named: Any
     ) -> tuple[Any, ...]:
         """Compute log-probabilities of the completion tokens, (rows, logits_to_keep).
 
         Unsloth's version has more arguments than TRL's, and may leave the results to its loss.
         """
         if input_ids.device.type != "cpu":
-            return super()._get_per_token_logps_and_entropies(  # type: ignore[no-any-return]
-                model, input_ids, attention_mask, logits_to_keep, *others, **named
-            )
-        return self._by_whole_logits(model, input_ids, attention_mask, logits_to_keep, *others, **named)
+            compute = super()._get_per_token_logps_and_entropies
+            return compute(model, input_ids, *others, **named)  # type: ignore[no-any-return]
+        return self._by_whole_logits(model, input_ids, *others, **named)
 
     def _by_whole_logits(
         self,
         model: torch.nn.Module,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
+        input_ids: Tensor,
+        attention_mask: Tensor,
         logits_to_keep: int,
         batch_size: int | None = None,
         compute_entropy: bool = False,
-        allowed: Callable[[slice], torch.Tensor] | None = None,
+        allowed: Callable[[slice], Tensor] | None = None,
         **_: Any,
-    ) -> tuple[torch.Tensor, torch.Tensor | None, None]:
+    ) -> tuple[Tensor, Tensor | None, None]:
         """Compute the same in plain torch, from logits that are whole in memory.
 
         `allowed` returns the tokens that may stand at each place of some rows' completions, (rows, logits_to_keep,
@@ -99,14 +92,14 @@ class CpuGRPOTrainer(ResumableTrainer, GRPOTrainer):  # type: ignore[misc]
 
 
 def token_scores(
-    logits: torch.Tensor,
-    tokens: torch.Tensor,
+    logits: Tensor,
+    tokens: Tensor,
     temperature: float,
     *,
-    forbidden: torch.Tensor | None = None,
+    forbidden: Tensor | None = None,
     compute_entropy: bool = False,
     learn_entropy: bool = False,
-) -> tuple[torch.Tensor, torch.Tensor | None]:
+) -> tuple[Tensor, Tensor | None]:
     """Return the log-probability of each token, and the entropy of its distribution if wanted.
 
     Args:
@@ -159,7 +152,7 @@ def add_plain_head(model: torch.nn.Module) -> None:
     model.forward = types.MethodType(forward, model)
 
 
-def token_figures(logits: torch.Tensor, tokens: torch.Tensor) -> dict[str, torch.Tensor]:
+def token_figures(logits: Tensor, tokens: Tensor) -> dict[str, Tensor]:
     """Return what TRL's head says of each token, (tokens,)."""
     by_token = torch.log_softmax(logits, dim=-1)
     figures = {"log_probs": by_token.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)}

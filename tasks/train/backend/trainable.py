@@ -54,11 +54,8 @@ def load_trainable(base: Path, config: TrainConfig, *, seed: int, max_prompt_tok
     """Load the base with its adapter configuration.
 
     Importing Unsloth, which happens here, replaces TRL's trainers: call this before `tasks.train.grpo.trainer` or
-    another trainer is imported.
-
-    Raises:
-        InputError: The folder holds no model or tokenizer, or Unsloth or its GPU is missing, or Unsloth's version is
-            not the pinned one.
+    another trainer is imported. InputError where the folder holds no model or tokenizer, or Unsloth or its GPU is
+    missing, or Unsloth's version is not the pinned one.
     """
     if config.backend == "unsloth":
         return _load_by_unsloth(base, config, seed=seed, max_prompt_tokens=max_prompt_tokens, work=work)

@@ -102,8 +102,7 @@ class _Group:
         return places.index_copy(0, self.tokens, values.flatten(0, 1))[:-1]
 
 
-Parts = tuple[tuple[int, ...], tuple[int, ...]]
-"""Tokens of a prompt and of its completion."""
+Parts = tuple[tuple[int, ...], tuple[int, ...]]  # Tokens of a prompt and of its completion.
 
 
 def parts_of(ids: Tensor, mask: Tensor, completion_tokens: int) -> list[Parts]:

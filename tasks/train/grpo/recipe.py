@@ -5,7 +5,7 @@ Imports nothing heavy: the L4's arguments can be read, and tested, on any machin
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from schemas.config.train import TrainConfig
 
@@ -26,6 +26,11 @@ def pairs_per_pass(config: TrainConfig) -> int:
 def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, on_gpu: bool) -> dict[str, Any]:
     """Return the arguments common to all TRL trainers: the optimizer, its schedule, the saves."""
     return {
+        # None: neither is the cache emptied periodically, nor does the Trainer evaluate. Unsloth has other defaults,
+        # also for the evaluation's batch size.
+        **dict.fromkeys(("lr_scheduler_kwargs", "tf32", "torch_empty_cache_steps", "eval_accumulation_steps")),
+        **dict.fromkeys(("fp16", "full_determinism", "load_best_model_at_end", "push_to_hub"), False),
+        "per_device_eval_batch_size": 8,
         "output_dir": str(work),
         "seed": seed,
         "data_seed": seed,
@@ -34,7 +39,6 @@ def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: P
         "gradient_accumulation_steps": config.accumulation,
         "learning_rate": config.learning_rate_for(prompts),
         "lr_scheduler_type": config.schedule,
-        "lr_scheduler_kwargs": None,
         "warmup_steps": round(config.warmup_share * config.max_steps),
         "optim": config.optimizer.name,
         "adam_beta1": config.optimizer.beta1,
@@ -43,23 +47,13 @@ def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: P
         "weight_decay": config.optimizer.weight_decay,
         "max_grad_norm": config.optimizer.max_grad_norm,
         "bf16": on_gpu,
-        "fp16": False,
-        "tf32": None,
         "use_cpu": not on_gpu,
         # Unsloth enables it in the model that it loads, and the Trainer's would replace it.
         "gradient_checkpointing": config.gradient_checkpointing != "none" and config.backend == "transformers",
         # Not reentrant: then the output of a frozen embedding needs no gradient of its own.
         "gradient_checkpointing_kwargs": {"use_reentrant": False},
-        # None: neither is the cache emptied periodically, nor does the Trainer evaluate. Unsloth has other defaults,
-        # also for the evaluation's batch size.
-        "torch_empty_cache_steps": None,
-        "eval_accumulation_steps": None,
-        "per_device_eval_batch_size": 8,
-        "full_determinism": False,
         # The callback requests a save after each step, and decides which are written.
-        "save_strategy": "no",
-        "eval_strategy": "no",
-        "load_best_model_at_end": False,
+        **dict.fromkeys(("save_strategy", "eval_strategy"), "no"),
         "logging_strategy": "steps",
         "logging_steps": 1,
         "logging_first_step": True,
@@ -70,7 +64,6 @@ def optimizer_arguments(config: TrainConfig, *, prompts: int, seed: int, work: P
         "remove_unused_columns": False,
         "dataloader_num_workers": 0,
         "dataloader_pin_memory": on_gpu,
-        "push_to_hub": False,
     }
 
 
@@ -80,20 +73,16 @@ def dpo_arguments(config: TrainConfig, *, prompts: int, seed: int, work: Path, o
     The base without the adapter is the fixed reference. Prompts and completions have their own limits; nothing is
     truncated here.
     """
+    off = ("ignore_data_skip", "precompute_ref_log_probs", "sync_ref_model", "padding_free", "trust_remote_code")
     return {
         **optimizer_arguments(config, prompts=prompts, seed=seed, work=work, on_gpu=on_gpu),
+        **dict.fromkeys(("max_length", "dataset_num_proc")),
+        **dict.fromkeys(off, False),
         "per_device_train_batch_size": pairs_per_pass(config),
-        "ignore_data_skip": False,
         "beta": config.preferences.beta,
         "loss_type": ["sigmoid"],
         "label_smoothing": 0.0,
-        "precompute_ref_log_probs": False,
-        "sync_ref_model": False,
         "disable_dropout": True,
-        "max_length": None,
-        "padding_free": False,
-        "dataset_num_proc": None,
-        "trust_remote_code": False,
     }
 
 
@@ -110,59 +99,74 @@ def grpo_arguments(
     """Return the arguments of TRL's `GRPOConfig`: all of its own, and those of its parent that a recipe decides."""
     return {
         **optimizer_arguments(config, prompts=prompts, seed=seed, work=work, on_gpu=on_gpu),
-        # Skipping draws no prompt, since the sampler does that; it only restores the random state.
-        "ignore_data_skip": False,
-        **_sampling(config),
+        **dict.fromkeys(UNSET),
+        # Of these, skipping draws no prompt, since the sampler does that; it only restores the random state.
+        **dict.fromkeys(OFF, False),
+        **OF_OTHER_LOSSES,
         **_vllm(config, max_prompt_tokens),
-        **_loss(config, weights),
-        "model_init_kwargs": None,
-        "trust_remote_code": False,
-        "router_aux_loss_coef": None,
         "disable_dropout": True,
-        "cast_lm_head_to_fp32": False,
         "ds3_gather_for_generation": True,
-        "shuffle_dataset": False,
-        "max_tool_calling_iterations": None,
-        "log_completions": False,
-        "log_multimodal": False,
-        "num_completions_to_print": None,
-        "log_unique_prompts": False,
-        "log_completions_hub_repo": None,
-    }
-
-
-def _sampling(config: TrainConfig) -> dict[str, Any]:
-    return {
         "num_generations": config.generations,
         "num_generations_eval": config.generations,
         "steps_per_generation": config.accumulation,
-        "generation_batch_size": None,
         "num_iterations": config.iterations,
         "max_completion_length": config.max_completion_tokens,
         "temperature": config.temperature,
         "top_p": 1.0,
         "top_k": 0,
-        # These two leak from a model's own generation configuration into TRL's.
-        "min_p": None,
-        "generation_kwargs": None,
         "repetition_penalty": 1.0,
-        "pad_to_multiple_of": None,
-        "chat_template_kwargs": None,
-        "cache_implementation": None,
-        "use_transformers_continuous_batching": False,
-        "transformers_continuous_batching_config": None,
-        "use_transformers_paged": False,
+        "beta": config.beta,
+        "epsilon": config.epsilon_low,
+        "epsilon_high": config.epsilon_high,
+        "loss_type": config.loss,
+        "scale_rewards": config.scale_rewards,
+        "multi_objective_aggregation": config.aggregation,
+        "reward_weights": list(weights),
+        "mask_truncated_completions": config.mask_truncated,
+        "importance_sampling_level": "token",
+        "top_entropy_quantile": 1.0,
+        "entropy_coef": config.entropy.coefficient,
+        "use_adaptive_entropy": config.entropy.adaptive,
+        "entropy_coef_min": config.entropy.smallest,
+        "entropy_coef_max": config.entropy.largest,
+        "entropy_coef_delta": config.entropy.step,
+        "entropy_target": config.entropy.target,
     }
 
 
+UNSET: Final = (
+    *("model_init_kwargs", "router_aux_loss_coef", "max_tool_calling_iterations", "num_completions_to_print"),
+    *("log_completions_hub_repo", "generation_batch_size", "pad_to_multiple_of", "chat_template_kwargs"),
+    *("cache_implementation", "transformers_continuous_batching_config", "delta", "off_policy_mask_threshold"),
+    # These two leak from a model's own generation configuration into TRL's.
+    *("min_p", "generation_kwargs"),
+)
+OFF: Final = (
+    *("ignore_data_skip", "trust_remote_code", "cast_lm_head_to_fp32", "shuffle_dataset", "log_completions"),
+    *("log_multimodal", "log_unique_prompts", "use_transformers_continuous_batching", "use_transformers_paged"),
+    *("use_bias_correction_kl", "sync_ref_model"),
+)
+OF_OTHER_LOSSES: Final = {
+    "ref_model_mixup_alpha": 0.6,
+    "ref_model_sync_steps": 512,
+    "sapo_temperature_neg": 1.05,
+    "sapo_temperature_pos": 1.0,
+    "vespo_k_pos": 2.0,
+    "vespo_lambda_pos": 3.0,
+    "vespo_k_neg": 3.0,
+    "vespo_lambda_neg": 2.0,
+}
+"""Settings of losses and reference policies that no recipe uses."""
+
+
 def _vllm(config: TrainConfig, max_prompt_tokens: int) -> dict[str, Any]:
+    unset = ("structured_outputs_regex", "server_base_url", "importance_sampling_clip_min", "importance_sampling_cap")
     return {
+        **dict.fromkeys(f"vllm_{name}" for name in unset),
         "use_vllm": config.vllm.enabled,
         "vllm_mode": "colocate",
         "vllm_model_impl": "vllm",
         "vllm_enable_sleep_mode": config.vllm.sleep,
-        "vllm_structured_outputs_regex": None,
-        "vllm_server_base_url": None,
         "vllm_server_host": "127.0.0.1",
         "vllm_server_port": 8000,
         "vllm_server_timeout": 240.0,
@@ -174,40 +178,4 @@ def _vllm(config: TrainConfig, max_prompt_tokens: int) -> dict[str, Any]:
         "vllm_importance_sampling_correction": True,
         "vllm_importance_sampling_mode": "token_truncate",
         "vllm_importance_sampling_clip_max": 2.0,
-        "vllm_importance_sampling_clip_min": None,
-        "vllm_importance_sampling_cap": None,
-    }
-
-
-def _loss(config: TrainConfig, weights: Sequence[float]) -> dict[str, Any]:
-    return {
-        "beta": config.beta,
-        "epsilon": config.epsilon_low,
-        "epsilon_high": config.epsilon_high,
-        "delta": None,
-        "loss_type": config.loss,
-        "scale_rewards": config.scale_rewards,
-        "multi_objective_aggregation": config.aggregation,
-        "reward_weights": list(weights),
-        "mask_truncated_completions": config.mask_truncated,
-        "importance_sampling_level": "token",
-        "off_policy_mask_threshold": None,
-        "use_bias_correction_kl": False,
-        "sync_ref_model": False,
-        "ref_model_mixup_alpha": 0.6,
-        "ref_model_sync_steps": 512,
-        "top_entropy_quantile": 1.0,
-        "entropy_coef": config.entropy.coefficient,
-        "use_adaptive_entropy": config.entropy.adaptive,
-        "entropy_coef_min": config.entropy.smallest,
-        "entropy_coef_max": config.entropy.largest,
-        "entropy_coef_delta": config.entropy.step,
-        "entropy_target": config.entropy.target,
-        # Of losses that no recipe uses.
-        "sapo_temperature_neg": 1.05,
-        "sapo_temperature_pos": 1.0,
-        "vespo_k_pos": 2.0,
-        "vespo_lambda_pos": 3.0,
-        "vespo_k_neg": 3.0,
-        "vespo_lambda_neg": 2.0,
     }

@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import Any, Final, NamedTuple
 
 import torch
+from torch import Tensor
 from transformers import LogitsProcessorList, set_seed
 from trl.trainer.utils import split_tensor_dict
 
@@ -34,19 +35,19 @@ TOKEN_MEANS: Final = ("entropy", "clip_ratio/low_mean", "clip_ratio/high_mean", 
 GRAMMARS: Final = "grammars"
 """Entry of a batch with the number of each completion's grammar, where rollouts are guided."""
 
-OnRollouts = Callable[[int, Sequence[SampledRollout], torch.Tensor | None], None]
+OnRollouts = Callable[[int, Sequence[SampledRollout], Tensor | None], None]
 """Called with the step, its rollouts, and the advantage of each; None for rollouts that are not trained on."""
 
 
 class _DivergenceSample(NamedTuple):
     """A few completions of one of the loss's passes."""
 
-    ids: torch.Tensor
-    mask: torch.Tensor
-    learned: torch.Tensor
+    ids: Tensor
+    mask: Tensor
+    learned: Tensor
     """1 for the tokens that the loss is of."""
-    log_probabilities: torch.Tensor
-    grammars: torch.Tensor | None
+    log_probabilities: Tensor
+    grammars: Tensor | None
 
 
 class CommerceGRPOTrainer(CpuGRPOTrainer):
@@ -81,7 +82,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         if recipe.guided != "none":
             vocabulary = self.model.get_output_embeddings().weight.shape[0]
             self.guidance = RolloutGuidance(recipe.guided, self.processing_class, vocabulary)
-        self._grammars: torch.Tensor | None = None
+        self._grammars: Tensor | None = None
         self.rollout_generator = RolloutGenerator(self, recipe, rewards)
         self._sampler = RolloutSampler(recipe, rows, self.args.seed, self.rollout_generator)
         self._on_rollouts = on_rollouts
@@ -145,12 +146,12 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         # TRL shuffles completions among the passes of a step; packed, groups are cheaper whole.
         return before_shuffle(output) if self._packed.is_on and self._recipe.accumulation > 1 else output
 
-    def numbers_of(self, rows: Sequence[PromptRow]) -> torch.Tensor | None:
+    def numbers_of(self, rows: Sequence[PromptRow]) -> Tensor | None:
         """Return the number of each row's grammar; None if nothing is guided."""
         return None if self.guidance is None else self.guidance.numbers(rows).to(self.accelerator.device)
 
     @contextmanager
-    def constrained(self, grammars: torch.Tensor | None) -> Iterator[None]:
+    def constrained(self, grammars: Tensor | None) -> Iterator[None]:
         """Constrain the policy in the block, by the grammar of each completion: its sampling and its probabilities."""
         before, self._grammars = self._grammars, grammars
         try:
@@ -189,9 +190,9 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         finally:
             del model.generate
 
-    def _advantages(self, chosen: RolloutGroups, output: Mapping[str, Any]) -> torch.Tensor:
+    def _advantages(self, chosen: RolloutGroups, output: Mapping[str, Any]) -> Tensor:
         """Return the advantages, (completions,), weighed by task where the recipe says so."""
-        values: torch.Tensor = output["advantages"]
+        values: Tensor = output["advantages"]
         if self._recipe.task_weights.applies_to != "loss":
             return values
         weights = self._sampler.loss_weights()
@@ -223,10 +224,10 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         )
         generator.sampled_tokens = 0
 
-    def compute_loss(self, model: Any, inputs: dict[str, Any], *others: Any, **named: Any) -> torch.Tensor:
+    def compute_loss(self, model: Any, inputs: dict[str, Any], *others: Any, **named: Any) -> Tensor:
         """Compute TRL's loss; a pass with only masked completions is not measured, where TRL would log zeros."""
         with self.constrained(inputs.get(GRAMMARS)):
-            loss: torch.Tensor = super().compute_loss(model, inputs, *others, **named)
+            loss: Tensor = super().compute_loss(model, inputs, *others, **named)
         if not self.beta:
             # Without a reference policy Unsloth logs a divergence of 0 that it has not measured.
             self._metrics["train"].pop("kl", None)
@@ -236,9 +237,9 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
                     self._metrics["train"][name].pop()
         return loss
 
-    def training_step(self, *arguments: Any, **named: Any) -> torch.Tensor:
+    def training_step(self, *arguments: Any, **named: Any) -> Tensor:
         """Take TRL's step, and log the time of each phase."""
-        loss: torch.Tensor = super().training_step(*arguments, **named)
+        loss: Tensor = super().training_step(*arguments, **named)
         if self._current_train_step_time == 0.0:
             self._estimate_divergence()
             whole = self._metrics["train"]["step_time"][-1]
@@ -267,7 +268,7 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
             self._metrics["train"]["kl"].append((divergence / tokens).item())
 
     def _sample_for_divergence(
-        self, ids: torch.Tensor, mask: torch.Tensor, log_probabilities: torch.Tensor, grammars: torch.Tensor | None
+        self, ids: Tensor, mask: Tensor, log_probabilities: Tensor, grammars: Tensor | None
     ) -> None:
         """Keep a few of a pass's completions, apart from each other: in all of a step as many as it has prompts."""
         wanted, passes = self._recipe.prompts_per_step, self._recipe.accumulation
@@ -284,17 +285,10 @@ class CommerceGRPOTrainer(CpuGRPOTrainer):
         )
 
     def _get_per_token_logps_and_entropies(
-        self,
-        model: torch.nn.Module,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        logits_to_keep: int,
-        *others: Any,
-        **named: Any,
+        self, model: Any, input_ids: Tensor, attention_mask: Tensor, logits_to_keep: int, *others: Any, **named: Any
     ) -> tuple[Any, ...]:
         """Compute log-probabilities of the completion tokens, and keep a few of the loss's for the divergence."""
-        guidance, grammars = self.guidance, self._grammars
-        rows = (input_ids, attention_mask, logits_to_keep)
+        guidance, grammars, rows = self.guidance, self._grammars, (input_ids, attention_mask, logits_to_keep)
         if guidance is not None and grammars is not None:
             ids, mask = input_ids[:, -logits_to_keep:], attention_mask[:, -logits_to_keep:]
             named["allowed"] = lambda of: guidance.allowed(grammars[of], ids[of], mask[of])

@@ -1,6 +1,7 @@
 """Task weighting: improvement-aware weights and ratio-preserving sampler of MT-GRPO (2602.05547)."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from decimal import Context
 from math import fsum
 from statistics import fmean
@@ -13,6 +14,7 @@ MOST_CORRECTION: Final = 5.0
 """Largest multiple of its share that a task's prompts may reach, to compensate for those without a gradient."""
 _EXACT: Final = Context(prec=28)
 """Decimal's exponential is correctly rounded, so equal on every machine; the C library's is not."""
+_STATE: Final = ("xi", "rewards", "zero_gradients", "due", "steps", "window_rewards", "window_zeros")
 
 
 class TaskWeights:
@@ -119,15 +121,7 @@ class TaskWeights:
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that `observe` and `prompts_by_task` changed, as JSON-compatible values."""
-        return {
-            "xi": dict(self._xi),
-            "rewards": dict(self._rewards),
-            "zero_gradients": dict(self._zero_gradients),
-            "due": dict(self._due),
-            "steps": self._steps,
-            "window_rewards": {task: list(values) for task, values in self._window_rewards.items()},
-            "window_zeros": {task: list(values) for task, values in self._window_zeros.items()},
-        }
+        return deepcopy({name: getattr(self, f"_{name}") for name in _STATE})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore `state`."""
@@ -136,10 +130,6 @@ class TaskWeights:
                 f"the checkpoint weighed the tasks {', '.join(sorted(state['xi']))} and this run has "
                 f"{', '.join(sorted(self._tasks))}; resume with the dataset that it was trained on"
             )
-        self._xi = {task: state["xi"][task] for task in self._tasks}
-        self._rewards = dict(state["rewards"])
-        self._zero_gradients = dict(state["zero_gradients"])
-        self._due = dict(state["due"])
-        self._steps = state["steps"]
-        self._window_rewards = {task: list(values) for task, values in state["window_rewards"].items()}
-        self._window_zeros = {task: list(values) for task, values in state["window_zeros"].items()}
+        for name in _STATE:
+            setattr(self, f"_{name}", deepcopy(state[name]))
+        self._xi = {task: self._xi[task] for task in self._tasks}

@@ -11,7 +11,7 @@ from tasks.commerce.registry import score_beside
 from tasks.policy.control_tokens import THINK
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
 from tasks.train.grpo.rewards import ComponentRewards
-from tasks.train.preflight.check import COMPLETIONS_A_PROMPT, Check
+from tasks.train.preflight.check import COMPLETIONS_A_PROMPT, Check, checked
 
 SILENT: Final = frozenset(
     {"pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id", "transformers_version"}
@@ -50,13 +50,7 @@ def check_generation_settings(trainer: Any, recipe: TrainConfig) -> Check:
     found = {f"the model's {setting}" for setting in _settings(trainer.model.generation_config, {})}
     if (own := getattr(trainer, "generation_config", None)) is not None:
         found |= {f"the trainer's {setting}" for setting in _settings(own, wanted)}
-    return Check(
-        "generation_settings",
-        not found,
-        ", ".join(sorted(found)) or "none but the recipe's",
-        "no sampling setting but the recipe's",
-        "load the base with `reset_generation_config`, or delete these from its generation_config.json",
-    )
+    return checked("generation_settings", not found, ", ".join(sorted(found)) or "none but the recipe's")
 
 
 def _settings(config: Any, wanted: dict[str, Any]) -> list[str]:
@@ -111,41 +105,34 @@ def check_answers(answers: Answers, rewards: ComponentRewards, recipe: TrainConf
     scored = score_beside(rewards.score(answers.rows, answers.completions), rewards.spec)
     spreads = [pstdev(group) for group in _groups([rollout.reward for rollout in scored])]
     flat = fmean(spread < recipe.dynamic_sampling.min_spread for spread in spreads)
+    mean, count = fmean(spreads), COMPLETIONS_A_PROMPT
     return [
-        Check(
+        checked(
             "distinct_completions",
             distinct >= limits.min_distinct,
-            f"{distinct} of {COMPLETIONS_A_PROMPT} at best",
-            f"{limits.min_distinct} of {COMPLETIONS_A_PROMPT} completions of one prompt",
-            "find what lowers the temperature: the model's generation_config.json, or train.temperature",
+            f"{distinct} of {count} at best",
+            least=limits.min_distinct,
+            count=count,
         ),
-        Check(
-            "thinking",
-            begun == 0,
-            f"{begun} of {len(answers.raw)} completions begin with {THINK}",
-            "none: thoughts would use up the completion",
-            "train an Instruct model instead of a thinking one",
-        ),
-        Check(
+        checked("thinking", begun == 0, f"{begun} of {len(answers.raw)} completions begin with {THINK}"),
+        checked(
             "ceiling",
             cut <= limits.max_ceiling_share,
             f"{cut:.0%} of {len(answers.completions)} completions were cut off",
-            f"at most {limits.max_ceiling_share:.0%} at {recipe.max_completion_tokens} tokens",
-            "raise train.max_completion_tokens, or warm the policy up until it ends its answers",
+            most=limits.max_ceiling_share,
+            tokens=recipe.max_completion_tokens,
         ),
-        Check(
+        checked(
             "reward_spread",
-            fmean(spreads) >= limits.min_spread,
-            f"{fmean(spreads):.4f} on average, at temperature {recipe.temperature}",
-            f"a standard deviation of at least {limits.min_spread} within a group",
-            "warm the policy up until some of its answers are better than others, or choose harder prompts",
+            mean >= limits.min_spread,
+            f"{mean:.4f} on average, at temperature {recipe.temperature}",
+            least=limits.min_spread,
         ),
-        Check(
+        checked(
             "zero_variance",
             flat <= limits.max_zero_variance,
             f"{flat:.0%} of {len(spreads)} groups earned the same throughout",
-            f"at most {limits.max_zero_variance:.0%} of groups",
-            "warm the policy up, choose prompts that it neither always nor never solves, or raise train.generations",
+            most=limits.max_zero_variance,
         ),
     ]
 

@@ -5,15 +5,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from schemas.errors import GateRefused
+from tasks.commerce.text.lexicons import read_data
 
 NAMED_FAILURES: Final = 3
 PREFLIGHT_FILE: Final = "preflight.json"
 """The preflight's results; they contain times, so the file is no part of the policy."""
-COMPLETIONS_A_PROMPT: Final = 8
-"""Answers sampled for each prompt of the preflight."""
-LORA: Final = "lora_"
-"""Part of PEFT's names of adapter parameters."""
-FINITE_REMEDY: Final = "look for weights that are not finite, and train in bfloat16 or float32 instead of float16"
+COMPLETIONS_A_PROMPT: Final = 8  # Answers sampled for each prompt of the preflight.
+LORA: Final = "lora_"  # Part of PEFT's names of adapter parameters.
+DATA_FILES: Final = ("data/training/checks.toml",)
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,12 @@ class Check:
     """Remedy for a failure."""
     seconds: float = 0.0
     """Duration; checks that share their work count it all in the first."""
+
+
+def checked(name: str, passed: bool, measured: str, key: str = "", **values: Any) -> Check:
+    """Return a check with the limit and the remedy that the data has by its name, or another key, and these values."""
+    said = read_data("training/checks.toml")[key or name]
+    return Check(name, passed, measured, said["limit"].format(**values), said["remedy"].format(**values))
 
 
 def refuse_if_failed(checks: Sequence[Check]) -> None:

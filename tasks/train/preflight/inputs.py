@@ -18,7 +18,7 @@ from tasks.commerce.registry import joint_version, reward_version
 from tasks.policy.control_tokens import control_tokens_of
 from tasks.policy.generate import Message, as_messages
 from tasks.policy.published import end_turns_with_eos, read_tokenizer, require_decoder
-from tasks.train.preflight.check import Check
+from tasks.train.preflight.check import Check, checked
 
 AUDIT_REMEDY: Final = "audit the rewards of this version and of each task with `tucano audit`, or run what was audited"
 SYSTEM: Final = "Você é um assistente."
@@ -95,42 +95,15 @@ def check_tokenizer(tokenizer: Any) -> list[Check]:
     ending = tokenizer.convert_ids_to_tokens(after[0]) if after else "nothing"
     ids = tokenizer.encode(PORTUGUESE, add_special_tokens=False)
     same = tokenizer.decode(ids, skip_special_tokens=True) == PORTUGUESE
+    in_prompts = f"prompts can hold {', '.join(kept)}" if kept else f"{len(control)}, none in a prompt"
+    ends = f"the template ends a turn with {ending!r}, and EOS is {tokenizer.eos_token!r}"
+    came_back = f"{len(PORTUGUESE)} characters in {len(ids)} tokens came back {'as they were' if same else 'changed'}"
     return [
-        Check(
-            "chat_template",
-            template is None,
-            template or "system, user, and then the answer",
-            "system, user, and then the answer",
-            "use the chat template of an Instruct model of this base",
-        ),
-        Check(
-            "control_tokens",
-            not kept,
-            f"prompts can hold {', '.join(kept)}" if kept else f"{len(control)}, none in a prompt",
-            "none in a prompt",
-            "make the base again with --fresh",
-        ),
-        Check(
-            "end_of_turn",
-            bool(after) and after[0] == tokenizer.eos_token_id,
-            f"the template ends a turn with {ending!r}, and EOS is {tokenizer.eos_token!r}",
-            "the token that ends a turn is EOS, or no completion would ever end",
-            "set eos_token in the tokenizer's configuration to what its chat template ends a turn with",
-        ),
-        Check(
-            "padding",
-            padding is None,
-            padding or "masked, on the left",
-            "a pad and an EOS token; padding on the left and masked",
-            "set pad_token, eos_token and padding_side='left' in the tokenizer's configuration",
-        ),
-        Check(
-            "round_trip",
-            same,
-            f"{len(PORTUGUESE)} characters in {len(ids)} tokens came back {'as they were' if same else 'changed'}",
-            "accents and emoji come back as they were",
-            "use a byte-level tokenizer, without normalization and clean-up of spaces",
-        ),
+        checked("chat_template", template is None, template or "system, user, and then the answer"),
+        checked("control_tokens", not kept, in_prompts),
+        checked("end_of_turn", bool(after) and after[0] == tokenizer.eos_token_id, ends),
+        checked("padding", padding is None, padding or "masked, on the left"),
+        checked("round_trip", same, came_back),
     ]
 
 
@@ -173,28 +146,16 @@ def check_prompt_budget(
     most = min(max_prompt_tokens, context - recipe.max_completion_tokens)
     lengths = [_tokens_of(tokenizer, row) for row in rows]
     over = sum(length > most for length in lengths)
-    return Check(
-        "prompt_budget",
-        over == 0,
-        f"{over} of {len(rows)} prompts are over, the longest with {max(lengths)} tokens",
-        (
-            f"{most} tokens: at most {max_prompt_tokens}, and {recipe.max_completion_tokens} of a completion within "
-            f"the model's {context}"
-        ),
-        "curate again with a lower curate.max_prompt_tokens, or lower train.max_completion_tokens",
-    )
+    measured = f"{over} of {len(rows)} prompts are over, the longest with {max(lengths)} tokens"
+    sizes = {"prompt": max_prompt_tokens, "completion": recipe.max_completion_tokens, "context": context}
+    return checked("prompt_budget", over == 0, measured, most=most, **sizes)
 
 
 def check_prompts_per_task(rows: Sequence[PromptRow], limits: PreflightSection) -> Check:
     """Check that each task has enough training prompts to learn from."""
     task, fewest = min(Counter(row.task for row in rows).items(), key=lambda counted: (counted[1], counted[0]))
-    return Check(
-        "prompts_per_task",
-        fewest >= limits.min_prompts_per_task,
-        f"{fewest} of {task}, the fewest",
-        f"at least {limits.min_prompts_per_task} of each task",
-        f"raise synthesize.counts.{task}, or set it to 0 to leave the task out",
-    )
+    least = limits.min_prompts_per_task
+    return checked("prompts_per_task", fewest >= least, f"{fewest} of {task}, the fewest", least=least, task=task)
 
 
 def choose_rows(rows: Sequence[PromptRow], count: int, seed: int) -> list[PromptRow]:

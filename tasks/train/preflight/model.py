@@ -7,7 +7,7 @@ from trl.models.utils import disable_gradient_checkpointing
 
 from schemas.config.train_sections import PreflightSection
 from schemas.scratch import scratch_folder
-from tasks.train.preflight.check import LORA, Check
+from tasks.train.preflight.check import LORA, Check, checked
 from tasks.train.resume.adapter_files import (
     adapter_config,
     adapter_parameters,
@@ -16,8 +16,7 @@ from tasks.train.resume.adapter_files import (
     write_adapter,
 )
 
-CACHED_TOKENS: Final = 4
-"""Tokens generated to test the cache."""
+CACHED_TOKENS: Final = 4  # Tokens generated to test the cache.
 TRIAL_SPREAD: Final = 0.02
 """Standard deviation of trial weights; a fresh adapter is half zeros, and zeros survive any damage."""
 
@@ -46,13 +45,10 @@ def check_cache(trainer: Any, ids: torch.Tensor, limits: PreflightSection) -> Ch
         whole = model(input_ids=output.sequences[:, :-1], use_cache=False).logits[0, ids.size(1) - 1 :].float()
     widest = max(read[1:], default=0)
     error = ((torch.cat(output.logits).float() - whole).square().mean().sqrt() / whole.std()).item()
-    return Check(
-        "cache",
-        widest == 1 and error <= limits.max_cache_error,
-        f"at most {widest} token(s) read a step after the first, logits off by {error:.1e} of their standard deviation",
-        f"1 token a step, {limits.max_cache_error:g}",
-        "set use_cache=true in the model's configuration",
-    )
+    most = limits.max_cache_error
+    read_a_step = f"at most {widest} token(s) read a step after the first"
+    measured = f"{read_a_step}, logits off by {error:.1e} of their standard deviation"
+    return checked("cache", widest == 1 and error <= most, measured, most=most)
 
 
 def check_adapter(model: Any, seed: int) -> Check:
@@ -76,10 +72,5 @@ def check_adapter(model: Any, seed: int) -> Check:
         finally:
             for name, values in adapter_parameters(model).items():
                 values.copy_(before[name])
-    return Check(
-        "adapter_reload",
-        came_back == len(trial),
-        f"{came_back} of {len(trial)} tensors came back as they were",
-        "all of them, bit for bit",
-        "align the versions of peft and of the backend that saves the adapter",
-    )
+    measured = f"{came_back} of {len(trial)} tensors came back as they were"
+    return checked("adapter_reload", came_back == len(trial), measured)

@@ -17,7 +17,7 @@ from tasks.policy.generate import as_messages
 from tasks.train.grpo.rewards import ComponentRewards
 from tasks.train.preflight import inputs
 from tasks.train.preflight.answers import answer, check_answers, check_generation_settings
-from tasks.train.preflight.check import FINITE_REMEDY, Check
+from tasks.train.preflight.check import Check, checked
 from tasks.train.preflight.model import check_adapter, check_cache
 from tasks.train.preflight.step import check_step, unchanged
 from tasks.train.request import TrainRequest
@@ -80,6 +80,6 @@ def _run(groups: Sequence[tuple[str, bool, Callable[[], Sequence[Check]]]], prog
             checks += [replace(first, seconds=time.perf_counter() - started), *others]
         else:
             reason = "not run, because the model's logits are not finite"
-            checks += [Check(name, False, reason, "can be run", FINITE_REMEDY) for name in names.split()]
+            checks += [checked(name, False, reason, key="not_run") for name in names.split()]
     progress(total, total, "preflight done")
     return checks

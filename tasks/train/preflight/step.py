@@ -14,7 +14,7 @@ from schemas.config.train_sections import PreflightSection
 from schemas.tables.prompts import PromptRow
 from tasks.policy.batch import asleep_bytes
 from tasks.train.grpo.rollouts import RolloutGroups, SampledRollout
-from tasks.train.preflight.check import FINITE_REMEDY, LORA, Check
+from tasks.train.preflight.check import LORA, Check, checked
 from tasks.train.resume.resumable import random_state, set_random_state
 
 COUNTED: Final = (
@@ -51,24 +51,12 @@ def check_step(
     total = torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else None
     adapter = [name for name in step.moved if LORA in name]
     others = sorted(step.moved.difference(adapter))
-    measured = f"{len(adapter)} tensors of the adapter and {len(others)} others moved"
+    moved = f"{len(adapter)} tensors of the adapter and {len(others)} others moved"
+    moved += f", {others[0]} the first of them" if others else ""
+    finite = bool(np.isfinite([step.loss, step.gradient_norm]).all())
     return [
-        Check(
-            "moved_by_a_step",
-            bool(adapter) and not others,
-            measured + (f", {others[0]} the first of them" if others else ""),
-            "the adapter, and nothing else",
-            "freeze the base (requires_grad) before the adapter is put on it"
-            if others
-            else "see that the adapter is trainable and that not every completion is masked",
-        ),
-        Check(
-            "finite_step",
-            bool(np.isfinite([step.loss, step.gradient_norm]).all()),
-            f"loss {step.loss:.4g}, gradient norm {step.gradient_norm:.4g}",
-            "both finite",
-            FINITE_REMEDY,
-        ),
+        checked("moved_by_a_step", bool(adapter) and not others, moved, key="moved_base" if others else ""),
+        checked("finite_step", finite, f"loss {step.loss:.4g}, gradient norm {step.gradient_norm:.4g}"),
         check_memory(step.peak_bytes, total, limits),
     ]
 
@@ -76,14 +64,9 @@ def check_step(
 def check_memory(peak: int | None, total: int | None, limits: PreflightSection) -> Check:
     """Check a step's peak memory against the GPU, both in bytes and None without one."""
     share = None if peak is None or total is None else peak / total
-    return Check(
-        "memory",
-        share is None or share <= limits.max_memory_share,
-        "no GPU" if share is None or peak is None else f"{peak / 2**30:.1f} GiB, {share:.0%} of the card",
-        f"at most {limits.max_memory_share:.0%} of the card, with the longest prompts and completions",
-        "raise train.accumulation, set train.gradient_checkpointing='torch', or lower train.generations, "
-        "train.max_completion_tokens or train.vllm.memory_share",
-    )
+    measured = "no GPU" if share is None or peak is None else f"{peak / 2**30:.1f} GiB, {share:.0%} of the card"
+    most = limits.max_memory_share
+    return checked("memory", share is None or share <= most, measured, most=most)
 
 
 def dry_run_step(trainer: Any, learning_rate: float, longest: PromptRow | None = None) -> DryStep:

@@ -28,8 +28,7 @@ CHECKPOINTS_FOLDER: Final = "checkpoints"
 """Beside the request; it outlives the process, and the next one resumes from it."""
 # The name on disk stays, and so does the key in it.
 SEGMENTS_FILE: Final = "stretches.json"
-FRESH: Final = "fresh/"
-"""Key of the marker that a run has restarted this training from scratch."""
+FRESH: Final = "fresh/"  # Key of the marker that a run has restarted this training from scratch.
 
 logger = logging.getLogger(__name__)
 

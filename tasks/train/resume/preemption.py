@@ -16,10 +16,8 @@ from typing import Final
 
 SECONDS_OF_A_POLL: Final = 300
 SECONDS_BETWEEN_FAILURES: Final = 5.0
-SECONDS_BETWEEN_ANSWERS: Final = 1.0
-"""Pause between requests to a server that does not wait."""
-NOT_ASKED_YET: Final = "NONE"
-"""Tag that matches no value, so that the first request is answered at once."""
+SECONDS_BETWEEN_ANSWERS: Final = 1.0  # Pause between requests to a server that does not wait.
+NOT_ASKED_YET: Final = "NONE"  # Tag that matches no value, so that the first request is answered at once.
 LOOPBACK: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """The metadata server is on the machine itself, so proxies are bypassed."""
 

@@ -24,8 +24,7 @@ from tasks.train.sizing.memory import BFLOAT16_BYTES, DecoderShape, fits, on_cpu
 Sampler = Literal["transformers", "unsloth", "vllm"]
 Machine = Literal["cpu", "gpu"]
 
-DEVICE: Final = "NVIDIA L4"
-"""Torch's name of the GPU."""
+DEVICE: Final = "NVIDIA L4"  # Torch's name of the GPU.
 SMALL_DATA_EPOCHS: Final = 1.5
 """Rule of thumb: on small data GRPO is at its best after 1 to 1.5 epochs; then entropy collapses."""
 BANDWIDTH, OPERATIONS = 300e9, 121e12
@@ -44,13 +43,6 @@ VLLM_BANDWIDTH, VLLM_SEQUENCE, VLLM_PREFILL = 0.65 * BANDWIDTH, 65e-6, 46e12
 sweep of vLLM 0.23 on an L4, 3,773 tokens a second at 0.5B (ai.wmx.dev/benchmarks)."""
 HOST_BANDWIDTH: Final = 12e9
 """Bytes per second between host and GPU, over which the base is restored after weights went to vLLM; estimated."""
-UPDATE_SHARE: Final = 0.56
-"""Share of a step's time that its update took on the laptop."""
-LAPTOP_STEP, LAPTOP_TOKENS, LAPTOP_PARAMETERS = 2.2, 4 * 8 * 128, 5_181_056
-"""Seconds of one step of the stand-in on two CPU cores, with a share of loading, preflight and validations, the most
-tokens of its completions, and its weights."""
-LAPTOP_DEMONSTRATION, LAPTOP_ANSWER = 60.7 / (80 * 16), 6.9 / 240
-"""Seconds per demonstration and per test answer of the stand-in, in that run with one child at a time."""
 PROMPTS_A_SECOND, ROWS_A_SECOND = 1_300, 6_000
 """Prompts synthesized and rows curated per second on two CPU cores; docs/benchmarks.md."""
 START_UP, LOADING, ON_CPU = 600.0, 60.0, 15.0
@@ -58,6 +50,7 @@ START_UP, LOADING, ON_CPU = 600.0, 60.0, 15.0
 MERGE_A_PARAMETER: Final = 100 / 490_799_104
 """Seconds per weight of merging and of verifying the written files, on one CPU core; a GPU takes less."""
 DPO_UNKNOWN: Final = "no training with DPO was measured"
+CPU_UNKNOWN: Final = "a CPU trains it, in minutes"
 
 
 @dataclass(frozen=True)
@@ -99,7 +92,7 @@ class Estimate:
     fits: bool | None
     """Whether each fits the recipe's GPU; None if no GPU is named."""
     stages: tuple[StageCost, ...] | None
-    """Every stage of a whole retraining, in order."""
+    """Every stage of a whole retraining, in order; None too where a CPU trains."""
 
     def total(self, field: Literal["seconds", "cost_usd", "spot_usd"]) -> float | None:
         """Return a figure over all stages in sequence; None if that of one is unknown."""
@@ -129,8 +122,7 @@ def expected_prompts(config: Config) -> dict[TaskName, int]:
 def estimate_training(config: Config, prompts: Mapping[TaskName, int]) -> Estimate:
     """Estimate the training of a run.
 
-    Raises:
-        InputError: There are no prompts, or the policy's name is a path without a model.
+    InputError where there are no prompts, or the policy's name is a path without a model.
     """
     recipe = config.train
     counts = {task: count for task, count in prompts.items() if count}
@@ -159,7 +151,9 @@ def estimate_training(config: Config, prompts: Mapping[TaskName, int]) -> Estima
         shape=shape,
         stage_memory=None if shape is None else stage_memory(config, shape),
         fits=None if shape is None or recipe.device_memory_gb is None else fits(config, shape),
-        stages=None if shape is None else tuple(_priced(config, each) for each in _stages(config, counts, shape)),
+        stages=None
+        if shape is None or on_cpu(config, shape)
+        else tuple(_priced(config, each) for each in _stages(config, counts, shape)),
     )
 
 
@@ -178,65 +172,55 @@ def _priced(config: Config, stage: StageCost) -> StageCost:
 
 def _stages(config: Config, prompts: Mapping[TaskName, int], shape: DecoderShape) -> Iterator[StageCost]:
     """Yield each stage of a whole retraining without reused artifacts."""
-    recipe, evaluate, on_laptop = config.train, config.evaluate, on_cpu(config, shape)
-    here: Machine = "cpu" if on_laptop else "gpu"
-    loading = 0.0 if on_laptop else LOADING
+    recipe, evaluate, audit = config.train, config.evaluate, config.audit
     seeds, tasks = recipe.seeds or (config.seed,), len(prompts) if recipe.adapter_per_task else 1
 
     asked = sum(config.synthesize.counts.values())
     yield StageCost("synthesize, curate", "cpu", asked / PROMPTS_A_SECOND + asked / ROWS_A_SECOND)
-    shown = config.warm_start.steps * config.warm_start.batch_size
-    if on_laptop:
-        yield StageCost("base", "cpu", _tuning(config, shape, shown))
-    else:
-        yield StageCost("start-up of the GPU's machine", "gpu", START_UP)
-        if shown:
-            yield StageCost("base: SFT", "gpu", LOADING + _tuning(config, shape, shown))
-        if config.audit.require_human and config.audit.sheet is None:
-            drawn = len(prompts) * config.audit.prompts_per_task * config.audit.completions_per_prompt
-            yield StageCost("audit sampling", "gpu", LOADING + _answering(config, shape, drawn))
+    yield StageCost("start-up of the GPU's machine", "gpu", START_UP)
+    if shown := config.warm_start.steps * config.warm_start.batch_size:
+        yield StageCost("base: SFT", "gpu", LOADING + _tuning(shape, shown))
+    if audit.require_human and audit.sheet is None:
+        drawn = len(prompts) * audit.prompts_per_task * audit.completions_per_prompt
+        yield StageCost("audit sampling", "gpu", LOADING + _answering(config, shape, drawn))
 
-    if recipe.algorithm == "grpo" and not on_laptop:
+    if recipe.algorithm == "grpo":
         count = len(seeds) * tasks
         checked = _answering(config, shape, recipe.preflight.prompts * COMPLETIONS_A_PROMPT, recipe.backend)
         yield StageCost("preflight" if count == 1 else f"preflight, {count} times", "gpu", count * (LOADING + checked))
     each = f" of each of {tasks} tasks" if tasks > 1 else ""
     of_one = training_seconds(config, shape)
     for seed in seeds:
-        yield StageCost(f"train, seed {seed}{each}", here, None if of_one is None else tasks * of_one)
+        yield StageCost(f"train, seed {seed}{each}", "gpu", None if of_one is None else tasks * of_one)
 
     if not recipe.adapter_per_task:
-        yield StageCost("merge", here, len(seeds) * shape.parameters * MERGE_A_PARAMETER)
+        yield StageCost("merge", "gpu", len(seeds) * shape.parameters * MERGE_A_PARAMETER)
     tests = sum(config.curate.test_rows(task) for task in prompts) * evaluate.samples
     # Base, policies and champion; beside these the policy on the NF4 base.
     models = 1 + len(seeds) + evaluate.against_champion + recipe.load_in_4bit
-    seconds = models * (loading + _answering(config, shape, tests))
-    yield StageCost(f"answers of {models} models to {tests} test prompts", here, seconds)
+    seconds = models * (LOADING + _answering(config, shape, tests))
+    yield StageCost(f"answers of {models} models to {tests} test prompts", "gpu", seconds)
     if evaluate.general != "off":
         seconds = 2 * _answering(config, shape, INSTRUCTIONS)
-        yield StageCost(f"general instructions: {2 * INSTRUCTIONS} answers", here, seconds)
+        yield StageCost(f"general instructions: {2 * INSTRUCTIONS} answers", "gpu", seconds)
     if drawn := tests * len(evaluate.rungs):
         trains_rung = "sft" in evaluate.rungs and not config.warm_start.steps
         steps = evaluate.sft.steps(recipe.sampled_completions, sum(prompts.values())) if trains_rung else 0
         shown = evaluate.sft.batch_size * steps
-        seconds = 2 * loading + _answering(config, shape, drawn) + _tuning(config, shape, shown)
-        yield StageCost(f"rungs: {drawn} answers" + (f", SFT on {shown}" if shown else ""), here, seconds)
+        seconds = 2 * LOADING + _answering(config, shape, drawn) + _tuning(shape, shown)
+        yield StageCost(f"rungs: {drawn} answers" + (f", SFT on {shown}" if shown else ""), "gpu", seconds)
     yield StageCost("evaluate", "cpu", ON_CPU)
     yield StageCost("promote", "cpu", ON_CPU)
 
 
 def _answering(config: Config, shape: DecoderShape, prompts: int, sampler: Sampler = "transformers") -> float:
-    """Return the seconds in which prompts are answered, batch by batch on an L4."""
-    if on_cpu(config, shape):
-        return prompts * LAPTOP_ANSWER * shape.parameters / LAPTOP_PARAMETERS
+    """Return the seconds in which prompts are answered, batch by batch."""
     size = config.evaluate.batch_size
     return math.ceil(prompts / size) * sampling_seconds(shape, sampler, size, config.train.max_completion_tokens)
 
 
-def _tuning(config: Config, shape: DecoderShape, shown: int) -> float:
+def _tuning(shape: DecoderShape, shown: int) -> float:
     """Return the seconds of supervised fine-tuning on so many demonstrations, with checkpointing."""
-    if on_cpu(config, shape):
-        return shown * LAPTOP_DEMONSTRATION * shape.parameters / LAPTOP_PARAMETERS
     return _operations(shape, shown, SHORT_ANSWER) * 6 / (OPERATIONS * UTILIZATION)
 
 
@@ -246,9 +230,6 @@ def training_seconds(config: Config, shape: DecoderShape) -> float | None:
     if recipe.algorithm == "dpo":
         return None
     at_once, tokens = _sampled_at_once(recipe), recipe.max_completion_tokens
-    if on_cpu(config, shape):
-        ratio = at_once * _samplings(recipe) * tokens / LAPTOP_TOKENS * shape.parameters / LAPTOP_PARAMETERS
-        return LAPTOP_STEP * ratio * (1 + UPDATE_SHARE * (recipe.iterations - 1))
     sampler: Sampler = "vllm" if recipe.vllm.enabled else recipe.backend
     validations = 1 + math.ceil(recipe.max_steps / recipe.evaluate_every)
     # Beside vLLM the backend itself answers validation.

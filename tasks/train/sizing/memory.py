@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 Kind = Literal["llama", "qwen2", "qwen3"]
 GIGABYTE: Final = 1e9
 FLOAT32_BYTES: Final = 4
-SMALL: Final = 200_000_000
-"""Parameters beyond which a training takes hours on two cores."""
-BFLOAT16_BYTES: Final = 2
-"""Bytes of a weight as models are published and served."""
+SMALL: Final = 200_000_000  # Parameters beyond which a training takes hours on two cores.
+BFLOAT16_BYTES: Final = 2  # Bytes of a weight as models are published and served.
 NF4_BYTES: Final = 0.5 + 4 / 64
 """Bytes of a weight in NF4: half a byte, plus a float32 scale for each block of 64 (QLoRA, 2305.14314, 3)."""
 ADAM_BYTES: Final = {"adamw_torch": 2 * FLOAT32_BYTES, "adamw_8bit": 2}
@@ -35,8 +33,7 @@ GUIDED_COPIES: Final = 6
 """Copies of the whole logits with guided rollouts: 5.3 measured in float32, and half a copy more in bfloat16."""
 CONTEXT_BYTES: Final = 0.5e9
 """CUDA's context with the kernels of torch and bitsandbytes, outside of all tensors; estimated."""
-FRAGMENTATION: Final = 0.05
-"""Share that torch's allocator reserves beyond its tensors; estimated."""
+FRAGMENTATION: Final = 0.05  # Share that torch's allocator reserves beyond its tensors; estimated.
 REMEDIES: Final = {
     "training": "raise train.accumulation, set train.gradient_checkpointing='torch' ('unsloth' with that backend) or "
     "train.load_in_4bit=true, lower train.max_completion_tokens or train.vllm.memory_share",
@@ -116,8 +113,7 @@ KNOWN_SHAPES: Final = {
 def read_shape(policy: "PolicyConfig") -> DecoderShape | None:
     """Return the shape of a policy (stand-in, folder, downloaded or known model), or None.
 
-    Raises:
-        InputError: The name is a path without a model, or its config.json cannot be read.
+    InputError where the name is a path without a model, or its config.json cannot be read.
     """
     from tasks.policy.published import shipped  # imports pydantic, which the check of a GPU goes without
 
@@ -273,10 +269,8 @@ def fits(config: "Config", shape: DecoderShape) -> bool:
 def refuse_unfit(config: "Config") -> None:
     """Refuse a recipe that does not fit its GPU, before anything is downloaded.
 
-    Nothing is compared if no GPU is named, or if the model's shape is unknown on this machine.
-
-    Raises:
-        InputError: A stage exceeds its share of the GPU; the message names settings by which it takes less.
+    Nothing is compared if no GPU is named, or if the model's shape is unknown on this machine. InputError where a stage
+    exceeds its share of the GPU; the message names settings by which it takes less.
     """
     shape = read_shape(config.policy)
     if shape is None or fits(config, shape):

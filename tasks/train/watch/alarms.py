@@ -7,12 +7,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from schemas.config.train_sections import AlarmName, AlarmsSection
 from schemas.errors import GateRefused
+from tasks.commerce.text.lexicons import read_data
+
+DATA_FILES: Final = ("data/training/alarms.toml",)
 
 
 class Validation(BaseModel):
@@ -53,21 +56,17 @@ class Alarms:
 
     def step(self, step: int, metrics: Mapping[str, Any]) -> list[Alarm]:
         """Return the alarms that begin at a step."""
-        found = [self._entropy_collapse(step, metrics), self._non_finite(step, metrics)]
         limits, patience = self._limits, self._limits.patience
-        if (share := metrics.get("completions/clipped_ratio")) is not None:
-            text = (
-                f"{share:.0%} of the completions of step {step} were cut off at the token limit (limit "
-                f"{limits.max_ceiling_share:.0%}, patience {patience}); raise train.max_completion_tokens"
-            )
-            found.insert(1, self._judge("ceiling", step, share >= limits.max_ceiling_share, patience, text))
-        if (share := metrics.get("zero_variance")) is not None:
-            text = (
-                f"in {share:.0%} of the groups of step {step} all completions earned the same (limit "
-                f"{limits.max_zero_variance:.0%}, patience {patience}), and nothing is learnt from them; raise "
-                "train.dynamic_sampling.extra_groups or train.temperature"
-            )
-            found.insert(-1, self._judge("zero_variance", step, share >= limits.max_zero_variance, patience, text))
+        found = [self._entropy_collapse(step, metrics)]
+        shares: dict[AlarmName, tuple[str, float]] = {
+            "ceiling": ("completions/clipped_ratio", limits.max_ceiling_share),
+            "zero_variance": ("zero_variance", limits.max_zero_variance),
+        }
+        for name, (metric, limit) in shares.items():
+            if (share := metrics.get(metric)) is not None:
+                found.append(self._judge(name, step, share >= limit, patience, value=share, limit=limit))
+        losses = {name: metrics.get(name) for name in ("loss", "grad_norm")}
+        found.append(self._judge("non_finite", step, not is_finite(metrics), 1, **losses))
         return [alarm for alarm in found if alarm is not None]
 
     def validation(self, first: Validation, latest: Validation) -> list[Alarm]:
@@ -117,18 +116,8 @@ class Alarms:
         limit, needed = self._limits.min_entropy, max(self._limits.patience, self.iterations)
         clipped = metrics.get("clip_ratio/region_mean") or 0.0
         still = "" if self.iterations == 1 else " and no probability ratio was clipped"
-        text = (
-            f"the entropy of the completions of step {step} was {entropy:.3g} nats{still} (limit {limit:g}, patience "
-            f"{needed}); raise train.entropy.coefficient or lower train.learning_rate"
-        )
-        return self._judge("entropy_collapse", step, entropy < limit and clipped == 0.0, needed, text)
-
-    def _non_finite(self, step: int, metrics: Mapping[str, Any]) -> Alarm | None:
-        text = (
-            f"the loss of step {step} was {metrics.get('loss')} and the norm of its gradient "
-            f"{metrics.get('grad_norm')}; lower train.learning_rate"
-        )
-        return self._judge("non_finite", step, not is_finite(metrics), 1, text)
+        wrong = entropy < limit and clipped == 0.0
+        return self._judge("entropy_collapse", step, wrong, needed, value=entropy, limit=limit, still=still)
 
     def _reward_hacking(self, task: str, first: Validation, latest: Validation) -> Alarm | None:
         """Detect a task whose reward rises while its ground truth, the mean of its metrics, falls."""
@@ -139,36 +128,26 @@ class Alarms:
         # Differences of numbers that may have gone through JSON.
         rise = round(latest.by_task[task] - first.by_task[task], 9)
         fall = round(fmean(before[name] for name in shared) - fmean(now[name] for name in shared), 9)
-        limits, needed = self._limits, self._limits.hacking_patience
-        text = (
-            f"the validation reward of {task} rose by {rise:.3f} from step 0 to step {latest.step} while its ground "
-            f"truth fell by {fall:.3f} (limits {limits.min_hacking_rise:g} and {limits.min_hacking_fall:g}, patience "
-            f"{needed}); read its rollouts, fix the reward and audit it again"
-        )
-        wrong = rise >= limits.min_hacking_rise and fall >= limits.min_hacking_fall
-        return self._judge("reward_hacking", latest.step, wrong, needed, text, of=f"reward_hacking/{task}")
+        limit, fall_limit = self._limits.min_hacking_rise, self._limits.min_hacking_fall
+        said = {"task": task, "value": rise, "limit": limit, "fall": fall, "fall_limit": fall_limit}
+        wrong = rise >= limit and fall >= fall_limit
+        return self._judge("reward_hacking", latest.step, wrong, self._limits.hacking_patience, **said)
 
     def _one_answer(self, task: str, first: Validation, latest: Validation) -> Alarm | None:
         """Detect a task whose answers became as good as one text for all prompts, whatever it earns."""
         before, now = first.variety.get(task), latest.variety.get(task)
         if before is None or now is None:
             return None
-        limit, needed = self._limits.min_variety, self._limits.hacking_patience
-        text = (
-            f"the answers of {task} to the validation prompts of step {latest.step} were {now:.2f} times as varied as "
-            f"the references, {before:.2f} times at step 0 (limit {limit:g}, patience {needed}); read its rollouts and "
-            "give it prompts or a reward that tell its answers apart"
-        )
+        limit = self._limits.min_variety
         # A dozen prompts cannot tell a small fall from none.
         wrong = now < limit and now <= before / 2
-        return self._judge("one_answer", latest.step, wrong, needed, text, of=f"one_answer/{task}")
+        said = {"task": task, "value": now, "before": before, "limit": limit}
+        return self._judge("one_answer", latest.step, wrong, self._limits.hacking_patience, **said)
 
-    def _judge(
-        self, name: AlarmName, step: int, wrong: bool, needed: int, text: str, of: str | None = None
-    ) -> Alarm | None:
-        streak = self._streaks.get(of or name, 0) + 1 if wrong else 0
-        self._streaks[of or name] = streak
-        alarm = Alarm(name, step, text)
+    def _judge(self, name: AlarmName, step: int, wrong: bool, needed: int, **said: Any) -> Alarm | None:
+        streak_of = f"{name}/{said['task']}" if "task" in said else name
+        streak = self._streaks[streak_of] = self._streaks.get(streak_of, 0) + 1 if wrong else 0
+        alarm = Alarm(name, step, read_data("training/alarms.toml")[name].format(step=step, patience=needed, **said))
         if wrong and streak >= needed and self.stopped_by is None and name in self._limits.stop_on:
             self.stopped_by = alarm
         return alarm if streak == needed else None

@@ -8,6 +8,7 @@ from typing import Final
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError, causes_of
 from tasks.policy.batch import is_of_memory
+from tasks.train.sizing.memory import REMEDIES
 
 VLLM_SIGNS: Final = re.compile(
     r"No available memory for the cache blocks"
@@ -32,20 +33,8 @@ def memory_errors_translated(config: TrainConfig) -> Iterator[None]:
                 f"train.max_completion_tokens {config.max_completion_tokens}"
             )
         elif is_of_memory(error):
-            found = f"the memory is full; {'; or '.join(_remedies(config))}"
+            found = f"the memory is full; {REMEDIES['training']}"
         else:
             raise
         kept = "the checkpoints are kept, and a machine with more memory resumes from them with the same settings"
         raise InputError(f"{found}; {kept}") from error
-
-
-def _remedies(config: TrainConfig) -> Iterator[str]:
-    passes = config.completions_per_step if config.algorithm == "grpo" else config.completions_per_step // 2
-    if config.accumulation < passes:
-        yield f"raise train.accumulation {config.accumulation}, which trains as before in smaller parts"
-    if config.gradient_checkpointing == "none":
-        own = "unsloth" if config.backend == "unsloth" else "torch"
-        yield f"set train.gradient_checkpointing='{own}', which trains as before and takes a third longer to update"
-    yield f"lower train.max_completion_tokens {config.max_completion_tokens}"
-    if config.vllm.enabled and config.algorithm == "grpo":
-        yield f"lower train.vllm.memory_share {config.vllm.memory_share:g}"

@@ -20,8 +20,7 @@ from tasks.train.watch.alarms import Validation
 
 CHOSEN_FILE: Final = "chosen.json"
 
-Scorer = Callable[[int], Validation]
-"""Validates the policy as it is after a step."""
+Scorer = Callable[[int], Validation]  # Validates the policy as it is after a step.
 
 
 def validate(

@@ -71,38 +71,6 @@ def test_an_earlier_report_is_replaced_and_stays_where_files_are_refused(tmp_pat
     assert {path.name for path in (tmp_path / "report").iterdir()} == FILES
 
 
-def plan(report: Path, *more: str | Path) -> Ended:
-    return in_this_process("compare", "--plan", report, *more)
-
-
-def test_a_plan_says_how_many_prompts_an_effect_needs(tmp_path: Path) -> None:
-    run(tmp_path, rows(), [*rows(0.1, seed=1), *rows(0.08, seed=2)], "--margin", "0.04")
-    ended = plan(tmp_path / "report" / "report.json", "--effect", "0.03", "--json")
-    assert ended.returncode == 0, ended.text
-    assert "Prompts that a true difference of 0.03 needs" in ended.text
-    document = json.loads(ended.stdout)
-    assert document["effect"] == 0.03
-    assert list(document["needs"]) == ["overall", "extraction", "push"]
-    assert {(need["seeds"], need["samples"]) for need in document["needs"]["push"]} == {(1, 1), (3, 1), (5, 1), (10, 1)}
-    by_margin = json.loads(plan(tmp_path / "report" / "report.json", "--json").stdout)
-    assert by_margin["effect"] == 0.04
-    of_10_seeds = [
-        next(need["prompts"] for need in found["needs"]["overall"] if (need["seeds"], need["samples"]) == (10, 1))
-        for found in (document, by_margin)
-    ]
-    assert of_10_seeds[0] >= of_10_seeds[1] >= 2
-
-
-def test_a_plan_from_prompts_that_do_not_differ_is_refused_and_one_such_task_named(tmp_path: Path) -> None:
-    base = rows()
-    run(tmp_path, base, base)
-    assert "every prompt has the same difference" in plan(tmp_path / "report" / "report.json").text
-    run(tmp_path, base, [*base[:30], *rows(0.1)[30:]])
-    ended = plan(tmp_path / "report" / "report.json", "--json")
-    assert "no spread to plan by: extraction, whose prompts have one difference" in ended.text
-    assert list(json.loads(ended.stdout)["needs"]) == ["overall", "push"]
-
-
 def test_files_of_an_evaluation_are_refused_since_scores_alone_may_promote_what_it_holds(tmp_path: Path) -> None:
     content = tmp_path / "artifacts" / "evaluation" / "f0" / "content"
     content.mkdir(parents=True)

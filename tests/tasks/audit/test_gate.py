@@ -12,10 +12,8 @@ CONFIG = AuditConfig(require_human=False)
 GOOD = Agreement(
     overall=Correlation(40, 0.85, (0.70, 0.93), (0.72, 0.92)),
     random_half=Correlation(20, 0.80, (0.50, 0.93), None),
-    tau_b=0.7,
     pairwise_accuracy=0.8,
     within_prompt_rho=0.8,
-    auc=0.9,
     alpha=None,
     n_raters=1,
     overlap=0,

@@ -70,7 +70,7 @@ def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: Aud
     churn = replace(result.tasks["churn"], probes={"prompt_echo": Probe(False, HOSTILE)})
     audit = replace(result, tasks={**result.tasks, "churn": churn}, judged=(*result.judged[:-1], row))
     named = record.model_copy(update={"raters": {HOSTILE: "human", "bia": "rubric"}, "reward_version": "<b>$" * 16})
-    text = render(audit.tasks, audit.gate, audit.judged, named, [], CONFIG)
+    text = render(audit.tasks, audit.gate, audit.judged, named, CONFIG)
     page = Page(text)
     assert page.names.isdisjoint({"script", "img", "link", "iframe"})
     assert page.active == []

@@ -12,22 +12,22 @@ from schemas.documents import Rollout, ScoredRollout, read_audit_record
 from schemas.errors import Interrupted
 from schemas.tasks import TASK_NAMES
 from tasks.audit import stage
-from tasks.audit.reward import RewardFunction
 from tasks.audit.sheet import ScoredSheet
 from tasks.audit.stage import FILES, Audit, audit_rewards, read_files, run, shipped_files
+from tasks.commerce.registry import RolloutScorer
 from tests.tasks.audit.conftest import CONFIG
 
 pytestmark = pytest.mark.slow
 
 COMPLETIONS = {"extraction": 52, "sql_qa": 51, "insights": 52, "push": 51, "sentiment": 51, "churn": 52}
 FIRST_FIELDS = [
-    *("n", "rho", "bonett_wright", "bca", "rho_low", "rho_high", "tau_b", "pairwise_accuracy"),
-    *("within_prompt_rho", "auc", "alpha", "n_raters"),
+    *("n", "rho", "bonett_wright", "bca", "rho_low", "rho_high", "pairwise_accuracy"),
+    *("within_prompt_rho", "alpha", "n_raters"),
 ]
 
 
 @pytest.fixture(scope="module")
-def shipped() -> tuple[ScoredSheet, RewardFunction]:
+def shipped() -> tuple[ScoredSheet, RolloutScorer]:
     return read_files(shipped_files(), CONFIG, "grounded")
 
 
@@ -35,7 +35,7 @@ def sentiment(sheet: ScoredSheet) -> ScoredSheet:
     return sheet.of_tasks(["sentiment"])
 
 
-def rewarded(score: RewardFunction, change: Callable[[float], float]) -> RewardFunction:
+def rewarded(score: RolloutScorer, change: Callable[[float], float]) -> RolloutScorer:
     def changed(rollout: Rollout) -> ScoredRollout:
         scored = score(rollout)
         return scored.model_copy(update={"reward": change(scored.reward)})
@@ -63,7 +63,7 @@ def test_the_same_sheet_gives_the_same_bytes(output: Path, result: Audit, tmp_pa
         assert (tmp_path / name).read_bytes() == (output / name).read_bytes(), name
 
 
-def test_inverted_rewards_are_caught(shipped: tuple[ScoredSheet, RewardFunction]) -> None:
+def test_inverted_rewards_are_caught(shipped: tuple[ScoredSheet, RolloutScorer]) -> None:
     sheet, score = shipped
     found = audit_rewards(sentiment(sheet), rewarded(score, lambda reward: 1 - reward), CONFIG)
     checks = {objection.check for objection in found.gate.objections}
@@ -73,7 +73,7 @@ def test_inverted_rewards_are_caught(shipped: tuple[ScoredSheet, RewardFunction]
 
 
 def test_v42_is_refused_for_it_pays_what_people_reject(
-    shipped: tuple[ScoredSheet, RewardFunction], tmp_path: Path
+    shipped: tuple[ScoredSheet, RolloutScorer], tmp_path: Path
 ) -> None:
     audit = run(shipped_files(), CONFIG, "v4.2", tmp_path)
     assert not audit.gate.passed

@@ -76,6 +76,6 @@ def test_a_template_has_no_words_of_its_own(name: str) -> None:
 def test_a_language_ends_with_its_block_and_a_message_without_translation_stays_english() -> None:
     with spoken("pt"):
         assert worded("task") == "tarefa"
-        assert counted(2, "and an older audit", "and {n} older audits") == "e 2 auditorias mais antigas"
+        assert counted(2, "and one more reason", "and {n} more reasons") == "e mais 2 motivos"
         assert worded("no such message {n}", n=3) == "no such message 3"
     assert worded("task") == "task"

@@ -19,7 +19,7 @@ from tasks.commerce.registry import TASKS, reward_of
 from tasks.commerce.reward import Reference, Score, Scorer
 from tasks.commerce.sql_qa import query_text
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.text.parser import FORM, TRUST, Reading
+from tasks.commerce.text.parser import Reading
 
 PACKAGE: Final = "tasks.commerce."
 Plant = Callable[[], AbstractContextManager[None]]
@@ -144,10 +144,6 @@ def _as_push(whole: Scorer) -> Scorer:
     return score
 
 
-def _draft_is_answer(whole: float) -> float:
-    return 1.0
-
-
 HOLE: Final = Bug(
     "sentiment: neighbours are right",
     "Neutral counts as right for positive and negative.",
@@ -206,10 +202,7 @@ HISTORIC: Final = (
         "repair not capped",
         "A repaired object counts as much as a valid one.",
         ("sentiment",),
-        (
-            replace_entry(FORM, Reading.REPAIRED, lambda _: 1.0),
-            replace_entry(TRUST, Reading.REPAIRED, lambda _: 1.0),
-        ),
+        tuple(replace_attribute(Reading.REPAIRED, name, lambda _: 1.0) for name in ("form", "trust")),
     ),
     Bug(
         "binary",
@@ -260,7 +253,7 @@ HISTORIC: Final = (
         "endless thought",
         "A thought that never ended counts as an answer.",
         ("sentiment",),
-        (replace_entry(FORM, Reading.DRAFT, _draft_is_answer), replace_entry(TRUST, Reading.DRAFT, _draft_is_answer)),
+        tuple(replace_attribute(Reading.DRAFT, name, lambda _: 1.0) for name in ("form", "trust")),
     ),
     Bug(
         "no length cliff",

@@ -7,8 +7,8 @@ from schemas.config.config import AUDIT_FOLDER
 from schemas.documents import Rollout
 from schemas.store.files import read_store
 from schemas.tasks import TaskName
-from tasks.audit.reward import RewardFunction, reward_of
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.registry import RolloutScorer, scorer_on
 
 STORE = AUDIT_FOLDER / "store"
 
@@ -24,6 +24,6 @@ def prompts(task: TaskName, count: int = 16) -> tuple[Rollout, ...]:
 
 
 @cache
-def score(task: TaskName) -> RewardFunction:
+def score(task: TaskName) -> RolloutScorer:
     """Return the reward of `grounded`."""
-    return reward_of([task], STORE, "grounded")
+    return scorer_on([task], STORE, "grounded")

@@ -6,30 +6,21 @@ from itertools import product
 import pytest
 
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.audit.alterations.library import (
-    Bound,
-    GoodAnswer,
-    at_least,
-    at_least_of,
-    at_most,
-    at_most_of,
-    costs,
-    equal,
-)
+from tasks.audit.alterations.library import EQUAL, Bound, GoodAnswer
 from tasks.audit.alterations.run import ALTERATIONS
 
 
 @pytest.mark.parametrize(
     ("bound", "kept", "missed"),
     [
-        (at_most(0.15), (0.15, 1.0), (0.16, 1.0)),
-        (at_least(0.9), (0.9, 1.0), (0.89, 1.0)),
-        (at_most_of(0.5), (0.4, 0.8), (0.41, 0.8)),
-        (at_least_of(0.5), (0.4, 0.8), (0.39, 0.8)),
-        (costs(0.05), (0.75, 0.8), (0.76, 0.8)),
-        (equal(), (0.8, 0.8), (0.81, 0.8)),
-        (equal(), (0.8, 0.8), (0.79, 0.8)),
-        (equal(0.04), (0.84, 0.8), (0.85, 0.8)),
+        (Bound("at most", 0.15), (0.15, 1.0), (0.16, 1.0)),
+        (Bound("at least", 0.9), (0.9, 1.0), (0.89, 1.0)),
+        (Bound("at most of", 0.5), (0.4, 0.8), (0.41, 0.8)),
+        (Bound("at least of", 0.5), (0.4, 0.8), (0.39, 0.8)),
+        (Bound("costs", 0.05), (0.75, 0.8), (0.76, 0.8)),
+        (EQUAL, (0.8, 0.8), (0.81, 0.8)),
+        (EQUAL, (0.8, 0.8), (0.79, 0.8)),
+        (Bound("equal", 0.04), (0.84, 0.8), (0.85, 0.8)),
     ],
 )
 def test_bounds(bound: Bound, kept: tuple[float, float], missed: tuple[float, float]) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from schemas.documents import Rollout, ScoredRollout
 from tasks.audit.alterations import run
-from tasks.audit.alterations.library import Alteration, Judged, around, at_most, costs
+from tasks.audit.alterations.library import Alteration, Bound, Judged, around
 from tasks.audit.alterations.run import run_alterations
 from tests.tasks.audit.alterations.prompts import prompts, score
 
@@ -21,7 +21,7 @@ def test_one_prompt_of_many_decides_only_where_the_worst_is_judged(
     monkeypatch: pytest.MonkeyPatch, judged: Judged, passed: bool
 ) -> None:
     known = prompts("sentiment")
-    alteration = Alteration("fixed", "Is fixed.", around("x"), at_most(0.15), judged=judged)
+    alteration = Alteration("fixed", "Is fixed.", around("x"), Bound("at most", 0.15), judged=judged)
     monkeypatch.setattr(run, "ALTERATIONS", {"sentiment": (alteration,)})
 
     def pays_once(rollout: Rollout) -> ScoredRollout:
@@ -36,7 +36,7 @@ def test_one_prompt_of_many_decides_only_where_the_worst_is_judged(
 
 
 def test_a_bound_is_beside_the_same_prompts_reward(monkeypatch: pytest.MonkeyPatch) -> None:
-    alteration = Alteration("fixed", "Is fixed.", around("x"), costs(0.05), around("y"))
+    alteration = Alteration("fixed", "Is fixed.", around("x"), Bound("costs", 0.05), around("y"))
     monkeypatch.setattr(run, "ALTERATIONS", {"sentiment": (alteration,)})
     first, second = prompts("sentiment")[:2]
 

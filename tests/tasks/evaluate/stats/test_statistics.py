@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schemas.tasks import TASK_NAMES
 from tasks.evaluate.stats.statistics import PairedStats, correct, judge, measure
-from tasks.evaluate.stats.variance import Numbers
+from tasks.evaluate.stats.variance import MeanVariance, Numbers, prompts_needed
 
 
 def measured(base: Numbers, tuned: Numbers, margin: float = 0.05, seed: int = 0) -> PairedStats:
@@ -57,7 +57,7 @@ def test_correction_can_take_a_verdict_away() -> None:
 def test_equal_scores_and_single_prompts_are_inconclusive() -> None:
     ties = block_of([0.0] * 40)
     assert (ties.verdict, ties.n_nonzero, ties.p_tie, ties.p_signflip) == ("inconclusive", 0, 1.0, 1.0)
-    assert (ties.ci_low, ties.ci_high, ties.rank_biserial) == (0.0, 0.0, 0.0)
+    assert (ties.ci_low, ties.ci_high) == (0.0, 0.0)
     single = block_of([0.4])
     assert single.verdict == "inconclusive"
     assert single.ci_low is single.noninferiority_low is single.mde is single.n_for_margin is None
@@ -88,7 +88,6 @@ def test_every_number_is_finite_and_consistent(differences: list[list[float]], s
         assert block.ci_low - 1e-9 <= block.mean_difference <= block.ci_high + 1e-9 <= 1 + 2e-9
     mirrored = measured(tuned, base, seed=seed)
     assert mirrored.mean_difference == pytest.approx(-block.mean_difference)
-    assert mirrored.rank_biserial == pytest.approx(-block.rank_biserial)
     assert (mirrored.p_win, mirrored.p_loss) == (block.p_loss, block.p_win)
     # Up to sixteen prompts are enumerated, so that nothing but rounding may differ.
     assert len(by_seed) > 16 or mirrored.p_harm == pytest.approx(block.p_signflip, abs=1e-12)
@@ -104,3 +103,9 @@ def test_ties_exclude_a_loss_only_on_many_prompts(base: float, margin: float, pr
     assert (block.n_for_margin, block.verdict) == (prompts, "inconclusive")
     # The loss that so many prompts can have missed with a probability of .05 is the margin.
     assert prompts == 2 or (1 - margin / base) ** prompts <= 0.05 < (1 - margin / base) ** (prompts - 1)
+
+
+def test_the_prompts_of_an_effect_are_the_textbooks_and_none_make_good_seeds_that_spread_too_widely() -> None:
+    # (1.645 + 0.842)^2 .30^2 / .05^2 = 222.6
+    assert prompts_needed(MeanVariance(per_prompt=0.09, shared=0.0), 0.05) == 223
+    assert prompts_needed(MeanVariance(per_prompt=0.09, shared=0.01), 0.1) is None
