@@ -147,8 +147,8 @@ def check_prompt_budget(
     lengths = [_tokens_of(tokenizer, row) for row in rows]
     over = sum(length > most for length in lengths)
     measured = f"{over} of {len(rows)} prompts are over, the longest with {max(lengths)} tokens"
-    sizes = {"prompt": max_prompt_tokens, "completion": recipe.max_completion_tokens, "context": context}
-    return checked("prompt_budget", over == 0, measured, most=most, **sizes)
+    sizes: dict[str, Any] = {"prompt": max_prompt_tokens, "completion": recipe.max_completion_tokens}
+    return checked("prompt_budget", over == 0, measured, most=most, context=context, **sizes)
 
 
 def check_prompts_per_task(rows: Sequence[PromptRow], limits: PreflightSection) -> Check:

@@ -92,14 +92,13 @@ class World:
 
         return made(self.root, "policy", fill, {"base": self.base.record.sha256})
 
-    def evaluate(self, policy: StageResult, *overrides: str) -> dict[str, StageResult]:
+    def evaluate(self, policy: StageResult, *overrides: str) -> Mapping[str, StageResult]:
         alone = ("evaluate.against_champion=false", "evaluate.rungs=[]", "warm_start.steps=0")
         fixed = [f"state.root={self.root}", "evaluate.resamples=1000", *alone]
         config: Config = load_config("local", [*fixed, *overrides])
         with open_recorder(config).pipeline("evaluates", {}) as run:
             given = {"prompts": self.prompts, "dataset": self.dataset, "base": self.base, "audit": self.audit}
-            stages: dict[str, StageResult] = evaluate(Session(config, run), given, {42: policy}, for_rungs={})
-        return stages
+            return evaluate(Session(config, run), given, {42: policy}, for_rungs={})
 
 
 def made(root: Path, kind: ArtifactKind, fill: Any, inputs: dict[str, str] | None = None) -> StageResult:
