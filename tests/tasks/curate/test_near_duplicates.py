@@ -1,5 +1,4 @@
 import random
-from typing import Any
 
 import pytest
 
@@ -36,32 +35,6 @@ def asked(text: str, **reference: object) -> PromptRow:
 def test_one_word_replaced_added_or_left_out_is_found(other: str) -> None:
     assert pairs(asked(REVIEW), asked(other)) == [(0, 1)]
     assert pairs(asked(other), asked(REVIEW)) == [(0, 1)]
-
-
-COMPLETE: dict[str, Any] = {
-    "rating": 5,
-    "fields": {
-        "sentiment": "positive",
-        "sentiment_score": 5,
-        "churn_risk": 0.1,
-        "delivery_issue": False,
-        "product_issue": False,
-        "seller_issue": False,
-        "main_complaint": "",
-        "complaint_category": "none",
-        "repeat_intent": True,
-        "would_recommend": True,
-    },
-}
-REFERENCES: tuple[dict[str, Any], ...] = (
-    COMPLETE,
-    {**COMPLETE, "rating": 4},
-    {"rating": 5, "fields": None},
-    {"rating": 4, "fields": {"sentiment": "positive"}},
-    {"rating": None, "fields": {"churn_risk": 0.9}},
-    {"rating": None, "fields": None},
-)
-"""Two complete references of an extraction, and what less may be known."""
 
 
 FORM = "Extraia os campos desta avaliação.\nNota: 5\nAvaliação: {}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
+from schemas.audit_record import AuditedTask, AuditRecord
 from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
 from schemas.errors import GateRefused, InputError
@@ -32,13 +32,6 @@ RECORD = AuditRecord(
     thresholds={},
     tasks={"push": AGREES, "sentiment": AGREES},
 )
-
-
-def audited(folder: Path, **changes: Any) -> Path:
-    """Write the record of an audit that passed, but for changes, and return its folder."""
-    record = RECORD.model_copy(update=changes)
-    (folder / AUDIT_RECORD_FILE).write_text(record.model_dump_json(), encoding="utf-8")
-    return folder
 
 
 def _without_accents(tokenizer: Any) -> None:
