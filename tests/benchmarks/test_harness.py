@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness import Report, map_in_processes, read_result, run_benchmark
+from benchmarks.harness import Report, read_result, run_benchmark
 from schemas.errors import InputError
 
 PACKAGE = "benchmarks.speed"
@@ -41,14 +41,6 @@ def test_the_kept_result_is_what_was_printed(tmp_path: Path, capsys: pytest.Capt
     assert "22,222" in "\n".join(result.printed)
 
 
-def test_what_is_printed_fits_100_columns_and_loses_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run([], tmp_path)
-    printed = capsys.readouterr().out
-    assert max(map(len, printed.splitlines())) <= 100
-    assert printed.count("[red]a long name[/red]") + printed.count("name[/red]\n") >= 3
-    assert "…" not in printed
-
-
 def test_a_missed_limit_is_printed_kept_and_in_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -60,11 +52,6 @@ def test_a_missed_limit_is_printed_kept_and_in_the_exit_code(
     result = read_result("speed", tmp_path)
     assert result is not None
     assert (result.missed, result.printed[-1]) == (1, "MISSED: 5 is too few, limit 6")
-
-
-def test_a_run_with_options_keeps_nothing(tmp_path: Path) -> None:
-    assert run(["--count", "5"], tmp_path) == 1
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_that_ends_early_keeps_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,7 +68,3 @@ def test_the_name_of_the_machine_is_not_kept(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("platform.node", lambda: "a-private-name")
     run([], tmp_path)
     assert "a-private-name" not in (tmp_path / "speed.json").read_text(encoding="utf-8")
-
-
-def test_the_results_of_processes_are_in_the_order_of_the_items() -> None:
-    assert list(map_in_processes(abs, [-3, 2, -1, 0], "numbers", chunk=2)) == [3, 2, 1, 0]

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from benchmarks.audit.raters import SHAPES, latent_correlation
 from benchmarks.monitor.simulated import GRID, MEANS, shares
 from benchmarks.statistics.__main__ import is_beyond
-from benchmarks.statistics.scenarios import COVERED, SKEWED, Coverage, Null
+from benchmarks.statistics.scenarios import COVERED
 
 
 @pytest.mark.parametrize("name", COVERED)
@@ -20,18 +19,6 @@ def test_the_true_difference_is_the_mean_of_what_is_drawn(name: str) -> None:
 @pytest.mark.parametrize(("covered", "errors", "is_missed"), [(0.929, 0, True), (0.929, 2, False), (0.985, 2, True)])
 def test_a_share_outside_of_93_to_97_percent_is_missed(covered: float, errors: int, is_missed: bool) -> None:
     assert is_beyond(covered, 1_000, errors) is is_missed
-
-
-def test_equal_streams_give_equal_counts_and_every_simulation_counts() -> None:
-    for simulation in (Null(65, 1, 0.0), Coverage(SKEWED, 20)):
-        first, again = (simulation.simulate(2, 1_000, (1, 2)) for _ in range(2))
-        assert first == again
-        assert first["simulations"] == 2
-
-
-def test_a_rewards_shape_has_the_correlation_that_makes_its_rho() -> None:
-    assert latent_correlation(SHAPES["continuous"], 0.5) < latent_correlation(SHAPES["continuous"], 0.85) < 1
-    assert latent_correlation(SHAPES["30 % zeros"], 0.85) > latent_correlation(SHAPES["continuous"], 0.85)
 
 
 @pytest.mark.parametrize("offset", [0.0, -0.1])
