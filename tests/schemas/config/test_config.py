@@ -6,18 +6,14 @@ import pytest
 
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
+from tests.cases import cases_of
+
+CASES = cases_of(__file__)
 
 
 @pytest.mark.parametrize(
     ("override", "said"),
-    [
-        ("train.unknown=1", "train.unknown: unknown key"),
-        ("train.max_steps=many", "train.max_steps: must be a valid integer"),
-        ("synthesize.counts.push=20", "raise the count or lower curate.test_per_task"),
-        ("synthesize.source=olist", "synthesize.olist_dir=FOLDER"),
-        ("promote.alias=latest", "'latest' is what MLflow calls versions by themselves"),
-        ("policy.chat_template_kwargs.messages=x", "chat_template_kwargs.messages is no variable"),
-    ],
+    CASES["a_wrong_override_is_refused_in_one_sentence_that_names_it"],
 )
 def test_a_wrong_override_is_refused_in_one_sentence_that_names_it(override: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
@@ -35,14 +31,7 @@ def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str
 
 @pytest.mark.parametrize(
     "fields",
-    [
-        "url = 'ftp://sk-secret/v1'",
-        "url = 'http://user:sk-secret@host/v1'",
-        "url = 'http://host:sk-secret/v1'",
-        "key_variable = 'SK-SECRET'",
-        "api_key = 'sk-secret'",
-        "max_tokens = 'sk-secret'",
-    ],
+    CASES["a_secret_in_the_wrong_place_is_refused_unsaid"],
 )
 def test_a_secret_in_the_wrong_place_is_refused_unsaid(fields: str) -> None:
     known = {"name": "'large'", "model": "'tucano'", "url": "'http://127.0.0.1:8000/v1'"}
@@ -75,12 +64,7 @@ def test_a_profile_extends_another_by_key(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("override", "said"),
-    [
-        ("train.max_step=5", "train.max_step: unknown key, did you mean 'train.max_steps'?"),
-        ("max_steps=5", "max_steps: unknown key, did you mean 'train.max_steps'?"),
-        ("evaluate.language=pt", "evaluate.language: language is that of all reports now; set report.language instead"),
-        ("evaluate.rungs=['base-prompt']", "evaluate.rungs.0: this rung was removed; leave it out"),
-    ],
+    CASES["a_misspelt_key_gets_a_question"],
 )
 def test_a_misspelt_key_gets_a_question(override: str, said: str) -> None:
     with pytest.raises(InputError) as caught:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,8 +11,9 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.sandbox import Databases
+from tests.cases import cases_of
 
-CASES = json.loads(Path(__file__).with_name("served_cases.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 SENTIMENT = {"polarity": "negative", "score": 1}
 JSON_TASKS = [name for name in TASK_NAMES if TASKS[name].schema is not None]
 PROMPTS: dict[TaskName, str] = {

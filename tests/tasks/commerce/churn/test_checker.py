@@ -1,8 +1,5 @@
 """The checker of reasons: it holds true what independent code holds true, and nothing that it reads raises."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,9 +7,10 @@ from hypothesis import strategies as st
 from tasks.commerce.churn.profile import CustomerProfile, phrases, profile_of, read_profile
 from tasks.commerce.churn.scorer import ReasonFault, check, read_answer
 from tasks.commerce.churn.truth import is_true
+from tests.cases import cases_of
 from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, examples, lines_of, prompt_of, prompts, reason
 
-CASES = json.loads(Path(__file__).with_name("checker_cases.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 FIELDS = [field.nome for field in phrases().campos]
 FURIOUS = prompt_of(orders=1, spent=45, silent_days=212, last_rating=1, mean_rating=1, late=1)
 

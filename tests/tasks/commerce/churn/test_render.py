@@ -1,8 +1,6 @@
 """Rendering of reasons: only what holds is said, in words of the data and the profile, in the right number."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,10 +8,11 @@ from hypothesis import strategies as st
 
 from tasks.commerce.churn.profile import phrases, profile_of
 from tasks.commerce.churn.scorer import check, render, said_with
+from tests.cases import cases_of
 from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, prompt_of, prompts, reason
 from tests.tasks.commerce.churn.test_checker import FIELDS, FURIOUS, profile_of_prompt
 
-CASES = json.loads(Path(__file__).with_name("render_cases.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 UNSUPPORTED = "nenhum motivo aponta para a decisão"
 
 

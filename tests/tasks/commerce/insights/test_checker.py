@@ -1,8 +1,6 @@
 """The checker: what it holds true is what independent code holds true, and nothing that it reads raises."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -16,9 +14,10 @@ from tasks.commerce.insights.scorer import is_true as holds
 from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.insights.task import answer, findings_grammar
 from tasks.commerce.insights.truth import Known, is_true, metric, read_cells
+from tests.cases import cases_of
 from tests.tasks.commerce.insights.tables import FACTS, all_findings, answer_of, broken_prompts, prompt_of, prompts
 
-CASES = json.loads(Path(__file__).with_name("checks.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 STATES = prompt_of(
     "Estado",
     ["Receita", "Atrasos", "Nota média", "Pedidos"],

@@ -1,8 +1,6 @@
 """Rendering: only what holds is said, in words of the data and the table."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,9 +11,10 @@ from tasks.commerce.insights.render import render, sentences
 from tasks.commerce.insights.scorer import CitedFinding
 from tasks.commerce.insights.table import actions, forms_of, read_table
 from tasks.commerce.insights.truth import is_true, read_cells
+from tests.cases import cases_of
 from tests.tasks.commerce.insights.tables import all_findings, answer_of, prompt_of, prompts
 
-CASES = json.loads(Path(__file__).with_name("render_cases.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 STATES = prompt_of("Estado", ["Receita", "Pedidos"], {"SP": ["R$ 9.000", "90"], "RO": ["R$ 600", "1"]})
 
 

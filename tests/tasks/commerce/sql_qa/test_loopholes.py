@@ -1,18 +1,17 @@
 """Queries that would be paid without the work: constants by size, two statements, names that talk, order by chance."""
 # ruff: noqa: S608 - the queries are answers, and ours
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from tasks.commerce.example import Example
 from tasks.commerce.sql_qa.query_text import names_explain, orders_rows
 from tasks.commerce.sql_qa.sandbox import TABLES, Databases
+from tests.cases import cases_of
 from tests.tasks.commerce.scoring import score
 
-CASES = json.loads(Path(__file__).with_name("loopholes.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 MONTHS = (
     "SELECT strftime('%m', order_purchase_timestamp), COUNT(*) FROM orders WHERE order_status = 'delivered' GROUP BY 1"
 )

@@ -1,8 +1,6 @@
-import json
 import random
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -12,8 +10,9 @@ from hypothesis import strategies as st
 from schemas.store.store import Store
 from tasks.commerce.sql_qa.prompts import Family, near, proves_something, read_families, shuffled, values_of, weaker
 from tasks.commerce.sql_qa.sandbox import Databases
+from tests.cases import cases_of
 
-CASES = json.loads(Path(__file__).with_name("weaker_queries.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 FAMILIES = read_families()
 PLACE = re.compile(r"\{(\w+)(?::\w+)?\}")
 
