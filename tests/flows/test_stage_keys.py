@@ -48,9 +48,6 @@ print(json.dumps([stages, reward_versions()]))
 """
 
 
-"""Tasks whose scorers read texts by `text_form`; the others look answers up in data."""
-
-
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository."""

@@ -30,11 +30,6 @@ REFUSED: Final = cases_of(__file__)["REFUSED"]
 """What people mistype or do not have yet."""
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_table_says_what_the_command_says(name: str) -> None:
-    assert load(name).help.split("\n\n")[0] == COMMANDS[name]
-
-
 def all_commands() -> Iterator[tuple[str, Any]]:
     """Yield each command with how it is called, those of a group too."""
     waiting = [(name, load(name)) for name in COMMANDS]

@@ -75,15 +75,7 @@ def sales(folder: Path, header: str, *rows: str) -> Path:
 
 @pytest.mark.parametrize(
     ("header", "row", "column"),
-    [
-        ("Pedido;Data;Situação;Produto;Valor", "{n};2025-01-19;{status};Caneca;1,00", "Situação"),
-        ("Pedido;Data;Estado;Produto;Valor", "{n};2025-01-19;{status};Caneca;1,00", "Estado"),
-        ("Pedido;Data;Status;Situação;Produto;Valor", "{n};2025-01-19;pago;{status};Caneca;1,00", "Situação"),
-        ("Pedido;Data;Fase;Produto;Valor", "{n};2025-01-19;{status};Caneca;1,00", "Fase"),
-        (ORDERS.strip(), "#{n},a@b.com,{status},,fulfilled,,1.00,2025-01-19,1,Caneca,1.00,,", "Financial Status"),
-        (ORDERS.strip(), "#{n},a@b.com,paid,,{status},,1.00,2025-01-19,1,Caneca,1.00,,", "Fulfillment Status"),
-        (ORDERS.strip(), "#{n},a@b.com,paid,,fulfilled,,1.00,2025-01-19,1,Caneca,1.00,{status},", "Cancelled at"),
-    ],
+    CASES["a_status_that_is_not_understood_is_refused_until_it_is_confirmed"],
 )
 def test_a_status_that_is_not_understood_is_refused_until_it_is_confirmed(
     tmp_path: Path, header: str, row: str, column: str

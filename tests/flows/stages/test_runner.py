@@ -82,20 +82,6 @@ def test_a_stage_that_is_not_there_or_damaged_is_work(stage: Stage, config: Conf
         run_stage(stage, Session(config))
 
 
-def test_progress_is_in_the_log_in_steps_of_five_percent_and_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    logged: list[str] = []
-    monkeypatch.setattr(runner, "log", logged.append)
-    with runner.watched("train") as progress:
-        for done in range(1, 101):
-            progress(done, 100, "preflight")
-        progress(3, 40, "reward 0.1")
-    assert logged == [
-        "train: begins",
-        *(f"train: {5 * n}/100 preflight" for n in range(1, 21)),
-        "train: 3/40 reward 0.1",
-    ]
-
-
 def test_a_stage_for_which_the_disk_has_no_room_does_not_begin(
     stage: Stage, config: Config, storage: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,8 +7,6 @@ import pytest
 from tasks.audit import past_versions
 from tasks.audit.past_versions import as_it_is_now, versions_of
 
-"""The version of all rewards before each task had its own."""
-
 
 def test_a_version_leads_to_the_newest_that_scores_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "versions.toml"

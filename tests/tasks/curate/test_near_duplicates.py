@@ -56,22 +56,8 @@ def test_texts_of_different_people_need_a_longer_line_to_be_alike(source: str) -
 
 def test_the_search_finds_the_pairs_of_a_full_comparison() -> None:
     generator = random.Random(5)
-    vocabulary = [
-        "o",
-        "a",
-        "produto",
-        "veio",
-        "chegou",
-        "bem",
-        "mal",
-        "cedo",
-        "tarde",
-        "loja",
-        "entrega",
-        "cor",
-        "caixa",
-        "nova",
-    ]
+    vocabulary = ["o", "a", "produto", "veio", "chegou", "bem", "mal", "cedo", "tarde", "loja"]
+    vocabulary += ["entrega", "cor", "caixa", "nova"]
     start = ["Leia", "com", "calma", "a", "avaliação", "de", "um", "cliente", "da", "nossa", "loja", "e", "responda"]
     texts = {tuple(generator.choices(vocabulary, k=generator.randint(3, 5))) for _ in range(300)}
     rows = [asked(" ".join([*start, *text])) for text in sorted(texts)]

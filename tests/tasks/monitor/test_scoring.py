@@ -58,21 +58,6 @@ def test_rewards_are_those_of_the_audit_and_training(answers: pl.DataFrame) -> N
     assert found["characters"].to_list() == [len(text) for text in answers["completion"]]
 
 
-def test_an_answer_that_is_there_often_is_scored_once(answers: pl.DataFrame) -> None:
-    seen: list[tuple[str, ...]] = []
-
-    def counting(function: Any, things: Sequence[Any]) -> Any:
-        for thing in things:
-            seen.extend(thing)
-        return map(function, things)
-
-    few = answers.head(5)
-    many = pl.concat([few] * 20)
-    found = scored(many, rewards(few), counting)
-    assert len(seen) == len(set(seen)) <= few.select(KEY).n_unique()
-    assert found["reward"].to_list() == scored(few, rewards(few), here)["reward"].to_list() * 20
-
-
 @pytest.mark.parametrize(
     ("task", "completion", "valid"),
     CASES["the_form_is_right_or_wrong_or_none_is_asked_for"],

@@ -6,18 +6,6 @@ from tasks.stand_in.lessons import Recipe, lessons
 SMALL = Recipe(steps=24, demonstrated_steps=6, batch_size=8, orders=120, prompts=dict.fromkeys(TASKS, 12))
 
 
-def test_equal_recipes_give_equal_lessons_and_another_seed_others() -> None:
-    assert list(lessons(SMALL)) == list(lessons(SMALL))
-    assert list(lessons(SMALL)) != list(lessons(SMALL.model_copy(update={"seed": 2})))
-
-
-def test_none_is_read_twice_and_all_tasks_are_read() -> None:
-    read = list(lessons(SMALL))
-    assert len(read) == 240
-    assert len({(lesson.task, lesson.prompt) for lesson in read}) == 240
-    assert {lesson.task for lesson in read} == set(TASKS)
-
-
 def test_answers_have_faults_at_the_end_alone() -> None:
     as_it_is = list(lessons(SMALL))
     right = list(lessons(SMALL.model_copy(update={"steps": 30, "demonstrated_steps": 0})))

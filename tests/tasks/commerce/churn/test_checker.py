@@ -30,17 +30,6 @@ def test_a_reason_holds_where_the_ground_truth_says_so(prompt: str) -> None:
         assert (fault is None) == is_true(each, profile.texts), each
 
 
-@pytest.mark.parametrize(
-    ("value", "way", "words"),
-    [("4,95", "fica", "nota máxima"), ("0,95", "sai", "nota mais baixa")],
-)
-def test_only_the_whole_scale_is_the_highest_or_lowest_rating(value: str, way: str, words: str) -> None:
-    profile = profile_of_prompt(f"Fica?\nÚltima nota: {value}")
-    assert not any(words in phrase for phrase in profile.bands["Última nota"].frases), way
-    assert "Última nota: 1,1" in prompt_of(last_rating=1.05)
-    assert "Última nota: 1\n" in prompt_of(last_rating=1)
-
-
 def test_of_two_values_of_one_name_neither_is_true() -> None:
     profile = profile_of_prompt("Fica?\nPedidos: 3\nPedidos: 9\nEntregas com atraso: 0")
     assert set(profile.texts) == {"Entregas com atraso"}

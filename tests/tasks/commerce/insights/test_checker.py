@@ -256,14 +256,7 @@ def test_the_median_is_exact_and_printed_so() -> None:
 
 @pytest.mark.parametrize(
     "prompt",
-    [
-        "Estado | Pedidos | Número de pedidos\nSP | 300 | 100\nRJ | 200 | 500",
-        "Valores em milhares de reais.\nEstado | Receita\nSP | R$ 300\nRJ | R$ 200",
-        *(
-            f"Categoria | Receita\nlivros | R$ 300\njogos | R$ 200\n{name} | R$ 6.000"
-            for name in ("Meta", "Ano anterior")
-        ),
-    ],
+    CASES["a_table_whose_true_sentences_mislead_is_none"],
 )
 def test_a_table_whose_true_sentences_mislead_is_none(prompt: str) -> None:
     assert read_table(prompt) is None

@@ -13,6 +13,9 @@ from tasks.commerce.text.parser import (
     Reading,
     parse_object,
 )
+from tests.cases import cases_of
+
+CASES = cases_of(__file__)
 
 OBJECT = '{"polarity":"positive","score":5}'
 FIELDS = {"polarity": "positive", "score": 5}
@@ -85,17 +88,7 @@ def test_a_parser_that_swallows_4_5() -> None:
 
 @pytest.mark.parametrize(
     "completion",
-    [
-        '{"polarity":"positive","polarity":"negative","score":5}',
-        '{"score":1,"score":true}',
-        '{"a":{"b":1,"b":2}}',
-        f'{OBJECT} {{"polarity":"negative"}}',
-        f'{{"polarity":"negative","score":1}}\n{OBJECT}',
-        f'[{OBJECT}, {{"score":4}}]',
-        'Claro: {"polarity":"positive","polarity":"negative"}',
-        "{'score': 5, 'score': 1}",
-        "{'score': 5} {'score': 1}",
-    ],
+    CASES["two_values_of_one_key_are_not_trusted"],
 )
 def test_two_values_of_one_key_are_not_trusted(completion: str) -> None:
     parsed = parse_object(completion)

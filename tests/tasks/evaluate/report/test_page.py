@@ -11,7 +11,6 @@ from tasks.evaluate.report.page import draw, markdown, render
 from tests.tasks.evaluate.small_comparison import (
     HOSTILE,
     background,
-    claimed,
     comparison,
 )
 
@@ -71,17 +70,6 @@ def test_text_of_a_model_stays_text(page: str) -> None:
     assert "link" not in elements.names
     assert not re.search(r"@import|url\((?!#)", page)
     assert "default-src 'none'" in page
-
-
-def test_baselines_stand_beside_the_model_and_are_no_markup() -> None:
-    found = claimed()
-    page = render(found, Background(), draw(found))
-    assert "Baselines, and what is of use" in page
-    assert re.search(r'<td class="crowded">0\.700 ▲</td>', page)
-    assert "names product" in page and "0.800, 0.60" in page
-    assert 'class="badge no-better">no better<' in page
-    assert "<script>alert" not in page
-    assert "Baselines, and" not in render(comparison(), Background(), draw(comparison()))
 
 
 @pytest.fixture(scope="module")
