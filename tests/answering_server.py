@@ -1,11 +1,9 @@
 """A server on loopback that gives each path the answer that a test chose, and keeps what it was asked."""
 
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -21,7 +19,6 @@ class AnsweringServer:
 def answering(
     answers: Mapping[str, tuple[int, str]],
     *,
-    seconds_ahead: float = 0,
     kind: str = "application/json",
     otherwise: tuple[int, str] = (404, ""),
 ) -> Iterator[AnsweringServer]:
@@ -29,7 +26,6 @@ def answering(
 
     Args:
         answers: Status and body, by path; of any other path, `otherwise`.
-        seconds_ahead: How far the server's clock is ahead of this machine's.
         kind: Type of every answer.
     """
 
@@ -49,9 +45,6 @@ def answering(
             self.send_header("Content-Length", str(len(body.encode())))
             self.end_headers()
             self.wfile.write(body.encode())
-
-        def date_time_string(self, timestamp: float | None = None) -> str:
-            return formatdate((timestamp or time.time()) + seconds_ahead, usegmt=True)
 
         def log_message(self, *args: object) -> None:
             """Say nothing."""

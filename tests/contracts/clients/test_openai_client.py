@@ -76,25 +76,6 @@ def test_an_answer_is_parsed_into_the_callers_class_whole_and_streamed(gateway: 
     assert gateway.engine.requests[-1]["structured_outputs"]
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("n", 2),
-        ("top_p", 0.5),
-        ("logprobs", True),
-        ("tools", [{"type": "function", "function": {"name": "f", "parameters": {}}}]),
-        ("audio", {"voice": "alloy", "format": "mp3"}),
-        ("response_format", {"type": "json_schema", "json_schema": {"name": "o", "schema": Other.model_json_schema()}}),
-        ("messages", [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]),
-    ],
-)
-def test_unsupported_fields_are_a_bad_request_that_names_them(gateway: Gateway, field: str, value: Any) -> None:
-    with pytest.raises(openai.BadRequestError) as refused:
-        _client(gateway).chat.completions.create(**{"model": MODEL, "messages": ASKED, field: value})
-    assert refused.value.param == field
-    assert field in refused.value.message
-
-
 def test_a_wrong_token_and_a_wrong_model_have_their_classes(gateway: Gateway) -> None:
     with pytest.raises(openai.AuthenticationError):
         _client(gateway, api_key="another-token-than-ours").models.list()

@@ -21,6 +21,7 @@ from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.sqlite_file import InUse
 from tests.flows.prefect_state import prefect_state
+from tests.tasks.lineage.made import commit
 
 
 @pytest.fixture
@@ -56,10 +57,7 @@ def stage() -> Stage:
 
 def finish(stage: Stage, config: Config, storage: Path) -> str:
     """Keep an artifact of a stage as an earlier run of Prefect did."""
-    store = open_store(config)
-    with store.draft() as draft:
-        (draft / "plan.json").write_text("{}", encoding="utf-8")
-        record = store.commit(draft, kind="plan", stage="plan", code_version="c", config_digest="d", inputs={})
+    record = commit(open_store(config), "plan", {"plan.json": "{}"})
     cache = ResultStore(result_storage=LocalFileSystem(basepath=str(storage)), serializer=JSONSerializer())
     cache.write({"uri": "file:///gone", "sha256": record.sha256}, key=stage.key)
     return record.sha256

@@ -1,15 +1,13 @@
 """The sequences that a machine has memory for."""
 
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from tasks.policy import batch
-from tasks.policy.batch import asleep_bytes, sequence_bytes, sequences_at_once
+from tasks.policy.batch import sequence_bytes, sequences_at_once
 from tasks.policy.load import load_policy
 
 
@@ -38,17 +36,3 @@ def test_as_many_are_generated_at_once_as_fit_and_never_more_than_are_asked_for(
         memory = int((weights + sequences * each) / batch.HOST_SHARE)
         monkeypatch.setattr(batch, "host_memory", lambda memory=memory: memory)
         assert sequences_at_once(model, 100, 100, most) == at_once
-
-
-def test_only_what_is_asleep_was_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted as vLLM 0.31 keeps it: by address, a handle whose second part is the size."""
-    monkeypatch.delitem(sys.modules, "vllm.device_allocator.cumem", raising=False)
-    assert asleep_bytes() == 0
-    allocations = {
-        place: SimpleNamespace(handle=(0, size, 1, 2), is_asleep=asleep)
-        for place, (size, asleep) in enumerate([(700, True), (30, False), (5, True)])
-    }
-    allocator = SimpleNamespace(pointer_to_data=allocations)
-    module = SimpleNamespace(CuMemAllocator=SimpleNamespace(get_instance=lambda: allocator))
-    monkeypatch.setitem(sys.modules, "vllm.device_allocator.cumem", module)
-    assert asleep_bytes() == 705

@@ -165,6 +165,3 @@ def test_questions_that_wait_for_a_silent_endpoint_are_given_up_when_they_shall_
             endpoint.ask_all(questions, replies.__setitem__, lambda: len(server.requests) > 2)
         assert len(server.requests) == 3
     assert list(replies) == ["k0", "k1"]
-
-
-OK = b"HTTP/1.1 200 OK\r\n"
