@@ -18,7 +18,6 @@ MACHINES = {
 }
 API_PRICE = CostConfig().api_price_per_analysis
 SPEEDS = (10, 30, 100, 300, 1000, 3000)
-UNMEASURED = "not measured yet"
 
 
 def variable(name: str) -> float:
@@ -51,12 +50,3 @@ def test_the_prices_are_those_of_the_profile_and_the_api() -> None:
 @pytest.mark.parametrize("speed", SPEEDS)
 def test_a_thousand_answers_cost_what_the_formula_says(speed: int) -> None:
     assert row(str(speed), *(both(thousand(price, speed)) for price in MACHINES.values())) in SECTION.splitlines()
-
-
-def test_a_measured_speed_has_its_price_and_what_nobody_measured_has_none() -> None:
-    rows = re.findall(r"^\| (.+?) \| (\S+|Spot \S+) \| (not measured yet|[\d.]+) \| (.*) \|$", SECTION, re.MULTILINE)
-    measured = [found for found in rows if found[1] in MACHINES]
-    assert len(measured) == 2
-    for engine, machine, speed, price in measured:
-        expected = "" if speed == UNMEASURED else both(thousand(MACHINES[machine], float(speed)))
-        assert row(engine, machine, speed, price) == row(engine, machine, speed, expected)

@@ -21,11 +21,6 @@ class Sentiment(BaseModel):
     score: int
 
 
-class Other(BaseModel):
-    polarity: str
-    reason: str
-
-
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with running(tmp_path_factory.mktemp("logs"), says_right, tokens=(TOKEN.encode(),)) as gateway:

@@ -74,8 +74,7 @@ def sales(folder: Path, header: str, *rows: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("header", "row", "column"),
-    CASES["a_status_that_is_not_understood_is_refused_until_it_is_confirmed"],
+    ("header", "row", "column"), CASES["a_status_that_is_not_understood_is_refused_until_it_is_confirmed"]
 )
 def test_a_status_that_is_not_understood_is_refused_until_it_is_confirmed(
     tmp_path: Path, header: str, row: str, column: str

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from schemas.config.page import PAGE_FILE, config_page
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from tests.cases import cases_of
@@ -11,10 +12,7 @@ from tests.cases import cases_of
 CASES = cases_of(__file__)
 
 
-@pytest.mark.parametrize(
-    ("override", "said"),
-    CASES["a_wrong_override_is_refused_in_one_sentence_that_names_it"],
-)
+@pytest.mark.parametrize(("override", "said"), CASES["a_wrong_override_is_refused_in_one_sentence_that_names_it"])
 def test_a_wrong_override_is_refused_in_one_sentence_that_names_it(override: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         load_config("local", [override])
@@ -29,10 +27,7 @@ def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str
     assert "segredo" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "fields",
-    CASES["a_secret_in_the_wrong_place_is_refused_unsaid"],
-)
+@pytest.mark.parametrize("fields", CASES["a_secret_in_the_wrong_place_is_refused_unsaid"])
 def test_a_secret_in_the_wrong_place_is_refused_unsaid(fields: str) -> None:
     known = {"name": "'large'", "model": "'tucano'", "url": "'http://127.0.0.1:8000/v1'"}
     given = ", ".join([fields, *(f"{name} = {value}" for name, value in known.items() if not fields.startswith(name))])
@@ -62,10 +57,7 @@ def test_a_profile_extends_another_by_key(tmp_path: Path) -> None:
     assert (config.policy, config.workers) == (extended.policy, extended.workers)
 
 
-@pytest.mark.parametrize(
-    ("override", "said"),
-    CASES["a_misspelt_key_gets_a_question"],
-)
+@pytest.mark.parametrize(("override", "said"), CASES["a_misspelt_key_gets_a_question"])
 def test_a_misspelt_key_gets_a_question(override: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         load_config("local", [override])
@@ -87,3 +79,7 @@ OLIST = ("synthesize.source=olist", "synthesize.olist_dir=somewhere")
 def test_reports_of_a_shops_own_data_are_in_portuguese_unless_told_otherwise() -> None:
     for overrides, language in (((), "en"), (OLIST, "pt"), ((*OLIST, "report.language=en"), "en")):
         assert load_config("local", overrides).language == language
+
+
+def test_the_page_is_what_the_configuration_says() -> None:
+    assert PAGE_FILE.read_text(encoding="utf-8") == config_page(), "run python -m schemas.config.page"

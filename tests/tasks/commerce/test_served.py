@@ -70,10 +70,7 @@ def test_nothing_is_claimed_of_a_request_that_supports_nothing(task: TaskName, p
         assert served.reason
 
 
-@pytest.mark.parametrize(
-    ("written", "fault"),
-    CASES["an_object_that_is_not_as_asked_is_not_served"],
-)
+@pytest.mark.parametrize(("written", "fault"), CASES["an_object_that_is_not_as_asked_is_not_served"])
 def test_an_object_that_is_not_as_asked_is_not_served(written: str, fault: str) -> None:
     served = TASKS["sentiment"].serve(written, "", None)
     assert (served.text, served.checked) == (None, False)

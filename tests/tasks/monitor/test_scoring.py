@@ -58,10 +58,7 @@ def test_rewards_are_those_of_the_audit_and_training(answers: pl.DataFrame) -> N
     assert found["characters"].to_list() == [len(text) for text in answers["completion"]]
 
 
-@pytest.mark.parametrize(
-    ("task", "completion", "valid"),
-    CASES["the_form_is_right_or_wrong_or_none_is_asked_for"],
-)
+@pytest.mark.parametrize(("task", "completion", "valid"), CASES["the_form_is_right_or_wrong_or_none_is_asked_for"])
 def test_the_form_is_right_or_wrong_or_none_is_asked_for(task: Any, completion: str, valid: bool | None) -> None:
     (with_none,) = score_piece("grounded", STORE, [(task, "?", completion, None)])
     assert with_none.valid is valid
@@ -94,18 +91,12 @@ def test_answers_to_one_prompt_count_as_one() -> None:
 PROMPT = "Crie um push.\nProduto: vaso de cerâmica\nOferta: 20% de desconto\nPúblico: clientes novos"
 
 
-@pytest.mark.parametrize(
-    "text",
-    CASES["no_answer_is_found_in_three_languages_and_behind_what_nobody_sees"],
-)
+@pytest.mark.parametrize("text", CASES["no_answer_is_found_in_three_languages_and_behind_what_nobody_sees"])
 def test_no_answer_is_found_in_three_languages_and_behind_what_nobody_sees(text: str) -> None:
     assert not is_answer("push", PROMPT, text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    CASES["words_of_shops_and_shoppers_are_an_answer"],
-)
+@pytest.mark.parametrize("text", CASES["words_of_shops_and_shoppers_are_an_answer"])
 def test_words_of_shops_and_shoppers_are_an_answer(text: str) -> None:
     assert is_answer("push", PROMPT, text)
     assert is_answer("churn", "", json.dumps({"churn": True, "reasoning": text}))

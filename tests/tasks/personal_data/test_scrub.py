@@ -64,10 +64,7 @@ def test_money_quantities_and_days_stay(text: str) -> None:
     assert scrub(text) == (text, Counter())
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    CASES["a_value_goes_and_its_kind_stays"],
-)
+@pytest.mark.parametrize(("text", "kind"), CASES["a_value_goes_and_its_kind_stays"])
 def test_a_value_goes_and_its_kind_stays(text: str, kind: Kind) -> None:
     scrubbed, counts = scrub(f"Olá, {text}.")
     assert counts == {kind: 1}
@@ -97,10 +94,7 @@ def test_no_planted_value_is_passed_over() -> None:
         assert held or scrub(text)[0] == text
 
 
-@pytest.mark.parametrize(
-    ("identifier", "is_person"),
-    CASES["an_identifier_that_is_a_persons"],
-)
+@pytest.mark.parametrize(("identifier", "is_person"), CASES["an_identifier_that_is_a_persons"])
 def test_an_identifier_that_is_a_persons(identifier: str, is_person: bool) -> None:
     assert names_a_person(identifier) is is_person
 

@@ -28,10 +28,7 @@ def test_the_parts_sum_up_and_are_within_one_of_their_share(count: int, weights:
         assert part == 0 or weights[task] > 0
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    CASES["a_text_that_is_no_mix_is_refused"],
-)
+@pytest.mark.parametrize(("text", "words"), CASES["a_text_that_is_no_mix_is_refused"])
 def test_a_text_that_is_no_mix_is_refused(text: str, words: str) -> None:
     with pytest.raises(InputError) as caught:
         read_mix(text)

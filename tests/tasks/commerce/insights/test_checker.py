@@ -254,10 +254,7 @@ def test_the_median_is_exact_and_printed_so() -> None:
     assert "45,5" in said
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    CASES["a_table_whose_true_sentences_mislead_is_none"],
-)
+@pytest.mark.parametrize("prompt", CASES["a_table_whose_true_sentences_mislead_is_none"])
 def test_a_table_whose_true_sentences_mislead_is_none(prompt: str) -> None:
     assert read_table(prompt) is None
 

@@ -86,10 +86,7 @@ def test_a_parser_that_swallows_4_5() -> None:
     assert parse_object("{'x': 4,5}").value == {"x": 4.5}
 
 
-@pytest.mark.parametrize(
-    "completion",
-    CASES["two_values_of_one_key_are_not_trusted"],
-)
+@pytest.mark.parametrize("completion", CASES["two_values_of_one_key_are_not_trusted"])
 def test_two_values_of_one_key_are_not_trusted(completion: str) -> None:
     parsed = parse_object(completion)
     assert Reading.CONTRADICTED in parsed.needed

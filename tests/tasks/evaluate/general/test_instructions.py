@@ -31,10 +31,7 @@ def test_no_answer_stops_a_check(answer: str) -> None:
         assert each.followed(answer) in (True, False)
 
 
-@pytest.mark.parametrize(
-    ("check", "parameters", "right", "wrong"),
-    CASES["a_check"],
-)
+@pytest.mark.parametrize(("check", "parameters", "right", "wrong"), CASES["a_check"])
 def test_a_check(check: str, parameters: dict[str, object], right: str, wrong: str) -> None:
     assert CHECKS[check](right, **parameters)
     assert not CHECKS[check](wrong, **parameters)

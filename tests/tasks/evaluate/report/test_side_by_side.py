@@ -67,9 +67,6 @@ def test_the_first_sample_is_shown() -> None:
     assert shown.answers["base"].completion == "primeira"
 
 
-@pytest.mark.parametrize(
-    ("reference", "text"),
-    CASES["the_right_answer_is_what_the_reference_knows"],
-)
+@pytest.mark.parametrize(("reference", "text"), CASES["the_right_answer_is_what_the_reference_knows"])
 def test_the_right_answer_is_what_the_reference_knows(reference: dict[str, object] | None, text: str) -> None:
     assert reference_text(reference) == text

@@ -47,10 +47,7 @@ def found(traces: Traces, prompt: str, **more: object) -> FoundBy | None:
 
 
 @pytest.mark.parametrize("as_reviews", [True, False])
-@pytest.mark.parametrize(
-    ("text", "asked"),
-    CASES["a_text_is_found_scrubbed_or_not_and_with_other_words_around_it"],
-)
+@pytest.mark.parametrize(("text", "asked"), CASES["a_text_is_found_scrubbed_or_not_and_with_other_words_around_it"])
 def test_a_text_is_found_scrubbed_or_not_and_with_other_words_around_it(
     tmp_path: Path, text: str, asked: str, as_reviews: bool
 ) -> None:
@@ -58,20 +55,14 @@ def test_a_text_is_found_scrubbed_or_not_and_with_other_words_around_it(
 
 
 @pytest.mark.parametrize("as_reviews", [True, False])
-@pytest.mark.parametrize(
-    ("own", "other", "asked"),
-    CASES["a_text_that_may_be_somebody_elses_is_in_doubt"],
-)
+@pytest.mark.parametrize(("own", "other", "asked"), CASES["a_text_that_may_be_somebody_elses_is_in_doubt"])
 def test_a_text_that_may_be_somebody_elses_is_in_doubt(
     tmp_path: Path, own: str, other: str, asked: str, as_reviews: bool
 ) -> None:
     assert found(traces(tmp_path, own, other, as_reviews=as_reviews), asked) == "doubtful"
 
 
-@pytest.mark.parametrize(
-    ("own", "other", "asked"),
-    CASES["texts_of_others_are_nobodys_trace"],
-)
+@pytest.mark.parametrize(("own", "other", "asked"), CASES["texts_of_others_are_nobodys_trace"])
 def test_texts_of_others_are_nobodys_trace(tmp_path: Path, own: str, other: str, asked: str) -> None:
     assert found(traces(tmp_path, own, other), asked) is None
 
@@ -100,10 +91,7 @@ def test_an_answer_of_signs_without_end_is_read_once(sign: str) -> None:
     assert theirs.found([f"{sign * 1_000_000} {CPF}"], None) == "id"
 
 
-@pytest.mark.parametrize(
-    ("said", "found"),
-    CASES["an_id_is_found_as_a_whole_and_not_within_another"],
-)
+@pytest.mark.parametrize(("said", "found"), CASES["an_id_is_found_as_a_whole_and_not_within_another"])
 def test_an_id_is_found_as_a_whole_and_not_within_another(said: str, found: bool) -> None:
     traces = Traces(frozenset(), (), ("10012002",))
     assert traces.are_in_json(json.dumps({"answer": said})) is found

@@ -118,11 +118,6 @@ NUVEMSHOP: dict[str, list[str | None]] = {
 }
 
 
-def test_an_orders_fulfilment_goes_before_its_state_of_sale() -> None:
-    orders = mapped(recognize([looked({**NUVEMSHOP, "Status do Pedido": ["Aberto", "Aberto"]})]), "orders")
-    assert (orders["order_status"], orders["sale_status"]) == ("Status do Envio", "Status do Pedido")
-
-
 def test_a_code_that_some_products_lack_goes_behind_their_name() -> None:
     found = recognize([looked({**NUVEMSHOP, "SKU": ["K-1", None]})])
     assert mapped(found, "items")["product_id"] == "Nome do Produto"

@@ -159,10 +159,7 @@ def test_a_delivery_on_the_day_of_the_purchase_needs_no_time(tmp_path: Path) -> 
     assert order["order_status"] == "delivered"
 
 
-@pytest.mark.parametrize(
-    ("pedidos", "words"),
-    CASES["a_wrong_table_is_one_sentence"],
-)
+@pytest.mark.parametrize(("pedidos", "words"), CASES["a_wrong_table_is_one_sentence"])
 def test_a_wrong_table_is_one_sentence(tmp_path: Path, pedidos: str, words: str) -> None:
     assert words in message_of(tmp_path, ORDERS, pedidos_csv=pedidos)
 
@@ -212,8 +209,7 @@ HEADER = "numero;data;entrega;pagamento;cancelado em;total;devolvido\n"
 
 
 @pytest.mark.parametrize(
-    ("cells", "status", "paid"),
-    CASES["an_order_that_any_column_tells_canceled_is_and_what_was_paid_back_was_not_paid"],
+    ("cells", "status", "paid"), CASES["an_order_that_any_column_tells_canceled_is_and_what_was_paid_back_was_not_paid"]
 )
 def test_an_order_that_any_column_tells_canceled_is_and_what_was_paid_back_was_not_paid(
     tmp_path: Path, cells: str, status: str, paid: list[float]
