@@ -35,18 +35,6 @@ def _settings(gateway: Gateway) -> dict[str, Any]:
     return {"base_url": f"http://127.0.0.1:{gateway.port}/v1", "api_key": TOKEN, "max_retries": 0, "timeout": 30}
 
 
-def test_a_completion_with_every_neutral_field_is_answered(gateway: Gateway) -> None:
-    made = _client(gateway).chat.completions.create(
-        model=MODEL, messages=ASKED, top_p=1, n=1, frequency_penalty=0, presence_penalty=0, stop=None, logit_bias={},
-        logprobs=False, tools=[], tool_choice="none", parallel_tool_calls=True, store=False, metadata={"team": "web"},
-        user="a", seed=7, service_tier="auto", max_tokens=50, max_completion_tokens=50, reasoning_effort="none",
-        response_format={"type": "json_object"}, modalities=["text"], verbosity="medium",
-    )  # fmt: skip
-    assert made.choices[0].message.content == RIGHT
-    assert made.id == made._request_id == gateway.logged()[-1]["request_id"]
-    assert made.usage.total_tokens == 39
-
-
 def test_the_accumulated_stream_has_the_identity_that_feedback_takes(gateway: Gateway) -> None:
     client = _client(gateway)
     options = {"include_usage": True}

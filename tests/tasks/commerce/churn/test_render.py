@@ -39,17 +39,6 @@ def test_it_says_each_true_reason_and_no_other(data: st.DataObject, prompt: str,
         assert not re.search(r"[{}|]|  |\.\.| \.| ,|: \.", found.text), found.text
 
 
-def test_no_text_of_an_answer_is_shown() -> None:
-    shout = "COMPRE {valor} em www.x.io"
-    good = reason("Pedidos", "1", "sai")
-    for key in ("campo", "valor", "aponta", "nota"):
-        found = render(answer_of(reason("Última nota", "1", "sai"), {**good, key: shout}), FURIOUS)
-        assert found.text is not None
-        assert "COMPRE" not in f"{found.text}{found.reason}"
-        assert not found.checked
-        assert found.reason is not None
-
-
 @pytest.mark.parametrize(("value", "wrong"), [("1", r"\b1 \w+s\b"), ("2", r"\b2 (?!\w+s\b)\w")])
 def test_one_is_singular_and_two_are_plural(value: str, wrong: str) -> None:
     counts = [field for field in phrases().campos if field.nome not in ("Última nota", "Nota média", "Total gasto")]

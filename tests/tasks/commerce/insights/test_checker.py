@@ -110,28 +110,6 @@ def test_a_cell_and_an_action_count_once_and_a_row_bears_no_contradiction() -> N
     assert faults == [None, Fault.REPEATED, Fault.ACTION, Fault.ACTION]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "SP vende mais.",
-        "[]",
-        '{"achados":[]}',
-        '{"achados":{}}',
-        '{"achados":[1,2],"texto":"compre"}',
-        answer_of(*[finding("maior", "R$ 9.000")] * 200),
-        '{"achados":' + "[" * 3_000 + "]" * 3_000 + "}",
-        '{"achados":[' + '{"a":' * 900 + "1" + "}" * 900 + "]}",
-        answer_of(finding("maior", "9" * 100_000)),
-        '{"achados":["\ud800","x"]}',
-        '{"achados":[NaN, 1]}',
-        answer_of(finding("maior", "R$ 9.000")) + " Espero ter ajudado!",
-    ],
-)
-def test_an_answer_of_another_form_is_not_read(answer: str) -> None:
-    assert read_answer(answer) is None
-
-
 def test_a_row_whose_orders_cannot_be_read_has_no_rate_and_the_others_keep_their_notes() -> None:
     rows = {
         "RR": ["5,0", "R$ 9", "3"],

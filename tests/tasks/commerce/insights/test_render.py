@@ -36,16 +36,6 @@ def test_a_line_is_said_for_each_true_finding_and_no_other(data: st.DataObject, 
         assert not re.search(r"[{}]|  |\.\.| \.| ,", line), line
 
 
-def test_no_text_of_an_answer_is_shown() -> None:
-    bad = {"coluna": "Receita", "fato": "maior", "valor": "R$ 9.000", "linha": "SP"}
-    shout = "COMPRE {nome} em www.x.io"
-    for key in ("coluna", "fato", "valor", "linha", "acao", "outra", "nota"):
-        found = render(answer_of({**bad, "acao": "", key: shout}), STATES)
-        assert "COMPRE" not in f"{found.text}{found.reason}"
-        assert not found.checked
-        assert found.reason is not None
-
-
 def test_an_action_that_does_not_fit_is_left_out_and_its_claim_is_said() -> None:
     found = render(
         answer_of({"coluna": "Receita", "fato": "maior", "valor": "R$ 9.000", "linha": "SP", "acao": "atraso_rota"}),

@@ -50,18 +50,6 @@ def test_neither_a_false_claim_nor_a_repeated_cell_raises_it(data: st.DataObject
         assert reward(answer_of(*longer), prompt) <= reward(answer_of(*with_actions), prompt) + 1e-9
 
 
-def test_mere_values_and_an_action_that_fits_everywhere_earn_less() -> None:
-    prompt = "Estado | Ticket médio | Pedidos\nSP | R$ 300 | 90\nRJ | R$ 100 | 80\nMG | R$ 110 | 85"
-    plain = {"coluna": "Ticket médio", "fato": "maior", "valor": "R$ 300", "linha": "SP", "acao": "ticket_seguro"}
-    other = {"coluna": "Pedidos", "fato": "maior", "valor": "90", "linha": "SP", "acao": ""}
-    whole = reward(answer_of(plain, other), prompt)
-    assert reward(answer_of(plain | {"fato": "valor"}, other), prompt) < whole - 0.3
-    assert reward(answer_of(plain | {"acao": "ticket_entender"}, other), prompt) < whole
-    assert reward(answer_of(plain | {"acao": ""}, other), prompt) < reward(
-        answer_of(plain | {"acao": "ticket_entender"}, other), prompt
-    )
-
-
 def test_a_set_that_hides_a_bad_rating_of_its_row_earns_half() -> None:
     columns = "Categoria | Receita | Pedidos | Nota média"
     prompt = f"{columns}\nlivros | R$ 900 | 90 | 1,2\njogos | R$ 300 | 80 | 4,3\nbebês | R$ 310 | 85 | 4,2"

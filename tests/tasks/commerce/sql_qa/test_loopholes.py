@@ -43,16 +43,6 @@ def test_constants_chosen_by_the_size_of_a_table_are_never_right(
     assert tried > 20
 
 
-@pytest.mark.parametrize(
-    "second", ["SELECT 1", "DROP TABLE orders", "DELETE FROM orders", "SELECT COUNT(*) FROM orders"]
-)
-def test_a_second_statement_costs_a_half(second: str, copies: Databases) -> None:
-    assert reward(f"{MONTHS};", MONTHS, copies) == pytest.approx(1.0)
-    for both in (f"{MONTHS}; {second}", f"{MONTHS};\n{second};", f"{second}; {MONTHS}", f"{MONTHS};;{second}"):
-        assert reward(both, MONTHS, copies) <= 0.5, both
-        assert copies.copies[0].execute(both).refusal is not None
-
-
 @pytest.mark.parametrize("united", CASES["united"])
 def test_a_second_statement_by_union_earns_at_most_two_fifths(united: str, copies: Databases) -> None:
     assert copies.copies[0].execute(united).refusal is None

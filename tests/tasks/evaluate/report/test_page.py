@@ -1,5 +1,4 @@
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -13,6 +12,7 @@ from tasks.evaluate.compare import Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.page import draw, escaped, markdown, markdown_template, render
+from tests.page_elements import PageElements
 from tests.tasks.evaluate.small_comparison import (
     HOSTILE,
     background,
@@ -31,30 +31,20 @@ def page() -> str:
     return page_of(comparison(seeds=(7, 8), with_truth=True), background())
 
 
-class Elements(HTMLParser):
-    """Collects the elements' names, unnamed pictures, and every attribute that could fetch or run something."""
+class Elements(PageElements):
+    """Elements that are closed, too, in the order in which they were opened."""
 
     def __init__(self, page: str) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-        self.active: list[tuple[str, str | None]] = []
-        self.unnamed_pictures = 0
         self.open: list[str] = []
-        self.feed(page)
+        super().__init__(page)
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.names.add(tag)
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        super().handle_starttag(tag, attrs)
         if tag not in CLOSED_BY_NOBODY:
             self.open.append(tag)
-        if tag == "svg" and not dict(attributes).get("aria-label"):
-            self.unnamed_pictures += 1
-        for name, value in attributes:
-            inside = name == "xlink:href" and value is not None and value.startswith("#")
-            if name.startswith("on") or (name in {"src", "href", "xlink:href"} and not inside):
-                self.active.append((name, value))
 
-    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attributes)
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
         self.open.pop()
 
     def handle_endtag(self, tag: str) -> None:

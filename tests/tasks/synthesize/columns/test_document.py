@@ -10,21 +10,7 @@ from schemas.config.profiles import load_config
 from schemas.store.column_map import read_column_map
 from tasks.synthesize.columns.document import TaskPlan, column_map_text, plan, profile_text
 from tasks.synthesize.columns.recognize import Recognized, recognize
-from tests.tasks.synthesize.columns.shop import FLAT, ITEMS, ORDERS, REVIEWS, looked
-
-
-def test_the_map_is_read_back_with_paths_beside_it(tmp_path: Path) -> None:
-    files = [looked(ORDERS, tmp_path / "dados" / "pedidos.csv"), looked(ITEMS, tmp_path / "dados" / "itens.csv")]
-    text = column_map_text(recognize(files), tmp_path)
-    (tmp_path / "columns.toml").write_text(text, encoding="utf-8")
-    read = read_column_map(tmp_path / "columns.toml")
-    assert [(file.table, file.path) for file in read.tables] == [
-        ("orders", tmp_path / "dados/pedidos.csv"),
-        ("items", tmp_path / "dados/itens.csv"),
-        ("customers", tmp_path / "dados/pedidos.csv"),
-    ]
-    assert read.tables[0].values == {"order_status": {"Em transporte": "shipped", "Entregue": "delivered"}}
-    assert all("  # " in line for line in text.splitlines() if line.startswith("order_"))
+from tests.tasks.synthesize.columns.shop import FLAT, ORDERS, REVIEWS, looked
 
 
 def test_unsure_choices_are_comments_that_work_once_unmarked(tmp_path: Path) -> None:

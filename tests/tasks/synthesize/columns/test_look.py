@@ -8,7 +8,10 @@ import pytest
 
 from schemas.errors import InputError
 from tasks.synthesize.columns.look import find_files, is_personal, look_at, looks_like
+from tests.cases import cases_of
 from tests.tasks.synthesize.exports import Cell, write_workbook
+
+CASES = cases_of(__file__)
 
 
 def test_a_folder_gives_its_files_and_nothing_else(tmp_path: Path) -> None:
@@ -58,14 +61,7 @@ def test_other_files_and_empty_folders_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "like", "unlike"),
-    [
-        ("dates", ["31/01/2025", "2025-01-31T10:00:00Z", "1-2-2025 10:30"], ["Janeiro", "2025", "31/01"]),
-        ("stars from 1 to 5", ["5", "1,0", "3"], ["0", "10", "6"]),
-        ("whole numbers", ["12", "3,0"], ["1,5", "dois"]),
-        ("numbers", ["R$ 1.234,56", "-12.5", "7"], ["sete", "12kg"]),
-        ("states", ["SP", "Rio de Janeiro", "BR-MG", "sao paulo"], ["1", "XX", "Lisboa"]),
-        ("texts", ["Chegou antes do prazo, adorei", "Ainda não recebi o produto"], ["Camiseta", "Caneca"]),
-    ],
+    CASES["cells_are_of_their_kind_only"],
 )
 def test_cells_are_of_their_kind_only(kind: str, like: list[str], unlike: list[str]) -> None:
     assert looks_like(pl.Series(like), kind)
@@ -75,10 +71,7 @@ def test_cells_are_of_their_kind_only(kind: str, like: list[str], unlike: list[s
 
 @pytest.mark.parametrize(
     ("cells", "personal"),
-    [
-        ("ana@exemplo.com.br|11144477735|11444777000161|111.444.777-35|12.345.678/0001-95|(11) 98888-7777", True),
-        ("1001|13063316861001|2025-01-31|R$ 10,00|35.182|Chegou bem, ligue para (11) 98888-7777", False),
-    ],
+    CASES["personal_data_is_found_whatever_its_column_is_called"],
 )
 def test_personal_data_is_found_whatever_its_column_is_called(cells: str, personal: bool) -> None:
     assert [is_personal(pl.Series([cell, None])) for cell in cells.split("|")] == [personal] * 6
