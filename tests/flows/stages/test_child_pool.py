@@ -94,20 +94,6 @@ def test_a_failure_of_the_deciding_work_ends_the_others_and_is_reported(tmp_path
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize(("at_once", "threads"), [(1, "2"), (2, "1")])
-def test_children_at_once_have_a_thread_each(
-    at_once: int, threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    said: list[str] = []
-    pool = ChildPool(at_once)
-    pool.run_child(
-        MODULE, Request(do="threads"), tmp_path, interpreter=None, progress=lambda _, __, text: said.append(text)
-    )
-    assert said == [threads]
-
-
 def test_an_interruption_is_reported_before_a_failure_and_nothing_else_begins_on_a_machine_that_goes(
     tmp_path: Path,
 ) -> None:

@@ -14,7 +14,7 @@ from schemas.tables.prompts import PromptRow
 from tasks.bag_of_words.bag import read_bags
 from tasks.evaluate import stage
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
-from tasks.evaluate.compare import Comparison, compare, metrics_of_report, scores_file
+from tasks.evaluate.compare import Comparison, compare, scores_file
 from tasks.evaluate.decision import read_evidence
 from tasks.evaluate.general.instructions import as_rows, instructions
 from tasks.evaluate.report.background import Background, Looks
@@ -224,21 +224,6 @@ def test_rungs_stand_on_a_ladder_with_their_cost(tmp_path: Path) -> None:
         text = (tmp_path / "evaluation" / name).read_text(encoding="utf-8")
         assert "What is to be had for less" in text
         assert "Left out, since it failed: base-guided: the memory is full." in text
-
-
-@pytest.mark.parametrize(("every", "verdict"), [(2, "promote"), (6, "hold")])
-def test_a_model_that_lost_general_instructions_is_held_and_every_report_says_so(
-    every: int, verdict: str, tmp_path: Path
-) -> None:
-    answered: dict[str, int] = {"base": 2, "tuned-1": every}
-    for name, followed in answered.items():
-        follow(tmp_path / name, followed)
-    gate = run(tmp_path, {1: 12}, chosen=1, config=UNLIMITED.model_copy(update={"general": "require"})).gate
-    assert gate.verdict == verdict
-    general = report(tmp_path)["general"]
-    assert (general["stats"]["mean_base"], general["stats"]["mean_tuned"]) == (1 / 2, pytest.approx(1 / every))
-    assert general["finding"] in gate.reasons
-    assert metrics_of_report(report(tmp_path))["general.mean_tuned"] == pytest.approx(1 / every)
 
 
 def test_every_document_is_written_and_the_same_answers_give_the_same_bytes(tmp_path: Path) -> None:

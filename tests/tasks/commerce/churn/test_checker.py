@@ -36,25 +36,6 @@ def test_of_two_values_of_one_name_neither_is_true() -> None:
     assert set(profile_of_prompt("Fica?\nPedidos: 3\nPedidos: 3").texts) == {"Pedidos"}
 
 
-@pytest.mark.parametrize(
-    ("printed", "other"),
-    [("Pedidos: 4", "Pedidos: 0"), ("Última nota: 5", "Última nota: 0"), ("Última nota: 5", "Última nota: 10")],
-)
-def test_no_orders_and_ratings_that_nobody_can_give_point_nowhere(printed: str, other: str) -> None:
-    prompt = prompt_of()
-    assert printed in prompt
-    profile = profile_of_prompt(prompt.replace(printed, other))
-    field = other.partition(":")[0]
-    assert not profile.bands[field].aponta
-    if field == "Pedidos":
-        assert profile.pointing == {"sai": [], "fica": []}
-    assert all(
-        (fault is None) == is_true(each, profile.texts)
-        for each in all_reasons(prompt.replace(printed, other), FIELDS)
-        for _, fault in check(profile, [each])
-    )
-
-
 @pytest.mark.parametrize(("known", "field"), CASES["a_line_that_cannot_be_or_is_no_grievance_points_nowhere"])
 def test_a_line_that_cannot_be_or_is_no_grievance_points_nowhere(known: dict[str, int], field: str) -> None:
     usual = prompt_of()

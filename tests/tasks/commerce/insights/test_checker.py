@@ -110,40 +110,6 @@ def test_a_cell_and_an_action_count_once_and_a_row_bears_no_contradiction() -> N
     assert faults == [None, Fault.REPEATED, Fault.ACTION, Fault.ACTION]
 
 
-def test_a_row_whose_orders_cannot_be_read_has_no_rate_and_the_others_keep_their_notes() -> None:
-    rows = {
-        "RR": ["5,0", "R$ 9", "3"],
-        "SP": ["4,1", "R$ 90", "500"],
-        "BA": ["4,0", "R$ 60", "-"],
-        "AC": ["2,0", "R$ 7", "2"],
-    }
-    prompt = prompt_of("Estado", ["Nota média", "Receita", "Pedidos"], rows)
-    best, mere, revenue, action = checked(
-        finding("melhor", "5,0", "RR", "Nota média"),
-        finding("valor", "4,0", "BA", "Nota média"),
-        finding("acima", "R$ 60", "BA", action="regiao_manter"),
-        finding("pior", "2,0", "AC", "Nota média", "nota_descricao"),
-        prompt=prompt,
-    )
-    assert (best.fault, mere.fault, revenue.fault) == (None, Fault.FALSE, Fault.ACTION)
-    assert action.fault is Fault.ACTION
-    known = known_of(prompt)
-    assert not is_true(finding("valor", "4,0", "BA", "Nota média"), known)
-    assert "apenas 3 pedidos" in (render(answer_of(finding("melhor", "5,0", "RR", "Nota média")), prompt).text or "")
-
-
-def test_a_rate_of_many_orders_is_no_end_beside_rows_of_few() -> None:
-    rows = {"SP": ["7,5%", "41"], "BA": ["0,0%", "7"], "RJ": ["1,0%", "8"]}
-    prompt = prompt_of("Estado", ["Atrasos", "Pedidos"], rows)
-    worst, above, best = checked(
-        finding("pior", "7,5%", column="Atrasos"),
-        finding("acima", "7,5%", column="Atrasos"),
-        finding("melhor", "0,0%", "BA", "Atrasos"),
-        prompt=prompt,
-    )
-    assert (worst.fault, above.fault, best.fault) == (Fault.FALSE, Fault.FALSE, None)
-
-
 def test_a_month_that_only_recovered_is_no_model() -> None:
     rows = {"janeiro/2018": ["R$ 90.000"], "fevereiro/2018": ["R$ 8.000"], "março/2018": ["R$ 20.000"]}
     for cell, fault in (("R$ 20.000", Fault.ACTION), ("R$ 200.000", None)):
