@@ -3,10 +3,14 @@
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
+from schemas.config.evaluate import FLOORS, EvaluateConfig
 from schemas.config.page import PAGE_FILE, config_page
-from schemas.config.profiles import load_config
+from schemas.config.profiles import PROFILES_FOLDER, load_config
 from schemas.errors import InputError
+from tasks.train.sizing.estimate import expected_prompts
+from tasks.train.sizing.memory import fits, memory_limit, read_shape, stage_memory
 from tests.cases import cases_of
 
 CASES = cases_of(__file__)
@@ -83,3 +87,41 @@ def test_reports_of_a_shops_own_data_are_in_portuguese_unless_told_otherwise() -
 
 def test_the_page_is_what_the_configuration_says() -> None:
     assert PAGE_FILE.read_text(encoding="utf-8") == config_page(), "run python -m schemas.config.page"
+
+
+PROFILES = sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml"))
+ON_L4 = [profile for profile in PROFILES if profile.startswith("l4")]
+
+
+@pytest.mark.parametrize("profile", ON_L4)
+def test_every_stage_at_its_longest_fits_the_card_with_a_margin(profile: str) -> None:
+    """Each stage's batch against an L4's memory: training, answers, SFT; a tenth of the allowed share stays free."""
+    config = load_config(profile)
+    assert config.train.device_memory_gb == 24
+    shape = read_shape(config.policy)
+    assert shape is not None
+    assert fits(config, shape)
+    for stage, size in stage_memory(config, shape).items():
+        assert size < 0.9 * memory_limit(config), stage
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_task_is_too_small_for_its_own_preflight(profile: str) -> None:
+    """Duplicates and leakage take up to one in twenty of what is made."""
+    config = load_config(profile)
+    assert min(expected_prompts(config).values()) * 0.95 >= config.train.preflight.min_prompts_per_task
+
+
+RIVAL = '{ name = "large", url = "http://127.0.0.1:9/v1", model = "m" }'
+
+
+def test_two_rivals_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="two rivals are named large; give each a name of its own"):
+        load_config("local", [f"evaluate.rivals=[{RIVAL}, {RIVAL}]"])
+
+
+def test_a_floor_that_is_given_replaces_its_task_alone_and_an_unknown_metric_is_named() -> None:
+    config = EvaluateConfig.model_validate({"floors": {"churn": {"auc": 0.7}, "push": {}}})
+    assert config.floors == {**FLOORS, "churn": {"auc": 0.7}, "push": {}}
+    with pytest.raises(ValidationError, match="churn has no floor of accuracy; it has auc"):
+        EvaluateConfig.model_validate({"floors": {"churn": {"accuracy": 0.7}}})

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
+from schemas.tables.instructions import Instruction
 from schemas.tables.parquet import ROWS_PER_GROUP
 from schemas.tables.prompts import (
     COLUMNS,
@@ -96,3 +97,21 @@ def test_an_id_holds_for_no_other_content(
 def test_a_reference_is_not_nested_without_end(levels: int, fits: bool) -> None:
     nested = "[" * levels + "]" * levels
     assert reference_fits("churn", f'{{"churn":true,"more":{nested}}}') is fits
+
+
+QUESTION = {"role": "user", "content": "Quem é você?"}
+ANSWER = {"role": "assistant", "content": "Sou um modelo."}
+SYSTEM = {"role": "system", "content": "Seja breve."}
+
+
+def _read(line: Any) -> Instruction:
+    return Instruction.model_validate_json(json.dumps(line), strict=True)
+
+
+def test_the_chat_form_is_the_same_instruction() -> None:
+    plain = {"prompt": "Quem é você?", "completion": "Sou um modelo."}
+    assert _read({"messages": [QUESTION, ANSWER], "id": 7}) == _read(plain)
+    assert _read({"messages": [SYSTEM, QUESTION, ANSWER], "prompt": "of a collection"}) == _read(
+        {"system": "Seja breve.", **plain}
+    )
+    assert _read({"messages": "a column of the same name", **plain}) == _read(plain)

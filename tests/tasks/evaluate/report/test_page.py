@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -10,8 +11,9 @@ from markdown_it import MarkdownIt
 
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
-from tasks.evaluate.report.background import Background
+from tasks.evaluate.report.background import Background, Looks
 from tasks.evaluate.report.page import draw, escaped, markdown, markdown_template, render
+from tasks.evaluate.report.sentences import headline, warnings_of, when_margin_was_set
 from tests.page_elements import PageElements
 from tests.tasks.evaluate.small_comparison import (
     HOSTILE,
@@ -107,3 +109,19 @@ def test_a_template_shows_any_value_literally_but_those_marked_safe(text: str) -
         found = markdown_template(file).render(text=text)
     assert found == f"| {escaped(text)} | {escaped(text)} | ** |"
     assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", found)) == 4
+
+
+def test_headline_follows_the_verdicts() -> None:
+    promoted = comparison()
+    assert "better than the base and may be promoted" in headline(promoted)
+    held = replace(promoted, gate=replace(promoted.gate, verdict="hold"))
+    assert "not ready for promotion" in headline(held)
+    assert "worse" in headline(comparison(-0.2))
+    assert "cannot be distinguished" in headline(comparison(0))
+
+
+def test_a_margin_recorded_after_the_answers_is_reported_and_warned_of_in_any_time_zone() -> None:
+    after = Looks(1, "2026-11-20T07:30:00-03:00", "2026-11-20T10:00:00+00:00", None)
+    (warning,) = warnings_of(after, 0.05)
+    assert "recorded after this challenger's answers" in warning
+    assert "10:30:00 UTC, after its answers to this split were first drawn" in when_margin_was_set(after, 0.05)
