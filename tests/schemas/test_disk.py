@@ -1,6 +1,4 @@
-import errno
 import os
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +7,6 @@ import pytest
 from schemas import disk
 from schemas.disk import locked, replace_whole, write_whole
 from schemas.errors import Interrupted
-from schemas.full_disk import is_of_full_disk
 
 
 def test_a_replaced_file_keeps_permissions_and_link(tmp_path: Path) -> None:
@@ -50,22 +47,3 @@ def test_a_file_that_another_command_changes_is_waited_for_and_then_said_to_be_i
         pass
     with locked(file):
         pass
-
-
-def _caused(error: Exception, cause: Exception) -> Exception:
-    error.__cause__ = cause
-    return error
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        OSError(errno.ENOSPC, "No space left on device"),
-        OSError(errno.EDQUOT, "Disk quota exceeded"),
-        sqlite3.OperationalError("database or disk is full"),
-        RuntimeError("PytorchStreamWriter failed writing file: No space left on device"),
-        _caused(ValueError("the server said 500"), sqlite3.OperationalError("database or disk is full")),
-    ],
-)
-def test_a_full_disk_is_known_by_its_error_or_its_cause(error: Exception) -> None:
-    assert is_of_full_disk(error)

@@ -4,7 +4,6 @@ import pytest
 from pydantic import ValidationError
 
 from schemas.documents import Rollout
-from schemas.given_references import ASKED_FIELDS, values_of, with_values
 from schemas.tasks import TASK_NAMES, TaskName
 
 SHAPES: dict[TaskName, dict[str, Any]] = {
@@ -26,14 +25,3 @@ def test_a_reference_without_one_of_its_keys_is_refused(task: TaskName) -> None:
     for key in SHAPES[task]:
         with pytest.raises(ValidationError, match=f"reference of {task}: {key} is missing"):
             rollout(task, {name: value for name, value in SHAPES[task].items() if name != key})
-
-
-def test_values_go_into_a_reference_and_come_out_again() -> None:
-    assert with_values("extraction", {"rating": 2, "fields": None}, {"churn_risk": 0.5}) == {
-        "rating": 2,
-        "fields": {"churn_risk": 0.5},
-    }
-    for task, fields in ASKED_FIELDS.items():
-        values = dict.fromkeys(fields)
-        assert values_of(task, with_values(task, {}, values)) == values
-    assert values_of("push", {"product": "mala", "score": 5}) == {}

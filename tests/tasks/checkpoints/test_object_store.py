@@ -9,7 +9,6 @@ from pathlib import Path
 import google_crc32c
 import pytest
 
-from tasks.checkpoints.address import open_store, trainings
 from tasks.checkpoints.gcs_store import GcsStore
 from tasks.checkpoints.object_store import ObjectMissing, ObjectStore, StoredObject
 from tests.storage_server import StorageServer
@@ -103,27 +102,3 @@ def test_a_bucket_with_versions_keeps_no_generation_of_what_is_erased(service: S
     assert store.erase("one/") == 2
     assert [each["name"] for each in service.storage.earlier.values()] == ["two/a"]
     assert service.keys() == ["two/a"]
-
-
-@pytest.fixture(params=["folder", "gs://checkpoints/some/prefix/"])
-def address(
-    request: pytest.FixtureRequest, service: StorageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> str:
-    monkeypatch.setenv("STORAGE_EMULATOR_HOST", service.url)
-    return str(tmp_path / "mirror") if request.param == "folder" else request.param
-
-
-def test_the_trainings_are_those_that_the_mirror_has_anything_of(address: str) -> None:
-    assert trainings(address) == []
-    store, prefix = open_store(address)
-    for key in (
-        "second/manifests/00000001-00000001.json",
-        "first/lease/00000001/00000000.json",
-        "third/stretches/00000001-begin.json",
-        "third/manifests/00000001-00000001.json",
-        "blobs-only/blobs/sha256/abc",
-        "manifests/of-no-training",
-        "clock/abc",
-    ):
-        store.put_new(f"{prefix}{key}", b"x")
-    assert trainings(address) == ["first", "second", "third"]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from schemas.tables.decimal_comma import Decimals
+from schemas.tables.delimited import Decimals
 from tasks.synthesize.own.cells import ColumnCells, DateOrder, as_identifiers, as_moments, as_numbers, date_order
 from tasks.synthesize.own.rows import read_rows
 
