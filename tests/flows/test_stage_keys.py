@@ -102,24 +102,6 @@ def test_the_stages_of_this_test_are_those_of_the_flows() -> None:
     assert STAGES["answer-rival"] == RIVAL_SOURCES
 
 
-def test_words_and_unrelated_modules_are_in_no_key(
-    repository: Path, before: tuple[dict[str, str], dict[str, str]]
-) -> None:
-    edit(repository, "tasks/commerce/push/scorer.py", "WEIGHTS: Final", "# What counts.\n\n\nWEIGHTS: Final")
-    edit(repository, "tasks/commerce/text/text_form.py", '"""', '"""In other words: ')
-    edit(
-        repository,
-        "tasks/commerce/text/text_form.py",
-        'MAX_CHARACTERS: Final = 4_000\n"""',
-        'MAX_CHARACTERS: Final = 4_000\n"""Most: ',
-    )
-    edit(repository, "tasks/train/children/grpo.py", '"""', '"""Once more: ')
-    edit(repository, "schemas/config/train.py", '    """', '    """In other words: ')
-    edit(repository, "flows/runtime/console.py", "import ", "import json as _json\nimport ")
-    (repository / "tasks/commerce/unrelated.py").write_text("WEIGHTS = {}\n", encoding="utf-8")
-    assert digests(repository) == before
-
-
 def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
     repository: Path, before: tuple[dict[str, str], dict[str, str]]
 ) -> None:
