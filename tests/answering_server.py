@@ -1,12 +1,12 @@
 """A server on loopback that gives each path the answer that a test chose, and keeps what it was asked."""
 
 import threading
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
+
+Play = Callable[[str, str, dict[str, str], bytes], tuple[int, str]]
 
 
 @dataclass
@@ -18,20 +18,21 @@ class AnsweringServer:
 
 
 @contextmanager
-def answering(
-    answers: Mapping[str, tuple[int, str]],
-    *,
-    seconds_ahead: float = 0,
-    kind: str = "application/json",
-    otherwise: tuple[int, str] = (404, ""),
-) -> Iterator[AnsweringServer]:
-    """Serve until the block ends.
+def in_a_thread(server: HTTPServer) -> Iterator[str]:
+    """Let a server answer until the block ends, and yield its address."""
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
-    Args:
-        answers: Status and body, by path; of any other path, `otherwise`.
-        seconds_ahead: How far the server's clock is ahead of this machine's.
-        kind: Type of every answer.
-    """
+
+@contextmanager
+def playing(play: Play, kind: str = "application/json") -> Iterator[AnsweringServer]:
+    """Serve until the block ends what `play` returns for a method, a path, the lower-case headers, and a body."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -41,28 +42,33 @@ def answering(
             self._answer()
 
         def _answer(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            asked = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             server.asked[self.path] = {name.lower(): value for name, value in self.headers.items()}
-            status, body = answers.get(self.path, otherwise)
+            status, body = play(self.command, self.path, server.asked[self.path], asked)
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body.encode())))
             self.end_headers()
             self.wfile.write(body.encode())
 
-        def date_time_string(self, timestamp: float | None = None) -> str:
-            return formatdate((timestamp or time.time()) + seconds_ahead, usegmt=True)
-
         def log_message(self, *args: object) -> None:
             """Say nothing."""
 
-    service = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server = AnsweringServer(f"http://127.0.0.1:{service.server_address[1]}")
-    thread = threading.Thread(target=service.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
+    with in_a_thread(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        server = AnsweringServer(url)
         yield server
-    finally:
-        service.shutdown()
-        service.server_close()
-        thread.join()
+
+
+def answering(
+    answers: Mapping[str, tuple[int, str]],
+    *,
+    kind: str = "application/json",
+    otherwise: tuple[int, str] = (404, ""),
+) -> AbstractContextManager[AnsweringServer]:
+    """Serve until the block ends.
+
+    Args:
+        answers: Status and body, by path; of any other path, `otherwise`.
+        kind: Type of every answer.
+    """
+    return playing(lambda method, path, headers, body: answers.get(path, otherwise), kind)

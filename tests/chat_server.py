@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.answering_server import in_a_thread
+
 
 @dataclass
 class Reply:
@@ -87,18 +89,12 @@ def serve(play: Callable[[str, int], Reply]) -> Iterator[ChatServer]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    server = ChatServer(f"http://127.0.0.1:{http.server_port}/v1")
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield server
-    finally:
-        stop.set()
-        http.shutdown()
-        http.server_close()
-        thread.join()
+    with in_a_thread(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        server = ChatServer(f"{url}/v1")
+        try:
+            yield server
+        finally:
+            stop.set()
 
 
 def in_turn(replies: Sequence[Reply]) -> Callable[[str, int], Reply]:

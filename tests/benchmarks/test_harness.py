@@ -4,9 +4,14 @@ import re
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from benchmarks.harness import Report, map_in_processes, read_result, run_benchmark
+from benchmarks.harness import Report, read_result, run_benchmark
+from benchmarks.ledger.__main__ import PAGE, rows
+from benchmarks.monitor.simulated import GRID, MEANS, shares
+from benchmarks.statistics.__main__ import is_beyond
+from benchmarks.statistics.scenarios import COVERED
 from schemas.errors import InputError
 
 PACKAGE = "benchmarks.speed"
@@ -41,14 +46,6 @@ def test_the_kept_result_is_what_was_printed(tmp_path: Path, capsys: pytest.Capt
     assert "22,222" in "\n".join(result.printed)
 
 
-def test_what_is_printed_fits_100_columns_and_loses_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run([], tmp_path)
-    printed = capsys.readouterr().out
-    assert max(map(len, printed.splitlines())) <= 100
-    assert printed.count("[red]a long name[/red]") + printed.count("name[/red]\n") >= 3
-    assert "…" not in printed
-
-
 def test_a_missed_limit_is_printed_kept_and_in_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -60,11 +57,6 @@ def test_a_missed_limit_is_printed_kept_and_in_the_exit_code(
     result = read_result("speed", tmp_path)
     assert result is not None
     assert (result.missed, result.printed[-1]) == (1, "MISSED: 5 is too few, limit 6")
-
-
-def test_a_run_with_options_keeps_nothing(tmp_path: Path) -> None:
-    assert run(["--count", "5"], tmp_path) == 1
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_that_ends_early_keeps_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,5 +75,29 @@ def test_the_name_of_the_machine_is_not_kept(tmp_path: Path, monkeypatch: pytest
     assert "a-private-name" not in (tmp_path / "speed.json").read_text(encoding="utf-8")
 
 
-def test_the_results_of_processes_are_in_the_order_of_the_items() -> None:
-    assert list(map_in_processes(abs, [-3, 2, -1, 0], "numbers", chunk=2)) == [3, 2, 1, 0]
+def test_each_row_of_the_page_is_read() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    found = rows(page)
+    assert len(found) == sum(line.startswith("| ") and "| `" in line for line in page.splitlines())
+    assert len(found) > 50
+    assert all(row["command"] and row["code"].isdigit() for row in found)
+    assert any(" | " in row["command"] for row in found)
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_the_true_difference_is_the_mean_of_what_is_drawn(name: str) -> None:
+    base, tuned = COVERED[name].draw(np.random.default_rng(1), 100_000, np.zeros(1))
+    assert float((tuned - base).mean()) == pytest.approx(COVERED[name].true_difference, abs=0.005)
+    assert min(base.min(), tuned.min()) >= 0
+    assert max(base.max(), tuned.max()) <= 1
+
+
+@pytest.mark.parametrize(("covered", "errors", "is_missed"), [(0.929, 0, True), (0.929, 2, False), (0.985, 2, True)])
+def test_a_share_outside_of_93_to_97_percent_is_missed(covered: float, errors: int, is_missed: bool) -> None:
+    assert is_beyond(covered, 1_000, errors) is is_missed
+
+
+@pytest.mark.parametrize("offset", [0.0, -0.1])
+def test_a_tasks_simulated_rewards_have_its_mean(offset: float) -> None:
+    for task, mean in MEANS.items():
+        assert shares(task, offset) @ GRID == pytest.approx(mean + offset)

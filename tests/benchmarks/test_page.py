@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import page
-from benchmarks.harness import BENCHMARKS, RESULTS, Result
+from benchmarks.harness import BENCHMARKS, Result
 from benchmarks.page import PAGE_FILE, benchmark_names, write_page
 from schemas.source import REPOSITORY
 
@@ -33,20 +33,6 @@ def test_another_result_is_another_page(tmp_path: Path) -> None:
     assert text.count("has not been run whole on this code") == len(benchmark_names()) - 1
 
 
-def test_every_kept_result_is_of_a_benchmark() -> None:
-    results = {file.stem: Result.model_validate_json(file.read_bytes()) for file in RESULTS.iterdir()}
-    assert results
-    assert results.keys() <= benchmark_names()
-    assert [name for name, result in results.items() if result.command != f"make bench NAME={name}"] == []
-    assert [name for name, result in results.items() if not result.printed] == []
-
-
-def test_a_result_names_each_limit_that_is_missed() -> None:
-    for file in RESULTS.iterdir():
-        result = Result.model_validate_json(file.read_bytes())
-        assert sum(line.startswith("MISSED: ") for line in result.printed) == result.missed, file.name
-
-
 def test_a_benchmark_that_the_template_lacks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     template = tmp_path / "page.md.jinja"
     template.write_text(page.TEMPLATE_FILE.read_text(encoding="utf-8").replace('{{ result("step") }}', ""))
@@ -62,10 +48,3 @@ def test_every_benchmark_that_a_file_names_is_one() -> None:
     named = {name for text in texts for name in NAMED.findall(text)}
     assert len(named) > 5
     assert named - NO_NAME <= {file.parent.name for file in BENCHMARKS.glob("*/__main__.py")}
-
-
-def test_every_package_with_a_main_is_a_benchmark() -> None:
-    # `make bench` offers each package that has one.
-    for name in benchmark_names():
-        text = (BENCHMARKS / name / "__main__.py").read_text(encoding="utf-8")
-        assert "run_benchmark(__package__, __doc__, measure" in text, name

@@ -1,13 +1,10 @@
 """The step's table: ratios of medians, the limits, and completions that end where they are asked to."""
 
 import pytest
-import torch
 
 from benchmarks.harness import Report
 from benchmarks.step.__main__ import ratio, report_times
-from benchmarks.step.trainers import WARM_UP, EndsAt, Times
-
-END = 2
+from benchmarks.step.trainers import WARM_UP, Times
 
 
 def _times(sampling: float, update: float, steps: int = 4) -> Times:
@@ -16,12 +13,6 @@ def _times(sampling: float, update: float, steps: int = 4) -> Times:
     wall = [60.0] * WARM_UP + [whole] * steps
     parts = {"generation": [sampling] * count, "reward": [1.0] * count}
     return Times(wall, wall, parts, [100] * count).without_warm_up()
-
-
-def test_warm_up_steps_do_not_count_and_the_update_is_the_rest() -> None:
-    times = _times(2.0, 5.0)
-    assert times.wall == [8.0] * 4
-    assert times.parts["update"] == [5.0] * 4
 
 
 @pytest.mark.parametrize(
@@ -42,14 +33,3 @@ def test_the_ratio_is_of_medians_and_inside_its_interval() -> None:
     assert found == pytest.approx(1.1 / 4.0)
     assert low <= found <= high
     assert low < high
-
-
-def test_a_completion_ends_at_its_length_and_nowhere_before() -> None:
-    processor, drawn = EndsAt([1, 3], END), []
-    for _ in range(3):
-        scores = torch.tensor([[0.1, 0.2, 9.0, 0.3, 0.4]] * 2)
-        drawn.append(processor(torch.empty(0), scores).argmax(dim=-1).tolist())
-    first, second = zip(*drawn, strict=True)
-    assert first[0] == END
-    # Other tokens keep their scores until the end.
-    assert second == (4, 4, END)

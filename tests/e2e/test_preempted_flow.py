@@ -1,10 +1,7 @@
 """A deployed retraining outlives its workers: asked to end, notified that the machine is taken away, and killed."""
 
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from uuid import UUID
 
@@ -20,6 +17,7 @@ from schemas.source import REPOSITORY
 from tests.house import PATIENCE, House, Run, open_house
 from tests.prefect_server import PlaceDatabase
 from tests.small_pipeline import PROFILE
+from tests.tasks.train.metadata_server import metadata_server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
@@ -29,38 +27,6 @@ SECONDS_OF_SILENCE = 75
 SECONDS_OF_A_NOTICE = 5.0
 STEPS = 30
 BEFORE_TRAINING = ("synthesize", "curate", "audit", "base")
-
-
-class Metadata:
-    """A machine's metadata server, which says whether the machine is taken away."""
-
-    def __init__(self) -> None:
-        self.preempted = threading.Event()
-        preempted = self.preempted
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                answer = b"TRUE" if preempted.wait(timeout=0.5) else b"FALSE"
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-
-    @contextmanager
-    def serving(self) -> Iterator[str]:
-        thread = threading.Thread(target=self.server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{self.server.server_port}/preempted"
-        finally:
-            self.server.shutdown()
-            thread.join()
-            self.server.server_close()
 
 
 @pytest.fixture
@@ -105,9 +71,8 @@ def deploy(house: House, config: Config) -> UUID:
 
 
 def test_a_deployed_run_goes_on_after_each_way_in_which_its_worker_ends(house: House) -> None:
-    metadata = Metadata()
-    with metadata.serving() as notice_url:
-        config = configuration(house.home / "state", notice_url)
+    with metadata_server() as metadata:
+        config = configuration(house.home / "state", metadata.url)
         run = Run(house, deploy(house, config), config)
 
         # Asked to end, a worker kills what it has started: the run itself must find the time to save.
@@ -120,12 +85,12 @@ def test_a_deployed_run_goes_on_after_each_way_in_which_its_worker_ends(house: H
 
         second = house.worker("retrain")
         run.wait_for("the second worker trains", lambda: run.mirrored_by(2))
-        metadata.preempted.set()
+        metadata.set(b"TRUE")
         run.wait_for("the run waits again", lambda: run.times("AwaitingRetry") == 2)
         assert "the training stopped after step" in run.last_message("AwaitingRetry")
 
         # The same worker takes the run once more: that machine was not taken away after all.
-        metadata.preempted.clear()
+        metadata.set(b"FALSE")
         run.wait_for("the second worker trains once more", lambda: run.mirrored_by(3))
         team = house.team(second)
         for process in team[:-1]:

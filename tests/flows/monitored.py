@@ -18,6 +18,7 @@ from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tests.flows.promotable import BLOCK, commit
+from tests.tasks.lineage.made import register_policy
 from tests.tasks.monitor.logged import asked
 
 MODEL = "tucano2-commerce"
@@ -67,16 +68,7 @@ def make_world(root: Path) -> World:
     world = World(root, policy, answers, evaluation)
     recorder = Recorder(*mlflow_store(StateConfig(root=root)), EXPERIMENT)
     with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "promote", {}, {}) as stage:
-        version = world.registry.register(
-            stage.run_id,
-            MODEL,
-            policy=policy,
-            evaluation=evaluation,
-            verdict="promote",
-            metrics={},
-            base_model=None,
-            load_in_4bit=False,
-        )
+        version = register_policy(world.registry, stage.run_id, MODEL, policy, evaluation)
     promotion = commit(
         root,
         "promotion",

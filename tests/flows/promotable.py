@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.runtime.session import EXPERIMENT, artifacts_folder, mlflow_store
+from flows.stages.runner import StageResult
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config, StateConfig
 from schemas.config.profiles import load_config
@@ -21,6 +22,7 @@ from tests.prompt_tables import write_prompts
 from tests.small_base import save_base
 from tests.summaries import DATASET_SUMMARY
 from tests.tasks.curate.prompt_rows import prompt_row
+from tests.tasks.lineage.made import register_policy
 from tests.tasks.policy.test_adapters import save_adapter
 
 VALIDATION = [prompt_row("push", f"Pedido {number} " + "de novo " * number) for number in range(24)]
@@ -102,16 +104,7 @@ class Promotable:
         """Register a version, as a run of long ago did."""
         recorder = Recorder(*mlflow_store(StateConfig(root=self.root)), EXPERIMENT)
         with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "promote", {}, {}) as stage:
-            return self.registry.register(
-                stage.run_id,
-                name,
-                policy=policy,
-                evaluation=evaluation,
-                verdict=verdict,
-                metrics={},
-                base_model=None,
-                load_in_4bit=False,
-            ).version
+            return register_policy(self.registry, stage.run_id, name, policy, evaluation, verdict=verdict).version
 
     @property
     def registry(self) -> Registry:
@@ -137,6 +130,14 @@ def make_promotable(root: Path) -> Promotable:
 
 def store_of(root: Path) -> ArtifactStore:
     return ArtifactStore(artifacts_folder(load_config("local", [f"state.root={root}"])))
+
+
+def made(
+    root: Path, kind: ArtifactKind, fill: Callable[[Path], object], inputs: dict[str, str] | None = None
+) -> StageResult:
+    """Make an artifact as a stage of this run did."""
+    record = commit(root, kind, fill, inputs)
+    return StageResult(record, store_of(root).path(record.sha256), 0.0, reused=False)
 
 
 def commit(

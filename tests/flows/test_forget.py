@@ -18,18 +18,10 @@ from tasks.lineage.erase.find import Reached, reached
 from tasks.lineage.erase.plan import Forgetting, planned
 from tasks.lineage.erase.traces import Traces
 from tasks.lineage.store.inventory import read_inventory
+from tests.flows.stages.test_forget import NoTraces
 from tests.tasks.lineage.small_world import ANA, HELD_OUT, TRAINED, make_world
 
 Step = Callable[..., Forgetting]
-
-
-class NoTraces:
-    """MLflow without traces."""
-
-    def __init__(self, *_: object) -> None: ...
-
-    def traces(self, _: object) -> int:
-        return 0
 
 
 @pytest.fixture

@@ -31,45 +31,7 @@ CANARIES = (
 """Each is found whatever its punctuation is by then."""
 SIGNATURES = tuple(re.sub(r"\W|cep", "", canary.lower()) for canary in CANARIES)
 ROWS = 160
-MAP = """
-[[tables]]
-path = "pedidos.csv"
-table = "orders"
-[tables.columns]
-order_id = "pedido"
-customer_id = "pedido"
-order_purchase_timestamp = "data"
-[[tables]]
-path = "pedidos.csv"
-table = "customers"
-[tables.columns]
-customer_id = "pedido"
-customer_unique_id = "e-mail"
-customer_city = "cidade"
-customer_state = "uf"
-[[tables]]
-path = "pedidos.csv"
-table = "items"
-[tables.columns]
-order_id = "pedido"
-product_id = "produto"
-price = "valor"
-[[tables]]
-path = "pedidos.csv"
-table = "reviews"
-[tables.columns]
-order_id = "pedido"
-review_score = "nota"
-review_comment_title = "titulo"
-review_comment_message = "texto"
-[[prompts]]
-path = "campanhas.jsonl"
-task = "push"
-[prompts.columns]
-product = "produto"
-offer = "oferta"
-segment = "publico"
-"""
+MAP = Path(__file__).with_name("personal_data_columns.toml").read_text(encoding="utf-8")
 
 
 def planted(folder: Path) -> Path:

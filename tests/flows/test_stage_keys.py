@@ -48,10 +48,6 @@ print(json.dumps([stages, reward_versions()]))
 """
 
 
-READ_WORDS: Final = {"extraction", "sql_qa", "sentiment"}
-"""Tasks whose scorers read texts by `text_form`; the others look answers up in data."""
-
-
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository."""
@@ -104,24 +100,6 @@ def test_the_stages_of_this_test_are_those_of_the_flows() -> None:
     here = {str(entries) for name, entries in STAGES.items() if name not in OTHERWISE}
     assert found == here | named
     assert STAGES["answer-rival"] == RIVAL_SOURCES
-
-
-def test_words_and_unrelated_modules_are_in_no_key(
-    repository: Path, before: tuple[dict[str, str], dict[str, str]]
-) -> None:
-    edit(repository, "tasks/commerce/push/scorer.py", "WEIGHTS: Final", "# What counts.\n\n\nWEIGHTS: Final")
-    edit(repository, "tasks/commerce/text/text_form.py", '"""', '"""In other words: ')
-    edit(
-        repository,
-        "tasks/commerce/text/text_form.py",
-        'MAX_CHARACTERS: Final = 4_000\n"""',
-        'MAX_CHARACTERS: Final = 4_000\n"""Most: ',
-    )
-    edit(repository, "tasks/train/children/grpo.py", '"""', '"""Once more: ')
-    edit(repository, "schemas/config/train.py", '    """', '    """In other words: ')
-    edit(repository, "flows/runtime/console.py", "import ", "import json as _json\nimport ")
-    (repository / "tasks/commerce/unrelated.py").write_text("WEIGHTS = {}\n", encoding="utf-8")
-    assert digests(repository) == before
 
 
 def test_one_weight_changes_the_stages_and_the_task_that_depend_on_it(
@@ -222,7 +200,6 @@ for line in Path("data/audit/rollouts.jsonl").read_text(encoding="utf-8").splitl
     if rollout["task"] == task:
         scorer.score(rollout["completion"], rollout["prompt"], rollout["reference"], databases)
 """
-SCORERS: Final = [(task, module) for task in TASK_NAMES for module in ("scorer",)]
 INPUTS: Final = ("data/audit/", "data/stand_in/")
 """The shipped sheet, its rollouts and its store, and the stand-in: inputs, whose digests are in the keys themselves."""
 

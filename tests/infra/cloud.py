@@ -10,11 +10,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from schemas.source import REPOSITORY
+from tests.answering_server import playing
 
 SCRIPTS = REPOSITORY / "infra" / "docker"
 GROUP = "projects/p/zones/z/instanceGroupManagers/tucano-l4"
@@ -105,35 +105,15 @@ def serve_cloud(folder: Path) -> Iterator[Cloud]:
     """Serve until the block ends; what is done is logged in a folder."""
     cloud = Cloud(folder / "log", [0])
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.reply("GET")
+    def play(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, str]:
+        cloud.authorization.append(headers.get("authorization"))
+        status, answer = cloud.answer(method, path, body)
+        # The metadata server's values are plain text.
+        return status, answer if isinstance(answer, str) else json.dumps(answer)
 
-        def do_POST(self) -> None:
-            self.reply("POST")
-
-        def reply(self, method: str) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            cloud.authorization.append(self.headers.get("Authorization"))
-            status, answer = cloud.answer(method, self.path, body)
-            # The metadata server's values are plain text.
-            content = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    cloud.address = f"127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield cloud
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with playing(play) as server:
+        cloud.address = server.url.removeprefix("http://")
+        yield cloud
 
 
 def environment(cloud: Cloud, worker: str = WORKER) -> dict[str, str]:

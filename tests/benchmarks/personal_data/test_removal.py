@@ -4,16 +4,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from benchmarks.harness import Report, run_benchmark
 from benchmarks.personal_data import __main__ as command
-from benchmarks.personal_data.texts import KINDS, Kind, PlantedText, PlantedValue, is_removed, removed_places
-from tasks.personal_data.scrub import KINDS as PLACEHOLDERS
+from benchmarks.personal_data.texts import Kind, PlantedText, PlantedValue, is_removed
 
-WORDS = st.text(alphabet="ab c,.\n19", max_size=12)
-VALUES = st.text(alphabet="xyz678", min_size=1, max_size=14)
 REVIEWS = (
     "review_id,order_id,review_score,review_comment_title,review_comment_message,review_creation_date,"
     "review_answer_timestamp\n"
@@ -21,15 +16,6 @@ REVIEWS = (
     "r2,o2,1,,,2018-01-01 00:00:00,2018-01-02 00:00:00\n"
     "r3,o3,1,ruim,falem com segredo,2018-01-01 00:00:00,2018-01-02 00:00:00\n"
 )
-
-
-@given(WORDS, VALUES, WORDS, st.sampled_from(PLACEHOLDERS))
-def test_a_replaced_value_is_removed_and_an_untouched_one_is_not(
-    before: str, value: str, after: str, kind: str
-) -> None:
-    text = before + value + after
-    assert is_removed(text, value, f"{before}[{kind}]{after}")
-    assert not is_removed(text, value, text)
 
 
 @pytest.mark.parametrize(
@@ -54,11 +40,6 @@ def test_only_a_values_own_place_counts() -> None:
     assert not is_removed(text, "3456-7890", "fixo 3456-7890, nota [CPF]")
     assert not is_removed("cvv 123 do cartao 99", "123", "cvv 123 do cartao [CARTAO]")
     assert is_removed("cvv 123 do cartao 99", "123", "cvv [CARTAO] do cartao 99")
-
-
-def test_a_text_that_was_rewritten_removes_nothing() -> None:
-    assert removed_places("meu cpf é 1234567", "meu cpf e [CPF]") is None
-    assert not is_removed("meu cpf é 1234567", "1234567", "meu cpf e [CPF]")
 
 
 @pytest.fixture
@@ -88,17 +69,6 @@ def test_a_kind_below_95_percent_and_a_file_below_97_are_missed(
 ) -> None:
     command.measure_values(report, {"a": texts})
     assert [miss.partition(" removed")[0] for miss in report.misses] == misses
-
-
-def test_every_kind_but_those_that_nothing_promises_has_a_limit(report: Report) -> None:
-    command.measure_values(report, {"a": [text for kind in KINDS for text in planted(kind, "outro", 1)]})
-    assert len(report.misses) == len(set(KINDS) - command.NOT_PROMISED) + 1
-
-
-def test_a_lost_price_is_missed_and_a_lost_order_number_is_not(report: Report) -> None:
-    texts = ("pedido segredo", "R$ segredo de 50 reais por R$ 50", "custou R$ 9")
-    command.measure_harmless(report, {"a": [PlantedText(text=text, values=()) for text in texts]})
-    assert report.misses == ["a: 1 harmless texts lost a price or quantity, limit 0"]
 
 
 def test_more_than_five_percent_of_the_reviews_are_missed(

@@ -1,16 +1,10 @@
 """What an evaluation must show, on made-up reports."""
 
-import subprocess
-from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.harness import Report
-from benchmarks.retrain import __main__ as retrain
-from benchmarks.retrain.__main__ import in_clone, misses, report_clone
-from schemas.errors import InputError
+from benchmarks.retrain.__main__ import misses
 
 BETTER = ("sql_qa", "push", "churn")
 
@@ -24,10 +18,6 @@ def _blocks(p: float = 0.001, better: tuple[str, ...] = BETTER, worse: tuple[str
 
 def _report(scores: dict[str, Any], truth: dict[str, Any]) -> dict[str, Any]:
     return {**scores, "ground_truth": truth}
-
-
-def test_a_gain_on_three_tasks_in_scores_and_truth_misses_nothing() -> None:
-    assert misses(_report(_blocks(), _blocks(better=("insights", "push", "churn")))) == []
 
 
 @pytest.mark.parametrize(
@@ -48,54 +38,3 @@ def test_a_gain_that_is_not_shown_is_named_for_scores_and_for_truth(changed: dic
         (found,) = misses(report)
         assert found.startswith(what)
         assert miss in found
-
-
-MAKEFILE = """
-retrain: .venv/.ready
-	@test -z "$$PYTHONPATH" -a -z "$$VIRTUAL_ENV"
-	@echo "$(SET)" > .tucano/set
-	@{evaluate}
-	@exit 3
-
-.venv/.ready:
-	@mkdir -p .venv .tucano
-	@sleep 1
-	@touch .venv/.ready
-	@sleep 0.2
-"""
-
-
-def _repository(folder: Path, evaluate: str) -> Path:
-    folder.mkdir()
-    (folder / "Makefile").write_text(MAKEFILE.format(evaluate=evaluate), encoding="utf-8")
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
-    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "Begin"]):
-        subprocess.run([*git, *command], cwd=folder, check=True)
-    return folder
-
-
-@pytest.mark.integration
-def test_installation_and_chain_in_a_clone_are_timed_apart_and_a_held_model_is_no_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", "elsewhere")
-    monkeypatch.setenv("MAKEFLAGS", "-n")
-    monkeypatch.setattr(retrain, "REPOSITORY", _repository(tmp_path / "held", "touch .tucano/forest.svg"))
-    found = in_clone(["seed=2", "train.max_steps=3"])
-    assert found.first.exit_code == 2
-    assert 0.9 < found.install_seconds < found.first.seconds
-    assert found.chain_seconds == pytest.approx(found.first.seconds - found.install_seconds)
-    assert found.again.seconds < found.install_seconds
-    report = Report()
-    report_clone(report, found)
-    assert report.misses == []
-
-
-def test_a_missing_folder_of_the_real_sample_is_named_before_anything_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retrain, "in_clone", lambda _: pytest.fail("cloned first"))
-    parser = ArgumentParser()
-    retrain.arguments(parser)
-    with pytest.raises(InputError, match="--stores simulated"):
-        retrain.measure(Report(), parser.parse_args(["--olist", str(tmp_path / "none")]))

@@ -21,11 +21,6 @@ class Sentiment(BaseModel):
     score: int
 
 
-class Other(BaseModel):
-    polarity: str
-    reason: str
-
-
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with running(tmp_path_factory.mktemp("logs"), says_right, tokens=(TOKEN.encode(),)) as gateway:
@@ -38,18 +33,6 @@ def _client(gateway: Gateway, **settings: Any) -> Any:
 
 def _settings(gateway: Gateway) -> dict[str, Any]:
     return {"base_url": f"http://127.0.0.1:{gateway.port}/v1", "api_key": TOKEN, "max_retries": 0, "timeout": 30}
-
-
-def test_a_completion_with_every_neutral_field_is_answered(gateway: Gateway) -> None:
-    made = _client(gateway).chat.completions.create(
-        model=MODEL, messages=ASKED, top_p=1, n=1, frequency_penalty=0, presence_penalty=0, stop=None, logit_bias={},
-        logprobs=False, tools=[], tool_choice="none", parallel_tool_calls=True, store=False, metadata={"team": "web"},
-        user="a", seed=7, service_tier="auto", max_tokens=50, max_completion_tokens=50, reasoning_effort="none",
-        response_format={"type": "json_object"}, modalities=["text"], verbosity="medium",
-    )  # fmt: skip
-    assert made.choices[0].message.content == RIGHT
-    assert made.id == made._request_id == gateway.logged()[-1]["request_id"]
-    assert made.usage.total_tokens == 39
 
 
 def test_the_accumulated_stream_has_the_identity_that_feedback_takes(gateway: Gateway) -> None:
@@ -74,25 +57,6 @@ def test_an_answer_is_parsed_into_the_callers_class_whole_and_streamed(gateway: 
     with completions.stream(model=MODEL, messages=ASKED, response_format=Sentiment) as stream:
         assert stream.get_final_completion().choices[0].message.parsed == wanted
     assert gateway.engine.requests[-1]["structured_outputs"]
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("n", 2),
-        ("top_p", 0.5),
-        ("logprobs", True),
-        ("tools", [{"type": "function", "function": {"name": "f", "parameters": {}}}]),
-        ("audio", {"voice": "alloy", "format": "mp3"}),
-        ("response_format", {"type": "json_schema", "json_schema": {"name": "o", "schema": Other.model_json_schema()}}),
-        ("messages", [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]),
-    ],
-)
-def test_unsupported_fields_are_a_bad_request_that_names_them(gateway: Gateway, field: str, value: Any) -> None:
-    with pytest.raises(openai.BadRequestError) as refused:
-        _client(gateway).chat.completions.create(**{"model": MODEL, "messages": ASKED, field: value})
-    assert refused.value.param == field
-    assert field in refused.value.message
 
 
 def test_a_wrong_token_and_a_wrong_model_have_their_classes(gateway: Gateway) -> None:

@@ -26,6 +26,7 @@ from tasks.serve.questions import question_of
 from tasks.serve.served_model import CHAMPION
 from tests.gateway import wait_for
 from tests.house import free_port
+from tests.tasks.serve.test_engine_client import healthy
 
 pytestmark = [pytest.mark.vllm, pytest.mark.timeout(1200)]
 
@@ -62,21 +63,10 @@ def vllm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             command, stdout=log, stderr=log, env={**os.environ, **ENVIRONMENT}, start_new_session=True
         )
     try:
-        wait_for(lambda: _is_healthy(url) or process.poll() is not None, 600)
+        wait_for(lambda: healthy(f"{url}/v1") or process.poll() is not None, 600)
         yield url
     finally:
         end_group(process, 20)
-
-
-def _is_healthy(url: str) -> bool:
-    async def ask() -> bool:
-        client = EngineClient(f"{url}/v1", connections=1)
-        try:
-            return await client.is_healthy()
-        finally:
-            await client.close()
-
-    return asyncio.run(ask())
 
 
 def _asked(url: str, *questions: EngineQuestion) -> list[EngineAnswer]:

@@ -20,63 +20,14 @@ from flows.cli.tucano import COMMANDS, load
 from flows.runtime.session import UI_LOCK
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
+from tests.cases import cases_of
 from tests.flows.command import Ended, in_a_process, in_this_process
 from tests.house import free_port
 
 ANSWER: Final = {"prompt_id": "a", "task": "churn", "prompt": "Pedidos: 3", "completion": '{"churn":true}'}
 ROLLOUT: Final = json.dumps(ANSWER | {"reference": {"churn": True}}) + "\n"
-REFUSED: Final = (
-    (("retrain", "--profile", "locl"), "there is no profile 'locl'"),
-    (("retrain", "--set", "train.max_step=5"), "train.max_step: unknown key"),
-    (("retrain", "--set", "seed=one"), "seed: must be a valid integer"),
-    (("retrain", "--state", "/proc/tucano"), "the state folder /proc/tucano cannot be written"),
-    (("retrian",), "No such command 'retrian'"),
-    (("retrain", "--no-such-option"), "No such option"),
-    (("serve", "--port", "abc"), "Invalid value for '--port'"),
-    (("ask", "sql", "Quantos?"), "'sql' is not one of 'extraction'"),
-    (("ask", "push", "x=1"), "'x=1' is none of the inputs of push"),
-    (("score", "absent.jsonl"), "absent.jsonl cannot be read"),
-    (("synthesize", "--out", "absent"), "no --count is given"),
-    (("synthesize", "--out", "absent", "--count", "5", "--source", "olist"), "--olist-dir FOLDER go together"),
-    (("curate", "absent.jsonl", "--out", "absent"), "absent.jsonl"),
-    (("init", "absent", "--out", "shop"), "absent"),
-    (("compare", "absent.jsonl", "absent.jsonl"), "absent.jsonl"),
-    (("checkpoints", "list", "absent"), "absent"),
-    (("checkpoints", "pull", "a", "--out", "b", "--step", "1", "--pin", "best"), "name two checkpoints"),
-    (("lineage", "champion", "--state", "absent"), "run `tucano retrain` first"),
-    (("forget", "CUSTOMER", "--dry-run", "--state", "absent"), "nobody is known there"),
-    (("audit", "attack", "--task", "pushes"), "there is no task 'pushes'"),
-    (("ui", "--state", "absent"), "run `tucano retrain` first"),
-    (("monitor",), "no logs are given"),
-    (("monitor", "absent.jsonl"), "the logs absent.jsonl do not exist"),
-    (("benchmark", "run", "x", "--out", "y"), "--url and --model"),
-    (("benchmark", "run", "x", "--out", "y", "--model", "m", "--temperature", "0"), "above 0"),
-    (("benchmark", "score", "nowhere", "y"), "nowhere"),
-    (("synthesize", "--out", "absent", "--count", "9", "--source", "kaggle"), "must be 'simulated', 'olist'"),
-    (("init", "absent", "--task", "sentimento"), "there is no task 'sentimento'; use one of: extraction"),
-    (("synthesize", "--out", "absent", "--count", "99999999999"), "10,000,000 is the most"),
-    (("synthesize", "--out", "absent", "--profile", "local", "--count", "9"), "leave out --count, or use --set"),
-    (("audit", "references", "--rater", "ana-1"), "no dataset is in"),
-    (("audit", "references", ".", "--rater", "ana-1"), "is no dataset, for it has no data/test.parquet"),
-    (("audit", "label", "absent.csv", "--rater", "ana"), "absent.csv"),
-    (("compare", "a.jsonl"), "give BASE.jsonl and TUNED.jsonl"),
-    (("forget",), "give the ID of whom to forget, or --verify"),
-    (("forget", "CUSTOMER", "--apply", "--dry-run"), "--apply and --dry-run ask for different things"),
-    (("show", "abc"), "'abc' is no step, and too short for a prompt's id; give 4 characters"),
-    (("show", "abcdef", "--task", "push"), "--task goes with a step; a prompt is of one task"),
-    (("ask", "sentiment", "Bom", "--file", "a"), "NAME=VALUE and --file are given"),
-    (("ask", "push", "product=fone"), "the inputs of push are product, offer, segment"),
-    (("ask", "sentiment", " "), "it is empty"),
-    (("export", "1", "--format", "onnx", "--out", "out"), "onnx"),
-    (("promote", "1", "--rollback"), "--rollback goes to the version before and takes no VERSION 1"),
-    (("promote", "2", "--force", "  "), "the reason of --force is empty"),
-)
+REFUSED: Final = cases_of(__file__)["REFUSED"]
 """What people mistype or do not have yet."""
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_table_says_what_the_command_says(name: str) -> None:
-    assert load(name).help.split("\n\n")[0] == COMMANDS[name]
 
 
 def all_commands() -> Iterator[tuple[str, Any]]:

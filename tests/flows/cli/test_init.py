@@ -10,8 +10,11 @@ from schemas.store.column_map import read_column_map
 from schemas.store.files import read_store
 from schemas.store.store import Store
 from schemas.tables.prompts import read_prompts
+from tests.cases import cases_of
 from tests.flows.command import in_this_process
 from tests.tasks.synthesize.exports import CPF, EXPORTS, ROWS, opinion, write_export
+
+CASES = cases_of(__file__)
 
 
 def test_a_map_and_a_profile_are_written_and_the_next_command_is_told(tmp_path: Path) -> None:
@@ -71,16 +74,7 @@ def sales(folder: Path, header: str, *rows: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("header", "row", "column"),
-    [
-        ("Pedido;Data;Situação;Produto;Valor", "{n};2025-01-19;{status};Caneca;1,00", "Situação"),
-        ("Pedido;Data;Estado;Produto;Valor", "{n};2025-01-19;{status};Caneca;1,00", "Estado"),
-        ("Pedido;Data;Status;Situação;Produto;Valor", "{n};2025-01-19;pago;{status};Caneca;1,00", "Situação"),
-        ("Pedido;Data;Fase;Produto;Valor", "{n};2025-01-19;{status};Caneca;1,00", "Fase"),
-        (ORDERS.strip(), "#{n},a@b.com,{status},,fulfilled,,1.00,2025-01-19,1,Caneca,1.00,,", "Financial Status"),
-        (ORDERS.strip(), "#{n},a@b.com,paid,,{status},,1.00,2025-01-19,1,Caneca,1.00,,", "Fulfillment Status"),
-        (ORDERS.strip(), "#{n},a@b.com,paid,,fulfilled,,1.00,2025-01-19,1,Caneca,1.00,{status},", "Cancelled at"),
-    ],
+    ("header", "row", "column"), CASES["a_status_that_is_not_understood_is_refused_until_it_is_confirmed"]
 )
 def test_a_status_that_is_not_understood_is_refused_until_it_is_confirmed(
     tmp_path: Path, header: str, row: str, column: str
@@ -103,34 +97,7 @@ def test_a_status_that_is_not_understood_is_refused_until_it_is_confirmed(
     assert (read_store(tmp_path / "o" / "store").orders["order_status"] == "canceled").sum() == 6
 
 
-SYSTEMS: dict[str, tuple[str, str, dict[str, str | None]]] = {
-    "VTEX": (
-        "Order;Creation Date;Client Document;UF;Status;Payment Value;Quantity_SKU;ID_SKU;SKU Selling Price",
-        "{n};2026-02-04 10:29:11Z;1114447773{n};SP;{status};20.00;2;11;10.00",
-        {"Faturado": "invoiced", "Cancelado": "canceled", "Pronto para o manuseio": "approved"},
-    ),
-    "Nuvemshop": (
-        (
-            "Número do Pedido;E-mail;Data;Estado do pedido;Estado do pagamento;Estado do envio;Data de cancelamento;"
-            "Total;Nome do Produto;Valor do Produto;Quantidade Comprada;Estado"
-        ),
-        "{n};a{n}@b.com;1{n}/01/2025;{status};Confirmado;Enviado;—;20,00;Caneca;10,00;2;SP",
-        {"Cancelado": "canceled", "Aberto": "shipped", "Arquivado": "shipped"},
-    ),
-    "Tray": (
-        (
-            "Código do Pedido;Data do Pedido;Status do Pedido;Total do Pedido;Código do Produto;Quantidade;"
-            "Preço de Venda;Data de Envio;Data de Entrega;Frete;UF"
-        ),
-        "{n};1{n}/01/2025;{status};20,00;P1;2;10,00;-;n/d;–;SP",
-        {
-            **dict.fromkeys(("CANCELADO", "CANCELADO AUT"), "canceled"),
-            "FINALIZADO": "delivered",
-            "devolvido parcialmente": "delivered",
-            **dict.fromkeys(("A ENVIAR", "partially_refunded", "parcialmente reembolsada"), "approved"),
-        },
-    ),
-}
+SYSTEMS = CASES["SYSTEMS"]
 
 
 @pytest.mark.parametrize("system", list(SYSTEMS))
@@ -160,29 +127,7 @@ def test_what_init_does_not_read_a_run_refuses_with_its_row(tmp_path: Path) -> N
 
 
 # What is mapped of each export: columns, then what is known of the right answer.
-MAPPED = {
-    "pedidos.csv": {
-        "orders": "order_id=Pedido order_status=Situação order_purchase_timestamp=Data customer_id=Pedido",
-        "items": "order_id=Pedido product_id=SKU price=Valor freight_value=Custo de envio",
-        "customers": "customer_id=Pedido customer_unique_id=CPF customer_state=UF",
-    },
-    "avaliacoes.csv": {
-        "extraction": "review=Comentário order_id=Pedido rating=Avaliação",
-        "sentiment": "review=Comentário order_id=Pedido score=Avaliação",
-    },
-    "mercado.xlsx": {
-        "orders": "order_id=Venda order_status=Estado order_purchase_timestamp=Data da venda customer_id=Venda",
-        "items": "order_id=Venda product_id=SKU price=Preço unitário de venda do anúncio (BRL) quantity=Unidades",
-        "payments": "order_id=Venda payment_value=Total (BRL)",
-        "customers": "customer_id=Venda customer_unique_id=CPF customer_state=Estado (2)",
-    },
-    "nps.csv": {"sentiment": "review=Comentário customer_id=E-mail polarity=Nota"},
-    "tickets.csv": {"sentiment": "review=Satisfaction Comment polarity=Satisfaction Score"},
-    "respostas.csv": {
-        "extraction": "review=Conte o que achou da compra rating=De 1 a 5, qual a sua satisfação?",
-        "sentiment": "review=Conte o que achou da compra score=De 1 a 5, qual a sua satisfação?",
-    },
-}
+MAPPED = CASES["MAPPED"]
 
 
 def mapped(column_map: Path) -> dict[str, str]:

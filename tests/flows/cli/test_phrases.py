@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chat_server import Reply, says, serve
+from tests.chat_server import says, serve
 from tests.flows.command import in_a_process, in_this_process
 
 pytestmark = pytest.mark.integration
@@ -41,18 +41,3 @@ def test_what_a_model_proposes_and_a_person_approves_becomes_the_shops_own(tmp_p
     once_more = in_a_process(*add, "--set", f"rewards.phrases={own}")
     assert once_more.returncode == 2
     assert "approves nothing new" in once_more.stderr
-
-
-def test_an_endpoint_that_fails_and_an_unknown_group_are_one_sentence_and_leave_no_sheet(tmp_path: Path) -> None:
-    sheet = tmp_path / "sheet.csv"
-    with serve(lambda *_: Reply(b"", 404)) as server:
-        options = ("--set", rival(server.url))
-        failed = in_this_process("phrases", "propose", "cozinha", "--output", sheet, *options)
-        unknown = in_this_process("phrases", "propose", "cozinhas", "--output", sheet, *options)
-    unnamed = in_this_process("phrases", "propose", "cozinha", "--output", sheet)
-    assert (failed.returncode, unknown.returncode, unnamed.returncode) == (2, 2, 2)
-    assert "no model is named that could propose" in unnamed.stderr
-    assert "the proposing endpoint" in failed.stderr
-    assert "no group 'cozinhas'" in unknown.stderr
-    assert len(server.requests) == 1
-    assert not sheet.exists()

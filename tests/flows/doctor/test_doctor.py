@@ -5,7 +5,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
-from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,7 +20,6 @@ from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.store.store import FILE_NAMES
-from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.policy.published import STAND_IN_FOLDER
 from tests.answering_server import answering
 from tests.flows.command import in_this_process
@@ -207,17 +205,6 @@ def test_a_run_hands_its_training_only_to_a_server_that_is_there(
                 run.check_prefect(local())
 
 
-@pytest.mark.integration
-def test_a_real_servers_version_and_deployments_are_checked(
-    local: Configured, prefect_server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PREFECT_API_URL", prefect_server)
-    assert only(run.check_prefect(local())).found == f"{version('prefect')} at {prefect_server}"
-    handing = local("workers.training=training/gone", f"state.artifacts={tmp_path}")
-    found = verdicts(run.check_prefect(handing))
-    assert (found["Prefect"], found["training"]) == ("ok", "fault")
-
-
 def test_mlflows_server_and_store_are_read_and_not_made(
     local: Configured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -281,25 +268,6 @@ def test_the_model_is_looked_for_in_its_folder_the_cache_and_the_hub(
     (snapshot / "model.safetensors").touch()
     assert only(run.check_model(shop)).found == "shop/model, downloaded already"
     assert only(run.check_model(l4("policy.name=./not/a/folder"))).verdict == "fault"
-
-
-def test_an_earlier_base_of_the_same_model_replaces_the_hub(
-    hub: Path, monkeypatch: pytest.MonkeyPatch, l4: Configured, tmp_path: Path
-) -> None:
-    for check in ("check_gpu", "check_gpu_packages"):
-        monkeypatch.setattr(machine, check, lambda _: [])
-    with pytest.raises(InputError, match=r"model: .* does not answer"):
-        require_ready(l4(), "l4")
-    store = ArtifactStore(tmp_path / "state" / "artifacts")
-    with store.draft() as draft:
-        (draft / "config.json").write_text("{}", encoding="utf-8")
-        store.commit(
-            draft, kind="base", stage="base", code_version="c", config_digest="d", inputs={},
-            config=l4().model_dump(mode="json"),
-        )  # fmt: skip
-    require_ready(l4(), "l4")
-    with pytest.raises(InputError, match="does not answer"):
-        require_ready(l4("policy.name=shop/other"), "l4")
 
 
 def test_files_that_are_not_there_are_named_with_their_setting(tmp_path: Path, local: Configured) -> None:

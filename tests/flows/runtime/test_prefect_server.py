@@ -1,23 +1,19 @@
 """Prefect's and MLflow's servers on loopback answer no page of another site; a held version is an event."""
 
-import asyncio
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import httpx
 import pytest
 import yaml
 from prefect import flow
 from prefect.events.worker import EventsWorker
-from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.runtime.prefect_client import HELD_EVENT, emit_held, report_dropped_logs
+from flows.runtime.prefect_client import HELD_EVENT, emit_held
 from flows.runtime.session import EXPERIMENT
 from schemas.source import REPOSITORY
 from tests.house import free_port
@@ -99,18 +95,3 @@ def test_an_automation_waits_for_it() -> None:
     gates = yaml.safe_load((REPOSITORY / "infra" / "automations" / "gates.yaml").read_text(encoding="utf-8"))
     (held,) = [each for each in gates["automations"] if HELD_EVENT in each["trigger"]["expect"]]
     assert held["trigger"]["match"]["prefect.resource.id"] == "tucano.promotion.*"
-
-
-async def refused(_: object) -> None:
-    raise ConnectionError("of somebody\nand several lines")
-
-
-@pytest.mark.parametrize("is_full", [True, False])
-def test_lost_lines_are_one_warning_unless_the_disk_is_full(is_full: bool, capfd: pytest.CaptureFixture[str]) -> None:
-    worker: Any = SimpleNamespace(_client=SimpleNamespace(create_logs=refused))
-    before = APILogWorker._handle_batch
-    with report_dropped_logs(unless=lambda: is_full):
-        asyncio.run(APILogWorker._handle_batch(worker, [{}, {}]))
-    told = "warning: 2 log lines are not on Prefect's pages (ConnectionError); the run goes on"
-    assert " ".join(capfd.readouterr().err.split()) == ("" if is_full else told)
-    assert APILogWorker._handle_batch is before

@@ -10,12 +10,12 @@ from uuid import uuid4
 
 import pytest
 
-from flows.runtime.session import open_recorder, open_store
+from flows.runtime.session import open_recorder
 from flows.stages import answers, child_pool
 from flows.stages.answers import Answering, answer, answer_rival, answer_rungs, rung_makers
 from flows.stages.child_pool import ChildPool, do_all
 from flows.stages.runner import Session, StageResult
-from schemas.artifact import ArtifactKind, ArtifactRecord
+from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.evaluate import RivalConfig
 from schemas.config.profiles import load_config
@@ -25,6 +25,7 @@ from tasks.evaluate.answers.files import FINISHED_FILE, ROLLOUTS_FILE
 from tasks.policy.child import Channel
 from tests.chat_server import in_turn, says, serve
 from tests.flows.prefect_state import prefect_state
+from tests.flows.promotable import made
 from tests.prompt_tables import write_prompts
 from tests.small_base import save_base
 from tests.tasks.curate.prompt_rows import prompt_row
@@ -100,36 +101,26 @@ def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def _make_world(root: Path) -> World:
-    config = load_config("local", [f"state.root={root}"])
-
     def dataset(train: str, test: str) -> StageResult:
         def fill(folder: Path) -> None:
             write_prompts([prompt_row("push", train)], folder / "data" / "train.parquet")
             write_prompts([prompt_row("push", "Validação")], folder / "data" / "validation.parquet")
             write_prompts([*TEST, prompt_row("push", test)], folder / "data" / "test.parquet")
 
-        return _result(config, "dataset", fill)
+        return made(root, "dataset", fill)
 
-    made = _result(config, "base", save_base)
-    policy = _result(config, "policy", lambda folder: save_adapter(made.path, folder / "adapter", 2))
-    plan = _result(config, "plan", lambda folder: (folder / "plan.json").write_text("{}", encoding="utf-8"))
+    base = made(root, "base", save_base)
+    policy = made(root, "policy", lambda folder: save_adapter(base.path, folder / "adapter", 2))
+    plan = made(root, "plan", lambda folder: (folder / "plan.json").write_text("{}", encoding="utf-8"))
     return World(
         root,
-        made.record,
+        base.record,
         policy.record,
         plan,
         dataset("Treino", "Teste"),
         dataset("Outro treino", "Teste"),
         dataset("Treino", "Outro teste"),
     )
-
-
-def _result(config: Config, kind: ArtifactKind, fill: Any) -> StageResult:
-    store = open_store(config)
-    with store.draft() as draft:
-        fill(draft)
-        record = store.commit(draft, kind=kind, stage=kind, code_version="", config_digest="", inputs={})
-    return StageResult(record, store.path(record.sha256), 0.0, reused=False)
 
 
 @pytest.fixture

@@ -10,13 +10,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from prefect import flow
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterParentFlowRunId
 from pydantic import BaseModel
 
-from flows.stages.child_pool import ChildPool, pool_of
-from schemas.config.profiles import load_config
+from flows.stages.child_pool import ChildPool
 from schemas.errors import InputError, Interrupted
 from schemas.progress import silent
 from tests.flows.prefect_state import prefect_state
@@ -24,7 +20,6 @@ from tests.flows.prefect_state import prefect_state
 pytestmark = pytest.mark.integration
 
 MODULE = "tests.tasks.policy.example_child"
-SHARED = "state.artifacts=/mnt/artifacts"
 
 
 class Request(BaseModel):
@@ -97,53 +92,6 @@ def test_a_failure_of_the_deciding_work_ends_the_others_and_is_reported(tmp_path
     with pytest.raises(InputError, match="the same answer everywhere"):
         pool.map({"train": refused, "sft": wait}, first_decides=True)
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text(encoding="utf-8")))
-
-
-def test_a_flow_of_mapped_work_is_a_part_of_the_run_that_maps() -> None:
-    @flow(name="part")
-    def part(name: str) -> str:
-        return name
-
-    @flow(name="whole")
-    def whole() -> dict[str, str]:
-        return ChildPool(2).map({name: partial(part, name) for name in ("one", "two")})
-
-    state = whole(return_state=True)
-    assert state.result() == {"one": "one", "two": "two"}
-    run = state.state_details.flow_run_id
-    assert run is not None
-    with get_client(sync_client=True) as client:
-        parts = client.read_flow_runs(
-            flow_run_filter=FlowRunFilter(parent_flow_run_id=FlowRunFilterParentFlowRunId(any_=[run]))
-        )
-    assert [each.state_name for each in parts] == ["Completed", "Completed"]
-
-
-@pytest.mark.parametrize(("at_once", "threads"), [(1, "2"), (2, "1")])
-def test_children_at_once_have_a_thread_each(
-    at_once: int, threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    said: list[str] = []
-    pool = ChildPool(at_once)
-    pool.run_child(
-        MODULE, Request(do="threads"), tmp_path, interpreter=None, progress=lambda _, __, text: said.append(text)
-    )
-    assert said == [threads]
-
-
-@pytest.mark.parametrize(
-    "overrides",
-    [
-        ["workers.concurrent_children=1"],
-        ["workers.inference=inference/inference", SHARED],
-        ["workers.training=training/train", SHARED],
-    ],
-)
-def test_there_is_no_pool_where_one_child_runs_at_a_time_or_another_machine_runs_them(overrides: list[str]) -> None:
-    assert pool_of(load_config("local")) is not None
-    assert pool_of(load_config("local", overrides)) is None
 
 
 def test_an_interruption_is_reported_before_a_failure_and_nothing_else_begins_on_a_machine_that_goes(

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -14,7 +14,6 @@ from flows.runtime.session import open_recorder
 from flows.stages import child_pool
 from flows.stages.evaluate import evaluate
 from flows.stages.runner import Session, StageResult
-from schemas.artifact import ArtifactKind
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, VALIDATION_FILE, read_prompts
@@ -23,7 +22,7 @@ from tasks.policy.generate import StopReason
 from tasks.policy.merge import CHECK_FILE, MergeCheck
 from tests.chat_server import Reply, in_turn, says, serve
 from tests.flows.prefect_state import prefect_state
-from tests.flows.promotable import commit, store_of
+from tests.flows.promotable import made, store_of
 from tests.prompt_tables import write_prompts
 from tests.summaries import DATASET_SUMMARY
 from tests.tasks.curate.prompt_rows import prompt_row
@@ -99,11 +98,6 @@ class World:
         with open_recorder(config).pipeline("evaluates", {}) as run:
             given = {"prompts": self.prompts, "dataset": self.dataset, "base": self.base, "audit": self.audit}
             return evaluate(Session(config, run), given, {42: policy}, for_rungs={})
-
-
-def made(root: Path, kind: ArtifactKind, fill: Any, inputs: dict[str, str] | None = None) -> StageResult:
-    record = commit(root, kind, fill, inputs)
-    return StageResult(record, store_of(root).path(record.sha256), 0.0, reused=False)
 
 
 @pytest.fixture(scope="module")

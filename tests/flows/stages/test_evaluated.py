@@ -13,6 +13,7 @@ from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from tasks.lineage.store.artifacts import ArtifactStore
+from tests.tasks.lineage.made import commit
 
 
 class Shop:
@@ -30,9 +31,7 @@ class Shop:
         return self.registered
 
     def commit(self, kind: ArtifactKind, text: str, **inputs: str) -> ArtifactRecord:
-        with self.store.draft() as draft:
-            (draft / "content").write_text(text, encoding="utf-8")
-            return self.store.commit(draft, kind=kind, stage=kind, code_version="c", config_digest="d", inputs=inputs)
+        return commit(self.store, kind, {"content": text}, inputs)
 
     def judge(self, policy: ArtifactRecord, *, promoted: bool = True, **against: str) -> None:
         """Register a policy with its evaluation, and give it the alias."""

@@ -33,6 +33,7 @@ from tasks.synthesize.simulated import simulate_store
 from tasks.train.children.dpo import PreferencePair, Preferences
 from tasks.train.resume.state_files import PREFERENCES
 from tests.tasks.checkpoints.checkpoint_folders import sealed_folder
+from tests.tasks.lineage.made import register_policy
 from tests.tasks.lineage.small_world import ANA, MODEL, World, make_world
 
 THEIRS, OTHERS = "p" * 64, "q" * 64
@@ -67,15 +68,18 @@ def test_the_pairs_and_rollouts_of_trainings_that_never_ended_are_found(tmp_path
 TRACES = Traces(frozenset({"o que é meu"}), (), ())
 
 
+class NoTraces:
+    """MLflow without traces."""
+
+    def __init__(self, *_: object) -> None: ...
+
+    def traces(self, _: object) -> int:
+        return 0
+
+
 @pytest.fixture
 def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     """A state folder with a log, whose MLflow has no traces."""
-
-    class NoTraces:
-        def __init__(self, *_: object) -> None: ...
-
-        def traces(self, _: object) -> int:
-            return 0
 
     monkeypatch.setattr(forget, "Removal", NoTraces)
     (tmp_path / "logs" / "feedback").mkdir(parents=True)
@@ -181,16 +185,7 @@ def config(world: World) -> Config:
     recorder, registry = Recorder(uri, files, EXPERIMENT), Registry(uri)
     with recorder.pipeline("p", {}) as pipeline, recorder.stage(pipeline, "train", {}, {}) as stage:
         for name in (MODEL, OTHER_NAME):
-            registry.register(
-                stage.run_id,
-                name,
-                policy=world.made["train"],
-                evaluation=world.made["evaluate"],
-                verdict="promote",
-                metrics={},
-                base_model=None,
-                load_in_4bit=False,
-            )
+            register_policy(registry, stage.run_id, name, world.made["train"], world.made["evaluate"])
     return config
 
 

@@ -37,6 +37,7 @@ from tasks.lineage.mlflow.client import open_client
 from tests.answering_server import answering
 from tests.flows.children import DEVICE, run_here
 from tests.flows.prefect_state import prefect_state
+from tests.flows.promotable import made
 from tests.flows.stages.test_answers import World, _make_world, ask
 from tests.small_pipeline import PROFILE
 
@@ -283,19 +284,15 @@ def test_a_run_of_a_deployment_by_hand_says_what_to_start(deployment: Any, confi
         deployment(config)
 
 
-def made(config: Config, kind: ArtifactKind, text: str) -> StageResult:
-    store = open_store(config)
-    with store.draft() as draft:
-        (draft / "file").write_text(text, encoding="utf-8")
-        record = store.commit(draft, kind=kind, stage=kind, code_version="c", config_digest="d", inputs={})
-    return StageResult(record, store.path(record.sha256), 0.0, reused=False)
+def written(config: Config, kind: ArtifactKind, text: str) -> StageResult:
+    return made(config.state.root, kind, lambda folder: (folder / "file").write_text(text, encoding="utf-8"))
 
 
 def test_the_policies_of_all_seeds_come_back_in_order_and_are_noted_on_the_run(
     config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinds: tuple[ArtifactKind, ...] = ("prompts", "dataset", "base", "audit")
-    given: dict[str, StageResult] = {kind: made(config, kind, kind) for kind in kinds}
+    given: dict[str, StageResult] = {kind: written(config, kind, kind) for kind in kinds}
     seeds = config.model_copy(update={"train": config.train.model_copy(update={"seeds": (8, 7)})})
     with pytest.raises(InputError, match=r"no deployment training/nowhere.*tucano infra apply"):
         train(Session(seeds), given)
@@ -304,7 +301,7 @@ def test_the_policies_of_all_seeds_come_back_in_order_and_are_noted_on_the_run(
         assert {role: (each.path / "file").read_text(encoding="utf-8") for role, each in given.items()} == {
             kind: kind for kind in kinds
         }
-        return {seed: made(session.config, "policy", f"of {seed}") for seed in session.config.train.seeds}
+        return {seed: written(session.config, "policy", f"of {seed}") for seed in session.config.train.seeds}
 
     def deployment(config: Config, _: str, request: RemoteRequest) -> None:
         training(remote._remote_config(config), request)

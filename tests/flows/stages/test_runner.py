@@ -21,6 +21,7 @@ from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.sqlite_file import InUse
 from tests.flows.prefect_state import prefect_state
+from tests.tasks.lineage.made import commit
 
 
 @pytest.fixture
@@ -56,10 +57,7 @@ def stage() -> Stage:
 
 def finish(stage: Stage, config: Config, storage: Path) -> str:
     """Keep an artifact of a stage as an earlier run of Prefect did."""
-    store = open_store(config)
-    with store.draft() as draft:
-        (draft / "plan.json").write_text("{}", encoding="utf-8")
-        record = store.commit(draft, kind="plan", stage="plan", code_version="c", config_digest="d", inputs={})
+    record = commit(open_store(config), "plan", {"plan.json": "{}"})
     cache = ResultStore(result_storage=LocalFileSystem(basepath=str(storage)), serializer=JSONSerializer())
     cache.write({"uri": "file:///gone", "sha256": record.sha256}, key=stage.key)
     return record.sha256
@@ -80,20 +78,6 @@ def test_a_stage_that_is_not_there_or_damaged_is_work(stage: Stage, config: Conf
     file.write_text("{ }", encoding="utf-8")
     with only_reuse(), pytest.raises(WorkDue):
         run_stage(stage, Session(config))
-
-
-def test_progress_is_in_the_log_in_steps_of_five_percent_and_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    logged: list[str] = []
-    monkeypatch.setattr(runner, "log", logged.append)
-    with runner.watched("train") as progress:
-        for done in range(1, 101):
-            progress(done, 100, "preflight")
-        progress(3, 40, "reward 0.1")
-    assert logged == [
-        "train: begins",
-        *(f"train: {5 * n}/100 preflight" for n in range(1, 21)),
-        "train: 3/40 reward 0.1",
-    ]
 
 
 def test_a_stage_for_which_the_disk_has_no_room_does_not_begin(

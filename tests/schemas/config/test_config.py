@@ -3,22 +3,20 @@
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
-from schemas.config.profiles import load_config
+from schemas.config.evaluate import FLOORS, EvaluateConfig
+from schemas.config.page import PAGE_FILE, config_page
+from schemas.config.profiles import PROFILES_FOLDER, load_config
 from schemas.errors import InputError
+from tasks.train.sizing.estimate import expected_prompts
+from tasks.train.sizing.memory import fits, memory_limit, read_shape, stage_memory
+from tests.cases import cases_of
+
+CASES = cases_of(__file__)
 
 
-@pytest.mark.parametrize(
-    ("override", "said"),
-    [
-        ("train.unknown=1", "train.unknown: unknown key"),
-        ("train.max_steps=many", "train.max_steps: must be a valid integer"),
-        ("synthesize.counts.push=20", "raise the count or lower curate.test_per_task"),
-        ("synthesize.source=olist", "synthesize.olist_dir=FOLDER"),
-        ("promote.alias=latest", "'latest' is what MLflow calls versions by themselves"),
-        ("policy.chat_template_kwargs.messages=x", "chat_template_kwargs.messages is no variable"),
-    ],
-)
+@pytest.mark.parametrize(("override", "said"), CASES["a_wrong_override_is_refused_in_one_sentence_that_names_it"])
 def test_a_wrong_override_is_refused_in_one_sentence_that_names_it(override: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         load_config("local", [override])
@@ -33,17 +31,7 @@ def test_an_address_of_mlflow_holds_no_password_and_is_not_repeated(address: str
     assert "segredo" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        "url = 'ftp://sk-secret/v1'",
-        "url = 'http://user:sk-secret@host/v1'",
-        "url = 'http://host:sk-secret/v1'",
-        "key_variable = 'SK-SECRET'",
-        "api_key = 'sk-secret'",
-        "max_tokens = 'sk-secret'",
-    ],
-)
+@pytest.mark.parametrize("fields", CASES["a_secret_in_the_wrong_place_is_refused_unsaid"])
 def test_a_secret_in_the_wrong_place_is_refused_unsaid(fields: str) -> None:
     known = {"name": "'large'", "model": "'tucano'", "url": "'http://127.0.0.1:8000/v1'"}
     given = ", ".join([fields, *(f"{name} = {value}" for name, value in known.items() if not fields.startswith(name))])
@@ -73,15 +61,7 @@ def test_a_profile_extends_another_by_key(tmp_path: Path) -> None:
     assert (config.policy, config.workers) == (extended.policy, extended.workers)
 
 
-@pytest.mark.parametrize(
-    ("override", "said"),
-    [
-        ("train.max_step=5", "train.max_step: unknown key, did you mean 'train.max_steps'?"),
-        ("max_steps=5", "max_steps: unknown key, did you mean 'train.max_steps'?"),
-        ("evaluate.language=pt", "evaluate.language: language is that of all reports now; set report.language instead"),
-        ("evaluate.rungs=['base-prompt']", "evaluate.rungs.0: this rung was removed; leave it out"),
-    ],
-)
+@pytest.mark.parametrize(("override", "said"), CASES["a_misspelt_key_gets_a_question"])
 def test_a_misspelt_key_gets_a_question(override: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         load_config("local", [override])
@@ -103,3 +83,45 @@ OLIST = ("synthesize.source=olist", "synthesize.olist_dir=somewhere")
 def test_reports_of_a_shops_own_data_are_in_portuguese_unless_told_otherwise() -> None:
     for overrides, language in (((), "en"), (OLIST, "pt"), ((*OLIST, "report.language=en"), "en")):
         assert load_config("local", overrides).language == language
+
+
+def test_the_page_is_what_the_configuration_says() -> None:
+    assert PAGE_FILE.read_text(encoding="utf-8") == config_page(), "run python -m schemas.config.page"
+
+
+PROFILES = sorted(file.stem for file in PROFILES_FOLDER.glob("*.toml"))
+ON_L4 = [profile for profile in PROFILES if profile.startswith("l4")]
+
+
+@pytest.mark.parametrize("profile", ON_L4)
+def test_every_stage_at_its_longest_fits_the_card_with_a_margin(profile: str) -> None:
+    """Each stage's batch against an L4's memory: training, answers, SFT; a tenth of the allowed share stays free."""
+    config = load_config(profile)
+    assert config.train.device_memory_gb == 24
+    shape = read_shape(config.policy)
+    assert shape is not None
+    assert fits(config, shape)
+    for stage, size in stage_memory(config, shape).items():
+        assert size < 0.9 * memory_limit(config), stage
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_task_is_too_small_for_its_own_preflight(profile: str) -> None:
+    """Duplicates and leakage take up to one in twenty of what is made."""
+    config = load_config(profile)
+    assert min(expected_prompts(config).values()) * 0.95 >= config.train.preflight.min_prompts_per_task
+
+
+RIVAL = '{ name = "large", url = "http://127.0.0.1:9/v1", model = "m" }'
+
+
+def test_two_rivals_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="two rivals are named large; give each a name of its own"):
+        load_config("local", [f"evaluate.rivals=[{RIVAL}, {RIVAL}]"])
+
+
+def test_a_floor_that_is_given_replaces_its_task_alone_and_an_unknown_metric_is_named() -> None:
+    config = EvaluateConfig.model_validate({"floors": {"churn": {"auc": 0.7}, "push": {}}})
+    assert config.floors == {**FLOORS, "churn": {"auc": 0.7}, "push": {}}
+    with pytest.raises(ValidationError, match="churn has no floor of accuracy; it has auc"):
+        EvaluateConfig.model_validate({"floors": {"churn": {"accuracy": 0.7}}})

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from tasks.audit.gate import Probe
 from tasks.audit.report import render
 from tasks.audit.sheet import ScoredCompletion, ScoredItem
 from tasks.audit.stage import Audit
+from tests.page_elements import PageElements
 from tests.tasks.audit.conftest import CONFIG
 
 pytestmark = pytest.mark.slow
@@ -38,27 +38,6 @@ def judged(
     return ScoredCompletion(ScoredItem(f"{task} {number}", stratum, rollout, {"ana": score}, ()), scored)
 
 
-class Page(HTMLParser):
-    """What a browser makes of a page: elements, what could fetch or run something, and its text."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-        self.active: list[tuple[str, str | None]] = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.names.add(tag)
-        for name, value in attributes:
-            inside = name in {"href", "xlink:href"} and value is not None and value.startswith("#")
-            if name.startswith("on") or (name in {"src", "srcset", "href", "xlink:href", "action"} and not inside):
-                self.active.append((name, value))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: AuditRecord) -> None:
     known = result.judged[-1]
     completion = f"resposta \u202e\x1b\ud800 {HOSTILE}"
@@ -71,7 +50,7 @@ def test_text_of_models_prompts_and_raters_stays_text(result: Audit, record: Aud
     audit = replace(result, tasks={**result.tasks, "churn": churn}, judged=(*result.judged[:-1], row))
     named = record.model_copy(update={"raters": {HOSTILE: "human", "bia": "rubric"}, "reward_version": "<b>$" * 16})
     text = render(audit.tasks, audit.gate, audit.judged, named, CONFIG)
-    page = Page(text)
+    page = PageElements(text)
     assert page.names.isdisjoint({"script", "img", "link", "iframe"})
     assert page.active == []
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 4

@@ -2,22 +2,14 @@ import random
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from statistics import fmean
 
 import pytest
 
-from schemas.documents import Rollout, ScoredRollout, SheetItem
-from schemas.errors import InputError
-from schemas.json_lines import read_json_lines
-from schemas.progress import silent
+from schemas.documents import ScoredRollout
 from schemas.tasks import TaskName
-from tasks.audit.sampling import AT_RANDOM, BY_REWARD, make_sheet, sample
-from tasks.audit.sheet import COLUMNS, Row, audit_id, is_scored, match_rollouts, read_rows
-from tasks.audit.stage import shipped_files
-
-SEEDS = range(100)
-SHIPPED = shipped_files()
+from tasks.audit.sampling import AT_RANDOM, BY_REWARD, sample
+from tasks.audit.sheet import COLUMNS, Row, audit_id
 
 
 def scored(prompt_id: str, completion: str, reward: float, task: TaskName = "push") -> ScoredRollout:
@@ -111,18 +103,3 @@ def test_the_sheet_does_not_tell_the_reward() -> None:
     first = fmean(reward for place, reward in places if place < 20)
     second = fmean(reward for place, reward in places if place >= 20)
     assert first == pytest.approx(second, abs=0.05)
-
-
-def test_the_shipped_rollouts_make_a_sheet_and_never_replace_one(tmp_path: Path) -> None:
-    sheet = tmp_path / "sheet.csv"
-    found = make_sheet(SHIPPED.rollouts, "grounded", SHIPPED.store, 20, 1, sheet, silent)
-    rows = read_rows(sheet)
-    assert found.drawn == dict.fromkeys(found.drawn, 20)
-    assert len(rows) == 20 * len(found.drawn) == 120
-    assert not any(map(is_scored, rows))
-    rollouts = read_json_lines(SHIPPED.rollouts, Rollout, "rollouts")
-    assert len(match_rollouts(sheet, [SheetItem.model_validate(row) for row in rows], rollouts)) == 120
-    before = sheet.read_bytes()
-    with pytest.raises(InputError, match="exists and may hold scores; give the name of a new file"):
-        make_sheet(SHIPPED.rollouts, "grounded", SHIPPED.store, 20, 1, sheet, silent)
-    assert sheet.read_bytes() == before

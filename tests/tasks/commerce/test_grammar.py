@@ -1,9 +1,7 @@
 """Grammars of answers: what a task's reference writes is in its grammar, and what no right answer has is not."""
 
-import json
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 import pytest
 from llguidance import LLMatcher, LLTokenizer
@@ -13,8 +11,9 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS, grammar_of
 from tasks.stand_in.model import build_tokenizer
+from tests.cases import cases_of
 
-CASES = json.loads(Path(__file__).with_name("grammar_cases.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 GUIDED = [name for name in TASK_NAMES if TASKS[name].grammar]
 """The tasks whose answers to any prompt have one grammar; the others' are tested with their prompts."""
 

@@ -1,8 +1,6 @@
 """A prompt that is asked in production is written as training writes it, whatever the inputs hold."""
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +12,9 @@ from tasks.commerce.insights.prompts import normalized_table
 from tasks.commerce.registry import TASKS
 from tasks.commerce.shortcuts import lines_of
 from tasks.commerce.text.lexicons import read_wording
+from tests.cases import cases_of
 
-CASES = json.loads(Path(__file__).with_name("inputs_cases.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 SALE = {"product": "fone", "offer": "20% de desconto", "segment": "clientes novos"}
 
 

@@ -91,12 +91,6 @@ def test_a_bad_line_is_named_and_nothing_is_written(tmp_path: Path, line: bytes,
     assert [file.name for file in tmp_path.iterdir()] == ["rollouts.jsonl"]
 
 
-def test_a_number_beyond_64_bits_is_kept(tmp_path: Path) -> None:
-    output = tmp_path / "scored.jsonl"
-    score_file(write(tmp_path, SENTIMENT | {"tokens": 10**30}), "grounded", None, output, silent, metrics=False)
-    assert json.loads(output.read_text(encoding="utf-8"))["tokens"] == 10**30
-
-
 def test_sql_without_a_store_and_an_output_that_cannot_be_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"1 of them are of sql_qa.*--store"):
         score_file(write(tmp_path, SENTIMENT, SQL), "grounded", None, None, silent, metrics=False)

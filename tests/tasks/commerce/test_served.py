@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,16 +11,10 @@ from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS
 from tasks.commerce.sql_qa.sandbox import Databases
+from tests.cases import cases_of
 
-CASES = json.loads(Path(__file__).with_name("served_cases.json").read_text(encoding="utf-8"))
-SENTIMENT = {"polarity": "negative", "score": 1}
+CASES = cases_of(__file__)
 JSON_TASKS = [name for name in TASK_NAMES if TASKS[name].schema is not None]
-PROMPTS: dict[TaskName, str] = {
-    "extraction": "Extraia os campos.\nAvaliação: Demorou e veio quebrado",
-    "insights": "Analise.\nEstado | Receita | Pedidos\nSP | R$ 9.000 | 90\nRO | R$ 600 | 9",
-    "push": "Escreva.\nProduto: coleiras\nOferta: 20% de desconto\nPúblico: todos",
-    "churn": "Este cliente volta?\nPedidos: 1\nDias desde a última compra: 200\nNota média: 5,0",
-}
 FREE_TEXTS = (
     "",
     "Meus pedidos caíram em março, o que eu faço?",
@@ -77,18 +70,7 @@ def test_nothing_is_claimed_of_a_request_that_supports_nothing(task: TaskName, p
         assert served.reason
 
 
-@pytest.mark.parametrize(
-    ("written", "fault"),
-    [
-        (f"Claro! {json.dumps(SENTIMENT)}", "a resposta não é só um objeto"),
-        ('{"polarity": "negative"}', "os campos não são os pedidos: polarity, score"),
-        (json.dumps({**SENTIMENT, "João da Silva": 1}), "os campos não são os pedidos: polarity, score"),
-        (json.dumps({**SENTIMENT, "score": 9}), "valores fora dos permitidos: score"),
-        (json.dumps({**SENTIMENT, "score": True}), "valores fora dos permitidos: score"),
-        ('{"polarity": "negative", "score": 1', "a resposta não é só um objeto"),
-        ("Não posso responder.", "a resposta não é só um objeto"),
-    ],
-)
+@pytest.mark.parametrize(("written", "fault"), CASES["an_object_that_is_not_as_asked_is_not_served"])
 def test_an_object_that_is_not_as_asked_is_not_served(written: str, fault: str) -> None:
     served = TASKS["sentiment"].serve(written, "", None)
     assert (served.text, served.checked) == (None, False)
@@ -103,15 +85,7 @@ def test_a_query_is_served_alone_once_it_ran(
     assert TASKS["sql_qa"].serve(written, "", databases)[:3] == (text, reason is None, reason)
 
 
-def test_an_object_is_served_with_the_fields_of_its_schema() -> None:
-    for task, known in TASKS.items():
-        if known.schema is not None:
-            answer = known.answer({"profile": {"Pedidos": "1", "Nota média": "5,0"}})
-            served = known.serve(answer, PROMPTS.get(task, ""), None)
-            assert list(json.loads(served.text or "")) == known.schema["required"], task
-
-
 @pytest.mark.parametrize("fields", [{"polarity": "positive", "score": 1}, {"polarity": "negative", "score": 5}])
 def test_a_sentiment_against_its_stars_is_not_checked(fields: dict[str, object]) -> None:
-    served = TASKS["sentiment"].serve(json.dumps(fields), PROMPTS.get("sentiment", ""), None)
+    served = TASKS["sentiment"].serve(json.dumps(fields), "", None)
     assert not served.checked and served.reason == "polarity e score se contradizem"

@@ -47,10 +47,6 @@ def test_broken_forms_of_one_answer_are_no_variety() -> None:
     assert effective_number(["R$ 12,50", "R$ 1.250"]) == pytest.approx(2)
 
 
-def test_without_references_nothing_is_known() -> None:
-    assert variety_of([Rollout(prompt_id="a", task="push", prompt="?", completion="Oi")]) is None
-
-
 RATINGS = [f"Extraia.\nNota: {stars}\nPedido: {number}\nAvaliação: texto" for number, stars in enumerate([1, 5] * 12)]
 
 
@@ -71,10 +67,6 @@ def test_a_rule_gives_each_value_the_answer_that_earns_most_there() -> None:
     assert [rule.answer(prompt) for prompt in RATINGS[:2]] == ["ruim", "bom"]
     # Nothing is known of three stars: the answer that earns most of all.
     assert rule.answer("Extraia.\nNota: 3\nAvaliação: texto") == "ruim"
-
-
-def test_prompts_without_lines_have_no_rule() -> None:
-    assert choose_rule(["Quantos pedidos?"] * 4, ["SELECT 1"], [[0.1]] * 4) is None
 
 
 def test_a_rule_is_chosen_by_prompts_that_did_not_choose_its_constants() -> None:

@@ -1,14 +1,11 @@
 """Small comparisons and a full background, for the tests of what is made of them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from schemas.documents import PairedScore, ScoredRollout
 from schemas.tasks import TaskName
 from tasks.evaluate.answers.cost import Serving
-from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, judged
 from tasks.evaluate.compare import Comparison, compare
-from tasks.evaluate.gate import decide
 from tasks.evaluate.report.background import Background, Looks, OtherModel, SideBySide, side_by_side
 
 PROMPTS = 12
@@ -58,23 +55,6 @@ def comparison(
         for gained, of, truth in ((0, (0,), 0.5), (gain, seeds, 0.75))
     )
     return compare(base, tuned, margin=0.05, resamples=1_000, seed=0)
-
-
-def claimed() -> Comparison:
-    """Return a comparison whose only task is held for a constant with a hostile text."""
-    found = comparison(with_truth=True)
-    standing = replace(found.tasks["push"], mean_base=0.7, ci_low=-0.2, p_signflip=0.9)
-    claims: dict[TaskName, TaskClaim] = {
-        "push": TaskClaim(
-            baselines={"constant": AgainstBaseline(HOSTILE, standing)},
-            floors=(Floor("names_product", 0.6, 0.7, 0.8),),
-            variety=0.75,
-            base_variety=0.5,
-            min_variety=0.25,
-        )
-    }
-    gate = decide(found.scores, found.seed_differences, found.margin, None, claims)
-    return replace(found, gate=gate, tasks=judged(found.tasks, claims), claims=claims)
 
 
 def answers(text: str, gain: float = 0.2) -> tuple[SideBySide, ...]:

@@ -9,7 +9,7 @@ import pytest
 from schemas.documents import PairedScore
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.evaluate.compare import Comparison, compare, compared_figures, metrics_of_report, write_report
+from tasks.evaluate.compare import Comparison, compare, metrics_of_report, write_report
 from tasks.evaluate.stats.statistics import PairedStats
 from tests.tasks.evaluate.small_comparison import comparison
 
@@ -82,14 +82,6 @@ def test_report_has_exactly_the_fields_of_the_design(tmp_path: Path) -> None:
     assert all(" ".join(each) == block for each in (report["overall"], *report["tasks"].values()))
 
 
-@pytest.mark.parametrize("values", [[0.4], [0.4] * 20, [0.0] * 20])
-def test_one_prompt_and_all_ties_are_inconclusive_and_held(tmp_path: Path, values: list[float]) -> None:
-    comparison = run(scores("push", values), scores("push", values))
-    assert comparison.overall.verdict == "inconclusive"
-    assert comparison.gate.verdict == "hold"
-    assert "NaN" not in write_report(comparison.report(), tmp_path).read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
@@ -137,17 +129,3 @@ def test_each_scope_has_its_numbers_and_the_ground_truth_its_difference() -> Non
     assert metrics.pop("ground_truth.mean_difference") == compared.ground_truth.overall.mean_difference
     assert metrics["overall.ci_low"] == compared.overall.ci_low
     assert set(metrics) == {f"{scope}.{figure}" for scope in ("overall", *compared.tasks) for figure in FIGURES}
-
-
-@pytest.mark.parametrize(("verdict", "promoted"), [("promote", 1.0), ("hold", 0.0)])
-def test_retrainings_are_compared_by_few_figures_of_the_same_names(verdict: str, promoted: float) -> None:
-    compared = comparison(with_truth=True)
-    report = compared.report()
-    report["gate"] = {**report["gate"], "verdict": verdict}
-    figures = compared_figures(report)
-    assert figures.pop("promoted") == promoted
-    assert figures.items() <= metrics_of_report(report).items()
-    assert set(figures) == {
-        *(f"overall.{name}" for name in ("mean_base", "mean_tuned", "mean_difference")),
-        *(f"{scope}.mean_difference" for scope in ("ground_truth", *compared.tasks)),
-    }

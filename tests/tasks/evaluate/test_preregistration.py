@@ -1,6 +1,5 @@
 """The plan is made before the test split is read, and every look at it is counted."""
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -58,10 +57,8 @@ def written(record: ArtifactRecord) -> str:
 
 def test_a_plan_with_the_removed_prompt_search_still_counts_as_a_look(store: ArtifactStore) -> None:
     plan, _ = answered(store)
-    with store.draft() as draft:
-        older = {**plan.model_dump(mode="json"), "rungs": ["base-prompt"], "prompt_search": {"budget": 12}}
-        (draft / "plan.json").write_text(json.dumps(older), encoding="utf-8")
-        record = store.commit(draft, kind="plan", stage="plan", code_version="c", config_digest="d", inputs={})
+    older = {**plan.model_dump(mode="json"), "rungs": ["base-prompt"], "prompt_search": {"budget": 12}}
+    record = commit(store, "plan", {"plan.json": older})
     commit(store, "evaluation", {"report.json": "older"}, {"plan": record})
     assert count_looks(store, commit_plan(store, plan.model_copy(update={"margin": 0.1}))).number == 2
 

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
+from tasks.lineage.mlflow.registry import PolicyVersion, Registry
 from tasks.lineage.store.artifacts import ArtifactStore
 
 Content = bytes | str | pl.DataFrame | Mapping[str, Any]
@@ -37,3 +38,11 @@ def _write(path: Path, content: Content) -> None:
         return
     text = f"{json.dumps(content)}\n" if isinstance(content, Mapping) else content
     path.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def register_policy(
+    registry: Registry, run_id: str, name: str, policy: ArtifactRecord, evaluation: ArtifactRecord, **how: Any
+) -> PolicyVersion:
+    """Register a policy that the gate promotes, unless it is said otherwise."""
+    known = {"verdict": "promote", "metrics": {}, "base_model": None, "load_in_4bit": False}
+    return registry.register(run_id, name, policy=policy, evaluation=evaluation, **(known | how))

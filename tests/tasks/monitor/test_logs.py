@@ -23,7 +23,6 @@ from tasks.monitor.logs import (
     read_logs,
     scrubbed_references,
 )
-from tasks.serve.gateway.answer_log import DailyFile, ServedAnswer
 from tests.tasks.monitor.logged import NOW, answer, write_log
 
 CHAMPION = ("tucano2-commerce/3", "tucano2-commerce@champion")
@@ -147,12 +146,3 @@ def test_only_answers_that_the_champion_gave_count_each_once(tmp_path: Path) -> 
     logs = read(write_log(tmp_path / "log.jsonl", lines))
     assert (logs.table.height, logs.left_out) == (2, {OF_OTHERS: 2})
     assert "request_id" not in logs.table.columns
-
-
-def test_the_gateways_own_lines_are_read(tmp_path: Path) -> None:
-    made: dict[str, Any] = answer(request_id="a", model_version="tucano2-commerce/3")
-    line = ServedAnswer(**made, valid=True, checked=True, reason=None, shown="x", guided=False, tokens=9)
-    log = DailyFile(tmp_path, days=9)
-    log.append(line, NOW)
-    log.close()
-    assert look(log_files(tmp_path)).table.height == 1

@@ -26,6 +26,9 @@ from tasks.monitor.scoring import (
     with_parts,
     without_broken_queries,
 )
+from tests.cases import cases_of
+
+CASES = cases_of(__file__)
 
 AUDIT = Path(__file__).parents[3] / "data" / "audit"
 STORE = AUDIT / "store"
@@ -55,31 +58,7 @@ def test_rewards_are_those_of_the_audit_and_training(answers: pl.DataFrame) -> N
     assert found["characters"].to_list() == [len(text) for text in answers["completion"]]
 
 
-def test_an_answer_that_is_there_often_is_scored_once(answers: pl.DataFrame) -> None:
-    seen: list[tuple[str, ...]] = []
-
-    def counting(function: Any, things: Sequence[Any]) -> Any:
-        for thing in things:
-            seen.extend(thing)
-        return map(function, things)
-
-    few = answers.head(5)
-    many = pl.concat([few] * 20)
-    found = scored(many, rewards(few), counting)
-    assert len(seen) == len(set(seen)) <= few.select(KEY).n_unique()
-    assert found["reward"].to_list() == scored(few, rewards(few), here)["reward"].to_list() * 20
-
-
-@pytest.mark.parametrize(
-    ("task", "completion", "valid"),
-    [
-        ("sentiment", '{"polarity": "positive", "score": 5}', True),
-        ("sentiment", '```json\n{"polarity": "positive", "score": 5}\n```', False),
-        ("sql_qa", "SELECT COUNT(*) FROM orders", True),
-        ("sql_qa", "SELECT COUNT(*) FROM pedidos", False),
-        ("push", "Oferta!", None),
-    ],
-)
+@pytest.mark.parametrize(("task", "completion", "valid"), CASES["the_form_is_right_or_wrong_or_none_is_asked_for"])
 def test_the_form_is_right_or_wrong_or_none_is_asked_for(task: Any, completion: str, valid: bool | None) -> None:
     (with_none,) = score_piece("grounded", STORE, [(task, "?", completion, None)])
     assert with_none.valid is valid
@@ -112,31 +91,12 @@ def test_answers_to_one_prompt_count_as_one() -> None:
 PROMPT = "Crie um push.\nProduto: vaso de cerâmica\nOferta: 20% de desconto\nPúblico: clientes novos"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Agradeço o contato, porém não disponho desses dados do pedido 4521.",
-        "Lo siento, no tengo esa información.",
-        "n\u200bão sei",
-        "\u200b\ufeff",
-        "",
-    ],
-)
+@pytest.mark.parametrize("text", CASES["no_answer_is_found_in_three_languages_and_behind_what_nobody_sees"])
 def test_no_answer_is_found_in_three_languages_and_behind_what_nobody_sees(text: str) -> None:
     assert not is_answer("push", PROMPT, text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Impossível resistir: tênis com 30% de desconto só hoje!",
-        "Compre sem receio: troca grátis em 30 dias.",
-        "Inteligência artificial na sua casa: assistente virtual com 15% de desconto",
-        "Oferta impossível de recusar: vaso com 20% de desconto",
-        "As vendas caíram 12%; houve um erro de entrega em 4% dos pedidos.",
-        "O cliente escreveu «não recebi o produto, não vou comprar mais» e deu nota 1.",
-    ],
-)
+@pytest.mark.parametrize("text", CASES["words_of_shops_and_shoppers_are_an_answer"])
 def test_words_of_shops_and_shoppers_are_an_answer(text: str) -> None:
     assert is_answer("push", PROMPT, text)
     assert is_answer("churn", "", json.dumps({"churn": True, "reasoning": text}))

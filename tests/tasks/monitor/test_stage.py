@@ -27,6 +27,7 @@ from tasks.monitor.stage import (
 )
 from tests.source_records import executed_modules, outside_key
 from tests.tasks.monitor.logged import NOW, PUSH_PROMPT, answer, asked, write_log
+from tests.tasks.monitor.test_scoring import here
 
 pytestmark = pytest.mark.slow
 
@@ -38,10 +39,6 @@ ONE_OFF = '{"polarity": "positive", "score": 4}'
 READING: dict[str, Any] = {"task": "sentiment", "prompt": "Analise.\nAvaliação: Adorei", "completion": ONE_OFF}
 """A request whose answer only a reference can tell from a wrong one; the champion's is a star off."""
 WRONG_READING = READING | {"completion": '{"polarity": "negative", "score": 1}'}
-
-
-def here(function: Any, things: Sequence[Any]) -> Any:
-    return map(function, things)
 
 
 @dataclass(frozen=True)

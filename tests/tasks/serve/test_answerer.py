@@ -41,13 +41,6 @@ def _asked(*reviews: str, known: bool = False) -> list[PromptRow]:
     return [question_of("sentiment", {"review": review}, reference=reference) for review in reviews]
 
 
-def test_an_answer_depends_on_its_prompt_alone(answerer: Answerer) -> None:
-    together = answerer.answer(_asked("o pedido", "chegou", "atrasado"), silent)
-    alone = answerer.answer(_asked("atrasado"), silent)
-    assert together[2].completion == alone[0].completion
-    assert [answer.prompt[-9:] for answer in together] == [" o pedido", "o: chegou", " atrasado"]
-
-
 def test_an_answer_without_a_form_is_not_shown_and_with_a_reference_it_is_scored(answerer: Answerer) -> None:
     (answer,) = answerer.answer(_asked("o pedido chegou"), silent)
     assert (answer.text, answer.checked, bool(answer.reason)) == (None, False, True)

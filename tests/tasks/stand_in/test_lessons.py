@@ -1,21 +1,20 @@
 """Lessons of the stand-in: each once, right at first and imperfect at the end, of stores that no profile can name."""
 
-from tasks.commerce.registry import TASKS
-from tasks.stand_in.lessons import Recipe, lessons
+import random
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+
+from schemas.documents import Rollout
+from schemas.tasks import TaskName
+from tasks.commerce.example import Example
+from tasks.commerce.example_makers import EXAMPLE_MAKERS
+from tasks.commerce.registry import TASKS, score_rollout
+from tasks.stand_in.lessons import SHARES, Recipe, demonstrate, lessons
+from tasks.synthesize.simulated import simulate_store
 
 SMALL = Recipe(steps=24, demonstrated_steps=6, batch_size=8, orders=120, prompts=dict.fromkeys(TASKS, 12))
-
-
-def test_equal_recipes_give_equal_lessons_and_another_seed_others() -> None:
-    assert list(lessons(SMALL)) == list(lessons(SMALL))
-    assert list(lessons(SMALL)) != list(lessons(SMALL.model_copy(update={"seed": 2})))
-
-
-def test_none_is_read_twice_and_all_tasks_are_read() -> None:
-    read = list(lessons(SMALL))
-    assert len(read) == 240
-    assert len({(lesson.task, lesson.prompt) for lesson in read}) == 240
-    assert {lesson.task for lesson in read} == set(TASKS)
 
 
 def test_answers_have_faults_at_the_end_alone() -> None:
@@ -25,3 +24,37 @@ def test_answers_have_faults_at_the_end_alone() -> None:
     first = SMALL.steps * SMALL.batch_size
     assert not any(differ[:first])
     assert 0.3 < sum(differ[first:]) / len(differ[first:]) < 0.9
+
+
+@cache
+def _examples(task: TaskName) -> Sequence[Example]:
+    store = simulate_store(600, random.Random("demonstrations:store"))
+    return list(EXAMPLE_MAKERS[task](store, random.Random(f"demonstrations:{task}"), 60))
+
+
+def _shown(example: Example, generator: random.Random) -> str:
+    return demonstrate(TASKS[example.task], example, generator)
+
+
+def _right(example: Example) -> str:
+    return TASKS[example.task].answer(example.reference)
+
+
+@pytest.mark.parametrize("task", SHARES)
+def test_faults_cost_reward(task: TaskName) -> None:
+    generator = random.Random(1)
+
+    def reward(example: Example, completion: str) -> float:
+        rollout = Rollout(
+            prompt_id="p", task=task, prompt=example.prompt, completion=completion, reference=dict(example.reference)
+        )
+        return score_rollout(rollout, None).reward
+
+    lost = []
+    for example in _examples(task):
+        right = _right(example)
+        shown = _shown(example, generator)
+        if shown != right:
+            lost.append(reward(example, right) - reward(example, shown))
+    assert min(lost) >= 0
+    assert sum(lost) / len(lost) > 0.3

@@ -1,5 +1,6 @@
 """Invented exports of a small shop, written as the programs of shops write them."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -22,28 +23,7 @@ OPINIONS: Final = (
     "Adorei o produto {n}, chegou antes do prazo",
 )
 # The header, and a row of the row's number, its day, stars and opinion.
-TEXTS: Final = {
-    "pedidos.csv": (
-        "Pedido|Data|Situação|CPF|E-mail|UF|SKU|Valor|Custo de envio|Obs|",
-        "{m}|{day}/03/2025 10:00|Entregue|{cpf}|a{n}@b.com|SP|A-{n}|1.0{day},90|12,50||",
-    ),
-    "avaliacoes.csv": (
-        "Pedido|Data da avaliação|Produto|Avaliação|Comentário|Situação",
-        "{m}|{day}/04/2025|Caneca {n}|{stars}|{opinion}|Publicada",
-    ),
-    "nps.csv": (
-        "Respondido em|Nota|Comentário|E-mail",
-        "{day}/05/2025|{points}|{opinion}|a{n}@b.com",
-    ),
-    "tickets.csv": (
-        "Ticket ID|Created at|Subject|Satisfaction Score|Satisfaction Comment|Requester email",
-        "{n}|2025-05-{day} 10:00|Troca|{score}|{opinion}|a{n}@b.com",
-    ),
-    "respostas.csv": (
-        "Carimbo de data/hora|De 1 a 5, qual a sua satisfação?|Conte o que achou da compra|Seu WhatsApp",
-        "2025/05/{day} 9:15:22 PM GMT-3|{stars} estrelas|{opinion}|(11) 98888-7777",
-    ),
-}
+TEXTS: Final = json.loads(Path(__file__).with_name("exports.json").read_text(encoding="utf-8"))
 EXPORTS: Final = (*TEXTS, "mercado.xlsx")
 
 

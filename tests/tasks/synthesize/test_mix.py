@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES
 from tasks.synthesize.mix import read_mix, split_count
+from tests.cases import cases_of
+
+CASES = cases_of(__file__)
 
 
 @given(
@@ -25,20 +28,7 @@ def test_the_parts_sum_up_and_are_within_one_of_their_share(count: int, weights:
         assert part == 0 or weights[task] > 0
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "'' is not TASK=WEIGHT"),
-        ("push", "'push' is not TASK=WEIGHT"),
-        ("poems=1", "'poems=1' is not TASK=WEIGHT"),
-        ("push=1,push=2", "names push twice"),
-        ("push=0,churn=0", "no task a weight above 0"),
-        *(
-            (f"push={number}", "is not TASK=WEIGHT")
-            for number in ("-1", "nan", "1e9", "1.2.3", "٣", "", ".", "9" * 400)
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), CASES["a_text_that_is_no_mix_is_refused"])
 def test_a_text_that_is_no_mix_is_refused(text: str, words: str) -> None:
     with pytest.raises(InputError) as caught:
         read_mix(text)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlparse
 
+from tests.answering_server import in_a_thread
+
 PATH = "/computeMetadata/v1/instance/preempted"
 
 
@@ -75,12 +77,8 @@ class _Handler(BaseHTTPRequestHandler):
 def metadata_server() -> Iterator[MetadataServer]:
     """Run a server on loopback, whose value is FALSE until a test sets it."""
     server = MetadataServer()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.set(b"OVER")
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with in_a_thread(server):
+        try:
+            yield server
+        finally:
+            server.set(b"OVER")

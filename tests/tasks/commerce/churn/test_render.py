@@ -1,8 +1,6 @@
 """Rendering of reasons: only what holds is said, in words of the data and the profile, in the right number."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,10 +8,11 @@ from hypothesis import strategies as st
 
 from tasks.commerce.churn.profile import phrases, profile_of
 from tasks.commerce.churn.scorer import check, render, said_with
+from tests.cases import cases_of
 from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, prompt_of, prompts, reason
 from tests.tasks.commerce.churn.test_checker import FIELDS, FURIOUS, profile_of_prompt
 
-CASES = json.loads(Path(__file__).with_name("render_cases.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 UNSUPPORTED = "nenhum motivo aponta para a decisão"
 
 
@@ -38,17 +37,6 @@ def test_it_says_each_true_reason_and_no_other(data: st.DataObject, prompt: str,
             rest = rest.replace(clause, "")
         assert not re.search(r"\d", rest), "a figure of no true reason"
         assert not re.search(r"[{}|]|  |\.\.| \.| ,|: \.", found.text), found.text
-
-
-def test_no_text_of_an_answer_is_shown() -> None:
-    shout = "COMPRE {valor} em www.x.io"
-    good = reason("Pedidos", "1", "sai")
-    for key in ("campo", "valor", "aponta", "nota"):
-        found = render(answer_of(reason("Última nota", "1", "sai"), {**good, key: shout}), FURIOUS)
-        assert found.text is not None
-        assert "COMPRE" not in f"{found.text}{found.reason}"
-        assert not found.checked
-        assert found.reason is not None
 
 
 @pytest.mark.parametrize(("value", "wrong"), [("1", r"\b1 \w+s\b"), ("2", r"\b2 (?!\w+s\b)\w")])

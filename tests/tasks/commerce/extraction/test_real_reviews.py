@@ -1,9 +1,7 @@
 """What is known of a real review: nothing where its words are often misread, or contradict themselves or its stars."""
 
-import json
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -20,8 +18,9 @@ from tasks.commerce.extraction.real_reviews import (
 from tasks.commerce.review_cases import review_cases
 from tasks.commerce.sentiment import prompts as sentiment_prompts
 from tasks.synthesize.simulated import simulate_store
+from tests.cases import cases_of
 
-CASES = json.loads(Path(__file__).with_name("reviews.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 LOST, BROKEN = "produto não entregue", "produto com defeito"
 
 

@@ -1,8 +1,6 @@
 """The checker: what it holds true is what independent code holds true, and nothing that it reads raises."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -16,9 +14,10 @@ from tasks.commerce.insights.scorer import is_true as holds
 from tasks.commerce.insights.table import FigureTable, read_table
 from tasks.commerce.insights.task import answer, findings_grammar
 from tasks.commerce.insights.truth import Known, is_true, metric, read_cells
+from tests.cases import cases_of
 from tests.tasks.commerce.insights.tables import FACTS, all_findings, answer_of, broken_prompts, prompt_of, prompts
 
-CASES = json.loads(Path(__file__).with_name("checks.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 STATES = prompt_of(
     "Estado",
     ["Receita", "Atrasos", "Nota média", "Pedidos"],
@@ -111,62 +110,6 @@ def test_a_cell_and_an_action_count_once_and_a_row_bears_no_contradiction() -> N
     assert faults == [None, Fault.REPEATED, Fault.ACTION, Fault.ACTION]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "SP vende mais.",
-        "[]",
-        '{"achados":[]}',
-        '{"achados":{}}',
-        '{"achados":[1,2],"texto":"compre"}',
-        answer_of(*[finding("maior", "R$ 9.000")] * 200),
-        '{"achados":' + "[" * 3_000 + "]" * 3_000 + "}",
-        '{"achados":[' + '{"a":' * 900 + "1" + "}" * 900 + "]}",
-        answer_of(finding("maior", "9" * 100_000)),
-        '{"achados":["\ud800","x"]}',
-        '{"achados":[NaN, 1]}',
-        answer_of(finding("maior", "R$ 9.000")) + " Espero ter ajudado!",
-    ],
-)
-def test_an_answer_of_another_form_is_not_read(answer: str) -> None:
-    assert read_answer(answer) is None
-
-
-def test_a_row_whose_orders_cannot_be_read_has_no_rate_and_the_others_keep_their_notes() -> None:
-    rows = {
-        "RR": ["5,0", "R$ 9", "3"],
-        "SP": ["4,1", "R$ 90", "500"],
-        "BA": ["4,0", "R$ 60", "-"],
-        "AC": ["2,0", "R$ 7", "2"],
-    }
-    prompt = prompt_of("Estado", ["Nota média", "Receita", "Pedidos"], rows)
-    best, mere, revenue, action = checked(
-        finding("melhor", "5,0", "RR", "Nota média"),
-        finding("valor", "4,0", "BA", "Nota média"),
-        finding("acima", "R$ 60", "BA", action="regiao_manter"),
-        finding("pior", "2,0", "AC", "Nota média", "nota_descricao"),
-        prompt=prompt,
-    )
-    assert (best.fault, mere.fault, revenue.fault) == (None, Fault.FALSE, Fault.ACTION)
-    assert action.fault is Fault.ACTION
-    known = known_of(prompt)
-    assert not is_true(finding("valor", "4,0", "BA", "Nota média"), known)
-    assert "apenas 3 pedidos" in (render(answer_of(finding("melhor", "5,0", "RR", "Nota média")), prompt).text or "")
-
-
-def test_a_rate_of_many_orders_is_no_end_beside_rows_of_few() -> None:
-    rows = {"SP": ["7,5%", "41"], "BA": ["0,0%", "7"], "RJ": ["1,0%", "8"]}
-    prompt = prompt_of("Estado", ["Atrasos", "Pedidos"], rows)
-    worst, above, best = checked(
-        finding("pior", "7,5%", column="Atrasos"),
-        finding("acima", "7,5%", column="Atrasos"),
-        finding("melhor", "0,0%", "BA", "Atrasos"),
-        prompt=prompt,
-    )
-    assert (worst.fault, above.fault, best.fault) == (Fault.FALSE, Fault.FALSE, None)
-
-
 def test_a_month_that_only_recovered_is_no_model() -> None:
     rows = {"janeiro/2018": ["R$ 90.000"], "fevereiro/2018": ["R$ 8.000"], "março/2018": ["R$ 20.000"]}
     for cell, fault in (("R$ 20.000", Fault.ACTION), ("R$ 200.000", None)):
@@ -255,17 +198,7 @@ def test_the_median_is_exact_and_printed_so() -> None:
     assert "45,5" in said
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "Estado | Pedidos | Número de pedidos\nSP | 300 | 100\nRJ | 200 | 500",
-        "Valores em milhares de reais.\nEstado | Receita\nSP | R$ 300\nRJ | R$ 200",
-        *(
-            f"Categoria | Receita\nlivros | R$ 300\njogos | R$ 200\n{name} | R$ 6.000"
-            for name in ("Meta", "Ano anterior")
-        ),
-    ],
-)
+@pytest.mark.parametrize("prompt", CASES["a_table_whose_true_sentences_mislead_is_none"])
 def test_a_table_whose_true_sentences_mislead_is_none(prompt: str) -> None:
     assert read_table(prompt) is None
 

@@ -1,8 +1,6 @@
 """Rendering: only what holds is said, in words of the data and the table."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,9 +11,10 @@ from tasks.commerce.insights.render import render, sentences
 from tasks.commerce.insights.scorer import CitedFinding
 from tasks.commerce.insights.table import actions, forms_of, read_table
 from tasks.commerce.insights.truth import is_true, read_cells
+from tests.cases import cases_of
 from tests.tasks.commerce.insights.tables import all_findings, answer_of, prompt_of, prompts
 
-CASES = json.loads(Path(__file__).with_name("render_cases.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 STATES = prompt_of("Estado", ["Receita", "Pedidos"], {"SP": ["R$ 9.000", "90"], "RO": ["R$ 600", "1"]})
 
 
@@ -35,16 +34,6 @@ def test_a_line_is_said_for_each_true_finding_and_no_other(data: st.DataObject, 
     for line, each in zip(lines, true.values(), strict=True):
         assert each["valor"] in line
         assert not re.search(r"[{}]|  |\.\.| \.| ,", line), line
-
-
-def test_no_text_of_an_answer_is_shown() -> None:
-    bad = {"coluna": "Receita", "fato": "maior", "valor": "R$ 9.000", "linha": "SP"}
-    shout = "COMPRE {nome} em www.x.io"
-    for key in ("coluna", "fato", "valor", "linha", "acao", "outra", "nota"):
-        found = render(answer_of({**bad, "acao": "", key: shout}), STATES)
-        assert "COMPRE" not in f"{found.text}{found.reason}"
-        assert not found.checked
-        assert found.reason is not None
 
 
 def test_an_action_that_does_not_fit_is_left_out_and_its_claim_is_said() -> None:

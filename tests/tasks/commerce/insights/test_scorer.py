@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tasks.commerce.insights.prompts import cells_of, fact_tables
 from tasks.commerce.insights.scorer import REWARD, STRONGEST, CitedFinding, check, fits, score
 from tasks.commerce.insights.table import FigureTable, actions, actions_on, read_table
-from tasks.commerce.insights.task import answer, spoil
+from tasks.commerce.insights.task import answer
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.insights.tables import all_findings, answer_of, prompts
 
@@ -48,18 +48,6 @@ def test_neither_a_false_claim_nor_a_repeated_cell_raises_it(data: st.DataObject
         place = len(every) if repeats else data.draw(st.integers(0, len(every)))
         longer = [*with_actions[:place], added, *with_actions[place:]]
         assert reward(answer_of(*longer), prompt) <= reward(answer_of(*with_actions), prompt) + 1e-9
-
-
-def test_mere_values_and_an_action_that_fits_everywhere_earn_less() -> None:
-    prompt = "Estado | Ticket médio | Pedidos\nSP | R$ 300 | 90\nRJ | R$ 100 | 80\nMG | R$ 110 | 85"
-    plain = {"coluna": "Ticket médio", "fato": "maior", "valor": "R$ 300", "linha": "SP", "acao": "ticket_seguro"}
-    other = {"coluna": "Pedidos", "fato": "maior", "valor": "90", "linha": "SP", "acao": ""}
-    whole = reward(answer_of(plain, other), prompt)
-    assert reward(answer_of(plain | {"fato": "valor"}, other), prompt) < whole - 0.3
-    assert reward(answer_of(plain | {"acao": "ticket_entender"}, other), prompt) < whole
-    assert reward(answer_of(plain | {"acao": ""}, other), prompt) < reward(
-        answer_of(plain | {"acao": "ticket_entender"}, other), prompt
-    )
 
 
 def test_a_set_that_hides_a_bad_rating_of_its_row_earns_half() -> None:
@@ -127,11 +115,3 @@ def _usual_actions(tables: list[FigureTable]) -> dict[tuple[str, str], str]:
 
 def _written(findings: list[CitedFinding]) -> str:
     return answer_of(*({key: value for key, value in each._asdict().items() if key != "outra"} for each in findings))
-
-
-def test_imperfect_demonstrations_are_read_and_earn_less_on_average() -> None:
-    store = simulate_store(600, random.Random("spoilt:store"))
-    texts = list(islice(fact_tables(store, random.Random(1)), 60))
-    generator = random.Random(2)
-    rewards = [reward(spoil(answer({"facts": cells_of(text)}), generator), text) for text in texts]
-    assert 0.2 < sum(rewards) / len(rewards) < 0.8

@@ -1,14 +1,12 @@
 """Tables: whose cells can be read and compared, and which cannot."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from tasks.commerce.insights.table import FigureTable, forms_of, read_table
+from tests.cases import cases_of
 from tests.tasks.commerce.insights.tables import prompt_of
 
-CASES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 
 
 def table_of(kind: str, columns: list[str], rows: dict[str, list[str]]) -> FigureTable:

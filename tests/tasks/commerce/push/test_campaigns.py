@@ -1,13 +1,12 @@
-import json
 import re
-from pathlib import Path
 
 import pytest
 
 from schemas.store.store import Store
 from tasks.commerce.push.prompts import campaigns_of, offers_for, segments_of
+from tests.cases import cases_of
 
-CASES = json.loads(Path(__file__).with_name("campaigns_cases.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 
 
 def test_campaigns_sell_things_and_no_departments(store: Store) -> None:

@@ -44,15 +44,6 @@ def test_any_product_and_offer_are_answered(product: str, offer: str) -> None:
     assert parts_of(TASK.answer({"product": product, "offer": offer})) is not None
 
 
-def test_v42_scores_what_a_customer_reads() -> None:
-    reward = TASK.rewards["v4.2"]
-    found = rollouts(examples())[0]
-    components = reward.score(found.completion, found.prompt, None, None).components
-    assert components == {"length": 1.0, "portuguese": 1.0, "creativity": 1.0, "formal": 0.0}
-    refused = reward.score("Compre já!", found.prompt, None, None)
-    assert reward.total(refused.components) == 0.0
-
-
 def test_the_grammar_writes_what_the_checker_passes_but_for_its_length() -> None:
     generator = random.Random(3)
     for campaign in OF_MANY_KINDS:

@@ -12,24 +12,10 @@ from tasks.commerce.sentiment.task import TASK
 from tests.tasks.commerce.scoring import score
 
 REFERENCE = {"polarity": "negative", "score": 1}
-ANSWER = '{"polarity": "negative", "score": 1}'
 
 
 def reward(completion: str) -> float:
     return score("sentiment", completion, REFERENCE).reward
-
-
-def answered(polarity: str, stars: int) -> float:
-    return reward(json.dumps({"polarity": polarity, "score": stars}))
-
-
-def test_nearer_answers_earn_more() -> None:
-    rewards = [
-        answered(polarity, stars)
-        for polarity, stars in (("negative", 1), ("negative", 2), ("neutral", 3), ("positive", 5))
-    ]
-    assert rewards == sorted(rewards, reverse=True)
-    assert len(set(rewards)) == 4
 
 
 @pytest.mark.parametrize("stars", ["0.2", "true", '"1"', "6", "null", "1.0"])
@@ -39,29 +25,6 @@ def test_a_value_that_is_no_star_earns_nothing(stars: str) -> None:
     assert scored.components["score"] == 0.0
     assert 0 < scored.components["types"] <= 0.5
     assert score("sentiment", completion, None, spec="v4.2").reward == pytest.approx(0.3 + 0.3 + 0.2)
-
-
-@pytest.mark.parametrize(
-    ("completion", "least", "most"),
-    [
-        (ANSWER, 1.0, 1.0),
-        (f"```json\n{ANSWER}\n```", 0.95, 0.999),
-        (f"Claro! Segue a resposta:\n{ANSWER}\nEspero ter ajudado!", 0.40, 0.50),
-        (ANSWER.replace('"', "'"), 0.60, 0.70),
-        (ANSWER[:-1], 0.40, 0.50),
-        (ANSWER[: len(ANSWER) * 3 // 4], 0.20, 0.35),
-        (ANSWER[: len(ANSWER) // 2], 0.0, 0.10),
-        (f"{ANSWER}\n{ANSWER}", 0.0, 0.40),
-        (f'{ANSWER}\n{{"polarity": "positive", "score": 5}}', 0.0, 0.15),
-        ('{"polarity": "positive", "polarity": "negative", "score": 1}', 0.0, 0.15),
-        (ANSWER + " muito ruim" * 1_000, 0.0, 0.15),
-        ('{"polarity": null, "score": null}', 0.0, 0.15),
-        ('{"polarity": "polarity", "score": "score"}', 0.0, 0.15),
-        ('{"polarity": "negativo", "score": "1"}', 0.0, 0.15),
-    ],
-)
-def test_a_worse_form_earns_less(completion: str, least: float, most: float) -> None:
-    assert least <= reward(completion) <= most
 
 
 def test_one_fixed_object_stays_under_its_ceiling(store: Store) -> None:

@@ -1,9 +1,7 @@
 """Grammar of queries: whatever is drawn under it ends and can be prepared, and what SQLite refuses is not in it."""
 
-import json
 import random
 import sqlite3
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,10 +14,11 @@ from tasks.commerce.sql_qa.prompts import WORDING, read_families, values_of
 from tasks.commerce.sql_qa.sandbox import TABLES, Databases, Refusal
 from tasks.policy.guidance import Grammars
 from tasks.stand_in.model import build_tokenizer
+from tests.cases import cases_of
 from tests.schemas.olist_sample import SAMPLE, needs_sample
 from tests.tasks.commerce.sql_qa.walks import walks
 
-CASES = json.loads(Path(__file__).with_name("grammar_queries.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 LONGEST = 7_200
 """Characters of a query whose every part is as long as it may be."""
 ONE_TABLE = "payments(order_id, payment_type, payment_installments, payment_value)"

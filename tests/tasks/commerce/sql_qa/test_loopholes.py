@@ -1,18 +1,17 @@
 """Queries that would be paid without the work: constants by size, two statements, names that talk, order by chance."""
 # ruff: noqa: S608 - the queries are answers, and ours
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from tasks.commerce.example import Example
 from tasks.commerce.sql_qa.query_text import names_explain, orders_rows
 from tasks.commerce.sql_qa.sandbox import TABLES, Databases
+from tests.cases import cases_of
 from tests.tasks.commerce.scoring import score
 
-CASES = json.loads(Path(__file__).with_name("loopholes.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 MONTHS = (
     "SELECT strftime('%m', order_purchase_timestamp), COUNT(*) FROM orders WHERE order_status = 'delivered' GROUP BY 1"
 )
@@ -42,16 +41,6 @@ def test_constants_chosen_by_the_size_of_a_table_are_never_right(
         told_apart = f"SELECT CASE (SELECT COUNT(*) FROM {table}) {cases} END"
         assert score("sql_qa", told_apart, example.reference, example.prompt, copies).components["result"] < 0.9
     assert tried > 20
-
-
-@pytest.mark.parametrize(
-    "second", ["SELECT 1", "DROP TABLE orders", "DELETE FROM orders", "SELECT COUNT(*) FROM orders"]
-)
-def test_a_second_statement_costs_a_half(second: str, copies: Databases) -> None:
-    assert reward(f"{MONTHS};", MONTHS, copies) == pytest.approx(1.0)
-    for both in (f"{MONTHS}; {second}", f"{MONTHS};\n{second};", f"{second}; {MONTHS}", f"{MONTHS};;{second}"):
-        assert reward(both, MONTHS, copies) <= 0.5, both
-        assert copies.copies[0].execute(both).refusal is not None
 
 
 @pytest.mark.parametrize("united", CASES["united"])

@@ -1,11 +1,9 @@
-import json
-from pathlib import Path
-
 import pytest
 
 from tasks.commerce.sql_qa.query_text import candidates, comments_explain, is_alone, is_ordered, parts
+from tests.cases import cases_of
 
-CASES = json.loads(Path(__file__).with_name("query_texts.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 SQL = "SELECT COUNT(*)\nFROM orders\nWHERE order_status = 'a;b'"
 
 

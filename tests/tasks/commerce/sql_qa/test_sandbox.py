@@ -20,9 +20,10 @@ from tasks.commerce.sql_qa.sandbox import (
     Execution,
     Refusal,
 )
+from tests.cases import cases_of
 from tests.tasks.commerce.sql_qa.sql_attacks import ATTACKS
 
-CASES = json.loads(Path(__file__).with_name("sandbox_cases.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 MOST_GROWTH = 256 * 1024 * 1024
 
 

@@ -13,6 +13,9 @@ from tasks.commerce.text.parser import (
     Reading,
     parse_object,
 )
+from tests.cases import cases_of
+
+CASES = cases_of(__file__)
 
 OBJECT = '{"polarity":"positive","score":5}'
 FIELDS = {"polarity": "positive", "score": 5}
@@ -83,20 +86,7 @@ def test_a_parser_that_swallows_4_5() -> None:
     assert parse_object("{'x': 4,5}").value == {"x": 4.5}
 
 
-@pytest.mark.parametrize(
-    "completion",
-    [
-        '{"polarity":"positive","polarity":"negative","score":5}',
-        '{"score":1,"score":true}',
-        '{"a":{"b":1,"b":2}}',
-        f'{OBJECT} {{"polarity":"negative"}}',
-        f'{{"polarity":"negative","score":1}}\n{OBJECT}',
-        f'[{OBJECT}, {{"score":4}}]',
-        'Claro: {"polarity":"positive","polarity":"negative"}',
-        "{'score': 5, 'score': 1}",
-        "{'score': 5} {'score': 1}",
-    ],
-)
+@pytest.mark.parametrize("completion", CASES["two_values_of_one_key_are_not_trusted"])
 def test_two_values_of_one_key_are_not_trusted(completion: str) -> None:
     parsed = parse_object(completion)
     assert Reading.CONTRADICTED in parsed.needed

@@ -1,13 +1,11 @@
 """Portuguese as data is written in it: states, categories and numbers."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from tasks.commerce.text.portuguese import StateCode, decimal, percent, readable_category, reais
+from tests.cases import cases_of
 
-CASES = json.loads(Path(__file__).with_name("portuguese_cases.json").read_text(encoding="utf-8"))
+CASES = cases_of(__file__)
 
 
 @pytest.mark.parametrize(("code", "of", "at", "to"), CASES["a_state_has_its_article"])

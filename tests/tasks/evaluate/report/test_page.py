@@ -1,17 +1,23 @@
 import re
-from html.parser import HTMLParser
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from tasks.evaluate.compare import Comparison
 from tasks.evaluate.completions.page import PAGE_FILE
-from tasks.evaluate.report.background import Background
-from tasks.evaluate.report.page import draw, markdown, render
+from tasks.evaluate.report.background import Background, Looks
+from tasks.evaluate.report.page import draw, escaped, markdown, markdown_template, render
+from tasks.evaluate.report.sentences import headline, warnings_of, when_margin_was_set
+from tests.page_elements import PageElements
 from tests.tasks.evaluate.small_comparison import (
     HOSTILE,
     background,
-    claimed,
     comparison,
 )
 
@@ -27,30 +33,20 @@ def page() -> str:
     return page_of(comparison(seeds=(7, 8), with_truth=True), background())
 
 
-class Elements(HTMLParser):
-    """Collects the elements' names, unnamed pictures, and every attribute that could fetch or run something."""
+class Elements(PageElements):
+    """Elements that are closed, too, in the order in which they were opened."""
 
     def __init__(self, page: str) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-        self.active: list[tuple[str, str | None]] = []
-        self.unnamed_pictures = 0
         self.open: list[str] = []
-        self.feed(page)
+        super().__init__(page)
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.names.add(tag)
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        super().handle_starttag(tag, attrs)
         if tag not in CLOSED_BY_NOBODY:
             self.open.append(tag)
-        if tag == "svg" and not dict(attributes).get("aria-label"):
-            self.unnamed_pictures += 1
-        for name, value in attributes:
-            inside = name == "xlink:href" and value is not None and value.startswith("#")
-            if name.startswith("on") or (name in {"src", "href", "xlink:href"} and not inside):
-                self.active.append((name, value))
 
-    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attributes)
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
         self.open.pop()
 
     def handle_endtag(self, tag: str) -> None:
@@ -73,17 +69,6 @@ def test_text_of_a_model_stays_text(page: str) -> None:
     assert "default-src 'none'" in page
 
 
-def test_baselines_stand_beside_the_model_and_are_no_markup() -> None:
-    found = claimed()
-    page = render(found, Background(), draw(found))
-    assert "Baselines, and what is of use" in page
-    assert re.search(r'<td class="crowded">0\.700 ▲</td>', page)
-    assert "names product" in page and "0.800, 0.60" in page
-    assert 'class="badge no-better">no better<' in page
-    assert "<script>alert" not in page
-    assert "Baselines, and" not in render(comparison(), Background(), draw(comparison()))
-
-
 @pytest.fixture(scope="module")
 def text() -> str:
     return markdown(comparison(seeds=(7, 8), with_truth=True), background())
@@ -96,3 +81,47 @@ def test_hostile_names_are_no_markup_and_answers_are_not_in_it(text: str) -> Non
     assert not re.search(r"(?<!\\)[<>`]", text.replace("\n> ", "\n"))
     assert "[d](" not in text
     assert not re.search("[\u202e\x1b\ud800]", text)
+
+
+MARKS = st.text(st.sampled_from("aé1_*`[]()<>|~#&$\\! \n\u202e\x1b"), max_size=30)
+
+
+def shown(markdown: str) -> str:
+    """Return the text that a reader of Markdown shows; fails where it takes any of it for markup."""
+    inline = MarkdownIt("commonmark").enable("strikethrough").parseInline(markdown)[0].children or []
+    assert {token.type for token in inline} <= {"text", "text_special"}
+    return "".join(token.content for token in inline)
+
+
+@given(MARKS)
+def test_a_hostile_text_is_shown_and_is_no_markup(text: str) -> None:
+    assert "\n" not in escaped(text)
+    assert not re.search("[\u202e\x1b]", escaped(text))
+    plain = text.replace("\u202e", "\\u202e").replace("\x1b", "␛")
+    assert shown(escaped(text)) == " ".join(plain.split())
+
+
+@given(MARKS)
+def test_a_template_shows_any_value_literally_but_those_marked_safe(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "some.md.j2"
+        file.write_text("| {{ text }} | {{ worded(text) }} | {{ '**' | safe }} |", encoding="utf-8")
+        found = markdown_template(file).render(text=text)
+    assert found == f"| {escaped(text)} | {escaped(text)} | ** |"
+    assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", found)) == 4
+
+
+def test_headline_follows_the_verdicts() -> None:
+    promoted = comparison()
+    assert "better than the base and may be promoted" in headline(promoted)
+    held = replace(promoted, gate=replace(promoted.gate, verdict="hold"))
+    assert "not ready for promotion" in headline(held)
+    assert "worse" in headline(comparison(-0.2))
+    assert "cannot be distinguished" in headline(comparison(0))
+
+
+def test_a_margin_recorded_after_the_answers_is_reported_and_warned_of_in_any_time_zone() -> None:
+    after = Looks(1, "2026-11-20T07:30:00-03:00", "2026-11-20T10:00:00+00:00", None)
+    (warning,) = warnings_of(after, 0.05)
+    assert "recorded after this challenger's answers" in warning
+    assert "10:30:00 UTC, after its answers to this split were first drawn" in when_margin_was_set(after, 0.05)

@@ -10,7 +10,10 @@ from schemas.documents import ScoredRollout
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.evaluate.compare import PromptScores
 from tasks.evaluate.report.background import SHOWN, choose_prompts, reference_text, side_by_side
+from tests.cases import cases_of
 from tests.tasks.curate.prompt_rows import prompt_row
+
+CASES = cases_of(__file__)
 
 
 def prompts(differences: Sequence[float], tasks: Sequence[TaskName] = TASK_NAMES) -> list[PromptScores]:
@@ -64,19 +67,6 @@ def test_the_first_sample_is_shown() -> None:
     assert shown.answers["base"].completion == "primeira"
 
 
-@pytest.mark.parametrize(
-    ("reference", "text"),
-    [
-        (None, ""),
-        ({"sql": "SELECT 1"}, "SELECT 1"),
-        ({"facts": ["12", "SP"]}, "12\nSP"),
-        ({"product": "vaso", "offer": None}, "vaso"),
-        ({"polarity": "positive", "score": 5}, "polarity: positive\nscore: 5"),
-        (
-            {"rating": 5, "fields": {"sentiment": "positive", "product_issue": False}},
-            "sentiment: positive\nproduct_issue: false",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("reference", "text"), CASES["the_right_answer_is_what_the_reference_knows"])
 def test_the_right_answer_is_what_the_reference_knows(reference: dict[str, object] | None, text: str) -> None:
     assert reference_text(reference) == text

@@ -14,13 +14,15 @@ from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import read_inventory
 from tasks.personal_data.scrub import scrub
 from tasks.synthesize.own.identities import pseudonym
+from tests.cases import cases_of
 from tests.tasks.lineage.made import commit
+
+CASES = cases_of(__file__)
 
 FORMS: Final = Forms(lambda text: scrub(text)[0])
 KEY: Final = b"k" * 32
 ANA, RUI = "a" * 32, "b" * 32
 PERSON: Final = Person(frozenset({ANA}), frozenset({"o-ana"}), frozenset({"r-ana"}), frozenset({"p-ana"}))
-LONG: Final = "veio aberta e o vendedor não responde"
 CPF: Final = "529.982.247-25"
 
 
@@ -45,15 +47,7 @@ def found(traces: Traces, prompt: str, **more: object) -> FoundBy | None:
 
 
 @pytest.mark.parametrize("as_reviews", [True, False])
-@pytest.mark.parametrize(
-    ("text", "asked"),
-    [
-        (LONG, f"O cliente disse: «{LONG.upper()}». O que fazer?"),
-        (f"{LONG}, ligue (11) 91234-5678", f"Resuma.\nAvaliação: {LONG}, ligue (11) 91234-5678"),
-        (f"{LONG}, ligue (11) 91234-5678", f"Resuma.\nAvaliação: {LONG}, ligue [TELEFONE]"),
-        (f"{LONG}, ligue [TELEFONE]", f"Resuma.\nAvaliação: {LONG}, ligue (11) 91234-5678"),
-    ],
-)
+@pytest.mark.parametrize(("text", "asked"), CASES["a_text_is_found_scrubbed_or_not_and_with_other_words_around_it"])
 def test_a_text_is_found_scrubbed_or_not_and_with_other_words_around_it(
     tmp_path: Path, text: str, asked: str, as_reviews: bool
 ) -> None:
@@ -61,28 +55,14 @@ def test_a_text_is_found_scrubbed_or_not_and_with_other_words_around_it(
 
 
 @pytest.mark.parametrize("as_reviews", [True, False])
-@pytest.mark.parametrize(
-    ("own", "other", "asked"),
-    [
-        (LONG, LONG.upper(), f"Resuma.\nAvaliação: {LONG}"),
-        (f"{LONG} 11 91234-5678", f"{LONG} 21 99876-5432", f"Resuma.\nAvaliação: {LONG} [TELEFONE]"),
-        ("Ótimo", "Muito ruim", "Resuma.\nAvaliação: ótimo"),
-    ],
-)
+@pytest.mark.parametrize(("own", "other", "asked"), CASES["a_text_that_may_be_somebody_elses_is_in_doubt"])
 def test_a_text_that_may_be_somebody_elses_is_in_doubt(
     tmp_path: Path, own: str, other: str, asked: str, as_reviews: bool
 ) -> None:
     assert found(traces(tmp_path, own, other, as_reviews=as_reviews), asked) == "doubtful"
 
 
-@pytest.mark.parametrize(
-    ("own", "other", "asked"),
-    [
-        (LONG, f"{LONG} há dias", f"Resuma.\nAvaliação: {LONG} há dias"),
-        (LONG, "nada", f"Resuma.\nAvaliação: {LONG}rá nunca"),
-        (f"{LONG} 11 91234-5678", "nada", f"Resuma.\nAvaliação: {LONG} 21 99876-5432"),
-    ],
-)
+@pytest.mark.parametrize(("own", "other", "asked"), CASES["texts_of_others_are_nobodys_trace"])
 def test_texts_of_others_are_nobodys_trace(tmp_path: Path, own: str, other: str, asked: str) -> None:
     assert found(traces(tmp_path, own, other), asked) is None
 
@@ -111,14 +91,7 @@ def test_an_answer_of_signs_without_end_is_read_once(sign: str) -> None:
     assert theirs.found([f"{sign * 1_000_000} {CPF}"], None) == "id"
 
 
-@pytest.mark.parametrize(
-    ("said", "found"),
-    [
-        ("pedido 10012002.", True),
-        ("preço 9910012002", False),
-        ("código 10012002-7", False),
-    ],
-)
+@pytest.mark.parametrize(("said", "found"), CASES["an_id_is_found_as_a_whole_and_not_within_another"])
 def test_an_id_is_found_as_a_whole_and_not_within_another(said: str, found: bool) -> None:
     traces = Traces(frozenset(), (), ("10012002",))
     assert traces.are_in_json(json.dumps({"answer": said})) is found

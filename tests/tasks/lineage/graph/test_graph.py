@@ -10,7 +10,7 @@ from tasks.lineage.graph.graph import Edge, Graph, Node, read_versions
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry, local_aliases
 from tasks.lineage.store.artifacts import ArtifactStore
-from tests.tasks.lineage.made import commit
+from tests.tasks.lineage.made import commit, register_policy
 from tests.tasks.lineage.small_world import DECISION, MODEL, World, make_world
 
 keys = st.sampled_from("abcdefgh")
@@ -50,16 +50,7 @@ def test_aliases_are_those_that_mlflow_knows(world: World, tmp_path: Path) -> No
     recorder, registry = Recorder(uri, tmp_path / "artifacts", "lineage"), Registry(uri)
     with recorder.pipeline("retrain", {}) as pipeline, recorder.stage(pipeline, "train", {}, {}) as stage:
         stage.log_output(made["train"])
-        registry.register(
-            stage.run_id,
-            MODEL,
-            policy=made["train"],
-            evaluation=made["evaluate"],
-            verdict="promote",
-            metrics={},
-            base_model=None,
-            load_in_4bit=False,
-        )
+        register_policy(registry, stage.run_id, MODEL, made["train"], made["evaluate"])
     registry.promote(MODEL, "champion", "previous", "1", promotion=made["promote"].sha256)
     holder = registry.holder(MODEL, "champion")
     assert holder is not None

@@ -1,61 +1,37 @@
 """MLflow is quiet, and a store or server that refuses, is held or is full is reported in one sentence, soon."""
 
 import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from schemas.errors import InputError
 from tasks.lineage.mlflow.client import local_rows, open_client, prove_usable
+from tests.answering_server import answering
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
-PAGE = b"<!doctype html><title>Sign in to this network</title>"
-
-
-@contextmanager
-def serve(status: int, body: bytes) -> Iterator[str]:
-    """Serve a stand-in for an MLflow server, which gives one answer to everything."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{http.server_port}"
-        finally:
-            http.shutdown()
-            thread.join()
+PAGE = "<!doctype html><title>Sign in to this network</title>"
 
 
 @pytest.mark.parametrize(
     ("status", "body", "reported"),
     [
-        (401, b"", "does not know MLFLOW_TRACKING_USERNAME=ana with the password in MLFLOW_TRACKING_PASSWORD"),
+        (401, "", "does not know MLFLOW_TRACKING_USERNAME=ana with the password in MLFLOW_TRACKING_PASSWORD"),
         (200, PAGE, r"is no MLflow server, or one in trouble \(a page in place of JSON\)"),
     ],
 )
 def test_a_server_that_refuses_is_reported_without_the_password(
-    monkeypatch: pytest.MonkeyPatch, status: int, body: bytes, reported: str
+    monkeypatch: pytest.MonkeyPatch, status: int, body: str, reported: str
 ) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_TOKEN", raising=False)
     monkeypatch.setenv("MLFLOW_TRACKING_USERNAME", "ana")
     monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "segredo-longo")
-    with serve(status, body) as url, pytest.raises(InputError, match=reported) as error:
-        open_client(url)
-    assert url in str(error.value)
+    with (
+        answering({}, kind="text/html", otherwise=(status, body)) as server,
+        pytest.raises(InputError, match=reported) as error,
+    ):
+        open_client(server.url)
+    assert server.url in str(error.value)
     assert "segredo-longo" not in str(error.value)
 
 

@@ -14,6 +14,7 @@ from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.mlflow.removal import Removal
 from tests.listing import listing
+from tests.tasks.lineage.made import register_policy
 from tests.tasks.lineage.mlflow.records import artifact, write_trace
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("mlflow_tables")]
@@ -40,16 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, mlflow_tables: None) -> Path:
     with opened.pipeline("retrain", {}) as parent, opened.stage(parent, "train", {}, {}) as stage:
         stage.log_output(POLICY)
         write_trace(uri, stage.run_id, "Oi!")
-        Registry(uri).register(
-            stage.run_id,
-            MODEL,
-            policy=POLICY,
-            evaluation=EVALUATION,
-            verdict="promote",
-            metrics={},
-            base_model=None,
-            load_in_4bit=False,
-        )
+        register_policy(Registry(uri), stage.run_id, MODEL, POLICY, EVALUATION)
     opened._start("killed", {})
     client = open_client(uri)
     client.create_experiment("bucket", artifact_location="gs://bucket/mlflow/artifacts")

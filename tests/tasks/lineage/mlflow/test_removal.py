@@ -15,6 +15,7 @@ from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.mlflow.removal import Removal
+from tests.tasks.lineage.made import register_policy
 from tests.tasks.lineage.mlflow.records import artifact, write_trace
 
 pytestmark = pytest.mark.integration
@@ -104,16 +105,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory, mlflow_tables: None) -> tup
 
 
 def register(registry: Registry, name: str, policy: ArtifactRecord, run_id: str) -> None:
-    registry.register(
-        run_id,
-        name,
-        policy=policy,
-        evaluation=EVALUATION,
-        verdict="promote",
-        metrics={"mean_tuned": 0.75},
-        base_model=None,
-        load_in_4bit=False,
-    )
+    register_policy(registry, run_id, name, policy, EVALUATION, metrics={"mean_tuned": 0.75})
 
 
 Copy = Callable[[str], Store]

@@ -9,8 +9,11 @@ import pytest
 
 from schemas.tables.prompts import content_id
 from tasks.commerce.registry import TASKS
+from tests.cases import cases_of
 from tests.chat_server import Reply, says
 from tests.gateway import RIGHT, Gateway, running, says_right
+
+CASES = cases_of(__file__)
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -24,21 +27,7 @@ def _asks_for_schema(schema: Any, *, strict: Any = True) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": strict}}
 
 
-NEUTRAL: list[tuple[str, Any]] = [
-    ("frequency_penalty", 0.0),
-    ("logprobs", False),
-    ("modalities", ["text"]),
-    ("n", 1),
-    ("parallel_tool_calls", False),
-    ("reasoning_effort", "none"),
-    ("response_format", {"type": "json_object"}),
-    ("seed", 7),
-    ("stop", []),
-    ("stream_options", {"include_usage": True, "include_obfuscation": False}),
-    ("temperature", 0.1),
-    ("tools", []),
-    ("top_p", 1.0),
-]
+NEUTRAL: list[tuple[str, Any]] = CASES["NEUTRAL"]
 IMPOSSIBLE: list[tuple[str, Any]] = [
     ("audio", {"voice": "alloy", "format": "mp3"}),
     ("frequency_penalty", False),

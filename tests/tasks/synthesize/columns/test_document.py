@@ -6,24 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schemas.config.profiles import load_config
 from schemas.store.column_map import read_column_map
-from tasks.synthesize.columns.document import column_map_text
-from tasks.synthesize.columns.recognize import recognize
-from tests.tasks.synthesize.columns.shop import FLAT, ITEMS, ORDERS, REVIEWS, looked
-
-
-def test_the_map_is_read_back_with_paths_beside_it(tmp_path: Path) -> None:
-    files = [looked(ORDERS, tmp_path / "dados" / "pedidos.csv"), looked(ITEMS, tmp_path / "dados" / "itens.csv")]
-    text = column_map_text(recognize(files), tmp_path)
-    (tmp_path / "columns.toml").write_text(text, encoding="utf-8")
-    read = read_column_map(tmp_path / "columns.toml")
-    assert [(file.table, file.path) for file in read.tables] == [
-        ("orders", tmp_path / "dados/pedidos.csv"),
-        ("items", tmp_path / "dados/itens.csv"),
-        ("customers", tmp_path / "dados/pedidos.csv"),
-    ]
-    assert read.tables[0].values == {"order_status": {"Em transporte": "shipped", "Entregue": "delivered"}}
-    assert all("  # " in line for line in text.splitlines() if line.startswith("order_"))
+from tasks.synthesize.columns.document import TaskPlan, column_map_text, plan, profile_text
+from tasks.synthesize.columns.recognize import Recognized, recognize
+from tests.tasks.synthesize.columns.shop import FLAT, ORDERS, REVIEWS, looked
 
 
 def test_unsure_choices_are_comments_that_work_once_unmarked(tmp_path: Path) -> None:
@@ -54,3 +41,61 @@ def test_any_name_of_a_column_is_written_as_a_string(name: str, tmp_path_factory
         column_map_text(recognize([looked({**ORDERS, name: ["a", "b", "c"]})]), folder), encoding="utf-8"
     )
     assert read_column_map(folder / "columns.toml").tables[0].columns["order_id"] == "Nº do Pedido"
+
+
+LOCAL = load_config("local")
+
+
+def texts(count: int) -> list[str]:
+    return [f"Produto {number} chegou antes do prazo, adorei" for number in range(count)]
+
+
+def reviews(count: int) -> Recognized:
+    return recognize([looked({"comentario": texts(count), "nota": [str(1 + number % 5) for number in range(count)]})])
+
+
+def counts(planned: list[TaskPlan]) -> dict[str, int]:
+    return {each.task: each.count for each in planned if each.count}
+
+
+@pytest.mark.parametrize("rows", [60, 200, 5_000])
+def test_the_profile_loads_uses_all_rows_for_an_epoch_and_its_splits_fit(tmp_path: Path, rows: int) -> None:
+    planned = plan(reviews(rows), LOCAL)
+    path = tmp_path / "shop.toml"
+    path.write_text(profile_text(planned, planned, Path('lo"ja/columns.toml'), LOCAL), encoding="utf-8")
+    config = load_config(str(path))
+    assert config.synthesize.source == "files"
+    assert config.synthesize.files == Path('lo"ja/columns.toml')
+    assert {task: count for task, count in config.synthesize.counts.items() if count} == counts(planned)
+    assert counts(planned) == {"extraction": rows, "sentiment": rows}
+    validation, test = config.curate.validation_rows("sentiment"), config.curate.test_rows("sentiment")
+    # Of the quarter of the customers that is held out, a third may be copies or leave for other reasons.
+    assert validation + test <= 0.25 * 0.67 * rows
+    assert config.train.preflight.min_prompts_per_task <= 0.5 * rows
+    assert config.train.max_steps * config.train.prompts_per_step >= 0.75 * 2 * rows
+    # Tasks that the shop does not have need no number.
+    assert (config.curate.test_rows("churn"), config.validation_prompts) == (0, 2 * validation)
+
+
+def test_equal_rows_count_once_and_too_few_train_nothing() -> None:
+    assert counts(plan(reviews(59), LOCAL)) == {}
+    same = recognize([looked({"comentario": texts(1) * 500, "nota": ["5"] * 500})])
+    constant = recognize([looked({"comentario": texts(500), "nota": ["5"] * 500})])
+    missing = plan(constant, LOCAL, ["sentiment"])[4].missing
+    assert missing == "all 500 right answers are the same, from which nothing is learned"
+    (missing,) = {each.missing for each in plan(same, LOCAL) if each.task in {"extraction", "sentiment"}}
+    assert missing == "only 1 different texts, and 60 are the least"
+
+
+def test_rows_without_a_right_answer_train_nothing() -> None:
+    """Once they were counted, and the retraining ended a minute later, for its warm start had nothing to show."""
+    without = plan(recognize([looked({"comentario": texts(500)})]), LOCAL)
+    assert counts(without) == {}
+    sentiment = next(each for each in without if each.task == "sentiment")
+    missing = "no right answers to learn from; map one or more of polarity, score"
+    assert (sentiment.rows, sentiment.missing) == (500, missing)
+    labels = {"comentario": texts(500), "Rótulo": ["positivo", "negativo"] * 250}
+    assert counts(plan(recognize([looked(labels)]), LOCAL)) == {"sentiment": 500}
+    # A push is compared with its own product and offer.
+    push = {"produto": texts(500), "oferta": ["10% de desconto"] * 500, "segmento": ["novos clientes"] * 500}
+    assert counts(plan(recognize([looked(push)]), LOCAL)) == {"push": 500}

@@ -7,8 +7,12 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from tasks.synthesize.columns.look import find_files, look_at
+from tasks.synthesize.columns.look import find_files, is_personal, look_at, looks_like
+from tasks.synthesize.columns.names import folded, read_names
+from tests.cases import cases_of
 from tests.tasks.synthesize.exports import Cell, write_workbook
+
+CASES = cases_of(__file__)
 
 
 def test_a_folder_gives_its_files_and_nothing_else(tmp_path: Path) -> None:
@@ -54,3 +58,42 @@ def test_other_files_and_empty_folders_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=sentence):
             find_files([tmp_path / name])
+
+
+@pytest.mark.parametrize(
+    ("kind", "like", "unlike"),
+    CASES["cells_are_of_their_kind_only"],
+)
+def test_cells_are_of_their_kind_only(kind: str, like: list[str], unlike: list[str]) -> None:
+    assert looks_like(pl.Series(like), kind)
+    assert not looks_like(pl.Series(unlike), kind)
+    assert not looks_like(pl.Series([None], dtype=pl.String), kind)
+
+
+@pytest.mark.parametrize(
+    ("cells", "personal"),
+    CASES["personal_data_is_found_whatever_its_column_is_called"],
+)
+def test_personal_data_is_found_whatever_its_column_is_called(cells: str, personal: bool) -> None:
+    assert [is_personal(pl.Series([cell, None])) for cell in cells.split("|")] == [personal] * 6
+
+
+@pytest.mark.parametrize(
+    ("one", "names"),
+    [
+        ("ID do Pedido", ["id_pedido", "idPedido", "Id  pedido:", "Cód. da venda", "Order ID", "pedido (código)"]),
+        ("número da venda", ["N.º de venda", "Nº do Pedido", "N° pedido", "Order #", "Number of the order"]),
+        ("status do pagamento", ["Estado do pagamento", "Situação do Pagamento", "Payment Status"]),
+        ("cancelado parcialmente", ["Parcialmente cancelada", "CANCELADA PARCIALMENTE", "wc-cancelado-parcial"]),
+        ("total", ["Total (BRL)", "Total (R$)"]),
+    ],
+)
+def test_names_are_compared_by_what_they_say(one: str, names: list[str]) -> None:
+    assert {folded(name) for name in names} == {folded(one)}
+
+
+def test_no_name_of_personal_data_is_the_name_of_another_column() -> None:
+    names = read_names()
+    for table, columns in names.tables.items():
+        for column, ranks in columns.items():
+            assert not names.personal & set(ranks), (table, column)

@@ -54,22 +54,6 @@ def test_a_name_that_could_be_two_columns_goes_where_its_cells_fit() -> None:
     assert (reviews["review_score"], reviews["review_comment_message"]) == ("Pontuação", "Avaliação")
 
 
-def test_an_unknown_status_is_proposed_to_mean_what_the_longest_known_part_of_it_does() -> None:
-    found = recognize([looked({**ORDERS, "Situação": ["Venda cancelada. Não envie", "A ENVIAR YAPAY", "Entregue"]})])
-    (choice,) = [c for c in found.sections[0].choices if c.ours == "order_status"]
-    assert (choice.sure, choice.waits) == (False, True)
-    assert choice.unknown == {"A ENVIAR YAPAY": "approved", "Venda cancelada. Não envie": "canceled"}
-
-
-def test_a_name_of_a_status_and_of_a_state_is_what_its_cells_are() -> None:
-    states = recognize([looked({**ORDERS, "Situação": ["1", "2", "3"], "Estado": ["SP", "Rio de Janeiro", "mg"]})])
-    assert mapped(states, "customers")["customer_state"] == "Estado"
-    statuses = recognize([looked({"Pedido": ["1", "2"], "Data": ["31/01/2025"] * 2, "Estado": ["Enviado", "Sumiu"]})])
-    assert [(c.ours, c.theirs) for s in statuses.sections for c in s.choices if c.theirs == "Estado"] == [
-        ("order_status", "Estado")
-    ]
-
-
 def test_names_of_people_are_no_ids_of_customers() -> None:
     cells = {**ORDERS, "Código do Cliente": ["Ana Souza", "Bia Lima", "Rui Sá"]}
     found = recognize([looked(cells)])
@@ -116,11 +100,6 @@ NUVEMSHOP: dict[str, list[str | None]] = {
     "Nome do Produto": ["Kit Completo", "Caneca"],
     "Valor do Produto": ["99.90", "12.50"],
 }
-
-
-def test_an_orders_fulfilment_goes_before_its_state_of_sale() -> None:
-    orders = mapped(recognize([looked({**NUVEMSHOP, "Status do Pedido": ["Aberto", "Aberto"]})]), "orders")
-    assert (orders["order_status"], orders["sale_status"]) == ("Status do Envio", "Status do Pedido")
 
 
 def test_a_code_that_some_products_lack_goes_behind_their_name() -> None:

@@ -16,7 +16,10 @@ from tasks.synthesize.own.identities import pseudonym
 from tasks.synthesize.own.opened import OwnFiles, open_own_files
 from tasks.synthesize.own.tables import own_store
 from tasks.synthesize.simulated import simulate_store
+from tests.cases import cases_of
 from tests.tasks.synthesize.own.task_inputs import INPUTS
+
+CASES = cases_of(__file__)
 
 KEY = bytes(32)
 STORE = simulate_store(60, random.Random(0))
@@ -156,19 +159,7 @@ def test_a_delivery_on_the_day_of_the_purchase_needs_no_time(tmp_path: Path) -> 
     assert order["order_status"] == "delivered"
 
 
-@pytest.mark.parametrize(
-    ("pedidos", "words"),
-    [
-        ("numero;data\n1;05/01/2024\n2;06/02/2024\n", "row 2 is one of two dates, and no row tells which; say"),
-        ("numero;data\n1;13/01/2024\n2;01/13/2024\n", "row 3 has the month first, and"),
-        ("numero;data\n1;2024-02-30\n", "row 2 is not a date such as"),
-        ("numero;data\n1;amanhã cedo\n", "row 2 is not a date such as"),
-        ("numero;data\n1;45123\n", "row 2 is not a date such as"),
-        ("numero;data\n1;2024-01-05\n;2024-01-06\n", "row 3 is empty, and it identifies the row"),
-        ("numero;data\n1;2024-01-05\n1;2024-01-06\n", "row 2 and row 3 have the same order_id in table orders"),
-        ("numero;quando\n1;2024-01-05\n", "has no column 'data'"),
-    ],
-)
+@pytest.mark.parametrize(("pedidos", "words"), CASES["a_wrong_table_is_one_sentence"])
 def test_a_wrong_table_is_one_sentence(tmp_path: Path, pedidos: str, words: str) -> None:
     assert words in message_of(tmp_path, ORDERS, pedidos_csv=pedidos)
 
@@ -218,15 +209,7 @@ HEADER = "numero;data;entrega;pagamento;cancelado em;total;devolvido\n"
 
 
 @pytest.mark.parametrize(
-    ("cells", "status", "paid"),
-    [
-        ("enviado;Pago;;100,00;", "shipped", [100.0]),
-        ("enviado;Pago;2024-01-06;100,00;0,00", "canceled", [100.0]),
-        (";;2024-01-06 10:00;100,00;100,00", "canceled", [0.0]),
-        ("enviado;Estornado;;100,00;100,00", "canceled", [0.0]),
-        ("enviado;;;R$ 1.100,00;R$ -57,90", "shipped", [1042.1]),
-        ("enviado;Pago;;100,00;-157,90", "shipped", [0.0]),
-    ],
+    ("cells", "status", "paid"), CASES["an_order_that_any_column_tells_canceled_is_and_what_was_paid_back_was_not_paid"]
 )
 def test_an_order_that_any_column_tells_canceled_is_and_what_was_paid_back_was_not_paid(
     tmp_path: Path, cells: str, status: str, paid: list[float]

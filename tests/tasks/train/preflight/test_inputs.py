@@ -8,7 +8,7 @@ import pytest
 
 from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
-from schemas.documents import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
+from schemas.documents import AuditedTask, AuditRecord
 from schemas.errors import GateRefused, InputError
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.train.preflight.check import Check, refuse_if_failed
@@ -32,13 +32,6 @@ RECORD = AuditRecord(
     thresholds={},
     tasks={"push": AGREES, "sentiment": AGREES},
 )
-
-
-def audited(folder: Path, **changes: Any) -> Path:
-    """Write the record of an audit that passed, but for changes, and return its folder."""
-    record = RECORD.model_copy(update=changes)
-    (folder / AUDIT_RECORD_FILE).write_text(record.model_dump_json(), encoding="utf-8")
-    return folder
 
 
 def _without_accents(tokenizer: Any) -> None:
