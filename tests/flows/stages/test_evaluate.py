@@ -131,7 +131,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> Children:
     return children
 
 
-def report(stages: dict[str, StageResult]) -> Any:
+def report(stages: Mapping[str, StageResult]) -> Any:
     return json.loads((stages["evaluate"].path / "report.json").read_text(encoding="utf-8"))
 
 

@@ -44,5 +44,5 @@ def register_policy(
     registry: Registry, run_id: str, name: str, policy: ArtifactRecord, evaluation: ArtifactRecord, **how: Any
 ) -> PolicyVersion:
     """Register a policy that the gate promotes, unless it is said otherwise."""
-    known = {"verdict": "promote", "metrics": {}, "base_model": None, "load_in_4bit": False}
+    known: dict[str, Any] = {"verdict": "promote", "metrics": {}, "base_model": None, "load_in_4bit": False}
     return registry.register(run_id, name, policy=policy, evaluation=evaluation, **(known | how))

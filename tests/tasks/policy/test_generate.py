@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tasks.policy.stand_in import FOLDER
+from tasks.policy.published import STAND_IN_FOLDER
 
 from schemas.config.policy import PolicyConfig
 from tasks.policy import batch
@@ -113,7 +113,7 @@ def test_prompts_are_measured_exactly(
     texts: list[tuple[str, str]], most_tokens: int, stand_in: bool, base: Path
 ) -> None:
     """The stand-in's without its tokenizer, which would load torch."""
-    tokenizer = load_tokenizer(FOLDER if stand_in else base)
+    tokenizer = load_tokenizer(STAND_IN_FOLDER if stand_in else base)
     lengths = PromptLengths.of(PolicyConfig(stand_in=True) if stand_in else PolicyConfig(name=str(base)))
     true = [_true_tokens(tokenizer, *text) for text in texts]
     assert lengths.tokens(_table(*texts)).to_list() == true
