@@ -8,6 +8,12 @@ from pydantic import BaseModel
 
 from tests.gateway import RIGHT, Gateway, running, says_right
 
+
+class Other(BaseModel):
+    polarity: str
+    reason: str
+
+
 openai = pytest.importorskip("openai")
 pytestmark = pytest.mark.clients
 
@@ -65,3 +71,34 @@ def test_a_wrong_token_and_a_wrong_model_have_their_classes(gateway: Gateway) ->
     with pytest.raises(openai.NotFoundError) as refused:
         _client(gateway).chat.completions.create(model="gpt-4o", messages=ASKED)
     assert (refused.value.code, refused.value.param) == ("unknown_model", "model")
+
+
+def test_a_completion_with_every_neutral_field_is_answered(gateway: Gateway) -> None:
+    made = _client(gateway).chat.completions.create(
+        model=MODEL, messages=ASKED, top_p=1, n=1, frequency_penalty=0, presence_penalty=0, stop=None, logit_bias={},
+        logprobs=False, tools=[], tool_choice="none", parallel_tool_calls=True, store=False, metadata={"team": "web"},
+        user="a", seed=7, service_tier="auto", max_tokens=50, max_completion_tokens=50, reasoning_effort="none",
+        response_format={"type": "json_object"}, modalities=["text"], verbosity="medium",
+    )  # fmt: skip
+    assert made.choices[0].message.content == RIGHT
+    assert made.id == made._request_id == gateway.logged()[-1]["request_id"]
+    assert made.usage.total_tokens == 39
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("n", 2),
+        ("top_p", 0.5),
+        ("logprobs", True),
+        ("tools", [{"type": "function", "function": {"name": "f", "parameters": {}}}]),
+        ("audio", {"voice": "alloy", "format": "mp3"}),
+        ("response_format", {"type": "json_schema", "json_schema": {"name": "o", "schema": Other.model_json_schema()}}),
+        ("messages", [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]),
+    ],
+)
+def test_unsupported_fields_are_a_bad_request_that_names_them(gateway: Gateway, field: str, value: Any) -> None:
+    with pytest.raises(openai.BadRequestError) as refused:
+        _client(gateway).chat.completions.create(**{"model": MODEL, "messages": ASKED, field: value})
+    assert refused.value.param == field
+    assert field in refused.value.message

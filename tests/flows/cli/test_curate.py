@@ -7,12 +7,26 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import psutil
 import pytest
 
-from tests.flows.command import in_this_process
+from tests.flows.command import Ended, in_this_process
 from tests.prompt_tables import write_prompts
 from tests.tasks.curate.prompt_rows import independent_rows
+
+CPF = "529.982.247-25"
+LINE = {"task": "churn", "prompt": "Vai voltar?", "reference": {"churn": True}, "customer_id": "c1"}
+
+
+def _holds_no_cpf(dataset: Path, ended: Ended) -> None:
+    tables = [pl.read_parquet(path).write_csv() for path in dataset.rglob("*.parquet")]
+    texts = [path.read_text(encoding="utf-8") for path in dataset.iterdir() if path.suffix in {".md", ".json"}]
+    for text in (*tables, *texts, ended.stdout, ended.text):
+        assert "529.982" not in text
+        assert "247-25" not in text
+        assert "52998224725" not in text
+
 
 pytestmark = pytest.mark.integration
 
@@ -67,3 +81,23 @@ def test_an_interruption_leaves_neither_files_nor_workers(tmp_path: Path) -> Non
     assert len(children) > 2
     _, alive = psutil.wait_procs(children, timeout=60)
     assert not alive
+
+
+def test_lines_of_a_shops_own_become_a_dataset_without_personal_data(tmp_path: Path) -> None:
+    own = [{**LINE, "prompt": f"Pedidos: {number}. Vai voltar?", "customer_id": f"c{number}"} for number in range(80)]
+    own += [{**LINE, "prompt": f"{CPF} pergunta: {number}?", "customer_id": f"d{number}"} for number in range(9)]
+    own += [{**LINE, "prompt": "De quem?", "customer_id": CPF}, {**LINE, "reference": {"churn": True, CPF: [CPF]}}]
+    own += [
+        {**LINE, "prompt": f"{CPF} {'x' * 9000}"},
+        {**LINE, "system": f"Fale com {CPF}.", "reference": {"churn": CPF}},
+    ]
+    (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, own)), encoding="utf-8")
+    ended = in_this_process("curate", tmp_path / "own.jsonl", "--out", tmp_path / "out", *SMALL, "--json")
+    assert ended.returncode == 0, ended.text
+    summary = json.loads(ended.stdout)
+    reasons = summary["reasons"]
+    assert reasons["schema"] == reasons["personal id"] == reasons["too long"] == {"churn": 1}
+    assert summary["scrubbed"]["CPF"] == 9 + 2 + 1 + 2
+    assert "| own |" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "[CPF]" in ended.text
+    _holds_no_cpf(tmp_path / "out", ended)

@@ -101,3 +101,12 @@ def test_its_faults_spoil_most_answers_and_not_all(name: TaskName, examples: Exa
 def test_its_reward_passes_its_probes(name: TaskName, examples: Examples, databases: Databases) -> None:
     found = run_alterations(name, rollouts(examples[name]), lambda rollout: score_rollout(rollout, databases))
     assert {kind: probe.detail for kind, probe in found.items() if not probe.passed} == {}
+
+
+def test_an_answer_without_meaning_earns_little_and_raises_nothing(
+    name: TaskName, examples: Examples, databases: Databases
+) -> None:
+    for completion in ("", "\x00", "{", '{"a": [1, {}]}', "Não sei.", "SELECT", "[" * 2_000):
+        for rollout in rollouts(examples[name][:2], completion):
+            assert score_rollout(rollout, databases).reward <= 0.15
+            assert 0 <= score_rollout(rollout.model_copy(update={"reference": None}), databases).reward <= 1

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from itertools import product
+from itertools import pairwise, product
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +14,15 @@ from tasks.commerce.example import Example
 from tasks.commerce.registry import TASKS, reward_of
 from tasks.commerce.sql_qa.sandbox import Databases
 from tests.tasks.commerce.scoring import reward, score
+
+TRUNCATION_CEILINGS: Final[Mapping[TaskName, tuple[float, float, float]]] = {
+    "extraction": (0.10, 0.25, 0.30),
+    "sql_qa": (0.20, 0.45, 0.60),
+    "insights": (0.30, 0.70, 0.80),
+    "push": (0.0, 0.0, 1.0),
+    "sentiment": (0.10, 0.10, 0.30),
+    "churn": (0.20, 0.45, 0.50),
+}
 
 Examples = Mapping[TaskName, list[Example]]
 
@@ -81,3 +91,16 @@ def test_no_damage_to_an_answer_earns_more_than_the_answer(
     best = reward(example, right, databases) + 1e-9
     assert reward(example, right[:place], databases) <= best
     assert reward(example, right[:place] + insert + right[place:], databases) <= best
+
+
+@pytest.mark.parametrize("name", TASK_NAMES)
+def test_a_truncated_answer_stays_under_its_ceiling(name: TaskName, examples: Examples, databases: Databases) -> None:
+    means = []
+    for quarters, ceiling in zip((1, 2, 3), TRUNCATION_CEILINGS[name], strict=True):
+        rewards = []
+        for example in examples[name]:
+            right = answer(example)
+            rewards.append(reward(example, right[: len(right) * quarters // 4], databases))
+        assert max(rewards) <= ceiling
+        means.append(sum(rewards) / len(rewards))
+    assert all(less - 0.01 <= more for less, more in pairwise(means))

@@ -129,3 +129,11 @@ def test_each_scope_has_its_numbers_and_the_ground_truth_its_difference() -> Non
     assert metrics.pop("ground_truth.mean_difference") == compared.ground_truth.overall.mean_difference
     assert metrics["overall.ci_low"] == compared.overall.ci_low
     assert set(metrics) == {f"{scope}.{figure}" for scope in ("overall", *compared.tasks) for figure in FIGURES}
+
+
+@pytest.mark.parametrize("values", [[0.4], [0.4] * 20, [0.0] * 20])
+def test_one_prompt_and_all_ties_are_inconclusive_and_held(tmp_path: Path, values: list[float]) -> None:
+    comparison = run(scores("push", values), scores("push", values))
+    assert comparison.overall.verdict == "inconclusive"
+    assert comparison.gate.verdict == "hold"
+    assert "NaN" not in write_report(comparison.report(), tmp_path).read_text(encoding="utf-8")

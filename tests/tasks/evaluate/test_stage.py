@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +15,7 @@ from schemas.tables.prompts import PromptRow
 from tasks.bag_of_words.bag import read_bags
 from tasks.evaluate import stage
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
-from tasks.evaluate.compare import Comparison, scores_file
+from tasks.evaluate.compare import Comparison, metrics_of_report, scores_file
 from tasks.evaluate.general.instructions import as_rows, instructions
 from tasks.evaluate.report.background import Background, Looks
 from tasks.personal_data.scrub import scrub_column
@@ -235,3 +236,37 @@ def test_an_evaluation_runs_nothing_that_is_not_in_its_key(tmp_path: Path) -> No
         run(tmp_path, {42: 6, 123: 12}, chosen=123, champion=5)
     assert "tasks.evaluate.stats.statistics" in ran
     assert outside_key(ran, "flows.stages.evaluate") == []
+
+
+def test_a_gain_over_the_base_is_held_where_the_champion_is_better(tmp_path: Path) -> None:
+    gate = run(tmp_path, {1: 7}, chosen=1, champion=12).gate
+    assert gate.verdict == "hold"
+    assert all("champion" in reason for reason in gate.reasons)
+    assert report(tmp_path)["gate"] == {"verdict": "hold", "reasons": list(gate.reasons)}
+    assert report(tmp_path)["champion"]["overall"]["mean_difference"] < 0
+
+
+@pytest.mark.parametrize(("every", "verdict"), [(2, "promote"), (6, "hold")])
+def test_a_model_that_lost_general_instructions_is_held_and_every_report_says_so(
+    every: int, verdict: str, tmp_path: Path
+) -> None:
+    answered: dict[str, int] = {"base": 2, "tuned-1": every}
+    for name, followed in answered.items():
+        follow(tmp_path / name, followed)
+    gate = run(tmp_path, {1: 12}, chosen=1, config=UNLIMITED.model_copy(update={"general": "require"})).gate
+    assert gate.verdict == verdict
+    general = report(tmp_path)["general"]
+    assert (general["stats"]["mean_base"], general["stats"]["mean_tuned"]) == (1 / 2, pytest.approx(1 / every))
+    assert general["finding"] in gate.reasons
+    assert metrics_of_report(report(tmp_path))["general.mean_tuned"] == pytest.approx(1 / every)
+
+
+def test_prompts_without_a_reference_are_in_no_score_and_the_gate_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    untold = [replace(row, reference={"polarity": None, "score": None}) for row in ROWS[:3]]
+    monkeypatch.setattr(f"{__name__}.ROWS", (*untold, *ROWS[3:]))
+    gate = run(tmp_path, {1: 12}, chosen=1).gate
+    assert report(tmp_path)["tasks"]["sentiment"]["n_prompts"] == len(ROWS) - 3
+    assert len(scores(tmp_path, "tuned")) == len(ROWS) - 3
+    assert gate.reasons[-1] == "3 of 12 test prompts of sentiment have no reference and count for nothing"

@@ -8,7 +8,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tasks.policy.published import STAND_IN_FOLDER
 
 from schemas.config.policy import PolicyConfig
 from tasks.policy import batch
@@ -16,6 +15,7 @@ from tasks.policy.batch import sequence_bytes, sequences_at_once
 from tasks.policy.generate import Completion, as_messages, generate
 from tasks.policy.length import PromptLengths
 from tasks.policy.load import load_policy, load_tokenizer
+from tasks.policy.published import STAND_IN_FOLDER
 
 CONVERSATIONS = [as_messages("Seja breve.", "o pedido " * count) for count in (3, 1, 6, 2, 5)]
 

@@ -1,5 +1,6 @@
 """Guided decoding: every answer has its task's form, and the policy's own distribution is only renormalised."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -13,8 +14,12 @@ from tasks.commerce.sentiment.scorer import CHECKS
 from tasks.commerce.text.json_fields import is_boolean, is_share
 from tasks.commerce.text.parser import parse_object
 from tasks.policy.generate import Completion, StopReason, as_messages, generate
-from tasks.policy.guidance import Grammars, GuidedLogits
+from tasks.policy.guidance import Grammars, GuidedLogits, Sampled
 from tasks.stand_in.model import StandInShape, build_model, build_tokenizer
+
+DRAWS = 20_000
+LOGITS = torch.tensor([2.0, 1.0, 0.0, -1.0, -30.0, float("-inf")])
+LAST = torch.zeros((1, 1), dtype=torch.long)
 
 SMALL = StandInShape(vocabulary_size=512, hidden_size=32, layers=1, heads=2, key_value_heads=1, feed_forward_size=32)
 OF_FIELDS = {
@@ -104,3 +109,14 @@ def test_a_tokenizer_without_some_bytes_is_refused() -> None:
     tokenizer.decoder = decoders.ByteLevel()
     with pytest.raises(InputError, match="a token for every byte"):
         Grammars(PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<end>"), len(vocabulary))
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.5])
+def test_tokens_come_as_often_as_their_probability(temperature: float) -> None:
+    choice = Sampled([(7,)], temperature=temperature)
+    drawn = Counter(int(choice(LOGITS[None], LAST)) for _ in range(DRAWS))
+    found = torch.tensor([drawn[token] / DRAWS for token in range(len(LOGITS))])
+    wanted = (LOGITS / temperature).softmax(dim=-1)
+    # Four standard errors of the largest.
+    assert torch.allclose(found, wanted, atol=4 * 0.5 / DRAWS**0.5)
+    assert (found[wanted == 0] == 0).all()

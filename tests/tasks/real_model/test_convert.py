@@ -85,3 +85,10 @@ def test_the_tokenizer_splits_digits_ends_turns_and_returns_every_text() -> None
     assert right.eos_token == "<|im_end|>"
     for text in ("R$ 1.069,50", "não, ação", "dois  espaços\n", "😀"):
         assert right.decode(right.encode(text)) == text
+
+
+def test_a_wheel_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    whole = wheel(tmp_path, dict.fromkeys(MEMBERS, b"x" * 1000))
+    whole.write_bytes(whole.read_bytes()[:-100])
+    with pytest.raises(InputError, match="cannot be read as a wheel"):
+        make_model(tmp_path / "real", whole)

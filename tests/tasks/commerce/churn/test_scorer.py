@@ -94,3 +94,13 @@ def test_a_decision_that_reads_nothing_earns_little_with_the_best_reasons() -> N
             best = [reason(name, profile.texts[name], profile.bands[name].aponta or "") for name in names]
             total += reward(answer_of(*best, risk=risk), example.prompt, example.reference["churn"])
         assert total / PROFILES <= 0.65
+
+
+def test_a_decision_without_a_true_reason_earns_half() -> None:
+    for example, profile in many()[:300]:
+        churned = example.reference["churn"]
+        false = [
+            each for each in all_reasons(example.prompt, FIELDS) if check(profile, [each])[0][1] is ReasonFault.FALSE
+        ][:3]
+        assert reward(answer_of(*false, risk=0.8 if churned else 0.2), example.prompt, churned) == 0.5
+        assert reward(answer_of(risk=0.8 if churned else 0.2), example.prompt, churned) == 0

@@ -11,6 +11,16 @@ from tasks.commerce.sql_qa.task import TASK
 from tasks.commerce.text.lexicons import read_lexicon
 from tests.tasks.commerce.scoring import score
 
+ON_CLAUSES = (
+    "SELECT c.customer_state, ROUND(AVG(i.price), 2) AS media FROM customers c JOIN orders o ON o.customer_id = "
+    "c.customer_id JOIN items i ON i.order_id = o.order_id WHERE o.order_status = 'delivered' "
+    "GROUP BY c.customer_state ORDER BY media DESC"
+)
+WITH_CLAUSE = (
+    "WITH vendas AS (SELECT customer_state AS estado, price FROM customers NATURAL JOIN orders NATURAL JOIN items "
+    "WHERE order_status LIKE 'delivered') SELECT estado, AVG(price) FROM vendas GROUP BY estado ORDER BY 2 DESC"
+)
+
 SQL = (
     "SELECT customer_state, ROUND(AVG(price), 2) FROM items JOIN orders USING (order_id) "
     "JOIN customers USING (customer_id) WHERE order_status = 'delivered' GROUP BY 1 ORDER BY 2 DESC"
@@ -100,3 +110,18 @@ def test_v42_has_the_four_tiers_of_the_report() -> None:
     assert len(read_lexicon("business_words")) == 30
     assert V42.total(tiers(FULL)) == pytest.approx(1.0)
     assert V42.total(tiers("")) == 0.0
+
+
+def test_the_order_counts_only_where_the_reference_orders(databases: Databases) -> None:
+    unordered = {"sql": SQL.partition(" ORDER BY")[0]}
+    backwards = SQL.replace(" DESC", "")
+    assert score("sql_qa", backwards, unordered, "", databases).components["result"] == 1.0
+    assert score("sql_qa", backwards, REFERENCE, "", databases).components["result"] == 0.8
+
+
+@pytest.mark.parametrize("same", [
+    SQL + ";", SQL.lower(), SQL.replace(" ", "\n  "), SQL.replace("ROUND(AVG(price), 2)", "AVG(price)"), ON_CLAUSES,
+    WITH_CLAUSE, SQL.replace("'delivered'", '"delivered"'),
+])  # fmt: skip
+def test_the_same_result_earns_the_same(same: str, databases: Databases) -> None:
+    assert reward(same, databases) == reward(SQL, databases) == pytest.approx(1.0)

@@ -141,3 +141,17 @@ def test_a_model_that_is_not_known_is_updated_plainly_and_says_so_once(
     assert [packed_scores(update, model, batch()) for update in updates] == [None, None]
     assert model.config._attn_implementation == attention
     assert len([line for line in caplog.messages if reason in line]) == 1
+
+
+def test_no_completion_sees_another_one_nor_another_prompt() -> None:
+    model, (ids, mask, longest) = model_of("Qwen3"), batch(shortest=4)
+    with torch.no_grad():
+        before = scores(model, (ids, mask, longest), packed=True)[0]
+        for row in range(len(ids)):
+            changed = ids.clone()
+            changed[row, -longest + 1] = (ids[row, -longest + 1] + 1) % VOCABULARY
+            after = scores(model, (changed, mask, longest), packed=True)[0]
+            others = torch.arange(len(ids)) != row
+            assert torch.equal(before[others], after[others])
+            assert before[row, 0] == after[row, 0]
+            assert not torch.equal(before[row, 1:], after[row, 1:])
