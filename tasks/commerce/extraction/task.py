@@ -8,14 +8,7 @@ from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.extraction.prompts import WORDING
-from tasks.commerce.extraction.quotation import (
-    COMPLAINT,
-    LONGEST,
-    MAX_READ,
-    MOST_WORDS,
-    fault_of,
-    review_of,
-)
+from tasks.commerce.extraction.quotation import COMPLAINT, LONGEST, MAX_READ, MOST_WORDS, fault_of, review_of
 from tasks.commerce.extraction.scorer import (
     CATEGORIES,
     CATEGORIES_OF_ISSUES,
