@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 DATA_FILES: Final = ("data/wordings/churn.toml",)
 WORDING: Final = read_wording("churn")
-UNKNOWN: Final = "desconhecido"  # What nobody gave is no 0.
 
 
 def _number(given: Any) -> Any:
@@ -47,7 +46,7 @@ class ChurnInputs(TaskInputs):
     silent_days: Count = Field(description="Days since the last purchase")
     last_rating: Stars | None = Field(default=None, description="Stars of the newest review")
     mean_rating: Stars | None = Field(default=None, description="Mean of all stars")
-    late: Count | None = Field(default=None, description="Number of late deliveries")
+    late: Count | None = Field(default=None, description="Number of late deliveries, where it is known")
     undelivered: Count | None = Field(default=None, description="Number of orders that did not arrive")
 
     def prompt(self, instruction: str) -> str:
@@ -64,8 +63,8 @@ class ChurnInputs(TaskInputs):
             f"Dias desde a última compra: {self.silent_days}",
             f"Última nota: {_rating(last, 0 if self.last_rating in range(1, 6) else 1)}",
             f"Nota média: {_rating(self.mean_rating, 1)}",
-            f"Entregas com atraso: {UNKNOWN if self.late is None else self.late}",
-            f"Pedidos não entregues: {UNKNOWN if self.undelivered is None else self.undelivered}",
+            f"Entregas com atraso: {'desconhecido' if self.late is None else self.late}",
+            f"Pedidos não entregues: {'desconhecido' if self.undelivered is None else self.undelivered}",
         ]
         return "\n".join(lines)
 

@@ -29,7 +29,8 @@ SATISFIED, DELIGHTED = 4, 5
 quebrou`."""
 BAD_STARS, LONG_FOR_A_PRICE = 2, 12  # Stars that a price seldom gets alone, and words of a review that says more.
 LOST, LATE, CANCELLED = "produto não entregue", "atraso na entrega", "pedido cancelado"
-TAKEN, TAKEN_AS_LOST = "+", "#"  # Marks of words that a sign has taken, and with which something has not come.
+TAKEN, TAKEN_AS_LOST = "+", "#"
+"""Marks of words that a sign has taken, and with which something has not come."""
 REACH: Final = 60
 """Characters before a phrase in which a negation is looked for."""
 
