@@ -46,8 +46,8 @@ class ChurnInputs(TaskInputs):
     silent_days: Count = Field(description="Days since the last purchase")
     last_rating: Stars | None = Field(default=None, description="Stars of the newest review")
     mean_rating: Stars | None = Field(default=None, description="Mean of all stars")
-    late: Count = Field(default=0, description="Number of late deliveries")
-    undelivered: Count = Field(default=0, description="Number of orders that did not arrive")
+    late: Count | None = Field(default=None, description="Number of late deliveries, where it is known")
+    undelivered: Count | None = Field(default=None, description="Number of orders that did not arrive")
 
     def prompt(self, instruction: str) -> str:
         """Return the prompt."""
@@ -63,8 +63,8 @@ class ChurnInputs(TaskInputs):
             f"Dias desde a última compra: {self.silent_days}",
             f"Última nota: {_rating(last, 0 if self.last_rating in range(1, 6) else 1)}",
             f"Nota média: {_rating(self.mean_rating, 1)}",
-            f"Entregas com atraso: {self.late}",
-            f"Pedidos não entregues: {self.undelivered}",
+            f"Entregas com atraso: {'desconhecido' if self.late is None else self.late}",
+            f"Pedidos não entregues: {'desconhecido' if self.undelivered is None else self.undelivered}",
         ]
         return "\n".join(lines)
 

@@ -13,9 +13,7 @@ from tasks.commerce.text.text_form import KEPT_PROMPTS, fold
 
 DATA_FILES: Final = ("data/evidence/complaint.toml",)
 COMPLAINT: Final = "main_complaint"
-MOST_WORDS: Final = 12
-LONGEST: Final = 300
-MAX_READ: Final = 20_000
+MOST_WORDS, LONGEST, MAX_READ = 12, 300, 20_000  # Words and characters of a complaint, and characters of a review.
 
 _REVIEW: Final = re.compile(r"^Avaliação:[ \t]*(\S.*)", re.MULTILINE | re.DOTALL)
 _WORD: Final = re.compile(r"\w+")
@@ -24,20 +22,17 @@ _DATA: Final = read_data("evidence/complaint.toml")
 _TOKEN: Final = re.compile(r"\w+|[.!?;:,]")
 _NEGATIONS, _JOINING = frozenset(_DATA["negacoes"]), frozenset(_DATA["ligacoes"])
 _DENYING: Final = _NEGATIONS | {*_DATA["depois"]}
-_OF_NOUNS: Final = frozenset(("sem", "nem", "nenhum", "nenhuma", "zero"))
-"""Negations of things, of which `e` adds another."""
+_OF_NOUNS: Final = frozenset(("sem", "nem", "nenhum", "nenhuma", "zero"))  # Of things, of which `e` adds another.
 _GOVERNING: Final = re.compile(rf"\b(?:{'|'.join(_DATA['antes'])})$")
 _AT_END: Final = re.compile(rf"\b(?:{'|'.join((*_DATA['negacoes'], *_DATA['antes']))})$")
 _HANGING: Final = frozenset(("nao", "naum", "n", "nem", "sem"))
-FEW: Final = 3
-"""Words of a clause that may be no more than a part of a list, and so under a negation before it."""
-REACH, REACH_BACK, REACH_OF_GOVERNING = 12, 4, 4
-"""Words among which a negation denies those behind it, or before it, and one that governs a clause governs it."""
-_READ: Final = str.maketrans(*_DATA["parecidas"])
-"""What a reader takes for another letter, or does not see within a word."""
+FEW: Final = 3  # Words that may be one of a list under a negation before it, or an idiom with those behind.
+REACH, REACH_BACK, REACH_OF_GOVERNING = 12, 4, 4  # Words that a negation denies behind or before, or others govern.
+_READ: Final = str.maketrans(*_DATA["parecidas"])  # What a reader takes for another letter, or does not see.
+_PERSONAL, _UNSAFE = (re.compile("|".join(_DATA[name])) for name in ("pessoais", "perigosas"))
 _PRAISE: Final = frozenset(_DATA["elogios"])
-_PLAIN: Final = _PRAISE | {*_DATA["neutras"]}
 _LONGEST_NEGATION: Final = 120
+_PLAIN: Final = _PRAISE | {*_DATA["neutras"]}
 
 
 class QuotationFault(StrEnum):
@@ -47,8 +42,10 @@ class QuotationFault(StrEnum):
     FOREIGN = "não está na avaliação"
     """Its characters, in either case and whatever the blanks between them, are no run of the review's words."""
     CUT = "deixa de fora uma negação da avaliação"
+    SHORT = "são poucas palavras de uma frase que continua"
     PRAISE = "elogia, e não reclama"
     SENSITIVE = "tem dado pessoal ou sensível (LGPD, arts. 5 e 11)"
+    UNSAFE = "tem link, marcação, ameaça ou instrução"
 
 
 @lru_cache(maxsize=KEPT_PROMPTS)
@@ -65,14 +62,32 @@ def fault_of(complaint: str, review: str) -> QuotationFault | None:
         return None
     if len(complaint) > LONGEST or len(complaint.split()) > MOST_WORDS:
         return QuotationFault.LONG
-    if not (places := list(_places(complaint, _heard(review)))):
+    heard = _heard(review)
+    if not (places := list(_places(complaint, heard))):
         return QuotationFault.FOREIGN
-    said = set(_WORD.findall(fold(complaint)))
-    if said <= _PLAIN and not said.isdisjoint(_PRAISE):
+    if fault := _own_fault(complaint):
+        return fault
+    words, ends = _WORD.findall(fold(complaint)), [end for start, end in places if not _is_cut(start, end, heard)]
+    if ends and len(words) <= FEW and _NEGATIONS.isdisjoint(words) and all(_is_begun(end, heard) for end in ends):
+        return QuotationFault.SHORT
+    return None if ends else QuotationFault.CUT
+
+
+def _own_fault(complaint: str) -> QuotationFault | None:
+    """Return what is wrong with words wherever they stand."""
+    plain = fold(complaint)
+    words = _WORD.findall(plain)
+    if _PLAIN.issuperset(words) and not _PRAISE.isdisjoint(words):
         return QuotationFault.PRAISE
-    if is_sensitive(complaint):
+    if is_sensitive(complaint) or _PERSONAL.search(plain):
         return QuotationFault.SENSITIVE
-    return QuotationFault.CUT if all(_is_cut(*place, _heard(review)) for place in places) else None
+    return QuotationFault.UNSAFE if _UNSAFE.search(plain) else None
+
+
+def _is_begun(end: int, heard: str) -> bool:
+    """Return whether a clause goes on behind a character: `quebrou` is no complaint of `quebrou minha expectativa`."""
+    behind = re.match(r" (\w+)", heard[end : end + _LONGEST_NEGATION])
+    return behind is not None and (behind[1] == "é" or fold(behind[1]) not in _JOINING)
 
 
 def _is_cut(start: int, end: int, heard: str) -> bool:
@@ -85,9 +100,8 @@ def _is_cut(start: int, end: int, heard: str) -> bool:
     tail = list(takewhile(_goes_on, behind))
     mark, *others = *behind[len(tail) :], "."
     answer = list(takewhile(str.isalnum, others))
-    if mark in "?:" and {*answer[:1]} & _DENYING:
-        return True
-    if mark in "?:," and len(answer) < FEW and {*answer[-1:]} & _NEGATIONS:
+    is_few = mark in "?:," and len(answer) < FEW
+    if (mark in "?:" and {*answer[:1]} & _DENYING) or (is_few and {*answer[-1:]} & _NEGATIONS):
         return True
     # Two negations of one verb are one: `não recebi nada`.
     back = {*takewhile(lambda word: word not in ("sem", "nem"), tail[:REACH_BACK])}

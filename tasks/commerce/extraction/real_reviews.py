@@ -27,8 +27,7 @@ ISSUE_TOPICS: Final = ("delivery", "product", "seller")
 SATISFIED, DELIGHTED = 4, 5
 """Fewest stars whose silence means that nothing is wrong, and those beside which a complaint is seldom one: `o antigo
 quebrou`."""
-BAD_STARS, LONG_FOR_A_PRICE = 2, 12
-"""Stars that a price alone seldom gets, and words of a review that says more than a price."""
+BAD_STARS, LONG_FOR_A_PRICE = 2, 12  # Stars that a price seldom gets alone, and words of a review that says more.
 LOST, LATE, CANCELLED = "produto não entregue", "atraso na entrega", "pedido cancelado"
 TAKEN, TAKEN_AS_LOST = "+", "#"
 """Marks of words that a sign has taken, and with which something has not come."""
@@ -101,12 +100,9 @@ def _sign(category: str, complaint: str, phrases: str) -> _Sign:
         "|".join(_phrase(each) for each in ordered if (each.split()[0] in _WORDS.negations) is denies)
         for denies in (True, False)
     )
-    return _Sign(
-        category,
-        complaint.strip("-"),
-        re.compile(rf"\b(?:{denying})\b") if denying else None,
-        re.compile(rf"{_DENIAL}\b(?:{stating})\b") if stating else None,
-    )
+    denied = re.compile(rf"\b(?:{denying})\b") if denying else None
+    stated = re.compile(rf"{_DENIAL}\b(?:{stating})\b") if stating else None
+    return _Sign(category, complaint.strip("-"), denied, stated)
 
 
 @cache
@@ -121,10 +117,8 @@ def _topics() -> Mapping[str, re.Pattern[str]]:
 
 
 def _phrase(phrase: str) -> str:
-    written = ""
-    for word in phrase.split():
-        written += _GAP if word == "..." else rf"(?:{'|'.join(map(_word, word.split('|')))}) "
-    return written.rstrip()
+    parts = (_GAP if word == "..." else rf"(?:{'|'.join(map(_word, word.split('|')))}) " for word in phrase.split())
+    return "".join(parts).rstrip()
 
 
 def _word(word: str) -> str:

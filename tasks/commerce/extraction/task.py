@@ -7,22 +7,9 @@ from operator import itemgetter
 from typing import Final
 
 from tasks.commerce.commerce_task import CommerceTask, described
-from tasks.commerce.extraction.quotation import (
-    COMPLAINT,
-    LONGEST,
-    MAX_READ,
-    MOST_WORDS,
-    fault_of,
-    review_of,
-)
-from tasks.commerce.extraction.scorer import (
-    CATEGORIES,
-    CATEGORIES_OF_ISSUES,
-    READABLE,
-    REWARD,
-    V42_REWARD,
-    contradiction_in,
-)
+from tasks.commerce.extraction.quotation import COMPLAINT, LONGEST, MAX_READ, MOST_WORDS, fault_of, review_of
+from tasks.commerce.extraction.real_reviews import ISSUE_TOPICS
+from tasks.commerce.extraction.scorer import CATEGORIES, READABLE, REWARD, V42_REWARD, contradiction_in
 from tasks.commerce.extraction.truth import metric
 from tasks.commerce.grammar import BOOLEAN, FAULTS, SHARE, STARS, Field, object_schema, one_of, serve_object, spoil_json
 from tasks.commerce.inputs import ReviewInputs
@@ -45,13 +32,13 @@ def answer(reference: Reference) -> str:
     rating = reference.get("rating") or 3
     known = {name: value for name, value in (reference.get("fields") or {}).items() if value is not None}
     complaint = reference.get("complaint_words") or known.get(COMPLAINT, "")
-    issues = (name for name in CATEGORIES_OF_ISSUES if known.get(f"{name}_issue"))
+    issues = (name for name in ISSUE_TOPICS if known.get(f"{name}_issue"))
     category = known.get("complaint_category") or next(issues, "other" if complaint else "none")
     plausible = {
         "sentiment": sentiment_of(rating),
         "sentiment_score": rating,
         "churn_risk": round(1 - rating / 5, 1),
-        **{f"{name}_issue": category == name for name in CATEGORIES_OF_ISSUES},
+        **{f"{name}_issue": category == name for name in ISSUE_TOPICS},
         "complaint_category": category,
         **dict.fromkeys(("repeat_intent", "would_recommend"), rating >= 4),
     }

@@ -1,7 +1,7 @@
 """Ground truth of extraction, from the reference and the review, by code that no reward shares.
 
 The answer is what `json.loads` makes of the whole completion, or of one code fence around it: a word makes it none.
-Unseen: fields that the reference does not know, and which words complain where nobody knows it.
+Unseen: fields that the reference does not know, which words complain where nobody knows it, and idioms cut short.
 """
 
 import re
@@ -31,7 +31,8 @@ _LISTED: Final = {
 """The same, of words in a list: `e` adds a thing to things alone."""
 _ANSWERED: Final = re.compile(rf"^(?:[?:,] (?:\w+ )?(?:{_NO}) [.!?;:,]|[?:] (?:{_NO}|{_NONE})\b)")
 _DENIED_BEHIND: Final = re.compile(rf"^(?:(?!(?:{_AND}|sem|nem)\b)\w+ ){{0,3}}(?!sem|nem)(?:{_NO}|{_NONE})\b")
-_NUMBER: Final = re.compile(r"[0-9](?:[ ().-]*[0-9]){7}")
+_NUMBER: Final = re.compile(r"[0-9](?:(?:[ ()./_-]|ramal)*[0-9]){7}")
+_HARMFUL: Final = re.compile("|".join((*_DATA["pessoais"], *_DATA["perigosas"])))
 _LOOK_ALIKE: Final = str.maketrans(*_DATA["parecidas"])
 _HARMLESS: Final = re.compile(r"\b[0-9]{1,2}([-./])[0-9]{1,2}\1[0-9]{4}\b|(pedido|protocolo|nota|rastreio):? [0-9.-]+")
 _QUOTED: Final = re.compile(r"(?ms)^Avaliação: *(.*)")
@@ -91,7 +92,9 @@ def is_complaint(found: object, reference: Mapping[str, Any], prompt: str) -> bo
     said, told = (_runs(_typed(text), heard) for text in (found, reference.get("complaint_words") or ""))
     if not said or len(found.split()) > MOST_WORDS or any(_is_unseen(each) and each not in "\n\r\t" for each in found):
         return False
-    if _NUMBER.search(_HARMLESS.sub("", found.lower())) or _is_praise_or_sensitive(words(fold(found))):
+    if _NUMBER.search(_HARMLESS.sub("", found.lower())) or _HARMFUL.search(fold(found)):
+        return False
+    if _is_praise_or_sensitive(words(fold(found))):
         return False
     return not told or any(
         len(set(one) & set(other)) >= SHARED * max(len(one), len(other)) for one in said for other in told

@@ -51,8 +51,9 @@ def _line(table: FigureTable, finding: CitedFinding, place: int) -> str:
     row, choice = finding.linha, sentences(table, finding)
     parts = [choice[(place + len(row)) % len(choice)]]
     if row in table.few and table.columns[finding.coluna].media:
-        orders = table.texts[row, table.orders]
-        parts.append(frames().amostra["um" if orders == "1" else "varios"].format(n=orders))
+        count, counted = table.texts[table.orders[row]], table.columns[table.orders[row][1]]
+        said = (counted.um if count == "1" else counted.com).format(valor=count)
+        parts.append(frames().amostra.texto.format(com=said))
     if finding.acao:
         parts.append(actions()[finding.acao].texto.format(**forms_of(table.kind, row)))
     return " ".join(parts)
@@ -105,8 +106,7 @@ def _forms_beside(column: Any, kind: str, row: str) -> dict[str, str]:
 
 
 WEIGHTS: Final = {"actions": 0.40, "length": 0.30, "structure": 0.20, "domain": 0.10}
-ENOUGH, ENOUGH_DOMAIN = 4, 2
-"""Verbs of action and structure marks, and words of a shop, that the V4.2 report's reward requires."""
+ENOUGH, ENOUGH_DOMAIN = 4, 2  # Verbs of action and structure marks, and words of a shop, that V4.2's reward requires.
 _MARK: Final = re.compile(r"^[ \t]*(?:[-*•–—#]|\d{1,2}[.)])[ \t]*\S", re.MULTILINE)
 _BEGINNINGS: Final = {
     name: re.compile("|".join(sorted(map(fold, read_lexicon(name)), key=len, reverse=True)))

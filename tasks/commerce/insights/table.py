@@ -27,15 +27,10 @@ from tasks.commerce.text.text_form import fold
 DATA_FILES: Final = ("data/evidence/actions.toml", "data/evidence/frames.toml", "data/evidence/retail.toml")
 Cell = tuple[str, str]
 OTHER: Final = "outra"  # The kind of rows that are none of those that are known.
-NOTABLE, HAIR = 0.03, 5e-10
-"""Share of the compared figure from which a difference counts, and what a binary figure may be off."""
+NOTABLE, HAIR = 0.03, 5e-10  # Share of a figure from which a difference counts, and what a binary one may be off.
 RATIO, MOST_TIMES = 2.0, 99.0  # Ratios that are told: a larger one is no news, or a slip.
-SMALL_SAMPLE, DOUBTED = 30, 10
-"""Orders below which a row's means and rates may be chance, and at which half of a mean's surprise is believed."""
-FEW_PARTS, LEAST_SUM = (
-    (2, 3),
-    1_000,
-)  # Rows of which another is the sum by no chance: by several columns, by one of that.
+SMALL_SAMPLE, DOUBTED = 30, 10  # Orders below which a mean may be chance, and at which half its surprise is believed.
+FEW_PARTS, LEAST_SUM = (2, 3), 1_000  # Rows whose sum is no chance: in all of several columns, or in one of so much.
 MAX_ROWS: Final = 31  # A row for each state, or for each day of a month.
 KEPT_TABLES, MOST_MONTHS = 256, 36
 _LATIN: Final = "A-Za-zÀ-ÖØ-öø-ſ0-9"
@@ -154,8 +149,8 @@ class FigureTable:
     """Those that have findings."""
     compared: tuple[str, ...]
     """All, those of what others leave too, such as `Outros`."""
-    orders: str
-    """Title of the column that counts orders; empty without one."""
+    orders: Mapping[str, Cell]
+    """The cell that counts the fewest orders of each row, in a table that counts them."""
     few: frozenset[str]
     """The rows behind which few orders stand, as far as the table counts them."""
     uncounted: frozenset[str]
@@ -238,10 +233,12 @@ def read_table(prompt: str) -> FigureTable | None:
         return None
     whole = [title for title in columns if all((row, title) in figures for row in names)]
     counts = [title for title, column in columns.items() if column.como == "pedidos"]
-    orders = min(counts, key=lambda title: sum(figures.get((row, title), 0) for row in names), default="")
+    cells = {row: [(row, title) for title in counts] for row in names if counts}
+    orders = {row: min(each, key=lambda cell: figures.get(cell, 0)) for row, each in cells.items()}
+    fewest = {row: figures[cell] for row, cell in orders.items() if cell in figures}
     others = [title for title in titles if title not in columns and re.search(frames().contagens, fold(title))]
     months = {month: row for row in rows if kind == "mês" and (month := _month_of(row)) is not None}
-    uncounted = frozenset(row for row in names if not figures.get((row, orders)) and (orders or others))
+    uncounted = frozenset(row for row in names if not fewest.get(row) and (orders or others))
     table = FigureTable(
         kind,
         columns,
@@ -251,7 +248,7 @@ def read_table(prompt: str) -> FigureTable | None:
         rows,
         names,
         orders=orders,
-        few=frozenset(row for row in names if figures.get((row, orders), SMALL_SAMPLE) < SMALL_SAMPLE),
+        few=frozenset(row for row, count in fewest.items() if count < SMALL_SAMPLE),
         uncounted=uncounted,
         medians={
             title: round(_middle(sorted([figures[row, title] for row in names])), places[title] + 1) for title in whole
@@ -299,14 +296,21 @@ def _read_block(prompt: str) -> list[list[str]] | None:
 
 def _means_other(prompt: str, block: Sequence[Sequence[str]]) -> bool:
     """Return whether unit or sense of the figures is told beside them, so that each would mean another."""
-    beside, (head, *others) = frames().ao_lado, ([fold(cell) for cell in column] for column in zip(*block, strict=True))
-    others = [column for column in others if re.fullmatch(beside.colunas, column[0])]
+    beside, (first, *others) = frames().ao_lado, [[*map(fold, column)] for column in zip(*block, strict=True)]
+    head, figures = first[0], f"{beside.figuras}|{frames().restos}"
+    known = "|".join((*map(fold, figure_columns()), beside.atributos.todas, beside.atributos.get(head, "")))
+    others = [
+        column
+        for column in others
+        if re.fullmatch(beside.colunas, column[0])
+        or not (re.fullmatch(known, column[0]) or all(re.fullmatch(figures, cell) for cell in column[1:]))
+    ]
     lines = [fold(line) for line in prompt.splitlines() if " | " not in line]
-    own = "\n".join((head[0], *(line for line in lines if line.startswith("periodo:")), *chain.from_iterable(others)))
+    own = "\n".join((head, *(line for line in lines if line.startswith("periodo:")), *chain.from_iterable(others)))
     told = re.search(beside.escalas, "\n".join((own, *lines, *map(fold, block[0])))) or re.search(beside.sentidos, own)
-    is_odd = re.fullmatch(beside.pessoas, head[0]) or not re.fullmatch(beside.linhas, head[0])
+    is_odd = re.fullmatch(beside.pessoas, head) or not re.fullmatch(beside.linhas, head)
     is_person = any(is_sensitive(row) for row, *_ in block)
-    return bool(told or is_odd or is_person) or any(len(set(column)) > 2 for column in others)
+    return bool(told or is_odd or is_person) or any(len(set(cells)) >= min(2, len(cells)) for _, *cells in others)
 
 
 def _read_column(
@@ -376,11 +380,8 @@ def _facts(table: FigureTable, title: str, row: str, figures: Mapping[str, float
     # Beside rows of few orders alone, a rate of many orders would be told without a note.
     noted = not column.media or row in table.few
     if len(ordered) > 1 and (noted or sum(not table.is_unsure(each) for each in figures) > 1):
-        end = ""
-        if own == ordered[-1] > ordered[-2]:
-            end = "alto"
-        elif own == ordered[0] < ordered[1]:
-            end = "baixo"
+        is_least = own == ordered[0] < ordered[1]
+        end = "alto" if own == ordered[-1] > ordered[-2] else "baixo" * is_least
         if end:
             true.append("maior" if end == "alto" else "menor")
         if end and column.melhor:
@@ -419,8 +420,7 @@ def _salience(table: FigureTable, title: str, figures: Mapping[str, float]) -> d
         others.remove(own)
         middle = _middle(others)
         distance = abs(own - middle) / (_middle(sorted([abs(other - middle) for other in others])) + (step or 1.0))
-        count = table.figures.get((row, table.orders))
-        if column.media and count is not None:
+        if column.media and (count := table.figures.get(table.orders.get(row, (row, "")))) is not None:
             distance *= count / (count + DOUBTED)
         found[row, title] = (distance / (1 + distance)) ** 3
     return found

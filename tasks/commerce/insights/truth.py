@@ -29,8 +29,7 @@ WRITTEN: Final = {
     "frete medio": _MONEY,
 }
 """How a figure of each column is written, by its folded name: of another there is nothing to say."""
-MEANS: Final = ("atrasos", "nota media", "ticket medio", "frete medio")
-"""Columns of means and rates, of which few orders say little."""
+MEANS: Final = ("atrasos", "nota media", "ticket medio", "frete medio")  # Of means and rates few orders say little.
 GOOD_WHEN_HIGH: Final = {"nota media": True, "atrasos": False, "frete medio": False}
 BEYOND: Final = re.compile("[6-9]|[0-9]{2}|5,0*[1-9]")
 SMALL: Final = 30
@@ -58,9 +57,9 @@ class Known:
         return {row: value_of(text) for row, text in written.items() if _places(text) == places.most_common(1)[0][0]}
 
     def is_counted(self, row: str, orders: float = 0) -> bool:
-        """Return whether a row's orders are known, and at least so many; without a column of them, all are."""
-        title = next((column for _, column in self.texts if _meaning(column) == "pedidos"), None)
-        return title is None or self.column(title).get(row, 0) >= max(orders, 1)
+        """Return whether a row's orders are known, and at least so many, in each column of them, if any."""
+        titles = {column for _, column in self.texts if _meaning(column) == "pedidos"}
+        return all(self.column(title).get(row, 0) >= max(orders, 1) for title in titles)
 
 
 def _meaning(column: str) -> str:

@@ -116,7 +116,7 @@ def suiting(product: str, offer: str) -> CampaignPhrases:
     known, said = read_phrases(), content_words(f"{product} {offer}")
     form = _AMOUNT.sub("#", offer.lower())
     # No `em` stands before an article or another preposition: it would have to be bound to it.
-    binds = product.lower().split(" ")[0] in known.presos
+    binds = re.fullmatch(known.presos, product.lower())
     # An offer of no known form is only told.
     kinds = ["todas"]
     if "#" not in offer and _is_sound(form, amounts_of(offer)) and form in (*known.ofertas.com, *known.ofertas.outras):

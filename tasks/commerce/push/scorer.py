@@ -47,8 +47,8 @@ _AMOUNT_OF: Final = r"(?:r\$ ?)?(?P<{}>\d[\d.,]*)"
 _MORE_THAN: Final = tuple(
     re.compile(form.format(_AMOUNT_OF.format("most"), _AMOUNT_OF.format("least")), re.IGNORECASE)
     for form in _NAMES["pares"]
-)
-"""Two amounts of an offer of which the first is more."""
+)  # Two amounts of an offer of which the first is more.
+_READ_AS: Final = tuple((re.compile(form, re.IGNORECASE), text) for form, text in _NAMES["lidos"])
 _NOTHING: Final = re.compile("|".join(_NAMES["nada"]), re.IGNORECASE)
 _FIELD_FIRST: Final = re.compile(r"(^|[.!?] )\{(produto|oferta)\}")
 
@@ -149,7 +149,8 @@ def _campaign_fault(campaign: PushCampaign) -> str | None:
 
 def _is_absurd(offer: str) -> bool:
     """Return whether an offer gives all, nothing, or less than is paid for."""
-    offer = re.sub(r" ?\bpor ?cento\b", "%", offer, flags=re.IGNORECASE)
+    for form, text in _READ_AS:
+        offer = form.sub(text, offer)
     shares = [share for text in _SHARE.findall(offer) for share in amounts_of(text.rstrip(".,")) or ()]
     found = (each for form in _MORE_THAN for each in form.finditer(offer))
     pairs = [amounts_of(f"{each['most']} {each['least']}".rstrip(".,")) for each in found]

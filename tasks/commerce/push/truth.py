@@ -29,8 +29,7 @@ DATA_FILES: Final = (
 )
 _ROOT: Final = Path(__file__).resolve().parents[3]
 MOST_GRAPHEMES: Final = 120
-SHORTEST_WORD: Final = 3
-HIGHEST_PERCENTAGE: Final = 90
+SHORTEST_WORD, HIGHEST_PERCENTAGE = 3, 90
 MOST_PARTS: Final = 24
 _LETTERS: Final = regex.compile(r"[\p{L}\p{M}\p{N}_-]+")
 _FIELDS: Final = ("{produto}", "{oferta}")
@@ -57,7 +56,7 @@ def claims_kept(completion: str, reference: Reference) -> dict[str, bool]:
     strings, parts = _words(f"{product} {offer}"), [_words(part) for part in (opener, core, closer)]
     said = [word for part in parts for word in part]
     text = completion.replace(_FIELDS[0], product).replace(_FIELDS[1], offer)
-    is_bound = product.casefold().split(" ")[0] in data["presos"] and core.casefold().find("em {produto}") >= 0
+    is_bound = "em {produto}" in core.casefold() and regex.fullmatch(data["presos"], product.casefold())
     kinds = [kind for kind in ("com", "outras") if _is_known(offer, data["ofertas"][kind])]
     return {
         "in_form": bool(form),

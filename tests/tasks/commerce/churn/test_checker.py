@@ -47,6 +47,13 @@ def test_a_line_that_cannot_be_or_is_no_grievance_points_nowhere(known: dict[str
     assert not any(is_true(reason(field, lines[field], way), lines) for way in ("sai", "fica"))
 
 
+@pytest.mark.parametrize("given", [{}, {"late": 0}, {"undelivered": 0}])
+def test_a_count_that_nobody_gave_is_no_fact(given: dict[str, int]) -> None:
+    profile = profile_of_prompt(prompt_of(**{"late": None, "undelivered": None} | given))
+    counted = {"Entregas com atraso": "late", "Pedidos não entregues": "undelivered"}
+    assert all(bool(profile.bands[name].aponta) == (key in given) for name, key in counted.items())
+
+
 def test_a_field_counts_once_and_so_do_two_that_say_the_same() -> None:
     once, mean = reason("Última nota", "1", "sai"), reason("Nota média", "1,0", "sai")
     faults = [fault for _, fault in check(profile_of_prompt(FURIOUS), [once, once, mean])]

@@ -12,6 +12,7 @@ from tasks.commerce.insights.table import read_table
 FORMS = {
     "Receita": "R$ {:,.0f}",
     "Pedidos": "{:,.0f}",
+    "Número de vendas": "{:,.0f}",
     "Atrasos": "{:.1f}%",
     "Nota média": "{:.1f}",
     "Ticket médio": "R$ {:,.0f}",
@@ -20,6 +21,7 @@ FORMS = {
 RANGES = {
     "Receita": (0, 4_000),
     "Pedidos": (5, 90),
+    "Número de vendas": (5, 90),
     "Atrasos": (0, 12),
     "Nota média": (1, 5),
     "Ticket médio": (20, 300),

@@ -221,4 +221,10 @@ def test_no_mean_is_told_beside_a_count_that_is_not_read_and_the_least_of_severa
     assert read_table(prompt_of("Estado", ["Nota média", "Margem"], rows)) is not None
     two = {row: [*cells[:1], "950", cells[1]] for row, cells in rows.items()}
     said = render(answer_of(best), prompt_of("Estado", ["Nota média", "Número de vendas", "Pedidos"], two)).text or ""
-    assert "apenas 1 pedido" in said
+    assert "apenas 1 pedido:" in said
+    two["AC"] = ["5,0", "1", "950"]
+    said = render(answer_of(best), prompt_of("Estado", ["Nota média", "Número de vendas", "Pedidos"], two)).text or ""
+    assert "apenas 1 venda:" in said
+    two["AC"] = ["5,0", "0", "950"]
+    (none,) = checked(best, prompt=prompt_of("Estado", ["Nota média", "Número de vendas", "Pedidos"], two))
+    assert none.fault is Fault.FALSE

@@ -150,6 +150,16 @@ def test_a_sentence_begins_with_a_capital_and_names_are_as_the_shop_writes_them(
     assert fault_of(core, title) == PushFault.UNFIT and not is_right(core, title)
 
 
+@pytest.mark.parametrize(
+    ("sold", "is_bound"), [(name, kind == "bound") for kind in ("bound", "free") for name in CASES[kind]]
+)
+def test_no_em_makes_a_place_a_payment_or_a_condition_of_a_product(sold: str, *, is_bound: bool) -> None:
+    for core in ("Em {produto}: {oferta}.", "Olhe: {oferta} em {produto}.", "Tem {oferta} em {produto}."):
+        campaign = PushCampaign(sold, "20% de desconto")
+        assert (fault_of(core, campaign) == PushFault.UNFIT) == is_bound == (not is_right(core, campaign))
+    assert fault_of(BARE, campaign) is None
+
+
 def test_a_phone_counts_what_it_shows() -> None:
     assert graphemes("ação") == 4
     assert graphemes("👨‍👩‍👧‍👦🇧🇷ação") == 6
