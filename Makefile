@@ -143,8 +143,8 @@ lint: $(DEVELOPER)  ## Ruff, mypy and import-linter.
 ui: $(READY)  ## Serve Prefect's and MLflow's pages on loopback over the local state.
 	$(BIN)/tucano ui
 
-demo: $(READY)  ## Write the page of completions of the shipped example run.
-	$(BIN)/python -m tasks.evaluate.completions.page
+demo: $(READY)  ## Write the page of completions of the shipped example run, and draw its recording, docs/demo.svg.
+	$(BIN)/python -m tasks.demo
 
 docs: $(DEVELOPER)  ## Build the pages as a site in build/site, which asks no other server for anything.
 	rm -rf build/pages build/site
