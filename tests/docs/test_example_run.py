@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections import defaultdict
 from functools import cache
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -16,11 +16,7 @@ READMES = ("README.md", "README.pt-BR.md")
 LOG = LOG_FILE.read_text(encoding="utf-8")
 COUNTS = re.compile(r"^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \| (\d+|–) \| (.+?) \|$", re.MULTILINE)
 SCORES = re.compile(r"^│ (\w+) +│ +(\d+) │ ([\d.]+) │ ([\d.]+) │ .* │ (\S+) +│$", re.MULTILINE)
-IN_PORTUGUESE = {
-    "better": "melhor",
-    "non-inferior": "não inferior",
-    "inconclusive": "inconclusivo",
-}
+IN_PORTUGUESE = {"better": "melhor", "non-inferior": "não inferior", "inconclusive": "inconclusivo"}
 ALL = "overall"
 
 
@@ -78,6 +74,14 @@ def test_both_readmes_give_the_same_figures() -> None:
     assert set(re.findall(r"\d+(?:\.\d+)?", english)) == set(re.findall(r"\d+(?:\.\d+)?", portuguese))
 
 
+def test_the_readmes_benchmarks_are_those_of_their_page() -> None:
+    page, text = read("docs/benchmarks.md"), read("README.md")
+    audits = dict(re.findall(r"^ (0\.\d\d) all four +4,000 +([\d.]+)%", page, re.MULTILINE))
+    assert re.search(rf"8,000 .*\(rho 0\.50\).*{audits['0.50']} %.*\(0\.85\).*{audits['0.85']} %", text, re.DOTALL)
+    share, count = re.findall(r"^ all +\S+ +(\S+)%.*\n of .*values +(\d+) values +\d+ values$", page, re.MULTILINE)[0]
+    assert f"{share} % of {count} personal values" in text
+
+
 @pytest.mark.parametrize("page", ["docs/quickstart.md", "docs/pt-BR/quickstart.md"])
 def test_what_a_quickstart_prints_stands_in_the_log(page: str) -> None:
     blocks = re.findall(r"```text\n(.*?)```", read(page), re.DOTALL)
@@ -103,5 +107,5 @@ def test_a_picture_of_the_readme_is_small_and_asks_no_server(file: str) -> None:
 def test_the_badges_say_what_the_project_does() -> None:
     project = tomllib.loads(read("pyproject.toml"))["project"]
     for name, said in (("python", project["requires-python"].lstrip(">=") + "+"), ("license", project["license"])):
-        texts = ElementTree.fromstring(read(f"docs/badges/{name}.svg")).itertext()
+        texts = ET.fromstring(read(f"docs/badges/{name}.svg")).itertext()  # noqa: S314 - of our own making
         assert [text for text in texts if text.strip()][1:] == [name, said]

@@ -1,7 +1,7 @@
 """A recording shows every line of its log, each once it was printed, and ends with the last screen."""
 
 import re
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -13,7 +13,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def test_each_line_appears_on_the_lowest_row() -> None:
     text = draw(LOG)
-    screen = ElementTree.fromstring(text).find(f"{SVG}svg")
+    screen = ET.fromstring(text).find(f"{SVG}svg")  # noqa: S314 - of our own making
     assert screen is not None
     shown = {float(line.attrib["y"]): line.text for line in screen.iter(f"{SVG}text")}
     assert [shown[y] for y in sorted(shown)] == [line for line in LOG.splitlines() if line]
