@@ -3,8 +3,8 @@
 Its lines are those of a log, unchanged; only the pauses between them are chosen here. Browsers and forges play it by
 CSS. Where nothing may move, on paper or with `prefers-reduced-motion`, its last screen stands still.
 
-`data/example_run.txt` is the log of the shipped run: what its commands printed into a file, each behind `$ ` and the
-command, without the paths of the machine that it ran on.
+`data/example_run.txt` is the log of the shipped run, which `tasks.demo.record` writes: its commands, each behind `$ `, and
+what they printed into a pipe.
 """
 
 import re
@@ -21,7 +21,7 @@ SECONDS: Final = 20
 _TEMPLATE: Final = Path(__file__).parent / "recording.svg.j2"
 _COLUMNS: Final = 100
 _ROWS: Final = 32
-_PAUSES: Final = (("$ ", 1.0), ("└", 2.0), ("`champion` is", 3.0))
+_PAUSES: Final = (("$ ", 1.0), ("└", 2.0), ("next:", 3.0))
 """Beginnings of lines, and how long one looks at them, in seconds before the whole is fitted to its length."""
 _LAST_PAUSE: Final = 4.0
 _PAUSE: Final = 0.06
