@@ -1,15 +1,15 @@
-"""Record the shipped run anew: `make recording` runs the README's commands, and keeps what they printed and answered."""
+"""Record the shipped run again: `make recording` runs the README's commands, and keeps what they print."""
 
 import gzip
 import json
 import re
 import shlex
-import subprocess
 import sys
 import zlib
 from base64 import b64decode
 from collections.abc import Iterable
 from pathlib import Path
+from subprocess import PIPE, STDOUT, run
 from typing import Any, Final
 
 from schemas.errors import InputError
@@ -37,14 +37,7 @@ def record() -> None:
         raise InputError(f"{_STATE} would be used again, and a recording is of a whole run; move it away")
     printed = list[str]()
     for command in COMMANDS:
-        ended = subprocess.run(
-            shlex.split(command),
-            cwd=REPOSITORY,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        ended = run(shlex.split(command), cwd=REPOSITORY, stdout=PIPE, stderr=STDOUT, text=True, check=False)
         if ended.returncode:
             raise InputError(f"{command!r} ended with {ended.returncode}: {ended.stdout[-400:]}")
         printed += [f"$ {command}", *of_the_product(ended.stdout.splitlines())]

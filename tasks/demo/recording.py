@@ -3,8 +3,8 @@
 Its lines are those of a log, unchanged; only the pauses between them are chosen here. Browsers and forges play it by
 CSS. Where nothing may move, on paper or with `prefers-reduced-motion`, its last screen stands still.
 
-`data/example_run.txt` is the log of the shipped run, which `tasks.demo.record` writes: its commands, each behind `$ `, and
-what they printed into a pipe.
+`data/example_run.txt` is the log of the shipped run, which `tasks.demo.record` writes: its commands, each behind `$ `,
+and what they printed into a pipe.
 """
 
 import re
