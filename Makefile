@@ -28,7 +28,7 @@ ADAPTERS := .venv-adapters
 CLIENTS := .venv-clients
 LLAMA := .venv-llama
 
-.PHONY: setup develop retrain real-model stand-in test test-fast test-long test-deployed test-unsloth test-vllm test-serve test-adapters test-clients test-llama lint ui demo docs bench bench-docs gpu-check clean constraints
+.PHONY: setup develop retrain real-model stand-in test test-fast test-long test-deployed test-unsloth test-vllm test-serve test-adapters test-clients test-llama lint ui demo recording docs bench bench-docs gpu-check clean constraints
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -143,8 +143,13 @@ lint: $(DEVELOPER)  ## Ruff, mypy and import-linter.
 ui: $(READY)  ## Serve Prefect's and MLflow's pages on loopback over the local state.
 	$(BIN)/tucano ui
 
-demo: $(READY)  ## Write the page of completions of the shipped example run.
-	$(BIN)/python -m tasks.evaluate.completions.page
+demo: $(READY)  ## Write the page of completions of the shipped example run, and draw its recording, docs/demo.svg.
+	$(BIN)/python -m tasks.demo
+
+# Without make's own variables, or the inner make would say which folder it enters.
+recording: $(READY)  ## Run the local profile in minutes, and keep it as the shipped run: data/example_run.* and docs/demo.svg.
+	env -u MAKEFLAGS -u MAKELEVEL $(BIN)/python -m tasks.demo.record
+	$(BIN)/python -m tasks.demo
 
 docs: $(DEVELOPER)  ## Build the pages as a site in build/site, which asks no other server for anything.
 	rm -rf build/pages build/site

@@ -1,7 +1,5 @@
 """Page of the browser: one HTML file that needs no network, with its rows packed into it.
 
-`python -m tasks.evaluate.completions.page` writes the page of a shipped run of simulated shoppers.
-
 The rows are JSON, deflated and in base64: no text of a model or a shopper is ever part of the page's markup, and the
 script, the only one that the page's policy lets run, writes them as text. Equal rows give equal bytes.
 """
@@ -20,7 +18,6 @@ from tasks.report.wording import worded
 
 PAGE_FILE: Final = "completions.html"
 EXAMPLE_FILE: Final = Path(__file__).resolve().parents[3] / "data" / "example_run.json.gz"
-DEMO_FOLDER: Final = Path("build/demo")
 DATA_FILES: Final = (
     "tasks/evaluate/completions/completions.html.j2",
     "tasks/evaluate/completions/rows.js",
@@ -78,7 +75,3 @@ def read_example() -> dict[str, Any]:
     """Return the rows of the shipped run."""
     rows: dict[str, Any] = json.loads(gzip.decompress(EXAMPLE_FILE.read_bytes()))
     return rows
-
-
-if __name__ == "__main__":
-    print(write_page(read_example(), DEMO_FOLDER))

@@ -1,0 +1,1 @@
+"""Demo: what `make demo` shows of the shipped run."""
