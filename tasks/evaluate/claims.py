@@ -110,11 +110,11 @@ class TaskClaim:
             return worded("{task} fell below its floor: {standing}", task=task, standing=self.floor_values)
         if found == "collapsed":
             return self.collapse(task)
-        return self._against_best(task) if found == "no better" and self._is_beaten else None
+        return self._against_best(task) if found == "no better" and self.is_beaten else None
 
     def note(self, task: TaskName, block: PairedStats) -> str | None:
         """Return which baseline is not beaten, where that is no objection; None where each is."""
-        return self._against_best(task) if (self.verdict(block) == "no better") != self._is_beaten else None
+        return self._against_best(task) if (self.verdict(block) == "no better") != self.is_beaten else None
 
     def collapse(self, task: TaskName) -> str:
         """Return how little the answers of a task vary."""
@@ -133,13 +133,13 @@ class TaskClaim:
             task=task,
             standing=self.floor_values,
         )
-        if self.best_baseline is None or not self._is_beaten:
+        if self.best_baseline is None or not self.is_beaten:
             return sentence
         better = "{found}; {baseline} scores {its} where tuned scores {tuned}"
         return worded(better, found=sentence, **self._beside(self.best_baseline))
 
     @property
-    def _is_beaten(self) -> bool:
+    def is_beaten(self) -> bool:
         """Return whether a baseline scores higher than the tuned model."""
         return any(each.scores.mean_base > each.scores.mean_tuned for each in self.baselines.values())
 
