@@ -28,12 +28,14 @@ from tasks.evaluate.stats.variance import PLANNED_SAMPLES, plan, read_comparison
 from tasks.lineage.store.artifacts import RECORD_FILE, ArtifactDamaged, ArtifactStore
 from tasks.lineage.store.inventory import short
 from tasks.report.language import spoken
+from tasks.report.wording import worded
 
 OR_THE_EVALUATIONS: Final = "If not given, that of the evaluation that the files are in, else"
 DEFAULTS: Final = {"margin": 0.05, "resamples": 10_000, "seed": 0, "truth_loss": TRUTH_LOSS}
 """How two files are compared where neither the command line nor an evaluation says otherwise."""
 BESIDE: Final = "floors, baselines, variety, general instructions, champion and rungs"
 """What an evaluation examines beside the scores of base and tuned."""
+REASONS: Final = {"What speaks for it": "for", "What speaks against it": "against", "Good to know": "good_to_know"}
 
 
 def compare(
@@ -78,8 +80,8 @@ def compare(
             evaluation = _evaluation_of(base, tuned)
             with spoken(language or (_language_of(evaluation) if evaluation else "en")):
                 comparison, examined = _compare(base, tuned, report, evaluation, chosen)
-        document = comparison.report()
-        parts = [f"{comparison.gate.verdict}: {headline(comparison)}", *report_parts(document), examined]
+                document = comparison.report()
+                parts = [f"{comparison.gate.verdict}: {headline(comparison)}", *report_parts(document), examined]
         show(document, [*parts, f"report: {report / REPORT_PAGE}"] if report is not None else parts, as_json=as_json)
         if comparison.gate.verdict != "promote":
             raise typer.Exit(3)
@@ -168,7 +170,7 @@ def _decide(
 
 
 def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
-    """Yield the content of a `report.json`: scores, ground truth where known, and the gate's reasons."""
+    """Yield the content of a `report.json`: scores, ground truth where known, and the gate's reasons in three lists."""
     title = "Scores of n test prompts, base against tuned; p gain is corrected for the number of tasks"
     yield _scores(title, report)
     if claims := report.get("claims"):
@@ -187,8 +189,11 @@ def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
         yield _scores("Ground truth of the same answers, which is no reward", report["ground_truth"])
     if report.get("general"):
         yield report["general"]["finding"]
-    yield f"the gate says {report['gate']['verdict']}:"
-    yield from (f"- {reason}" for reason in report["gate"]["reasons"])
+    yield f"the gate says {report['gate']['verdict']}"
+    for title, name in REASONS.items():
+        if sentences := report["gate"][name]:
+            yield f"{worded(title)}:"
+            yield from (f"- {sentence}" for sentence in sentences)
 
 
 def _scores(title: str, blocks: Mapping[str, Any]) -> Table:

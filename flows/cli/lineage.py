@@ -30,7 +30,6 @@ from tasks.lineage.graph.graph import Graph, Node, read_versions
 from tasks.lineage.graph.page import write_page
 from tasks.lineage.graph.walk import Lineage, Registered, Walker
 from tasks.lineage.mlflow.registry import local_aliases
-from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.lineage.store.inventory import verify as verify_artifacts
 from tasks.report.language import spoken
@@ -49,6 +48,7 @@ SHOWN_FACTS: Final = {
 }
 """Facts of an artifact that the answer tells, by its kind; `--long` has them all."""
 MOST_NAMED: Final = 4
+NOTHING: Final = "nothing came from anything there"
 SIDES: Final = {
     "subject": "Asked about",
     "before": "It came from",
@@ -133,7 +133,7 @@ def _verify(config: Config, text: str) -> Result:
     walker = open_walker(config)
     artifacts = walker.artifacts(walker.find(text))
     with stage_progress("verify") as progress:
-        findings = [asdict(each) for each in verify_artifacts(artifact_store(config), artifacts, progress)]
+        findings = [asdict(each) for each in verify_artifacts(existing_store(config, NOTHING), artifacts, progress)]
     document = {"reference": text, "artifacts": len(artifacts), "whole": not findings, "findings": findings}
     if not findings:
         return document, [f"{text}: {len(artifacts)} artifacts are what their records say"]
@@ -214,22 +214,13 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def artifact_store(config: Config) -> ArtifactStore:
-    """Open the artifact store, read-only.
-
-    Raises:
-        InputError: The state folder has no artifacts.
-    """
-    return existing_store(config, "nothing came from anything there")
-
-
 def open_inventory(config: Config) -> Inventory:
     """Read every record of the artifact store.
 
     Raises:
         InputError: The state folder has no artifacts.
     """
-    artifact_store(config)
+    existing_store(config, NOTHING)
     return read_inventory(artifacts_folder(config))
 
 

@@ -16,10 +16,7 @@ from tasks.commerce.score_file import score_file
 def score(
     rollouts: Annotated[Path, typer.Argument(help="JSON Lines of rollouts.")],
     spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
-    store: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the store that sql_qa's questions are about."),
-    ] = None,
+    store: Annotated[Path | None, typer.Option(help="Folder of the store that sql_qa's questions are about.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where the scored rollouts go, as JSON Lines; replaced if there.")
     ] = None,

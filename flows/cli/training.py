@@ -1,6 +1,7 @@
 """Commands `tucano retrain`, `train` and `evaluate`: the chain up to a stage, and its estimate before it starts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -17,10 +18,12 @@ from flows.runtime.stores import open_recorder
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
 from schemas.source import source_digest
-from tasks.bag_of_words.sentences import BAG_OF_WORDS
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
+from tasks.next_steps.steps import NextStep
 from tasks.policy.merge import MERGED_FOLDER
+from tasks.report.language import spoken
+from tasks.report.wording import worded
 from tasks.train.sizing.estimate import Estimate, cost_usd, estimate_training, expected_prompts
 from tasks.train.sizing.memory import memory_limit, refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
@@ -51,6 +54,8 @@ def retrain(
     config = configured(profile, overrides, state)
     opening = f"retraining with profile {profile}, seed {config.seed}, state in {config.state.root}"
     result = run_chain(config, profile, opening, until="promote", fresh=fresh, yes=yes)
+    folder = [] if state is None else ["--state", str(state)]
+    given = ["--profile", profile, *(word for each in overrides for word in ("--set", each)), *folder]
     stages = {
         name: {"sha256": stage.record.sha256, "path": str(stage.path), "seconds": stage.seconds, "reused": stage.reused}
         for name, stage in result.stages.items()
@@ -59,9 +64,12 @@ def retrain(
         "seconds": result.seconds,
         "stages": stages,
         "decision": result.decision,
-        "evaluation": {"overall": result.report["overall"], "tasks": result.report["tasks"]},
+        "evaluation": {name: result.report[name] for name in ("overall", "tasks", "gate")},
     }
-    show(document, retraining_parts(result, document), as_json=as_json)
+    with spoken(config.language):
+        document["next"] = _next_steps(result, given, config.state.root)
+        parts = [*retraining_parts(result, document)]
+    show(document, parts, as_json=as_json)
     if result.decision["verdict"] != "promote":
         raise typer.Exit(3)
 
@@ -81,10 +89,18 @@ def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Itera
     if result.champion == number:
         yield "next: `tucano ask TASK`, `tucano ui`, `tucano monitor LOGS`"
     else:
-        bags = {task: claim["baselines"].get(BAG_OF_WORDS) for task, claim in result.report["claims"].items()}
-        better = [task for task, bag in bags.items() if bag and bag["scores"]["mean_difference"] < 0]
-        taken = "".join(f", `tucano promote {number} --baseline {task}`" for task in better)
-        yield f"next: `tucano ask TASK --version {number}`, `tucano ui`{taken}"
+        yield from (f"{worded('next')}: `{step['command']}`: {step['why']}" for step in document["next"])
+        if decision["verdict"] == "hold" and not document["next"]:
+            yield f"{worded('next')}: {worded('These figures name no step that would help: read the wrong answers.')}"
+        yield f"try it: `tucano ask TASK --version {number}`, `tucano ui`"
+
+
+def _next_steps(result: "Retraining", given: Sequence[str], root: Path) -> list[dict[str, str]]:
+    """Return the evaluation's next steps: each command whole, and a longer training with its minutes where known."""
+    made = [policy for policy in result.policies.values() if not policy.reused]
+    seconds_a_step = sum(policy.seconds / read_summary(policy.path)["steps"] for policy in made)
+    steps = (NextStep(**step) for step in result.report["next"])
+    return [step.whole(given, root, result.decision["version"], seconds_a_step) for step in steps]
 
 
 def evaluate(
@@ -101,7 +117,9 @@ def evaluate(
     result = run_chain(config, profile, opening, until="evaluate", fresh=fresh, yes=yes)
     report = {name: result.report[name] for name in ("overall", "tasks", "gate")}
     document = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path), **report}
-    show(document, [*report_parts(result.report), *_pages(result)], as_json=as_json)
+    with spoken(config.language):
+        parts = [*report_parts(result.report), *_pages(result)]
+    show(document, parts, as_json=as_json)
     if result.report["gate"]["verdict"] != "promote":
         raise typer.Exit(3)
 
@@ -205,23 +223,15 @@ def _estimate_parts(config: Config, estimate: Estimate, figures: Mapping[str, An
 
 def _estimate_document(config: Config, estimate: Estimate) -> dict[str, Any]:
     """Return an estimate as a JSON document: seconds, US dollars and bytes; unknown values are null."""
+    same = "trainings pairs steps_per_epoch epochs too_many_epochs learning_rate completions tokens"
     return {
         "prompts": dict(estimate.prompts),
         "prompts_from": "counts less the held-out share",
-        "trainings": estimate.trainings,
         "steps": config.train.max_steps,
-        "pairs": estimate.pairs,
-        "steps_per_epoch": estimate.steps_per_epoch,
-        "epochs": estimate.epochs,
-        "too_many_epochs": estimate.too_many_epochs,
-        "learning_rate": estimate.learning_rate,
-        "completions": estimate.completions,
-        "tokens": estimate.tokens,
+        **{name: getattr(estimate, name) for name in same.split()},
         "parameters": None if estimate.shape is None else estimate.shape.parameters,
         "stages": None if estimate.stages is None else [vars(stage) for stage in estimate.stages],
-        "seconds": estimate.total("seconds"),
-        "cost_usd": estimate.total("cost_usd"),
-        "spot_usd": estimate.total("spot_usd"),
+        **{name: estimate.total(name) for name in ("seconds", "cost_usd", "spot_usd")},
         "memory_by_stage": None if estimate.stage_memory is None else dict(estimate.stage_memory),
         "memory_limit": memory_limit(config) or None,
         "fits": estimate.fits,

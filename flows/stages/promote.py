@@ -138,8 +138,7 @@ def promote(
         result = run_stage(stage, session, again=True)
     outcome = _carry_out(session, result, by_hand=by_hand)
     say(outcome)
-    reasons = read_decision(result.path)["reasons"]
-    markdown = "\n".join([f"**{outcome}**", "", *(f"- {reason}" for reason in reasons)])
+    markdown = "\n".join([f"**{outcome}**", "", *(f"- {reason}" for reason in read_decision(result.path)["reasons"])])
     show_markdown(
         key="promotion", markdown=linked_to_mlflow(markdown, result.record, config), description="Did the alias move?"
     )

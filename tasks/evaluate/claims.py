@@ -73,6 +73,11 @@ class TaskClaim:
         return max(self.baselines, key=lambda name: self.baselines[name].scores.mean_base, default=None)
 
     @property
+    def beats_baselines(self) -> bool:
+        """Return whether the tuned model is shown to be better than every baseline."""
+        return all(baseline.beaten for baseline in self.baselines.values())
+
+    @property
     def learned(self) -> bool:
         """Return whether base or tuned is of any use on the task."""
         tuned = all(floor.tuned >= floor.least for floor in self.floors)
@@ -99,7 +104,7 @@ class TaskClaim:
         claimed = block.verdict == "better"
         if claimed and self._is_alike(self.variety):
             return "collapsed"
-        if claimed and not all(baseline.beaten for baseline in self.baselines.values()):
+        if claimed and not self.beats_baselines:
             return "no better"
         return block.verdict
 

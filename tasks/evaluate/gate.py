@@ -59,7 +59,11 @@ class PromotionGate:
     def report(self) -> dict[str, Any]:
         """Return its part of `report.json`."""
         lists = {"for": self.speaks_for, "against": self.speaks_against, "good_to_know": self.good_to_know}
-        return {"verdict": self.verdict, "reasons": list(self.reasons), **{name: [*each] for name, each in lists.items()}}
+        return {
+            "verdict": self.verdict,
+            "reasons": list(self.reasons),
+            **{name: [*each] for name, each in lists.items()},
+        }
 
 
 def decide(

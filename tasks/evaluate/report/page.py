@@ -112,7 +112,7 @@ def _ladder_steps(comparison: Comparison, background: Background) -> list[dict[s
 
 
 def draw(comparison: Comparison) -> dict[str, str]:
-    """Draw the figures of a report, by name: every mean difference with its 95 % interval, the zero line and the margin."""
+    """Draw the figures of a report, by name: each mean difference with its 95 % interval, beside 0 and the margin."""
     rows = [*comparison.tasks.items(), (worded("overall"), comparison.overall)]
     said = (
         f"{name} {signed(block.mean_difference)} ({interval(block.ci_low, block.ci_high)}), {worded(block.verdict)}"
