@@ -74,8 +74,9 @@ def read_trained(policy: Path, settings: Mapping[str, Any] | None, prompts: Path
         return None
     recipe, made = settings["train"], PromptsSummary.read(prompts)
     training = json.loads((policy / "training.json").read_bytes())
-    # A step of DPO is of pairs.
+    # A step of DPO is of pairs, and tasks may be trained apart.
     prompts_a_step = recipe["prompts_per_step"] * (recipe["generations"] / 2 if recipe["algorithm"] == "dpo" else 1)
+    prompts_a_step *= len(training["validation"][0]["by_task"]) if recipe["adapter_per_task"] else 1
     return Trained(
         tuple((each["step"], each["mean_reward"]) for each in training["validation"]),
         training["steps"],

@@ -98,7 +98,7 @@ def policy_of(folder: Path, seed: int, *, reused: bool = False, **summary: Any) 
 @pytest.fixture
 def ran(tmp_path: Path) -> Iterator[dict[str, Any]]:
     """Give the command a run that ended as the test says, and return how it was asked for."""
-    gate = {"verdict": "hold", "reasons": ["push got worse"]}
+    gate = {"verdict": "hold", "for": [], "against": ["push got worse"], "good_to_know": ["one seed"]}
     block = {
         "n_prompts": 4, "mean_base": 0.5, "mean_tuned": 0.625, "mean_difference": 0.125, "ci_low": 0.1, "ci_high": 0.2,
         "p_signflip": 0.01, "p_holm": 0.02, "p_harm": 0.0001, "verdict": "better",
@@ -165,7 +165,8 @@ def test_evaluate_ends_by_its_verdict(ran: dict[str, Any], verdict: str, exit_co
     document = json.loads(ended.stdout)
     assert document["gate"]["verdict"] == verdict
     assert set(document) == {"seconds", "path", "overall", "tasks", "gate"}
-    assert f"the gate says {verdict}:\n- push got worse" in ended.text
+    lists = "What speaks against it:\n- push got worse\nGood to know:\n- one seed"
+    assert f"the gate says {verdict}\n{lists}" in ended.text
 
 
 class TypedInput(io.StringIO):

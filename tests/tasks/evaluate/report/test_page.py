@@ -45,7 +45,7 @@ class Elements(HTMLParser):
         if tag == "svg" and not dict(attributes).get("aria-label"):
             self.unnamed_pictures += 1
         for name, value in attributes:
-            inside = name == "xlink:href" and value is not None and value.startswith("#")
+            inside = name in {"href", "xlink:href"} and value is not None and value.startswith("#")
             if name.startswith("on") or (name in {"src", "href", "xlink:href"} and not inside):
                 self.active.append((name, value))
 
