@@ -117,7 +117,7 @@ def ran(tmp_path: Path) -> Iterator[dict[str, Any]]:
 
     def chain(config: Any, profile: str, opening: str, *, until: str, fresh: bool, yes: bool) -> Any:
         assert (profile, yes) == ("local", False)
-        assert opening.startswith(f"{until} with profile local, state in ")
+        assert opening.startswith((f"{until} with profile local, state in ", "retraining with profile local, seed 42"))
         run["asked"] = (config.train.max_steps, until, fresh)
         if "error" in run:
             raise run["error"]
@@ -167,6 +167,29 @@ def test_evaluate_ends_by_its_verdict(ran: dict[str, Any], verdict: str, exit_co
     assert set(document) == {"seconds", "path", "overall", "tasks", "gate"}
     lists = "What speaks against it:\n- push got worse\nGood to know:\n- one seed"
     assert f"the gate says {verdict}\n{lists}" in ended.text
+
+
+def test_a_held_retraining_names_whole_commands_for_what_would_help_and_never_forces(
+    ran: dict[str, Any], tmp_path: Path
+) -> None:
+    stage = SimpleNamespace(path=tmp_path, record=SimpleNamespace(sha256="ab" * 32), seconds=1.0, reused=False)
+    decision = {"verdict": "hold", "version": "7", "model": "shop", "alias": "champion", "merged": None}
+    ran |= {"stages": {"evaluate": stage}, "decision": decision, "champion": None}
+    # A step took 90 seconds.
+    ran["policies"] = {42: policy_of(tmp_path / "a", 42), 43: policy_of(tmp_path / "b", 43, reused=True)}
+    longer = {"why": "it rose", "command": "tucano retrain --set train.max_steps=40", "training_steps": 40}
+    ran["report"]["next"] = [longer]
+    ended = tucano("retrain", "--set", "train.max_steps=20", "--json")
+    assert ended.returncode == 3, ended.text
+    (step,) = json.loads(ended.stdout)["next"]
+    assert step["why"] == "it rose; about 60.0 minutes of training"
+    assert step["command"].startswith("tucano retrain --profile local --set train.max_steps=20")
+    assert step["command"].endswith(" --set train.max_steps=40")
+    assert f"next: `{step['command']}`: {step['why']}" in " ".join(ended.text.split())
+    ran["report"]["next"] = []
+    ended = tucano("retrain")
+    assert "next: These figures name no step that would help: read the wrong answers." in ended.text
+    assert "--force" not in ended.text
 
 
 class TypedInput(io.StringIO):
