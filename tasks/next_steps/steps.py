@@ -24,7 +24,7 @@ MOST_NAMED: Final = 3
 
 
 class NextStep(NamedTuple):
-    """One thing that would help."""
+    """One thing that would help after a hold."""
 
     why: str
     """What was found, as a sentence without its full stop."""
@@ -36,17 +36,12 @@ class NextStep(NamedTuple):
     def whole(self, given: Sequence[str], root: Path, version: str, seconds_a_step: float) -> dict[str, str]:
         """Return the step with a command that works as printed, and the minutes of its training where they are known.
 
-        Args:
-            given: Options by which the run chose profile, values and state folder.
-            root: Its state folder.
-            version: Number under which the policy is registered.
-            seconds_a_step: Seconds of a step of all its trainings; 0 where nothing was trained now.
+        The run's options are `given`, its state folder is `root`, its policy is registered as `version`, and a step of
+        all its trainings took so many seconds: 0 where nothing was trained now.
         """
         (command, _, wanted), why = self.command.partition(" --"), self.why
-        if command == "tucano audit references":
-            given = ["--state", str(root)]
-        elif command == "tucano promote":
-            command += f" {version}"
+        given = ["--state", str(root)] if command == "tucano audit references" else given
+        command += f" {version}" if command == "tucano promote" else ""
         if self.training_steps and seconds_a_step:
             minutes = decimal(self.training_steps * seconds_a_step / 60, 1)
             why += f"; {worded('about {minutes} minutes of training', minutes=minutes)}"
@@ -58,7 +53,7 @@ class Trained:
     """Training and data of the policy that was evaluated."""
 
     validation: tuple[tuple[int, float], ...]
-    """Steps with the mean validation reward at each, in order; the first is 0."""
+    """Steps, from 0 on, with the mean validation reward at each."""
     steps: int
     stopped_early: bool
     prompts_a_step: float
@@ -90,25 +85,20 @@ def read_trained(policy: Path, settings: Mapping[str, Any] | None, prompts: Path
 def next_steps(
     report: Mapping[str, Any], metrics: Mapping[str, Any], rows: Mapping[TaskName, int], trained: Trained | None
 ) -> list[NextStep]:
-    """Return at most three steps, by `report.json`, `ground_truth.json`, and training prompts by task.
-
-    A model that may be promoted has none.
-    """
+    """Return at most three, by `report.json`, `ground_truth.json` and training prompts by task."""
     if report["gate"]["verdict"] == "promote":
         return []
     references, bags = [*_references(report)], [*_bags(report, metrics)]
     found = [
-        *(step for step, is_sure in references if is_sure),
-        *(step for step, is_sure in bags if is_sure),
+        *(step for step, is_sure in (*references, *bags) if is_sure),
         *(_more_steps(sum(rows.values()), trained) if trained else ()),
         *_fewer_tasks(report),
-        *(step for step, is_sure in bags if not is_sure),
-        *(step for step, is_sure in references if not is_sure),
+        *(step for step, is_sure in (*bags, *references) if not is_sure),
         *(_more_rows(report, rows, trained) if trained else ()),
     ]
+    unscored = worded("no person has scored answers by which the rewards were audited")
     if trained and not trained.scored_by_people:
-        why = worded("no person has scored answers by which the rewards were audited")
-        found.append(NextStep(why, "tucano retrain --set audit.require_human=true"))
+        found.append(NextStep(unscored, "tucano retrain --set audit.require_human=true"))
     return found[:MOST_NAMED]
 
 
@@ -117,44 +107,39 @@ def _references(report: Mapping[str, Any]) -> Iterator[tuple[NextStep, bool]]:
     some = "{untold} of {prompts} test prompts of {task} have no reference and count for nothing"
     for task, (untold, prompts) in report["untold"].items():
         if task in ASKED_FIELDS:
-            command = f"tucano audit references --task {task} --rater me"
-            yield NextStep(worded(some, untold=untold, prompts=prompts, task=task), command), untold == prompts
+            why = worded(some, untold=untold, prompts=prompts, task=task)
+            yield NextStep(why, f"tucano audit references --task {task} --rater me"), untold == prompts
 
 
 def _bags(report: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[tuple[NextStep, bool]]:
     """Yield each bag of words that is right more often and may be promoted, and whether an interval shows that."""
     for task, claim in report["claims"].items():
-        bag = claim["baselines"].get(BAG_OF_WORDS)
-        truth = bag and bag["truth"]
+        truth = claim["baselines"].get(BAG_OF_WORDS, {}).get("truth")
         if truth and truth["mean_difference"] < 0 and not objections(task, report, metrics):
             why = classifier_sentence(task, truth["n_prompts"], truth["mean_base"], truth["mean_tuned"])
-            shown = truth["ci_high"] is not None and truth["ci_high"] < 0
-            yield NextStep(why, f"tucano promote --baseline {task}"), shown
+            yield NextStep(why, f"tucano promote --baseline {task}"), (truth["ci_high"] or 0.0) < 0
 
 
 def _more_steps(rows: int, trained: Trained) -> Iterator[NextStep]:
     """Yield more steps where validation rose to its end, or where prompts were left that no step saw."""
     *earlier, (step, last) = trained.validation
-    sampled = round(trained.steps * trained.prompts_a_step)
-    rose = bool(earlier) and last > max(reward for _, reward in earlier)
-    if trained.stopped_early or not (rose or sampled < rows):
-        return
-    left = worded("at most {sampled} of {rows} training prompts were sampled", sampled=sampled, rows=rows)
-    if rose:
+    sampled, found = round(trained.steps * trained.prompts_a_step), []
+    if earlier and last > max(reward for _, reward in earlier):
         rise = "validation still rose at the last step, {step}: from {before} to {last}"
-        why = worded(rise, step=step, before=decimal(earlier[-1][1]), last=decimal(last))
-        left = f"{why}; {left}" if sampled < rows else why
-    epoch = math.ceil(rows / trained.prompts_a_step)
-    steps = min(max(2 * trained.steps, epoch), MOST_TIMES * trained.steps)
-    yield NextStep(left, f"tucano retrain --set train.max_steps={steps}", steps)
+        found.append(worded(rise, step=step, before=decimal(earlier[-1][1]), last=decimal(last)))
+    if sampled < rows:
+        found.append(worded("at most {sampled} of {rows} training prompts were sampled", sampled=sampled, rows=rows))
+    if found and not trained.stopped_early:
+        steps = min(max(2 * trained.steps, math.ceil(rows / trained.prompts_a_step)), MOST_TIMES * trained.steps)
+        yield NextStep("; ".join(found), f"tucano retrain --set train.max_steps={steps}", steps)
 
 
 def _fewer_tasks(report: Mapping[str, Any]) -> Iterator[NextStep]:
     """Yield a training without the tasks that are not learned, where others are."""
     useless = [task for task, block in report["tasks"].items() if block["verdict"] == "not learned"]
-    if useless and len(useless) < len(report["tasks"]):
+    if 0 < len(useless) < len(report["tasks"]):
         why = worded("steps went to what is not learned: {tasks}", tasks=", ".join(useless))
-        yield NextStep(why, " ".join(["tucano retrain", *(f"--set synthesize.counts.{task}=0" for task in useless)]))
+        yield NextStep(why, "tucano retrain" + "".join(f" --set synthesize.counts.{task}=0" for task in useless))
 
 
 def _more_rows(report: Mapping[str, Any], rows: Mapping[TaskName, int], trained: Trained) -> Iterator[NextStep]:
@@ -164,13 +149,11 @@ def _more_rows(report: Mapping[str, Any], rows: Mapping[TaskName, int], trained:
         for task, block in report["tasks"].items()
         if 0 < rows.get(task, 0) < ENOUGH_ROWS and block["verdict"] not in ("better", "not learned")
     }
-    if not few:
-        return
     listed = ", ".join(f"{task} {count}" for task, count in few.items())
     why = worded("fewer than {enough} prompts to train on: {tasks}", enough=ENOUGH_ROWS, tasks=listed)
     # Curation keeps about the same share of more prompts.
     wanted = {task: math.ceil(trained.asked.get(task, 0) * ENOUGH_ROWS / count) for task, count in few.items()}
-    counts = [f"--set synthesize.counts.{task}={count}" for task, count in wanted.items() if count]
-    if not counts:
-        why = worded("{why}; add rows to your files first", why=why)
-    yield NextStep(why, " ".join(["tucano retrain", *counts]))
+    counts = "".join(f" --set synthesize.counts.{task}={count}" for task, count in wanted.items() if count)
+    if few:
+        why = why if counts else worded("{why}; add rows to your files first", why=why)
+        yield NextStep(why, f"tucano retrain{counts}")
