@@ -5,8 +5,6 @@ from pathlib import Path
 
 from tests.long_tests import FILE, REPOSITORY
 
-ROOMS = {"tests/test_a.py": ["tasks/a"], "tests/test_b.py": ["tasks/b", "schemas"]}
-
 
 def test_each_long_test_has_rooms_that_are_there() -> None:
     rooms = tomllib.loads(FILE.read_text(encoding="utf-8"))["rooms"]

@@ -27,6 +27,8 @@ REPORT_PAGE: Final = "report.html"
 DATA_FILES: Final = ("tasks/monitor/report.html.j2",)
 _TEMPLATE: Final = Path(__file__).with_name("report.html.j2")
 _UNKNOWN: Final = "–"
+WIDEST: Final = 0.4
+"""Width of a day's 95 % interval beyond which its mean says too little: that of some eight equal answers."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def _verdict(last: Mapping[str, Any], known: DriftSeries | None, page: Page) -> 
         return "drift" if is_drift or (known is None and name == ALL) else "floor"
     if known is None:
         return _UNKNOWN if name == ALL else "no promise"
-    if last["answers"] < page.config.floor_answers:
+    if last["high"] - last["low"] > WIDEST:
         return "too few to tell"
     if not last["low"] <= known.promised[-1] <= last["high"]:
         return "lower that day" if last["mean"] < known.promised[-1] else "higher that day"

@@ -14,7 +14,6 @@ IMAGE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (.+?)\s*$", re.MULTILINE)
 CODE_BLOCK = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 CODE_SPAN = re.compile(r"`+[^`\n]+`+")
-PATH = re.compile(r"`((?:benchmarks|constraints|docs|flows|schemas|tasks|tests)/[\w./-]*)`")
 FOLDERS = ("docs", "infra", "data", "benchmarks", "tests")
 
 

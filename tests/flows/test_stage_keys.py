@@ -48,10 +48,6 @@ print(json.dumps([stages, reward_versions()]))
 """
 
 
-READ_WORDS: Final = {"extraction", "sql_qa", "sentiment"}
-"""Tasks whose scorers read texts by `text_form`; the others look answers up in data."""
-
-
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository."""
@@ -222,7 +218,6 @@ for line in Path("data/audit/rollouts.jsonl").read_text(encoding="utf-8").splitl
     if rollout["task"] == task:
         scorer.score(rollout["completion"], rollout["prompt"], rollout["reference"], databases)
 """
-SCORERS: Final = [(task, module) for task in TASK_NAMES for module in ("scorer",)]
 INPUTS: Final = ("data/audit/", "data/stand_in/")
 """The shipped sheet, its rollouts and its store, and the stand-in: inputs, whose digests are in the keys themselves."""
 

@@ -12,12 +12,6 @@ def service() -> dict[str, Any]:
     return body
 
 
-def container() -> dict[str, Any]:
-    [body] = service()["template"][0]["containers"]
-    assert isinstance(body, dict)
-    return body
-
-
 def test_what_serves_reaches_none_of_the_checkpoints() -> None:
     members = blocks("resource", "google_storage_bucket_iam_member")
     on = {name: str(body["bucket"]) for name, body in members.items()}

@@ -19,14 +19,9 @@ pytestmark = pytest.mark.integration
 
 SIZES = {"test_per_task": 3, "validation_per_task": 2, "held_out_share": 0.5}
 SMALL = tuple(part for name, value in SIZES.items() for part in ("--set", f"curate.{name}={value}"))
-SPLITS = ("train", "validation", "test")
 MIX = "extraction=1,sql_qa=1,insights=1,push=1,sentiment=1,churn=1"
 CPF = "529.982.247-25"
 LINE = {"task": "churn", "prompt": "Vai voltar?", "reference": {"churn": True}, "customer_id": "c1"}
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture(scope="module")
@@ -82,9 +77,6 @@ def _holds_no_cpf(dataset: Path, ended: Ended) -> None:
         assert "529.982" not in text
         assert "247-25" not in text
         assert "52998224725" not in text
-
-
-ONE, TWO = independent_rows(push=2)
 
 
 def test_an_interruption_leaves_neither_files_nor_workers(tmp_path: Path) -> None:

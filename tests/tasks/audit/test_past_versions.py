@@ -7,9 +7,6 @@ import pytest
 from tasks.audit import past_versions
 from tasks.audit.past_versions import as_it_is_now, versions_of
 
-OLD = "1c051aeffa60f6131f937f9fb6476de3d704ad5634bcc78b5d29dbd96077a2d7"
-"""The version of all rewards before each task had its own."""
-
 
 def test_a_version_leads_to_the_newest_that_scores_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "versions.toml"

@@ -16,7 +16,6 @@ from tasks.audit.sampling import AT_RANDOM, BY_REWARD, make_sheet, sample
 from tasks.audit.sheet import COLUMNS, Row, audit_id, is_scored, match_rollouts, read_rows
 from tasks.audit.stage import shipped_files
 
-SEEDS = range(100)
 SHIPPED = shipped_files()
 
 

@@ -20,7 +20,6 @@ from tests.tasks.audit.conftest import CONFIG
 
 pytestmark = pytest.mark.slow
 
-COMPLETIONS = {"extraction": 52, "sql_qa": 51, "insights": 52, "push": 51, "sentiment": 51, "churn": 52}
 FIRST_FIELDS = [
     *("n", "rho", "bonett_wright", "bca", "rho_low", "rho_high", "tau_b", "pairwise_accuracy"),
     *("within_prompt_rho", "auc", "alpha", "n_raters"),

@@ -49,12 +49,6 @@ def blob_key(manifest: Manifest, name: str) -> str:
     return f"{manifest.training}/blobs/sha256/{manifest.files[name].sha256}"
 
 
-def newest_step(mirror: Mirror) -> int | None:
-    """Return the step of the newest checkpoint that verifies."""
-    newest = mirror.newest()
-    return None if newest is None else newest.step
-
-
 def files_of(folder: Path) -> dict[str, bytes]:
     """Return the content of a checkpoint's folder without its manifest."""
     paths = (path for path in folder.rglob("*") if path.is_file() and path != folder / MANIFEST_FILE)

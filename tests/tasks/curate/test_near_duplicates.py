@@ -53,15 +53,6 @@ COMPLETE: dict[str, Any] = {
         "would_recommend": True,
     },
 }
-REFERENCES: tuple[dict[str, Any], ...] = (
-    COMPLETE,
-    {**COMPLETE, "rating": 4},
-    {"rating": 5, "fields": None},
-    {"rating": 4, "fields": {"sentiment": "positive"}},
-    {"rating": None, "fields": {"churn_risk": 0.9}},
-    {"rating": None, "fields": None},
-)
-"""Two complete references of an extraction, and what less may be known."""
 
 
 FORM = "Extraia os campos desta avaliação.\nNota: 5\nAvaliação: {}"

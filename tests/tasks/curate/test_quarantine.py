@@ -94,6 +94,3 @@ def test_system_text_and_template_count_and_the_border_is_within() -> None:
     assert longer == shorter + 1
     assert find_too_long(table, LENGTHS, shorter).to_list() == [None, f"{longer} tokens, {shorter} allowed"]
     assert find_too_long(table, LENGTHS, longer).to_list() == [None, None]
-
-
-PERSONAL = ["ana.souza@example.com", "529.982.247-25", "cliente-529.982.247-25", "+55 (11) 98765-4321"]

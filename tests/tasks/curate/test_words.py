@@ -1,6 +1,5 @@
 import polars as pl
 import pytest
-from hypothesis import strategies as st
 
 from tasks.curate.words import with_words
 
@@ -26,6 +25,3 @@ def test_case_accents_and_punctuation_do_not_count(text: str) -> None:
 def test_a_prompt_without_words_is_its_own_word() -> None:
     assert words_in("!!!") == ["!!!"]
     assert words_in("???") == ["???"]
-
-
-LINES = st.lists(st.text("ab 1é,", max_size=8), min_size=1, max_size=4).map("\n".join)

@@ -30,9 +30,6 @@ def report(verdict: str = "hold", bag: tuple[float, float | None] | None = None,
     }
 
 
-METRICS = {"sentiment": {"macro_f1": {"bag-of-words": 0.78}}}
-
-
 def commands(found: dict[str, Any], trained: Trained = DONE, macro_f1: float = 0.78, **rows: int) -> list[str]:
     metrics = {"sentiment": {"macro_f1": {"bag-of-words": macro_f1}}}
     return [step.command for step in next_steps(found, metrics, ROWS | rows, trained)]
@@ -83,7 +80,7 @@ def test_a_task_that_is_not_learned_is_dropped_only_where_another_is() -> None:
 def test_more_rows_are_for_tasks_with_fewer_than_500_that_did_not_get_better() -> None:
     assert commands(report(), sentiment=300) == ["tucano retrain --set synthesize.counts.sentiment=2000"]
     assert commands(report(sentiment="better"), sentiment=300) == []
-    (own,) = next_steps(report(), METRICS, {"sentiment": 300}, trained(asked={}))
+    (own,) = next_steps(report(), {}, {"sentiment": 300}, trained(asked={}))
     assert (own.command, "your files" in own.why) == ("tucano retrain", True)
 
 

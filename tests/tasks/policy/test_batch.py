@@ -12,8 +12,6 @@ from tasks.policy import batch
 from tasks.policy.batch import asleep_bytes, sequence_bytes, sequences_at_once
 from tasks.policy.load import load_policy
 
-GB = 10**9
-
 
 @pytest.fixture(scope="module")
 def model(base: Path) -> Any:

@@ -23,7 +23,6 @@ THINKS = (
 )
 """A template of the form of Qwen3's, which opens a thought unless it is set otherwise."""
 MESSAGES = as_messages("Seja breve.", "Onde está meu pedido?")
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def _save(folder: Path, *, template: str | None, special: tuple[str, ...] = ("<|im_start|>", "<|im_end|>")) -> Path:

@@ -10,12 +10,9 @@ from tasks.commerce.example import Example
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.insights.scorer import check
 from tasks.commerce.insights.table import actions_on, read_table
-from tasks.commerce.registry import TASKS
 from tasks.synthesize.simulated import simulate_store
 from tests.tasks.commerce.insights.tables import FACTS, answer_of
 from tests.tasks.commerce.scoring import rollouts, writes
-
-TASK = TASKS["insights"]
 
 
 @cache

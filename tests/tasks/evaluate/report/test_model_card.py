@@ -76,11 +76,6 @@ def front_matter(text: str) -> dict[str, Any]:
     return {**card.data.to_dict(), "eval_results": card.data.eval_results}
 
 
-def section(text: str, heading: str) -> str:
-    assert f"\n## {heading}\n" in text
-    return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-
-
 def test_the_front_matter_is_what_the_hub_reads() -> None:
     data = front_matter(model_card(FACTS))
     assert data["base_model"] == "Polygl0t/Tucano2-qwen-0.5B-Instruct"

@@ -24,12 +24,6 @@ def _after(*steps: dict[TaskName, float], every: int = 1, rate: float = 0.025) -
     return weights
 
 
-def _difference(weights: TaskWeights) -> float:
-    """Return xi of push less xi of churn: all of xi that z tells."""
-    shares = weights.shares()
-    return math.log(shares["push"] / shares["churn"])
-
-
 def test_two_windows_by_hand() -> None:
     """J goes from (.5, .3) to (.7, .3), each the mean of two steps.
 

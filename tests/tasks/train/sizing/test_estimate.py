@@ -71,9 +71,3 @@ def test_vllm_is_as_fast_as_in_the_published_sweep(sequences: int, published: fl
     """Prompts of 256 tokens and answers of 128; tokens of answers a second."""
     seconds = sampling_seconds(QWEN, "vllm", sequences, 128, prompt_tokens=256)
     assert sequences * 128 / seconds == pytest.approx(published, rel=0.16)
-
-
-def times(profile: str, *overrides: str) -> dict[str, StageCost]:
-    stages = estimate_training(load_config(profile, overrides), {"extraction": 600, "push": 600}).stages
-    assert stages is not None
-    return {stage.name: stage for stage in stages}

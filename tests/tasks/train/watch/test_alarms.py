@@ -139,7 +139,3 @@ def test_a_resumed_run_raises_the_alarms_of_an_uninterrupted_one(
     found += _walk(after, steps[cut:], first=len(steps[:cut]) + 1)
     assert found == wanted
     assert after.stopped_by == whole.stopped_by
-
-
-def entry(step: int, **metrics: float) -> dict[str, Any]:
-    return {"step": step, "loss": 0.1, "grad_norm": 0.5, "entropy": 1.0, "zero_variance": 0.0, **metrics}
