@@ -12,7 +12,7 @@ from flows.runtime.console import say, warn
 from flows.runtime.deployed import reschedule_on_interrupt
 from flows.runtime.prefect_client import DRIFT_EVENT, OPERATIONS_EVENT, send_alarms
 from flows.runtime.run_page import is_recorded
-from flows.runtime.stores import logs_to_monitor, open_recorder
+from flows.runtime.session import logs_to_monitor, open_recorder
 from flows.stages.monitor import STAGE, Monitored, monitor_logs
 from flows.stages.runner import Session
 from schemas.config.config import Config

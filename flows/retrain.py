@@ -14,17 +14,16 @@ from flows.runtime.console import captured
 from flows.runtime.deployed import deployed, run_name
 from flows.runtime.prefect_client import emit_held
 from flows.runtime.run_page import add_tags, is_recorded, logging_of_chain, profile_of_run
-from flows.runtime.stores import open_recorder, open_store
+from flows.runtime.session import open_recorder, open_store
 from flows.stages.answers import Made, rung_makers
 from flows.stages.audit import audit, known_scores, people_scores
 from flows.stages.base import base
 from flows.stages.child_pool import do_all, expect_stage_children, pool_of
-from flows.stages.curate import curate
+from flows.stages.data import curate, synthesize
 from flows.stages.evaluate import evaluate
 from flows.stages.promote import promote, read_decision
 from flows.stages.retraining import Retraining, Until, conclude
 from flows.stages.runner import Session, StageResult, WorkDue, only_reuse
-from flows.stages.synthesize import synthesize
 from flows.stages.train import best_seed, stage_name, train
 from schemas.config.config import Config
 from tasks.commerce.registry import joint_version

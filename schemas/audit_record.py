@@ -47,11 +47,7 @@ class AuditRecord(BaseModel):
 
 
 def read_audit_record(folder: Path) -> AuditRecord:
-    """Read the record in an audit's folder.
-
-    Raises:
-        InputError: There is none, or it is not an audit's record.
-    """
+    """Read the record in an audit's folder."""
     path = folder / AUDIT_RECORD_FILE
     try:
         return AuditRecord.model_validate_json(path.read_bytes())

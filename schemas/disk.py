@@ -13,11 +13,7 @@ from schemas.sqlite_file import SECONDS_TO_WAIT, in_use
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Hold a file of people's during the block, against other commands that change it.
-
-    Raises:
-        InUse: Another command holds it for longer than `SECONDS_TO_WAIT`.
-    """
+    """Hold a file of people's during the block, against other commands that change it."""
     lock = FileLock(file.with_name(f".{file.name}.lock"), timeout=SECONDS_TO_WAIT)
     try:
         lock.acquire()

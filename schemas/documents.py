@@ -202,7 +202,7 @@ class Feedback(BaseModel):
 def check_logged_reference(task: TaskName, reference: dict[str, Any]) -> None:
     """Refuse a reference that does not have the shape of its task, or that cannot be written as JSON again."""
     _check_reference(task, reference)
-    if _is_deep(reference):
+    if not is_flat(reference, _DEEPEST):
         raise ValueError(f"reference of {task}: nested more than {_DEEPEST} deep; leave out what no reward reads")
     try:
         # Python reads integers of any length; later readers do not.
@@ -211,12 +211,12 @@ def check_logged_reference(task: TaskName, reference: dict[str, Any]) -> None:
         raise ValueError(f"reference of {task}: a number in it is not finite, or too large") from None
 
 
-def _is_deep(document: Any) -> bool:
-    level = [document]
-    for _ in range(_DEEPEST):
-        parts = [part for each in level for part in (each.values() if isinstance(each, dict) else each)]
-        level = [part for part in parts if isinstance(part, dict | list)]
-    return bool(level)
+def is_flat(value: Any, levels: int) -> bool:
+    """Return whether a JSON value has at most so many levels of objects and lists."""
+    if not isinstance(value, (dict, list)):
+        return True
+    parts = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(is_flat(part, levels - 1) for part in parts)
 
 
 def _check_reference(task: TaskName, reference: dict[str, Any]) -> None:

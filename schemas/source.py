@@ -22,7 +22,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -46,16 +45,9 @@ NOT_IN_KEY: Final[Mapping[str, str]] = MappingProxyType(
 
 _DATA_FILES: Final = "DATA_FILES"
 _FOUND: Final = "FOUND_MODULES"
+_HIDDEN: Final = re.compile(r"/(?:\.|__pycache__/)")
 _SIMPLE: Final = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return, ast.Import, ast.ImportFrom)
 _BLOCKS: Final = ("body", "handlers", "cases", "orelse", "finalbody")
-# As `tokenize` finds them, whose version in Python takes twenty times as long: a run waits for its keys. The syntax is
-# that of Python 3.11, where no f-string holds its own quotes.
-_STRING_OR_COMMENT: Final = re.compile(
-    r"""(?sx) [rRbBuUfF]{0,2}
-    (?: \"{3}(?:[^\\]|\\.)*?\"{3} | '{3}(?:[^\\]|\\.)*?'{3} | "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' )
-    | (?P<comment> \#[^\n]* )"""
-)
-
 # Two threads that parse at once can end with a SystemError: CPython 3.11 counts the depth of both in one place
 # (python/cpython#106905).
 _ONE_AT_A_TIME = threading.Lock()
@@ -123,18 +115,15 @@ def _module(repository: Path, name: str) -> _Module:
     if file is None:
         raise ValueError(f"module {name} is not below {repository}; correct who names or imports it")
     try:
-        text = file.read_text(encoding="utf-8")
-        tree = _parsed(text)
-        statements = list(_statements(tree))
-        code = _code(text, [statement for statement, _ in statements])
+        tree = _parsed(file.read_text(encoding="utf-8"))
     except (SyntaxError, UnicodeDecodeError) as error:
         raise ValueError(f"module {name} is no Python that can be read ({error}); correct {file}") from None
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-    running = (statement for statement, runs in statements if runs)
-    imports = dict.fromkeys(_imports(repository, running, package))
+    imports = dict.fromkeys(_imports(repository, _running_statements(tree), package))
     for pattern in _declared(tree, name, _FOUND):
         imports |= dict.fromkeys(_modules_like(repository, name, pattern))
-    return _Module(hashlib.sha256(code).hexdigest(), tuple(imports), _declared(tree, name, _DATA_FILES))
+    code = hashlib.sha256(_code(tree).encode("utf-8", "surrogatepass")).hexdigest()
+    return _Module(code, tuple(imports), _declared(tree, name, _DATA_FILES))
 
 
 def _parsed(text: str) -> ast.Module:
@@ -156,20 +145,17 @@ def _is_folder(repository: Path, name: str) -> bool:
     return repository.joinpath(*name.split(".")).is_dir()
 
 
-def _statements(tree: ast.Module) -> Iterator[tuple[ast.stmt, bool]]:
-    """Yield every statement, those inside of others too, and whether it runs, or is there for type checkers alone."""
-    waiting = [(statement, True) for statement in tree.body]
+def _running_statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yield every statement but those that are there for type checkers alone, those inside of others too."""
+    waiting = list(tree.body)
     while waiting:
-        statement, runs = waiting.pop()
-        yield statement, runs
-        if isinstance(statement, _SIMPLE):
-            continue
-        for name in _BLOCKS:
+        statement = waiting.pop()
+        yield statement
+        for name in () if isinstance(statement, _SIMPLE) else _BLOCKS:
             test = statement.test if name == "body" and isinstance(statement, ast.If) else None
-            for_types = "TYPE_CHECKING" in (getattr(test, "id", None), getattr(test, "attr", None))
-            for part in getattr(statement, name, ()):
-                parts = [part] if isinstance(part, ast.stmt) else part.body
-                waiting += [(each, runs and not for_types) for each in parts]
+            if "TYPE_CHECKING" not in (getattr(test, "id", None), getattr(test, "attr", None)):
+                for part in getattr(statement, name, ()):
+                    waiting += [part] if isinstance(part, ast.stmt) else part.body
 
 
 def _imports(repository: Path, statements: Iterable[ast.stmt], package: str) -> Iterator[str]:
@@ -214,8 +200,8 @@ def _data_files(repository: Path, module: str, declared: str) -> Mapping[str, st
         named = os.environ.get(declared[1:])
         return {declared: file_sha256(Path(named))} if named else {}
     path = repository / declared
-    below = (file for file in path.rglob("*") if file.is_file())
-    files = [path] if path.is_file() else sorted(file for file in below if not _is_hidden(file.relative_to(path)))
+    below = (file for file in path.rglob("*") if file.is_file() and not _HIDDEN.search(f"/{file.relative_to(path)}/"))
+    files = [path] if path.is_file() else sorted(below)
     if not files:
         raise ValueError(
             f"{_DATA_FILES} of module {module} names {declared!r}, which is no file, and no folder with files in it, "
@@ -224,40 +210,18 @@ def _data_files(repository: Path, module: str, declared: str) -> Mapping[str, st
     return {file.relative_to(repository).as_posix(): file_sha256(file) for file in files}
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part == "__pycache__" or part.startswith(".") for part in path.parts)
+def _code(part: object) -> str:
+    """Return a syntax tree as text, without docstrings and other string statements.
 
-
-def _code(text: str, statements: Iterable[ast.stmt]) -> bytes:
-    """Return a module's source without comments, string statements, blank lines and blanks at the ends of lines.
-
-    All is cut by position, so that every supported version of Python returns the same bytes.
+    Unlike `ast.dump`, it leaves out all fields that are not set, of which later versions of Python have more.
     """
-    words = _string_statements(text, statements)
-    kept: list[str] = []
-    end = cut = 0
-    for token in _STRING_OR_COMMENT.finditer(text):
-        kept.append(text[end : token.start()])
-        end = token.end()
-        cut = words.get(token.start(), cut)
-        if not token["comment"] and token.start() >= cut:
-            # No line of a string is a line of code that may be blank; and no source holds a null.
-            kept.append(token[0].replace("\n", "\0"))
-    lines = (line.rstrip() for line in "".join([*kept, text[end:]]).split("\n"))
-    return "\n".join(line for line in lines if line).encode()
+    if isinstance(part, list):
+        return f"[{','.join(_code(each) for each in part if not _is_string_statement(each))}]"
+    if not isinstance(part, ast.AST):
+        return repr(part)
+    fields = (f"{name}={_code(value)}" for name, value in ast.iter_fields(part) if value is not None and value != [])
+    return f"{type(part).__name__}({','.join(fields)})"
 
 
-def _string_statements(text: str, statements: Iterable[ast.stmt]) -> dict[int, int]:
-    """Return where docstrings end, by where they begin: those of modules, classes, functions and attributes."""
-    # A syntax tree counts lines by "\n", and columns by bytes.
-    lines = text.split("\n")
-    begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
-
-    def place(line: int, column: int) -> int:
-        return begins[line - 1] + len(lines[line - 1].encode()[:column].decode())
-
-    return {
-        place(found.lineno, found.col_offset): place(found.end_lineno or 0, found.end_col_offset or 0)
-        for found in statements
-        if isinstance(found, ast.Expr) and isinstance(found.value, ast.Constant) and isinstance(found.value.value, str)
-    }
+def _is_string_statement(part: object) -> bool:
+    return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant) and isinstance(part.value.value, str)

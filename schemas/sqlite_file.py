@@ -15,9 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from schemas.causes import causes_of
-from schemas.errors import InputError, Interrupted, TucanoError
-from schemas.full_disk import full_disk_error, is_of_full_disk
+from schemas.errors import InputError, Interrupted, TucanoError, causes_of, full_disk_error, is_of_full_disk
 
 SECONDS_TO_WAIT: Final = 20
 """Wait for another process that holds a file, as long as MLflow waits."""

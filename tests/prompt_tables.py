@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, open_prompt_table
+from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, write_prompt_table
 
 
 def prompt_table(rows: Iterable[PromptRow]) -> pl.DataFrame:
@@ -17,9 +17,7 @@ def prompt_table(rows: Iterable[PromptRow]) -> pl.DataFrame:
 def write_prompts(rows: Iterable[PromptRow], path: Path) -> Path:
     """Write the rows as a prompt table, its folder included."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open_prompt_table(path) as table:
-        for row in rows:
-            table.add(row)
+    write_prompt_table(path, rows)
     return path
 
 

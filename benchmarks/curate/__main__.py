@@ -27,7 +27,7 @@ from benchmarks.harness import Report, run_benchmark
 from benchmarks.processes import watch
 from schemas.config.config import SynthesizeConfig
 from schemas.progress import silent
-from schemas.tables.prompts import PromptRow, content_id, open_prompt_table, read_prompts
+from schemas.tables.prompts import PromptRow, content_id, read_prompts, write_prompt_table
 from schemas.tasks import TASK_NAMES
 from tasks.synthesize import stage as synthesize
 from tasks.synthesize.mix import read_mix, split_count
@@ -124,9 +124,8 @@ def _planted(report: Report) -> None:
         if copy.prompt != row.prompt:
             pairs[copy.prompt_id] = (kind, row.prompt_id, copy)
     (FOLDER / "planted").mkdir()
-    with open_prompt_table(FOLDER / "planted" / "prompts.parquet") as table:
-        for row in [*rows, *(copy for _, _, copy in pairs.values())]:
-            table.add(row)
+    copies = (copy for _, _, copy in pairs.values())
+    write_prompt_table(FOLDER / "planted" / "prompts.parquet", [*rows, *copies])
     _run(FOLDER / "planted", FOLDER / "after", 2)
     after = _copies(FOLDER / "after")
     planted, found = Counter(kind for kind, _, _ in pairs.values()), Counter[str]()

@@ -12,7 +12,7 @@ from schemas.audit_record import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.config.profiles import load_config
 from schemas.config.train import TrainConfig
 from schemas.store.files import write_store
-from schemas.tables.prompts import SPLITS, PromptRow, open_prompt_table
+from schemas.tables.prompts import SPLITS, PromptRow, write_prompt_table
 from schemas.tasks import TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.commerce.registry import TASKS, joint_version, reward_versions
@@ -67,11 +67,9 @@ def _write(inputs: Inputs, scale: Scale) -> None:
     write_base(scale.policy, inputs.base, texts)
     (inputs.dataset / "data").mkdir(parents=True, exist_ok=True)
     for split, count in counts.items():
-        with open_prompt_table(inputs.dataset / "data" / f"{split}.parquet") as table:
-            for of_task in rows.values():
-                taken, of_task[:] = of_task[:count], of_task[count:]
-                for row in taken:
-                    table.add(row)
+        taken = [row for of_task in rows.values() for row in of_task[:count]]
+        write_prompt_table(inputs.dataset / "data" / f"{split}.parquet", taken)
+        rows = {task: of_task[count:] for task, of_task in rows.items()}
     inputs.audit.mkdir(parents=True, exist_ok=True)
     (inputs.audit / AUDIT_RECORD_FILE).write_text(_audit().model_dump_json(), encoding="utf-8")
 

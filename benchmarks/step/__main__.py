@@ -7,8 +7,8 @@ and all that the pipeline has it do at each step: the rollout log, the alarms, t
 threads write and mirror to a folder. Stock is TRL's `GRPOTrainer` with its own defaults and one reward function, the
 total, which is its cheapest form; it saves nothing. Three things of stock are not as it ships: the log-probabilities
 come of plain torch, since TRL's kernel is for GPUs; the adapter stays in float32, as a CPU only emulates bfloat16; and
-activations are kept, not recomputed. Reference answers take no completion's place, as stock has none. Neither
-validates: both would do that alike.
+activations are kept, not recomputed. No reference takes a completion's place, and no group is drawn in place of one
+that teaches nothing, as stock does neither. Neither validates: both would do that alike.
 
 A step's time is from its beginning to the next one's. Limits, by the clock: the median of a whole step of ours at most
 .33 times that of stock, of sampling .2, of the update .55.
@@ -40,7 +40,8 @@ from tasks.synthesize import stage as synthesize
 if TYPE_CHECKING:
     from benchmarks.step.trainers import Times
 
-WITHOUT_REFERENCES: Final = "train.guided_correction.share=0"
+ALIKE: Final = ("train.guided_correction.share=0", "train.dynamic_sampling.extra_groups=0")
+"""Settings without which ours would sample more groups, or other completions, than stock."""
 RESAMPLES: Final = 10_000
 MAX_RATIOS: Final = {"whole step": 0.33, "sampling": 0.2, "update": 0.55}
 
@@ -61,7 +62,7 @@ def measure(report: Report, options: Namespace) -> None:
     from benchmarks.step.trainers import WARM_UP, train_both
 
     transformers.utils.logging.disable_progress_bar()
-    settings = [WITHOUT_REFERENCES, *options.set, f"train.max_steps={options.steps + WARM_UP}"]
+    settings = [*ALIKE, *options.set, f"train.max_steps={options.steps + WARM_UP}"]
     config = load_config("local", settings)
     with tempfile.TemporaryDirectory() as name, Path(os.devnull).open("w", encoding="utf-8") as nobody:
         folder = Path(name)

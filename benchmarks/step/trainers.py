@@ -10,8 +10,8 @@ from typing import Any, Final
 import torch
 from transformers import LogitsProcessor, LogitsProcessorList, TrainerCallback
 
-from benchmarks.training.arms import stock_trainer
-from benchmarks.training.watched import SEED, Inputs, named, watched_trainer
+from benchmarks.training.trainers import named, stock_trainer
+from benchmarks.training.watched import SEED, Inputs, watched_trainer
 from schemas.config.config import Config
 from tasks.checkpoints.checkpoint_manager import CheckpointManager
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -116,7 +116,7 @@ def _stock(config: Config, folder: Path, inputs: Inputs) -> Any:
     recipe = config.train
     source = PromptSource(inputs.rows, SEED)
     rows = [row for _ in range(recipe.max_steps) for row in source.draw(recipe.prompts_per_step)]
-    arguments = named(inputs, recipe)
+    arguments = named(inputs.model(), inputs.tokenizer, recipe)
     databases = Databases.from_store(inputs.store)
     return stock_trainer(recipe, rows, databases, SEED, folder / "stock", arguments, shuffle_dataset=False)
 

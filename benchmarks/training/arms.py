@@ -3,66 +3,28 @@
 import hashlib
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from benchmarks.training.trainers import named, policy_trainer, stock_trainer
+from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.config.train import TrainConfig
-from schemas.documents import Rollout
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.policy.generate import Completion, StopReason, as_messages, generate
+from tasks.evaluate.ground_truth import truth_of
+from tasks.policy.generate import as_messages, generate, generate_samples
+from tasks.train.prompt_source import PromptSource
+from tasks.train.sft.warm_start import WarmStartRequest, demonstration, demonstrations_for, sft_trainer
 
 STATE: Final = Path(".tucano") / "benchmark-training"
-STOCK: Final = "stock"
-STOCK_AT_OUR_RATE: Final = "stock at our rate"
-V4_2: Final = "V4.2"
-OURS: Final = "ours"
-REPORTED: Final[Mapping[str, Any]] = {
-    "aggregation": "normalize_then_sum",
-    "scale_rewards": "none",
-    "loss": "dr_grpo",
-    "schedule": "constant_with_warmup",
-    "epsilon_low": 0.2,
-    "epsilon_high": 0.2,
-    "task_weights": {"applies_to": "loss"},
-}
-"""The V4.2 report's recipe; its learning rate is for 0.5B parameters, and the profile has the stand-in's."""
-GUIDED: Final[Mapping[str, Any]] = {"share": 1.0, "threshold": 1.0}
-"""Every group whose best completion is not perfect is shown the reference's answer, four times the paper's
-probability."""
-TRUTH: Final[Mapping[str, tuple[str, ...]]] = {
-    "extraction": ("field_f1",),
-    "push": ("suits_the_campaign", "offer_as_it_is", "no_repetition", "within_length"),
-    "sentiment": ("accuracy",),
-    "churn": ("accuracy",),
-}
-"""The metrics of each task whose mean over prompts is the ground truth: those that a single answer can satisfy."""
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One way of training."""
-
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    """Changes of the profile's recipe."""
-    trainer: Literal["trl", "trl_at_rate", "policy"] = "policy"
-    """TRL's GRPO as it comes, the same with the profile's learning rate, or ours."""
-
-
-ARMS: Final[Mapping[str, Arm]] = {
-    STOCK: Arm(trainer="trl"),
-    STOCK_AT_OUR_RATE: Arm(trainer="trl_at_rate"),
-    V4_2: Arm(REPORTED),
-    OURS: Arm({**REPORTED, "guided_correction": GUIDED}),
-}
+Arm = Literal["sft", "sft again", "rft", "stock", "ours"]
+ARMS: Final[tuple[Arm, ...]] = get_args(Arm)
 
 
 class Job(BaseModel):
@@ -70,18 +32,29 @@ class Job(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    arm: str
-    """Name of one of `ARMS`."""
+    arm: Arm
     seed: int
-    """Seed of the adapter's first weights, the order of the prompts and every sampled token."""
+    """Seed of the warm start, the adapter's first weights, the order of the prompts and every sampled token."""
     recipe: TrainConfig
-    """The arm's recipe."""
+    """The recipe of GRPO."""
+    again: WarmStartConfig
+    """The recipe of a further fine-tuning."""
     temperature: float
     """Temperature of the answers on validation and test."""
     batch_size: int
     """Prompts answered at once, in a batch."""
     setup: Path
-    """Folder with the prompts, the dataset and the base."""
+    """Folder with the prompts, the dataset and, as `base-SEED`, the models after their warm starts."""
+
+    @property
+    def base(self) -> Path:
+        """Return the folder of the model that all arms of a seed begin with."""
+        return self.setup / f"base-{self.seed}"
+
+    @property
+    def groups_per_step(self) -> int:
+        """Return how many prompts GRPO may sample for in a step, each `generations` times."""
+        return self.recipe.prompts_per_step + self.recipe.dynamic_sampling.extra_groups
 
 
 class Scored(BaseModel):
@@ -94,31 +67,19 @@ class Scored(BaseModel):
     """Ground truth, in [0, 1]."""
 
 
-class Point(BaseModel):
-    """Validation results after one step."""
-
-    step: int
-    reward: float
-    """Mean over the tasks."""
-    truths: dict[str, float]
-    """Ground truth of each task."""
-
-
 class Outcome(BaseModel):
     """Results of one training."""
 
     seconds: float
     """Time of the training with its validations, on one thread."""
-    curve: list[Point]
+    tokens: int
+    """Tokens that were sampled to learn from."""
+    curve: dict[int, float]
+    """Validation reward after each validated step, the mean over the tasks."""
     chosen_step: int
     """The step with the best validation reward, whose adapter answers the test split."""
     test: dict[str, Scored]
     """By prompt."""
-
-
-def recipe_of(arm: str, profile: TrainConfig) -> TrainConfig:
-    """Return an arm's recipe: the profile's with the arm's changes."""
-    return TrainConfig.model_validate({**profile.model_dump(), **ARMS[arm].changes})
 
 
 def outcome_of(work: tuple[Job, str]) -> Outcome:
@@ -155,7 +116,7 @@ def run(job: Job) -> Outcome:
     databases = Databases.open(job.setup / "prompts" / "store")
     rows = read_prompts(job.setup / "dataset" / TRAIN_FILE)
     validation_rows = read_prompts(job.setup / "dataset" / "data" / "validation.parquet")
-    tokenizer = load_tokenizer(job.setup / "base")
+    tokenizer = load_tokenizer(job.base)
 
     def score(step: int) -> Validation:
         return validate(
@@ -169,38 +130,38 @@ def run(job: Job) -> Outcome:
             max_tokens=job.recipe.max_completion_tokens,
             batch_size=job.batch_size,
             seed=job.seed,
+            guided=job.recipe.guided,
         )
 
+    if job.arm == "sft":
+        policy = load_policy(job.base, None, four_bit=False)
+        test = _answer_test(job, policy, tokenizer, databases)
+        return Outcome(seconds=0, tokens=0, curve={}, chosen_step=0, test=test)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        # Early stopping is not compared: every curve goes to the last step.
-        selection = Selection(score, every=job.recipe.evaluate_every, patience=job.recipe.max_steps)
-        trainer = _trainer(job, rows, databases, tokenizer, work)
-        trainer.add_callback(selection)
         started = time.perf_counter()
+        # Early stopping is not compared: every curve goes to the last step.
+        selection = Selection(score, every=job.recipe.evaluate_every, patience=job.recipe.max_steps + job.again.steps)
+        trainer, tokens = _trainer(job, rows, databases, tokenizer, work)
+        trainer.add_callback(selection)
         trainer.train()
         seconds = time.perf_counter() - started
         if selection.best is None:
             raise AssertionError("a training ended without one validation, though its last step is always validated")
         selection.write_best(work / "best", adapter_config(trainer.model))
-        policy = load_policy(job.setup / "base", work / "best", four_bit=False)
+        policy = load_policy(job.base, work / "best", four_bit=False)
         test = _answer_test(job, policy, tokenizer, databases)
     return Outcome(
         seconds=seconds,
-        curve=[
-            Point(
-                step=each.step,
-                reward=each.mean_reward,
-                truths={task: _truth(task, metrics) for task, metrics in each.ground_truth.items()},
-            )
-            for each in selection.history
-        ],
+        tokens=tokens(),
+        curve={each.step: each.mean_reward for each in selection.history},
         chosen_step=selection.best.step,
         test=test,
     )
 
 
 def _answer_test(job: Job, policy: Any, tokenizer: Any, databases: Databases) -> dict[str, Scored]:
+    """Answer as the pipeline's evaluation does: guided as the answers are served."""
     rows = read_prompts(job.setup / "dataset" / "data" / "test.parquet")
     completions = generate(
         policy,
@@ -210,106 +171,94 @@ def _answer_test(job: Job, policy: Any, tokenizer: Any, databases: Databases) ->
         max_tokens=job.recipe.max_completion_tokens,
         batch_size=job.batch_size,
         seed=job.seed,
+        grammars=[registry.grammar_of(row.task, row.prompt, registry.SERVED) for row in rows],
     )
     rollouts = [completion.as_rollout(row) for row, completion in zip(rows, completions, strict=True)]
-    return {rollout.prompt_id: _scored(rollout, databases) for rollout in rollouts}
+    scored = registry.score_beside([registry.score_rollout(rollout, databases) for rollout in rollouts])
+    return {
+        each.prompt_id: Scored(task=each.task, reward=each.reward, truth=truth_of(rollout, databases) or 0.0)
+        for each, rollout in zip(scored, rollouts, strict=True)
+    }
 
 
-def _scored(rollout: Rollout, databases: Databases) -> Scored:
-    metrics = registry.TASKS[rollout.task].metric([rollout], databases)
-    reward = registry.score_rollout(rollout, databases).reward
-    return Scored(task=rollout.task, reward=reward, truth=_truth(rollout.task, metrics))
+def _trainer(
+    job: Job, rows: Sequence[PromptRow], databases: Databases, tokenizer: Any, work: Path
+) -> tuple[Any, Callable[[], int]]:
+    """Return an arm's trainer, and what counts the tokens that it has sampled."""
+    if job.arm in ("ours", "stock"):
+        return _grpo(job, rows, databases, tokenizer, work)
+    request = WarmStartRequest(
+        policy=PolicyConfig(name=str(job.base)),
+        warm_start=job.again,
+        seed=job.seed,
+        dataset=job.setup / "dataset",
+        output=work,
+    )
+    if job.arm == "sft again":
+        shown, _ = demonstrations_for(request)
+        return sft_trainer(request, tokenizer, shown, work, ()), lambda: 0
+    shown, tokens = _own_best(job, rows, databases, tokenizer)
+    return sft_trainer(request, tokenizer, shown, work, ()), lambda: tokens
 
 
-def _truth(task: str, metrics: Mapping[str, float]) -> float:
-    return fmean(metrics[name] for name in TRUTH[task])
-
-
-def _trainer(job: Job, rows: Sequence[PromptRow], databases: Databases, tokenizer: Any, work: Path) -> Any:
+def _grpo(
+    job: Job, rows: Sequence[PromptRow], databases: Databases, tokenizer: Any, work: Path
+) -> tuple[Any, Callable[[], int]]:
     from tasks.policy.load import load_base
-    from tasks.train.backend.trainable import lora_config
 
-    named = {
-        "model": load_base(job.setup / "base", four_bit=False),
-        "processing_class": tokenizer,
-        "peft_config": lora_config(job.recipe.lora),
-    }
-    kind = ARMS[job.arm].trainer
-    if kind == "policy":
-        return policy_trainer(job.recipe, rows, databases, job.seed, work, named)
-    rate = {} if kind == "trl" else {"learning_rate": job.recipe.learning_rate}
-    return stock_trainer(job.recipe, rows, databases, job.seed, work, named, **rate)
+    of_all = named(load_base(job.base, four_bit=job.recipe.load_in_4bit), tokenizer, job.recipe)
+    if job.arm == "ours":
+        sampled: list[int] = []
 
+        def count(_: int, rollouts: Sequence[Any], __: Any) -> None:
+            sampled.append(sum(len(rollout.completion_ids) for rollout in rollouts))
 
-def policy_trainer(
-    recipe: TrainConfig,
-    rows: Sequence[PromptRow],
-    databases: Databases,
-    seed: int,
-    work: Path,
-    named: Mapping[str, Any],
-    **others: Any,
-) -> Any:
-    """Return our trainer."""
-    from trl import GRPOConfig
+        trainer = policy_trainer(job.recipe, rows, databases, job.seed, work, of_all, on_rollouts=count)
+        return trainer, lambda: sum(sampled)
+    # TRL draws no groups in place of those that teach nothing: it has all of them from the start.
+    recipe = job.recipe.model_copy(update={"prompts_per_step": job.groups_per_step})
+    stock = stock_trainer(recipe, rows, databases, job.seed, work, of_all, learning_rate=recipe.learning_rate)
 
-    from tasks.train.grpo.recipe import grpo_arguments
-    from tasks.train.grpo.rewards import ComponentRewards
-    from tasks.train.grpo.trainer import CommerceGRPOTrainer
-
-    rewards = ComponentRewards(databases, "grounded")
-    arguments = grpo_arguments(
-        recipe, weights=rewards.weights, prompts=len(rows), max_prompt_tokens=200, seed=seed, work=work, on_gpu=False
-    )
-    return CommerceGRPOTrainer(
-        recipe, rows, rewards, args=GRPOConfig(**{**arguments, "save_strategy": "no"}), **named, **others
-    )
-
-
-def stock_trainer(
-    recipe: TrainConfig,
-    rows: Sequence[PromptRow],
-    databases: Databases,
-    seed: int,
-    work: Path,
-    named: Mapping[str, Any],
-    **changes: Any,
-) -> Any:
-    """Return TRL's own trainer with its own defaults, and the total reward as its one reward function.
-
-    Of the recipe it has the shapes alone: steps, prompts and completions a step, and the longest completion.
-    """
-    from datasets import Dataset
-    from trl import GRPOConfig
-
-    from tasks.train.backend.cpu import CpuGRPOTrainer
-
-    def total(completions: list[list[dict[str, str]]], place: list[int], **_: Any) -> list[float]:
-        return [
-            registry.score_rollout(
-                Completion(completion[-1]["content"], 0, StopReason.END_OF_TURN).as_rollout(rows[number]), databases
-            ).reward
-            for completion, number in zip(completions, place, strict=True)
+    def counted() -> int:
+        lengths: list[float] = [
+            entry["completions/mean_length"] for entry in stock.state.log_history if "reward" in entry
         ]
+        return round(sum(lengths) * recipe.completions_per_step)
 
-    arguments = {
-        "output_dir": str(work),
-        "seed": seed,
-        "max_steps": recipe.max_steps,
-        "per_device_train_batch_size": recipe.completions_per_step,
-        "num_generations": recipe.generations,
-        "max_completion_length": recipe.max_completion_tokens,
-        "use_cpu": True,
-        # A CPU only emulates bfloat16; and recomputing activations costs time, and changes nothing else.
-        "bf16": False,
-        "gradient_checkpointing": False,
-        "save_strategy": "no",
-        "logging_steps": 1,
-        "report_to": "none",
-        "disable_tqdm": True,
-        **changes,
-    }
-    questions = [{"prompt": as_messages(row.system, row.prompt), "place": place} for place, row in enumerate(rows)]
-    return CpuGRPOTrainer(
-        reward_funcs=total, train_dataset=Dataset.from_list(questions), args=GRPOConfig(**arguments), **named
-    )
+    return stock, counted
+
+
+def _own_best(
+    job: Job, rows: Sequence[PromptRow], databases: Databases, tokenizer: Any
+) -> tuple[list[dict[str, Any]], int]:
+    """Return the best of each group of the model's own answers, and the tokens of all: rejection sampling (RAFT).
+
+    As many groups as GRPO may sample; one whose answers earn the same teaches GRPO nothing, and is left out here too.
+    """
+    from tasks.policy.load import load_policy
+
+    policy = load_policy(job.base, None, four_bit=job.recipe.load_in_4bit)
+    source, shown, tokens = PromptSource(rows, job.seed), [], 0
+    for step in range(job.recipe.max_steps):
+        drawn = source.draw(job.groups_per_step)
+        samples = generate_samples(
+            policy,
+            tokenizer,
+            [as_messages(row.system, row.prompt) for row in drawn],
+            temperature=job.recipe.temperature,
+            max_tokens=job.recipe.max_completion_tokens,
+            batch_size=job.batch_size,
+            seeds=[(job.seed * 1_000 + step) * 1_000 + number for number in range(job.recipe.generations)],
+            grammars=[registry.grammar_of(row.task, row.prompt, job.recipe.guided) for row in drawn],
+        )
+        answers = [(row, sample[place]) for place, row in enumerate(drawn) for sample in samples]
+        tokens += sum(answer.tokens for _, answer in answers)
+        scored = registry.score_beside(
+            [registry.score_rollout(answer.as_rollout(row), databases) for row, answer in answers]
+        )
+        for place, row in enumerate(drawn):
+            group = scored[place * job.recipe.generations : (place + 1) * job.recipe.generations]
+            best = max(group, key=lambda rollout: rollout.reward)
+            if best.reward > min(rollout.reward for rollout in group):
+                shown.append(demonstration(row.system, row.prompt, best.completion))
+    return shown, tokens

@@ -1,4 +1,4 @@
-"""Figures of the training benchmark: intervals of paired differences, and the step where a curve reaches a reward."""
+"""Figures of the training benchmark: means, and intervals of paired differences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.training.arms import Outcome
+from schemas.tasks import TASK_NAMES, TaskName
 
 RESAMPLES: Final = 10_000
 RESAMPLING_SEED: Final = 0
@@ -27,13 +28,15 @@ class Difference:
     high: float
 
 
-def difference(arm: Sequence[Outcome], other: Sequence[Outcome], figure: Figure) -> Difference:
-    """Return how much more an arm earned on the test split than another, paired by seed and by prompt.
+def difference(
+    arm: Sequence[Outcome], other: Sequence[Outcome], figure: Figure, only: TaskName | None = None
+) -> Difference:
+    """Return how much more an arm earned on the test split, or `only` on one task's, paired by seed and by prompt.
 
     The interval is a percentile bootstrap of two crossed levels: each resample draws seeds and, within each task,
-    prompts, the same prompts for all seeds. With five seeds it is somewhat narrow.
+    prompts, the same prompts for all seeds. With three seeds it is somewhat narrow.
     """
-    tasks = {prompt: scored.task for prompt, scored in arm[0].test.items()}
+    tasks = {prompt: scored.task for prompt, scored in arm[0].test.items() if only in (None, scored.task)}
     prompts = sorted(tasks)
     differences = _table(arm, prompts, figure) - _table(other, prompts, figure)
     generator = np.random.default_rng(RESAMPLING_SEED)
@@ -57,29 +60,21 @@ def _table(outcomes: Sequence[Outcome], prompts: Sequence[str], figure: Figure) 
     return np.array([[getattr(outcome.test[prompt], figure) for prompt in prompts] for outcome in outcomes])
 
 
-def test_mean(outcomes: Sequence[Outcome], figure: Figure) -> float:
-    """Return the mean over seeds and tasks on the test split."""
-    return fmean(_task_mean(outcome, figure) for outcome in outcomes)
+def mean_on_test(outcomes: Sequence[Outcome], figure: Figure, only: TaskName | None = None) -> float:
+    """Return the mean over seeds and tasks on the test split, or over seeds of `only` one task."""
+    return fmean(
+        fmean(getattr(scored, figure) for scored in outcome.test.values() if scored.task == task)
+        for outcome in outcomes
+        for task in (tasks_of(outcome) if only is None else (only,))
+    )
 
 
-def _task_mean(outcome: Outcome, figure: Figure) -> float:
-    by_task: dict[str, list[float]] = {}
-    for scored in outcome.test.values():
-        by_task.setdefault(scored.task, []).append(getattr(scored, figure))
-    return fmean(fmean(values) for values in by_task.values())
-
-
-def final_validation(outcomes: Sequence[Outcome]) -> float:
-    """Return the validation reward after the last step, the mean over seeds."""
-    return fmean(outcome.curve[-1].reward for outcome in outcomes)
+def tasks_of(outcome: Outcome) -> list[TaskName]:
+    """Return the tasks of the test split."""
+    found = {scored.task for scored in outcome.test.values()}
+    return [task for task in TASK_NAMES if task in found]
 
 
 def mean_curve(outcomes: Sequence[Outcome]) -> dict[int, float]:
     """Return the validation reward after each validated step, the mean over seeds."""
-    by_step = zip(*(outcome.curve for outcome in outcomes), strict=True)
-    return {same[0].step: fmean(each.reward for each in same) for same in by_step}
-
-
-def first_step(curve: Mapping[int, float], reward: float) -> int | None:
-    """Return the first validated step after 0 with at least such a reward; None where there is none."""
-    return next((step for step, reached in curve.items() if step and reached >= reward), None)
+    return {step: fmean(outcome.curve[step] for outcome in outcomes) for step in outcomes[0].curve}

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.training.arms import policy_trainer
+from benchmarks.training.trainers import named, policy_trainer
 from schemas.config.config import Config
-from schemas.config.train import TrainConfig
 from schemas.store.store import Store
 from schemas.tables.prompts import PromptRow
 from tasks.checkpoints.address import open_mirror
@@ -64,7 +63,7 @@ def watched_trainer(
         Databases.from_store(inputs.store),
         SEED,
         folder / "ours",
-        named(inputs, recipe),
+        named(inputs.model(), inputs.tokenizer, recipe),
         on_rollouts=rollouts.add,
         callbacks=[
             AlarmWatch(alarms, selection, channel),
@@ -85,13 +84,6 @@ def watched_trainer(
     )
     trainer.generation_config.min_new_tokens = inputs.shortest
     return trainer, checkpointer
-
-
-def named(inputs: Inputs, recipe: TrainConfig) -> dict[str, Any]:
-    """Return the arguments that all of TRL's trainers have."""
-    from tasks.train.backend.trainable import lora_config
-
-    return {"model": inputs.model(), "processing_class": inputs.tokenizer, "peft_config": lora_config(recipe.lora)}
 
 
 @contextmanager

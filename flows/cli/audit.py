@@ -1,6 +1,5 @@
 """Commands `tucano audit`: the reward audit on its own, scores and references by people, and attacks on rewards."""
 
-import json
 import random
 import secrets
 import time
@@ -8,25 +7,28 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import partial
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
 
 from flows.cli.result import Table, new_folder, show, write_file
+from flows.cli.servers import bind
 from flows.cli.tucano import UNDONE, Json, Overrides, Profile, ReportLanguage, StateFolder, configured, group
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.console import show as notice
 from flows.runtime.prefect_server import HOST
-from flows.runtime.session import ARTIFACTS_FOLDER
+from flows.runtime.session import ARTIFACTS_FOLDER, past_audits
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import past_audits
 from schemas.documents import Rollout
 from schemas.errors import InputError
-from schemas.given_references import AskedTask
 from schemas.json_lines import read_json_lines
+from schemas.references import AskedTask
 from schemas.shown_text import as_shown
 from schemas.store.files import read_store
 from schemas.tables.prompts import TEST_FILE, read_prompts
@@ -53,10 +55,7 @@ ORDERS: Final = 4_000
 MINUTES: Final = 10.0
 
 Sheet = Annotated[Path, typer.Argument(help="The audit sheet, a CSV file.")]
-Store = Annotated[
-    Path | None,
-    typer.Option(help="Store that sql_qa's questions are about: `store` beside the rollouts, or else the shipped one."),
-]
+Store = Annotated[Path | None, typer.Option(help="Store of sql_qa; else `store` beside the rollouts, or the shipped.")]
 Rater = Annotated[str, typer.Option(help="Your pseudonym: small letters, digits and hyphens.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port of the page on this machine; 0 for any that is free.")]
 
@@ -154,16 +153,8 @@ def label(
 @app.command()
 def references(
     rater: Rater,
-    dataset: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="DATASET",
-            help="A dataset's folder, or the beginning of its id; the newest of the state folder if not given.",
-        ),
-    ] = None,
-    out: Annotated[Path, typer.Option(help="The file of references, JSON Lines; begun, or added to.")] = Path(
-        "references.jsonl"
-    ),
+    dataset: Annotated[str | None, typer.Argument(help="A dataset's folder, or how its id begins.")] = None,
+    out: Annotated[Path, typer.Option(help="File of references; begun, or added to.")] = Path("references.jsonl"),
     task: Annotated[AskedTask | None, typer.Option(help="Ask about this task only; the others are not asked.")] = None,
     state: Annotated[Path, typer.Option(metavar="FOLDER", help="The state folder.")] = Path(".tucano"),
     port: Port = 8765,
@@ -180,22 +171,11 @@ def references(
 
 @app.command()
 def attack(
-    task: Annotated[
-        list[str],
-        typer.Option(help="A task to attack; may be given several times, and all are attacked if not given."),
-    ] = [],  # noqa: B006 - Typer reads the default and never changes it
-    minutes: Annotated[
-        float | None, typer.Option(min=0.01, help="Time of all tasks together; 10 if not given.")
-    ] = None,
-    evaluations: Annotated[
-        int | None, typer.Option(min=1, help="Completions to score of each task; equal numbers give equal finds.")
-    ] = None,
-    rollouts: Annotated[
-        Path | None, typer.Option(help="JSON Lines of a model's rollouts to begin with; the shipped ones if not given.")
-    ] = None,
-    store: Annotated[
-        Path | None, typer.Option(help="Folder of the store that prompts are about; a simulated one if not given.")
-    ] = None,
+    task: Annotated[list[str], typer.Option(help="A task to attack; may be repeated; else all.")] = [],  # noqa: B006
+    minutes: Annotated[float | None, typer.Option(min=0.01, help="Time of all tasks together; else 10.")] = None,
+    evaluations: Annotated[int | None, typer.Option(min=1, help="Completions to score of each task.")] = None,
+    rollouts: Annotated[Path | None, typer.Option(help="A model's rollouts to begin with; else the shipped.")] = None,
+    store: Annotated[Path | None, typer.Option(help="Store that prompts are about; else a simulated one.")] = None,
     spec: Annotated[SpecName, typer.Option(help="The reward specification.")] = "grounded",
     seed: Annotated[int, typer.Option(min=0, help="Decides prompts, and what is left to chance.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder of the finds.")] = Path(".tucano/attack"),
@@ -277,81 +257,56 @@ LONGEST_BODY: Final = 200_000
 
 
 def serve_page(session: Labelling | ReferenceSession, port: int) -> None:
-    """Serve the page until the person leaves it, or all was answered before; each answer is saved at once.
-
-    Raises:
-        InputError: The port is taken.
-        Interrupted: Ctrl-C or SIGTERM; every answer is saved, and the same command resumes.
-    """
+    """Serve the page until the person leaves it, or all was answered before; each answer is saved at once."""
     if session.left:
-        with interruptible("interrupted; every answer is saved, and the same command resumes"):
-            token = secrets.token_urlsafe(16)
-            try:
-                server = ThreadingHTTPServer((HOST, port), partial(_Handler, session, token, Lock()))
-            except OSError as error:
-                raise InputError(f"port {port} cannot be used ({error.strerror}); choose another with --port") from None
-            with server:
-                # Whoever has no token, such as another page of the browser, is answered nothing.
-                notice(f"open http://{HOST}:{server.server_address[1]}/{token} ; its button `sair` ends this command")
-                server.serve_forever(poll_interval=0.2)
+        token = secrets.token_urlsafe(16)
+        app = _page_app(session, token)
+        # uvloop would take the signals for itself.
+        app.state.server = server = uvicorn.Server(uvicorn.Config(app, loop="asyncio", log_level="error"))
+        with (
+            interruptible("interrupted; every answer is saved, and the same command resumes"),
+            bind(HOST, port, "--port") as listening,
+        ):
+            listening.listen()
+            # Whoever has no token, such as another page of the browser, is answered nothing.
+            notice(f"open http://{HOST}:{listening.getsockname()[1]}/{token} ; its button `sair` ends this command")
+            server.run(sockets=[listening])
     done = f"{session.total - session.left} of {session.total} answers are given"
     show(None, [f"{done}; the same command resumes" if session.left else done], as_json=False)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    def __init__(self, session: Labelling | ReferenceSession, token: str, lock: Lock, *arguments: Any) -> None:
-        self._session, self._token, self._lock = session, token, lock
-        super().__init__(*arguments)
+def _page_app(session: Labelling | ReferenceSession, token: str) -> Starlette:
+    """Return the page and its questions, one request at a time, below the token."""
+    own = f"'nonce-{token}'"
+    rules = ("default-src 'none'", "connect-src 'self'", f"style-src {own}", f"script-src {own}", "base-uri 'none'")
+    headers = {
+        "Cache-Control": "no-store",
+        "Referrer-Policy": "no-referrer",
+        "Content-Security-Policy": "; ".join((*rules, "frame-ancestors 'none'")),
+    }
 
-    def do_GET(self) -> None:
-        if self.path == f"/{self._token}":
-            self._send(PAGE.read_text(encoding="utf-8").replace("NONCE", self._token), "text/html")
-        elif self.path == f"/{self._token}/view":
-            self._send_view()
-        else:
-            self.send_error(HTTPStatus.NOT_FOUND)
+    async def page(_: Request) -> Response:
+        return HTMLResponse(PAGE.read_text(encoding="utf-8").replace("NONCE", token), headers=headers)
 
-    def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length", 0))
-        if self.path != f"/{self._token}" or not 0 < length <= LONGEST_BODY:
-            self.send_error(HTTPStatus.NOT_FOUND)
-            return
-        asked = json.loads(self.rfile.read(length))
+    async def view(_: Request) -> Response:
+        return JSONResponse({"left": session.left, "total": session.total, **session.view()}, headers=headers)
+
+    async def act(request: Request) -> Response:
+        if not 0 < int(request.headers.get("Content-Length", 0)) <= LONGEST_BODY:
+            return Response(status_code=HTTPStatus.NOT_FOUND)
+        asked = await request.json()
         if asked["action"] == "leave":
-            self._send("{}", "application/json")
-            self.server.shutdown()
-            return
-        with self._lock:
-            # A key that was pressed twice would be the answer to the next question.
-            if asked["action"] == "undo" or asked["id"] == self._session.view().get("id"):
-                try:
-                    self._session.act(
-                        asked["action"], *(_on_one_line(asked.get(name, "")) for name in ("value", "note"))
-                    )
-                except InputError as error:
-                    self._send(json.dumps({"error": str(error)}), "application/json", HTTPStatus.CONFLICT)
-                    return
-        self._send_view()
+            request.app.state.server.should_exit = True
+        # A key that was pressed twice would be the answer to the next question.
+        elif asked["action"] == "undo" or asked["id"] == session.view().get("id"):
+            try:
+                session.act(asked["action"], *(_on_one_line(asked.get(name, "")) for name in ("value", "note")))
+            except InputError as error:
+                return JSONResponse({"error": str(error)}, HTTPStatus.CONFLICT, headers)
+        return await view(request)
 
-    def _send_view(self) -> None:
-        with self._lock:
-            view = {"left": self._session.left, "total": self._session.total, **self._session.view()}
-        self._send(json.dumps(view), "application/json")
-
-    def _send(self, text: str, kind: str, status: HTTPStatus = HTTPStatus.OK) -> None:
-        body, own = text.encode(), f"'nonce-{self._token}'"
-        self.send_response(status)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "no-store")
-        self.send_header("Referrer-Policy", "no-referrer")
-        rules = ("default-src 'none'", "connect-src 'self'", f"style-src {own}", f"script-src {own}", "base-uri 'none'")
-        self.send_header("Content-Security-Policy", "; ".join((*rules, "frame-ancestors 'none'")))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Leave the terminal to the command's own sentences."""
+    routes = [Route(f"/{token}", page), Route(f"/{token}/view", view), Route(f"/{token}", act, methods=["POST"])]
+    return Starlette(routes=routes)
 
 
 def _on_one_line(text: object) -> str:

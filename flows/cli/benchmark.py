@@ -29,9 +29,7 @@ Folder = Annotated[Path, typer.Argument(metavar="BENCHMARK", help="Folder of the
 @app.command()
 def write(
     out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
-    seed: Annotated[
-        int, typer.Option(min=0, help="Number of the benchmark; no training run draws from its seeds.")
-    ] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The benchmark's number, of which no training draws.")] = 1,
     per_task: Annotated[int, typer.Option(min=1, help="Items of each task.")] = 200,
     orders: Annotated[int, typer.Option(min=1, help="Orders in the simulated store.")] = 6_000,
     as_json: Json = False,

@@ -14,9 +14,8 @@ from flows.cli.result import Table, cell, new_folder, plural, show
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, stage_progress
 from flows.runtime.console import show as notice
-from flows.runtime.session import BYTES_NEEDED, has_server, session
+from flows.runtime.session import BYTES_NEEDED, existing_store, has_server, logs_to_monitor, open_store, session
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import existing_store, logs_to_monitor, open_store
 from schemas.disk import write_whole
 from schemas.errors import GateRefused, InputError
 from schemas.shown_text import as_shown
@@ -35,14 +34,9 @@ MOST_SHOWN: Final = 3
 
 def ask(
     task: Annotated[TaskName, typer.Argument(help="The task.")],
-    values: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[NAME=VALUE]...", help="The task's inputs, or its only one as a text or from a pipe."),
-    ] = None,
+    values: Annotated[list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="The task's inputs.")] = None,
     file: Annotated[Path | None, typer.Option(help="JSON Lines of inputs, or of prompts.")] = None,
-    version: Annotated[
-        str | None, typer.Option(metavar="N", help="A version by its number; the champion if not given.")
-    ] = None,
+    version: Annotated[str | None, typer.Option(metavar="N", help="A version's number; else the champion.")] = None,
     base: Annotated[bool, typer.Option("--base", help="Ask the base that the version was trained on.")] = False,
     answer_all: Annotated[bool, typer.Option("--any", help="Ask for a task even if it was not learned.")] = False,
     out: Annotated[Path | None, typer.Option(help="Where the answers go, as JSON Lines; replaced if there.")] = None,
@@ -126,12 +120,7 @@ def _values(task: TaskName, given: Sequence[str]) -> dict[str, str]:
 def export(
     version: Annotated[str, typer.Argument(help="A version by its number, or `champion`.")],
     out: Annotated[Path, typer.Option(help="The folder for it, which is new or empty.")],
-    kind: Annotated[
-        Literal["safetensors", "gguf", "peft"],
-        typer.Option(
-            "--format", help="Merged weights; GGUF in F16 and Q8_0, each with a Modelfile for Ollama; or the adapter."
-        ),
-    ],
+    kind: Annotated[Literal["safetensors", "gguf", "peft"], typer.Option("--format", help="Kind of its files.")],
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
@@ -172,18 +161,10 @@ def exported_parts(document: Mapping[str, Any], folder: Path) -> Iterator[str | 
 
 
 def promote(
-    version: Annotated[
-        str | None, typer.Argument(metavar="[VERSION]", help="Its number in the registry; the newest if not given.")
-    ] = None,
-    force: Annotated[
-        str | None, typer.Option(metavar="REASON", help="Promote it though the gate holds it; the reason is recorded.")
-    ] = None,
-    baseline: Annotated[
-        TaskName | None, typer.Option(metavar="TASK", help="Let its bag of words answer this task for the champion.")
-    ] = None,
-    rollback: Annotated[
-        bool, typer.Option("--rollback", help="Give the alias back to the version that held it before.")
-    ] = False,
+    version: Annotated[str | None, typer.Argument(metavar="[VERSION]", help="Its number; else the newest.")] = None,
+    force: Annotated[str | None, typer.Option(metavar="REASON", help="Promote it though the gate holds it.")] = None,
+    baseline: Annotated[TaskName | None, typer.Option(help="Let its bag of words answer this task.")] = None,
+    rollback: Annotated[bool, typer.Option("--rollback", help="Give the alias back to the version before.")] = False,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
@@ -219,18 +200,11 @@ def promote(
 
 
 def monitor(
-    logs: Annotated[
-        Path | None,
-        typer.Argument(
-            help="Logs as .jsonl or .parquet, or a folder of them; if not given, monitor.logs, or what `serve` wrote."
-        ),
-    ] = None,
+    logs: Annotated[Path | None, typer.Argument(help="Logs, or a folder of them; else what `serve` wrote.")] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
-    report: Annotated[
-        Path | None, typer.Option(help="The folder of the report; an earlier report in it is replaced.")
-    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Folder of the report, in place of an earlier one.")] = None,
     as_json: Json = False,
 ) -> None:
     """Score production logs, and say whether the champion answers as at its evaluation; exit code 3 for any alarm."""

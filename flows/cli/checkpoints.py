@@ -1,11 +1,9 @@
-"""Commands `tucano checkpoints`: list, verify, pull, push and prune the checkpoints of a mirror."""
+"""Commands `tucano checkpoints`: list, verify, pull and prune the checkpoints of a mirror."""
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NoReturn
+from typing import Annotated, Any, Final, Literal
 
 import typer
 from rich.filesize import decimal
@@ -16,25 +14,15 @@ from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.errors import GateRefused, InputError
 from tasks.checkpoints.address import open_mirror, require_folder, trainings
-from tasks.checkpoints.inspect import (
-    choose_checkpoint,
-    complete_name,
-    require_not_left_behind,
-    size_of,
-    verify_checkpoints,
-)
-from tasks.checkpoints.lease import Lease, holder
-from tasks.checkpoints.local import verify_sealed
+from tasks.checkpoints.inspect import choose_checkpoint, complete_name, size_of, verify_checkpoints
+from tasks.checkpoints.lease import holder
 from tasks.checkpoints.manifest import REWARD, Manifest
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.segments import describe, read_segments
 
 app = group("checkpoints")
 
-SENT_IN_PART = "interrupted before the checkpoint was there as a whole; the same command resumes with what was sent"
 PRUNED_IN_PART = "interrupted, and every checkpoint that is left is whole; the same command resumes"
-PUSH_LEASE_SECONDS = 60.0
-"""Seconds for which the lease of a killed push keeps others waiting."""
 FENCING: Final = "Fencing: which writer made it; a machine that takes a training over has a higher number"
 EMPTY: Final = "is empty: it has no checkpoints, and no training writes to it"
 
@@ -42,13 +30,8 @@ EMPTY: Final = "is empty: it has no checkpoints, and no training writes to it"
 Pin = Literal["best", "final"]
 """Names under which a training keeps checkpoints whatever their age."""
 Address = Annotated[str, typer.Argument(metavar="MIRROR", help="A folder, or gs://bucket/prefix.")]
-Known = Annotated[
-    str | None,
-    typer.Argument(metavar="MIRROR", help="A folder, or gs://bucket/prefix; the profile's if not given."),
-]
-Training = Annotated[
-    str | None, typer.Option(help="Only this training: its name as `list` shows it, or how the name begins.")
-]
+Known = Annotated[str | None, typer.Argument(metavar="MIRROR", help="A folder or gs:// address; else the profile's.")]
+Training = Annotated[str | None, typer.Option(help="Only this training: its name, or how the name begins.")]
 Step = Annotated[int | None, typer.Option(min=0, help="Only the checkpoint of this step.")]
 
 
@@ -108,9 +91,7 @@ def verify(
     damaged = [row for row in rows if row["problem"]]
     tables = [
         Table(
-            f"training {name}",
-            [{**row, "verdict": row["problem"] or "whole"} for row in found],
-            "step fencing verdict",
+            f"training {name}", [{**row, "verdict": row["problem"] or "whole"} for row in found], "step fencing verdict"
         )
         for name, found in checked.items()
         if found
@@ -151,37 +132,10 @@ def pull(
 
 
 @app.command()
-def push(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A checkpoint's folder, as `pull` writes it.")],
-    mirror: Address,
-    as_json: Json = False,
-) -> None:
-    """Send one checkpoint to a mirror, under the training that it is of."""
-    with interruptible(SENT_IN_PART):
-        manifest = verify_sealed(folder)
-        opened = open_mirror(mirror, manifest.training)
-        lease = Lease.acquire(
-            opened.store, opened.root, seconds=PUSH_LEASE_SECONDS, waiting=partial(_refuse_to_wait, opened)
-        )
-        try:
-            lease.start()
-            require_not_left_behind(opened, manifest, mirror)
-            opened.publish(folder, before_manifest=lease.require_held)
-        finally:
-            lease.release()
-    sent = opened.bytes_sent
-    document = {"mirror": mirror, **_identity(manifest), "from": str(folder), "bytes_sent": sent}
-    done = f"pushed {_describe(manifest)}, from {folder} to {mirror}; {decimal(sent)} were not there yet"
-    show(document, [done], as_json=as_json)
-
-
-@app.command()
 def prune(
     mirror: Address,
     training: Training = None,
-    keep: Annotated[
-        int, typer.Option(min=1, help="Newest checkpoints of each training to keep; pinned ones stay.")
-    ] = 3,
+    keep: Annotated[int, typer.Option(min=1, help="Newest checkpoints of each training to keep.")] = 3,
     as_json: Json = False,
 ) -> None:
     """Remove all but the newest checkpoints and the pinned ones, and then the bytes that none has had for an hour."""
@@ -234,15 +188,6 @@ def _restore(mirror: Mirror, step: int | None, pin: Pin | None, folder: Path) ->
     chosen = choose_checkpoint(mirror, step, pin)
     mirror.restore(chosen, folder / chosen.name)
     return chosen
-
-
-def _refuse_to_wait(mirror: Mirror, _sentence: str, seconds: float) -> NoReturn:
-    held_by = holder(mirror.store, mirror.root)
-    machine = held_by.owner.machine if held_by else "another machine"
-    raise InputError(
-        f"{machine} works on {mirror.training}, and one at a time writes to it; push when that training is over, or in "
-        f"{math.ceil(seconds)} s, should the machine be gone"
-    )
 
 
 def _as_document(mirror: Mirror) -> dict[str, Any]:

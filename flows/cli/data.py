@@ -1,6 +1,5 @@
 """Commands `tucano init`, `synthesize` and `curate`: your own files, prompts from a store, and one dataset of them."""
 
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,8 +10,8 @@ import typer
 from flows.cli.result import Table, new_folder, show, write_file
 from flows.cli.tucano import UNDONE, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, stage_progress, warn
+from flows.runtime.session import own_files
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import own_files, refusal_of
 from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config, synthesize_config
 from schemas.errors import InputError
@@ -38,26 +37,15 @@ SERVED_FILE: Final = "served.parquet"
 def synthesize(
     out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
     count: Annotated[int | None, typer.Option(help="Prompts to make, split by the mix.")] = None,
-    profile: Annotated[
-        str | None, typer.Option(help="Make what a profile makes, in place of --count and the options of a store.")
-    ] = None,
+    profile: Annotated[str | None, typer.Option(help="Make what a profile makes, without other options.")] = None,
     source: Annotated[str | None, typer.Option(help="simulated, which is the default, olist, or files.")] = None,
     olist_dir: Annotated[Path | None, typer.Option(help="The folder of Olist's CSV files, as Kaggle ships it.")] = None,
     files: Annotated[Path | None, typer.Option(help="The column map of your own files, with --source files.")] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help=f"Where all randomness comes from; the profile's, or {DEFAULT_SEED}.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help=f"Seed; the profile's, or {DEFAULT_SEED}.")] = None,
     mix: Annotated[str | None, typer.Option(help=f"Weights of the tasks; {REPORT_MIX} where not given.")] = None,
-    orders: Annotated[
-        int | None, typer.Option(help="Orders in a simulated store; one a prompt, 1,500 to 100,000, where not given.")
-    ] = None,
-    overrides: Annotated[
-        list[str],
-        typer.Option("--set", metavar="A.B=C", help="Override one value: synthesize.a=b. May be given several times."),
-    ] = [],  # noqa: B006 - Typer reads the default and never changes it
-    state: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="The state folder: it keeps the key of your own files' pseudonyms.")
-    ] = Path(".tucano"),
+    orders: Annotated[int | None, typer.Option(help="Orders in a simulated store; else one a prompt.")] = None,
+    overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
+    state: Annotated[Path, typer.Option(help="State folder, with the key of pseudonyms.")] = Path(".tucano"),
     as_json: Json = False,
 ) -> None:
     """Make a store, simulated, Olist's or of your own files, and prompts with references from it."""
@@ -125,9 +113,7 @@ def _synthesized(summary: PromptsSummary) -> Table:
 
 
 def curate(
-    prompts: Annotated[
-        Path, typer.Argument(help="A folder of `tucano synthesize`, a prompt table, or JSON Lines of your own prompts.")
-    ],
+    prompts: Annotated[Path, typer.Argument(help="A folder of `tucano synthesize`, a table, or JSON Lines.")],
     out: Annotated[Path, typer.Option(help="The folder to write: new or empty.")],
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
@@ -168,10 +154,7 @@ PROFILE: Final = "shop.toml"
 
 
 def init(
-    files: Annotated[
-        list[Path],
-        typer.Argument(help="Files of CSV, Excel, JSON Lines or Parquet, or folders.", metavar="FILE_OR_FOLDER..."),
-    ],
+    files: Annotated[list[Path], typer.Argument(help="Files or folders of CSV, Excel, JSON Lines or Parquet.")],
     out: Annotated[Path, typer.Option(help="The folder to write the column map and the profile into.")] = Path(),
     task: Annotated[list[str], typer.Option(help="Train this task only. May be repeated.")] = [],  # noqa: B006
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier column map and profile.")] = False,
@@ -202,8 +185,6 @@ def init(
         planned, confirmed = (plan(each, local, wanted) for each in (recognized, recognized.confirmed))
         write_file(column_map, column_map_text(recognized, out))
         write_file(profile, profile_text(planned, confirmed, column_map, local))
-        progress(len(found), len(found), "reading all rows as a run will")
-        refusal = _refusal(recognized, out)
     tasks = {each.task: {"rows": each.rows, "count": each.count, "missing": each.missing} for each in planned}
     shown = {name: each for name, each in tasks.items() if each["count"] or each["rows"] or name in task}
     waiting, retrain = " and ".join(_waiting(recognized)), f"tucano retrain --profile {profile}"
@@ -215,11 +196,6 @@ def init(
         f"profile: {profile}",
     ]
     document = {"column_map": str(column_map), "profile": str(profile), "tasks": tasks}
-    if refusal is not None:
-        if not as_json:
-            show(document, parts, as_json=False)
-        too = f", and {waiting} are confirmed" if waiting else ""
-        raise InputError(f"{refusal}; once it is corrected{too}: {retrain}")
     then = f"once {waiting} are confirmed" if waiting else "then"
     none = "no task can be trained yet: confirm what is right in the column map, or give more files"
     show(document, [*parts, f"{then}: {retrain}" if any(each.count for each in planned) else none], as_json=as_json)
@@ -258,15 +234,3 @@ def _waiting(recognized: Recognized) -> list[str]:
 def _lack_orders(recognized: Recognized) -> bool:
     tables = {section.name: section.is_sure for section in recognized.sections if section.is_table}
     return not tables.get("orders", True) and any(tables.values())
-
-
-def _refusal(recognized: Recognized, out: Path) -> str | None:
-    """Return why a run would refuse the files, once what waits is confirmed; None if not, or if orders wait."""
-    if _lack_orders(recognized) or not any(section.is_sure for section in recognized.sections):
-        return None
-    assumed = out / f".{os.getpid()}.{COLUMN_MAP}"
-    write_file(assumed, column_map_text(recognized, out, confirmed=True))
-    try:
-        return refusal_of(assumed)
-    finally:
-        assumed.unlink()

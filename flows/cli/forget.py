@@ -10,9 +10,8 @@ from flows.cli.result import Table, facts, show
 from flows.cli.training import warm_up
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say
-from flows.runtime.session import BYTES_NEEDED, configure_prefect, recorded, session
+from flows.runtime.session import BYTES_NEEDED, configure_prefect, existing_store, recorded, session
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import existing_store
 from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError
 from tasks.lineage.erase.find import AskedKind
@@ -21,24 +20,12 @@ from tasks.lineage.erase.report import fingerprint, is_own, read_signed
 
 
 def forget(
-    identifier: Annotated[
-        str | None,
-        typer.Argument(metavar="ID", help="A customer_unique_id, customer_id, order_id or review_id; no name."),
-    ] = None,
+    identifier: Annotated[str | None, typer.Argument(metavar="ID", help="Of a customer, order or review.")] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Do it. Interrupted, it goes on when run again.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and change nothing: so it is without --apply.")
-    ] = False,
-    remove_only: Annotated[
-        bool, typer.Option("--remove-only", help="Remove versions also where nothing can be made in their place.")
-    ] = False,
-    kind: Annotated[
-        AskedKind | None,
-        typer.Option("--kind", help="Kind of the ID, where a customer, an order or a review of others has it too."),
-    ] = None,
-    verify: Annotated[
-        Path | None, typer.Option("--verify", metavar="REPORT", help="Check the signature of a report.")
-    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing: so it is without --apply.")] = False,
+    remove_only: Annotated[bool, typer.Option("--remove-only", help="Remove also what is not made again.")] = False,
+    kind: Annotated[AskedKind | None, typer.Option(help="Kind of the ID, where others have it too.")] = None,
+    verify: Annotated[Path | None, typer.Option(metavar="REPORT", help="Check a report's signature.")] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
@@ -115,7 +102,7 @@ def _plan(config: Config, identifier: str, kind: AskedKind | None, *, as_json: b
     from flows.stages.forget import outlook  # noqa: PLC0415
 
     document = outlook(config, identifier, kind)
-    shown = {name: value for name, value in document.items() if name not in ("not_reached", "to_do")}
+    shown = {name: value for name, value in document.items() if name not in ("places", "not_reached", "to_do")}
     parts = [facts("What forgetting this ID does", shown), *_to_do(document)]
     if document["versions"] and not document["made_again"]:
         parts.append("nothing is made in place of these versions, so that --apply needs --remove-only too")

@@ -66,11 +66,7 @@ def apply(
 
 
 def _server_address(config: Config) -> str:
-    """Return the server's address: PREFECT_API_URL, or that of `tucano ui`, or that of Prefect's own profile.
-
-    Raises:
-        InputError: There is no address, or no server answers there.
-    """
+    """Return the server's address: PREFECT_API_URL, or that of `tucano ui`, or that of Prefect's own profile."""
     os.environ.setdefault("DO_NOT_TRACK", "1")
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
     address = os.environ.get("PREFECT_API_URL") or running_server(config.state.root)

@@ -1,39 +1,35 @@
 """Commands `tucano lineage` and `show`: where an artifact or a row came from and led to, and what the models said."""
 
-import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any, Final
 
 import typer
 
-from flows.cli.result import Table, cell, plural
+from flows.cli.result import Table, cell
 from flows.cli.result import show as show_result
 from flows.cli.tucano import LOOKED, Json, Overrides, Profile, ReportLanguage, StateFolder, configured
 from flows.runtime.console import stage_progress, warn
-from flows.runtime.session import artifacts_folder, mlflow_store
+from flows.runtime.session import artifacts_folder, existing_store, mlflow_store, open_registry
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import existing_store, open_registry
 from schemas.config.config import Config
 from schemas.config.report import Language
 from schemas.errors import GateRefused, InputError
 from schemas.shown_text import as_shown
 from schemas.tasks import TaskName
-from tasks.lineage.erase.find import Place, Reached, reached
 from tasks.lineage.graph.completions import FEWEST_CHARACTERS, STEP_DIGITS, newest_run
 from tasks.lineage.graph.graph import Graph, Node, read_versions
 from tasks.lineage.graph.page import write_page
 from tasks.lineage.graph.walk import Lineage, Registered, Walker
 from tasks.lineage.mlflow.registry import local_aliases
+from tasks.lineage.store.artifacts import ArtifactStore
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.lineage.store.inventory import verify as verify_artifacts
 from tasks.report.language import spoken
-from tasks.synthesize.own.identities import find_known
 
 Result = tuple[dict[str, Any], Sequence[str | Table]]
 
@@ -46,57 +42,29 @@ SHOWN_FACTS: Final = {
     "base": ("model",),
     "prompts": ("rows", "store"),
 }
-"""Facts of an artifact that the answer tells, by its kind; `--long` has them all."""
+"""Facts of an artifact that the answer tells, by its kind; `--json` has them all."""
 MOST_NAMED: Final = 4
-NOTHING: Final = "nothing came from anything there"
-SIDES: Final = {
-    "subject": "Asked about",
-    "before": "It came from",
-    "both": "It came from, and led to",
-    "after": "It led to",
-    "beside": "Beside it",
-}
 
 
 def lineage(
-    reference: Annotated[
-        str,
-        typer.Argument(
-            metavar="REF",
-            help="A model version (3, NAME/3) or alias, an artifact's or a prompt's digest or its beginning, or a run; "
-            "for --forget the id of a review, an order or a customer.",
-        ),
-    ],
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write the graph as one HTML page; replaced if there.")
-    ] = None,
-    verify: Annotated[
-        bool,
-        typer.Option("--verify", help="Hash all files of all artifacts in it; exit code 3 where one is not whole."),
-    ] = False,
-    forget: Annotated[
-        bool, typer.Option("--forget", help="Say what holds a customer, order or review, and what learned from it.")
-    ] = False,
+    reference: Annotated[str, typer.Argument(metavar="REF", help="A version, alias, run, or how a digest begins.")],
+    html: Annotated[Path | None, typer.Option(help="Write the graph as one HTML page; replaced if there.")] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Hash all files in it; 3 where one is not whole.")] = False,
     language: ReportLanguage = None,
-    long: Annotated[bool, typer.Option("--long", help="List all things in it, with digests and reasons.")] = False,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
     as_json: Json = False,
 ) -> None:
     """Walk from a model, a run, an artifact or a row to all that it came from and led to."""
-    asked = [name for name, given in (("--verify", verify), ("--forget", forget)) if given]
-    if len(asked) > 1 or (html is not None and asked):
-        raise InputError(f"{' and '.join([*asked, *(['--html'] if html else [])])} ask for different things; give one")
+    if verify and html is not None:
+        raise InputError("--verify and --html ask for different things; give one")
     config = configured(profile, overrides, state)
     with interruptible(LOOKED):
         if verify:
             document, parts = _verify(config, reference)
-        elif forget:
-            found = find_known(config.state.root, reference, partial(reached, open_inventory(config)))
-            document, parts = found.document(), list(_reached_parts(found))
         else:
-            document, parts = _walk(config, reference, html, language or config.language, long=long)
+            document, parts = _walk(config, reference, html, language or config.language)
     show_result(document, parts, as_json=as_json)
     if verify and not document["whole"]:
         raise GateRefused(
@@ -105,11 +73,10 @@ def lineage(
         )
 
 
-def _walk(config: Config, text: str, html: Path | None, language: Language, *, long: bool) -> Result:
+def _walk(config: Config, text: str, html: Path | None, language: Language) -> Result:
     walker = open_walker(config)
     walked = walker.walk(walker.find(text))
-    document = walked.document()
-    parts = list(_tables(document) if long else _answer(walked))
+    document, parts = walked.document(), list(_answer(walked))
     for warning in walked.warnings:
         warn(warning)
     if html is not None:
@@ -119,43 +86,15 @@ def _walk(config: Config, text: str, html: Path | None, language: Language, *, l
     return document, parts
 
 
-def _tables(document: Mapping[str, Any]) -> Iterator[str | Table]:
-    """Yield all nodes with their facts, by the side of the subject that they are on."""
-    for side, title in SIDES.items():
-        nodes = [node for node in document["nodes"] if node["side"] == side]
-        if nodes:
-            yield Table(title, nodes, "thing=name facts")
-    for split, ids in document["rows"].items():
-        yield f"{split}: {len(ids)} rows, whose prompt_ids --json lists"
-
-
 def _verify(config: Config, text: str) -> Result:
     walker = open_walker(config)
     artifacts = walker.artifacts(walker.find(text))
     with stage_progress("verify") as progress:
-        findings = [asdict(each) for each in verify_artifacts(existing_store(config, NOTHING), artifacts, progress)]
+        findings = [asdict(each) for each in verify_artifacts(artifact_store(config), artifacts, progress)]
     document = {"reference": text, "artifacts": len(artifacts), "whole": not findings, "findings": findings}
     if not findings:
         return document, [f"{text}: {len(artifacts)} artifacts are what their records say"]
     return document, [Table(f"{text}: {len(artifacts)} artifacts hashed", findings, "artifact=kind sha256 file what")]
-
-
-def _reached_parts(found: Reached) -> Iterator[str]:
-    """Yield what holds a person's data, what learned from it and the command that forgets."""
-    holding = {place.sha256 for place in found.places if place.file is not None}
-    yield (
-        f"{' and '.join(found.kinds)} {found.identifier}: {plural(len(found.prompts), 'prompt')}, "
-        f"{plural(len({place.sha256 for place in found.places}), 'artifact')}, {plural(len(found.models), 'model')}"
-    )
-    yield f"  rows in {_kinds_of(place for place in found.places if place.sha256 in holding) or 'no artifact'}"
-    learned = _kinds_of(place for place in found.places if place.sha256 not in holding)
-    yield f"  learned from a row or from such weights: {learned or 'none'}"
-    yield f"  models: {_listed(found.models) or 'none'}"
-    if found.doubts:
-        yield f"  {plural(len(found.doubts), 'artifact')} cannot be searched, which --json names"
-    # An e-mail address or a number as its shop writes it may have signs of the shell.
-    yield f"what forgetting would do (--apply does it): tucano forget {shlex.quote(found.identifier)}"
-    yield "each table with its rows, and copies that no artifact tells of: --json"
 
 
 def _answer(walked: Lineage) -> Iterator[str]:
@@ -164,13 +103,7 @@ def _answer(walked: Lineage) -> Iterator[str]:
     for key in walked.subjects:
         if node := graph.nodes.get(key):
             yield from _of_prompt(graph, node) if node.kind == "prompt" else _of_artifact(graph, node)
-    yield f"all {len(graph.nodes)} things in it, with digests and reasons: --long; as a page: --html FILE"
-
-
-def _kinds_of(places: Iterable[Place]) -> str:
-    """Return the kinds of the artifacts of some places, with how many where there are several."""
-    counts = Counter(kind for _, kind in dict.fromkeys((place.sha256, place.kind) for place in places))
-    return ", ".join(f"{kind} ({count})" if count > 1 else kind for kind, count in counts.items())
+    yield f"all {len(graph.nodes)} things in it, with digests and reasons: --json; as a page: --html FILE"
 
 
 def _of_artifact(graph: Graph, node: Node) -> Iterator[str]:
@@ -214,24 +147,19 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def open_inventory(config: Config) -> Inventory:
-    """Read every record of the artifact store.
+def artifact_store(config: Config) -> ArtifactStore:
+    """Open the artifact store, read-only."""
+    return existing_store(config, "nothing came from anything there")
 
-    Raises:
-        InputError: The state folder has no artifacts.
-    """
-    existing_store(config, NOTHING)
+
+def open_inventory(config: Config) -> Inventory:
+    """Read every record of the artifact store."""
+    artifact_store(config)
     return read_inventory(artifacts_folder(config))
 
 
 def open_walker(config: Config) -> Walker:
-    """Open a state folder's lineage for walks.
-
-    MLflow is imported only where nothing else knows a reference.
-
-    Raises:
-        InputError: The state folder has no artifacts.
-    """
+    """Open a state folder's lineage for walks; MLflow is imported only where nothing else knows a reference."""
     inventory = open_inventory(config)
     uri, local = mlflow_store(config.state)
     model = config.promote.model_name
@@ -256,13 +184,7 @@ EXTREMES: Final = "reward times advantage"
 
 
 def show(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="PROMPT|STEP",
-            help="A prompt's id or its first characters, or the number of a step of the newest training.",
-        ),
-    ],
+    what: Annotated[str, typer.Argument(metavar="PROMPT|STEP", help="How a prompt's id begins, or a step's number.")],
     task: Annotated[TaskName | None, typer.Option(help="Only rollouts of this task.")] = None,
     worst: Annotated[bool, typer.Option("--worst", help="Only the rollouts of the lowest reward.")] = False,
     profile: Profile = "local",
@@ -291,9 +213,8 @@ def show(
 
 
 def _step_parts(step: str, rollouts: Sequence[Rollout], *, worst: bool) -> Iterator[str | Table]:
-    tasks = {
-        name: [each for each in rollouts if each["task"] == name] for name in {each["task"]: 0 for each in rollouts}
-    }
+    names = dict.fromkeys(each["task"] for each in rollouts)
+    tasks = {name: [each for each in rollouts if each["task"] == name] for name in names}
     summary = {name: _summary(of_task) for name, of_task in tasks.items()}
     yield Table(f"Step {step}: {len(rollouts)} rollouts", summary, f"task=name rollouts prompts {SUMMARY}")
     yield from _extremes(rollouts, f"{EXTREMES} step task prompt_id text", worst=worst)

@@ -34,7 +34,7 @@ def propose(
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     as_json: Json = False,
 ) -> None:
-    """Ask the first of evaluate.rivals, or else the profile's base here, for openers of a group."""
+    """Ask the model at the first endpoint of evaluate.rivals for openers of a group."""
     config = _configured(profile, overrides)
     openers.known_group(group)
     if output.exists():
@@ -88,17 +88,18 @@ def _configured(profile: str, overrides: list[str]) -> "Config":
 
 @contextmanager
 def _model(config: "Config") -> Iterator[openers.Ask]:
-    if (section := next(iter(config.evaluate.rivals), None)) is None:
-        yield _base(config)
-        return
-    # The libraries of requests and of models, which `add` does without.
+    # The libraries of requests, which `add` does without.
     from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion  # noqa: PLC0415
 
+    if not config.evaluate.rivals:
+        raise InputError(
+            "no model is named that could propose; add one at an endpoint with OpenAI's API to evaluate.rivals"
+        )
     with Endpoint(
-        section,
+        config.evaluate.rivals[0],
         purpose="proposing",
         section="evaluate.rivals",
-        otherwise="leave evaluate.rivals out to ask the profile's base",
+        otherwise="name another in evaluate.rivals",
         temperature=TEMPERATURE,
         max_tokens=MAX_TOKENS,
     ) as endpoint:
@@ -111,33 +112,3 @@ def _model(config: "Config") -> Iterator[openers.Ask]:
             return answers[""].text
 
         yield ask
-
-
-def _base(config: "Config") -> openers.Ask:
-    from tasks.policy.fork_server import load_less  # noqa: PLC0415
-
-    load_less()
-    import transformers  # noqa: PLC0415
-
-    from tasks.policy.generate import as_messages, generate  # noqa: PLC0415
-    from tasks.policy.load import loading_arguments  # noqa: PLC0415
-    from tasks.policy.published import end_turns_with_eos, given_template, read_tokenizer, read_weights  # noqa: PLC0415
-
-    transformers.utils.logging.disable_progress_bar()
-    tokenizer = read_tokenizer(config.policy, given_template(config.policy))
-    end_turns_with_eos(tokenizer, config.policy)
-    model = read_weights(config.policy, **loading_arguments(four_bit=False)).eval()
-
-    def ask(system: str, text: str, number: int) -> str:
-        (answer,) = generate(
-            model,
-            tokenizer,
-            [as_messages(system, text)],
-            temperature=TEMPERATURE,
-            max_tokens=MAX_TOKENS,
-            batch_size=1,
-            seed=config.seed + number,
-        )
-        return answer.text
-
-    return ask

@@ -65,9 +65,8 @@ def facts(title: str, document: Mapping[str, Any]) -> Table:
 
 def show(document: Any, parts: Iterable[str | Table], *, as_json: bool) -> None:
     """Print a result: its sentences and tables, or with --json the document, and the others on stderr."""
-    target = (
-        console if as_json else Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else COLUMNS)
-    )
+    width = None if sys.stdout.isatty() else COLUMNS
+    target = console if as_json else Console(highlight=False, emoji=False, width=width)
     for part in parts:
         target.print(wrapped(part.title if isinstance(part, Table) else part), markup=False, soft_wrap=True)
         if isinstance(part, Table):
@@ -117,9 +116,8 @@ def _print_table(table: Table, target: Console) -> None:
         path = path or heading
         values = [_value(row, path) for row in rows]
         if any(value is not None for value in values) or not values:
-            is_number = path.rpartition(".")[2] in UNITS or all(
-                isinstance(value, int | float | None) for value in values
-            )
+            numbers = all(isinstance(value, int | float | None) for value in values)
+            is_number = numbers or path.rpartition(".")[2] in UNITS
             texts |= set() if is_number else {len(shown)}
             shown["" if heading == "name" else re.sub("[_.]", " ", heading)] = values
     cells = [[cell(value) for value in row] for row in zip(*shown.values(), strict=True)]
@@ -161,11 +159,7 @@ _DRAFT: Final = re.compile(r"([1-9][0-9]{0,9})-[0-9a-f]{8}")
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file as a whole, in place of an earlier one.
-
-    Raises:
-        InputError: It cannot be written.
-    """
+    """Write a file as a whole, in place of an earlier one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_whole(path, text.encode("utf-8", "backslashreplace"))
@@ -175,14 +169,7 @@ def write_file(path: Path, text: str) -> None:
 
 @contextmanager
 def new_folder(path: Path, replaces: AbstractSet[str] = frozenset()) -> Iterator[Path]:
-    """Provide an empty folder to fill, renamed at once to the given path; a block that fails leaves nothing.
-
-    An earlier folder with files of only the names in `replaces`, such as a report's, is replaced.
-
-    Raises:
-        InputError: There is something else at the path, or it cannot be written.
-        Interrupted: Ctrl-C or SIGTERM ended the block.
-    """
+    """Provide an empty folder, renamed at once to the path; an earlier one of files in `replaces` alone is replaced."""
     goal = path.resolve()
     draft = goal.parent / f".{goal.name}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     missing: list[Path] = []

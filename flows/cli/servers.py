@@ -7,9 +7,9 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -18,12 +18,11 @@ from filelock import FileLock, Timeout
 
 from flows.cli.tucano import Overrides, Profile, StateFolder, configured
 from flows.runtime.console import say, show
-from flows.runtime.prefect_server import HOST, prove_prefect_usable, start_server
+from flows.runtime.prefect_server import HOST, prove_prefect_usable, start_server, wait_for
 from flows.runtime.session import (
     EXPERIMENT,
     UI_FILE,
     UI_LOCK,
-    Pages,
     configure_prefect,
     disk_full_errors,
     mlflow_store,
@@ -38,13 +37,9 @@ from tasks.lineage.mlflow.pages import DATABASE
 from tasks.lineage.mlflow.recorder import RETRAININGS
 from tasks.policy.child import end_group
 
-SECONDS_TO_START = 90
-
 
 def ui(
-    root: Annotated[Path, typer.Option("--state", "--root", metavar="FOLDER", help="The state folder.")] = Path(
-        ".tucano"
-    ),
+    root: Annotated[Path, typer.Option("--state", "--root", metavar="FOLDER", help="State folder.")] = Path(".tucano"),
     prefect_port: Annotated[int, typer.Option(min=1, max=65535)] = 4200,
     mlflow_port: Annotated[int, typer.Option(min=1, max=65535)] = 5000,
 ) -> None:
@@ -78,7 +73,7 @@ def _alone(root: Path) -> Iterator[None]:
 
 def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     for option, port in (("--prefect-port", prefect_port), ("--mlflow-port", mlflow_port)):
-        _bind(HOST, port, option).close()
+        bind(HOST, port, option).close()
     file = root / UI_FILE
     # One that a kill left behind would be taken for ours.
     file.unlink(missing_ok=True)
@@ -89,41 +84,33 @@ def _serve(root: Path, prefect_port: int, mlflow_port: int) -> None:
     prove_usable(f"{SQLITE_PREFIX}{mlflow_home / DATABASE}")
     address = f"http://{HOST}:{prefect_port}/api"
     commands = {
-        "prefect": ("flows.runtime.prefect_server", str(prefect_port), str(mlflow_port)),
-        "mlflow": ("flows.runtime.mlflow_server", str(mlflow_home), str(mlflow_port), EXPERIMENT),
+        "prefect": ("flows.runtime.prefect_server", str(prefect_port), "pages"),
+        "mlflow": ("flows.runtime.prefect_server", "mlflow", str(mlflow_port), str(mlflow_home), EXPERIMENT),
     }
+    where = f"its log is {root / 'prefect.log'} or {root / 'mlflow.log'}"
     settings, servers = {"PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false"}, list[subprocess.Popen[bytes]]()
     try:
         # Before this, a signal ends the command as any other.
         with sigterm_as_ctrl_c():
             for name, command in commands.items():
                 servers.append(start_server(command, root / f"{name}.log", settings))
-            pages = Pages(prefect_api=address, mlflow=f"http://{HOST}:{mlflow_port}")
-            file.write_text(json.dumps(asdict(pages)), encoding="utf-8")
-            _wait_for(servers, (prefect_port, mlflow_port), root)
+            mlflow = f"http://{HOST}:{mlflow_port}"
+            file.write_text(json.dumps({"prefect_api": address, "mlflow": mlflow}), encoding="utf-8")
+            for port in (prefect_port, mlflow_port):
+                wait_for(partial(_answers, port), servers, f"a server did not start; {where}")
             say(f"Prefect: http://{HOST}:{prefect_port}")
-            say(f"MLflow:  {pages.mlflow}/{RETRAININGS}")
+            say(f"MLflow:  {mlflow}/{RETRAININGS}")
             say("Ctrl-C ends both; a `tucano retrain` started meanwhile is shown live")
             while all(server.poll() is None for server in servers):
                 continue_stopped()
                 time.sleep(0.5)
-            raise TucanoError(f"a server ended by itself; its log is {root / 'prefect.log'} or {root / 'mlflow.log'}")
+            raise TucanoError(f"a server ended by itself; {where}")
     except KeyboardInterrupt:
         say("ending both servers")
     finally:
         file.unlink(missing_ok=True)
         for server in servers:
             end_group(server, 10)
-
-
-def _wait_for(servers: Sequence["subprocess.Popen[bytes]"], ports: Sequence[int], root: Path) -> None:
-    deadline = time.monotonic() + SECONDS_TO_START
-    waiting = list(ports)
-    while waiting:
-        if any(server.poll() is not None for server in servers) or time.monotonic() > deadline:
-            raise TucanoError(f"a server did not start; its log is {root / 'prefect.log'} or {root / 'mlflow.log'}")
-        waiting = [port for port in waiting if not _answers(port)]
-        time.sleep(0.3)
 
 
 def _answers(port: int) -> bool:
@@ -140,15 +127,9 @@ SECONDS_OF_A_GOOD_START: Final = 60.0
 
 
 def serve(
-    version: Annotated[
-        str | None, typer.Option(metavar="N", help="Serve this version and no other; the champion if not given.")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="The port to listen on; serve.port if not given.")
-    ] = None,
-    host: Annotated[
-        str | None, typer.Option(help="The address to listen on; serve.host, which is this machine, if not given.")
-    ] = None,
+    version: Annotated[str | None, typer.Option(metavar="N", help="Serve this version and no other.")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port; serve.port if not given.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address; serve.host if not given.")] = None,
     profile: Profile = "local",
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
@@ -159,7 +140,7 @@ def serve(
     config = configured(profile, [*overrides, *chosen], state)
     # Before the one that watches begins: it would start the gateway again and again.
     local_rows(mlflow_store(config.state)[0], "SELECT 1")
-    with _bind(config.serve.host, config.serve.port, "--port") as listening:
+    with bind(config.serve.host, config.serve.port, "--port") as listening:
         # It stays open while the gateway is started again.
         listening.listen(BACKLOG)
         listening.set_inheritable(True)
@@ -173,12 +154,8 @@ def serve(
             run_gateway(config, version, listening)
 
 
-def _bind(host: str, port: int, option: str) -> socket.socket:
-    """Take an address.
-
-    Raises:
-        InputError: It is taken, or none of this machine's.
-    """
+def bind(host: str, port: int, option: str) -> socket.socket:
+    """Take an address; one that is taken, or none of this machine's, is refused."""
     bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -193,11 +170,7 @@ def _bind(host: str, port: int, option: str) -> socket.socket:
 
 
 def _keep_running() -> bool:
-    """Fork the gateway, and start it again whenever it is killed; returns False in the gateway, and True at the end.
-
-    Raises:
-        typer.Exit: The gateway ended by itself, with its exit code.
-    """
+    """Fork the gateway, and start it again whenever it is killed; returns False in the gateway, and True at the end."""
     asked_to_end = threading.Event()
     wait = FIRST_WAIT
     while True:

@@ -1,5 +1,6 @@
-"""Commands `tucano retrain`, `train` and `evaluate`: the chain up to a stage, and its estimate before it starts."""
+"""Commands `tucano retrain`, `train` and `evaluate`: the chain up to a stage, and what it costs before it starts."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -7,24 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from flows.cli.compare import report_parts
-from flows.cli.costs import confirm_costs, cost_lines, costs_of
 from flows.cli.result import Table, show
 from flows.cli.tucano import LOOKED, Fresh, Json, Overrides, Profile, StateFolder, Yes, configured
 from flows.doctor.run import require_ready
 from flows.runtime.console import say, warn
-from flows.runtime.session import BYTES_NEEDED, has_server, prefect_folder, recorded, session
-from flows.runtime.signals import fresh_hint, interruptible
-from flows.runtime.stores import open_recorder
+from flows.runtime.console import show as notice
+from flows.runtime.session import BYTES_NEEDED, has_server, open_recorder, prefect_folder, recorded, session
+from flows.runtime.signals import interruptible
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
+from schemas.errors import InputError, Interrupted
 from schemas.source import source_digest
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
+from tasks.evaluate.stats.variance import MeanVariance, detectable_effect, prompts_needed
 from tasks.next_steps.steps import NextStep
 from tasks.policy.merge import MERGED_FOLDER
 from tasks.report.language import spoken
 from tasks.report.wording import worded
-from tasks.train.sizing.estimate import Estimate, cost_usd, estimate_training, expected_prompts
+from tasks.train.sizing.estimate import DPO_UNKNOWN, Estimate, cost_usd, estimate_training, expected_prompts
 from tasks.train.sizing.memory import memory_limit, refuse_unfit
 from tasks.train.summaries import read_summary, rewards_by_task
 
@@ -52,8 +54,7 @@ def retrain(
 ) -> None:
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
     config = configured(profile, overrides, state)
-    opening = f"retraining with profile {profile}, seed {config.seed}, state in {config.state.root}"
-    result = run_chain(config, profile, opening, until="promote", fresh=fresh, yes=yes)
+    result = run_chain(config, profile, until="promote", fresh=fresh, yes=yes)
     folder = [] if state is None else ["--state", str(state)]
     given = ["--profile", profile, *(word for each in overrides for word in ("--set", each)), *folder]
     stages = {
@@ -76,9 +77,8 @@ def retrain(
 
 def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield where the time went, what the evaluation found, and what was decided."""
-    yield Table(
-        f"{result.seconds:.1f} seconds by stage", document["stages"], "stage=name time=seconds artifact=sha256 reused"
-    )
+    columns = "stage=name time=seconds artifact=sha256 reused"
+    yield Table(f"{result.seconds:.1f} seconds by stage", document["stages"], columns)
     yield from report_parts(result.report)
     decision, number = result.decision, result.decision["version"]
     yield f"{decision['verdict']}: version {number} of {decision['model']}"
@@ -113,8 +113,7 @@ def evaluate(
 ) -> None:
     """Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion."""
     config = configured(profile, overrides, state)
-    opening = f"evaluate with profile {profile}, state in {config.state.root}"
-    result = run_chain(config, profile, opening, until="evaluate", fresh=fresh, yes=yes)
+    result = run_chain(config, profile, until="evaluate", fresh=fresh, yes=yes)
     report = {name: result.report[name] for name in ("overall", "tasks", "gate")}
     document = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path), **report}
     with spoken(config.language):
@@ -134,10 +133,7 @@ def train(
     overrides: Overrides = [],  # noqa: B006 - Typer reads the default and never changes it
     state: StateFolder = None,
     fresh: Fresh = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Only print what it would take, and whether it fits; nothing is written."),
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what it takes and whether it fits.")] = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -146,8 +142,7 @@ def train(
     if dry_run:
         _show_estimate(config, as_json=as_json)
         return
-    opening = f"train with profile {profile}, state in {config.state.root}"
-    result = run_chain(config, profile, opening, until="train", fresh=fresh, yes=yes)
+    result = run_chain(config, profile, until="train", fresh=fresh, yes=yes)
     trainings = [_as_document(policy, config) for policy in result.policies.values()]
     rewards = [
         {"seed": training["seed"], "task": task, **found}
@@ -164,11 +159,7 @@ def train(
 
 
 def _as_document(policy: "StageResult", config: Config) -> dict[str, Any]:
-    """Sum up a policy; of one made earlier the time is unknown, for an artifact holds no clock times.
-
-    The cost is by the hourly price of the machine that trained it, taken from its record: a Spot price where the
-    machine's end is announced.
-    """
+    """Sum up a policy; of one made earlier the time is unknown, for an artifact holds no clock times."""
     summary, worker, recipe = read_summary(policy.path), policy.record.worker, config.train
     device, spot = worker.device if worker else None, recipe.preemption.notice_url is not None
     price = price_per_hour(config.workers.prices, device, spot=spot, otherwise=recipe.price_per_hour)
@@ -223,34 +214,31 @@ def _estimate_parts(config: Config, estimate: Estimate, figures: Mapping[str, An
 
 def _estimate_document(config: Config, estimate: Estimate) -> dict[str, Any]:
     """Return an estimate as a JSON document: seconds, US dollars and bytes; unknown values are null."""
-    same = "trainings pairs steps_per_epoch epochs too_many_epochs learning_rate completions tokens"
     return {
-        "prompts": dict(estimate.prompts),
+        **{name: value for name, value in vars(estimate).items() if name not in ("shape", "stage_memory")},
         "prompts_from": "counts less the held-out share",
         "steps": config.train.max_steps,
-        **{name: getattr(estimate, name) for name in same.split()},
+        "too_many_epochs": estimate.too_many_epochs,
         "parameters": None if estimate.shape is None else estimate.shape.parameters,
         "stages": None if estimate.stages is None else [vars(stage) for stage in estimate.stages],
-        **{name: estimate.total(name) for name in ("seconds", "cost_usd", "spot_usd")},
-        "memory_by_stage": None if estimate.stage_memory is None else dict(estimate.stage_memory),
+        "seconds": estimate.total("seconds"),
+        "cost_usd": estimate.total("cost_usd"),
+        "spot_usd": estimate.total("spot_usd"),
+        "memory_by_stage": estimate.stage_memory,
         "memory_limit": memory_limit(config) or None,
-        "fits": estimate.fits,
     }
 
 
-def run_chain(config: Config, profile: str, opening: str, *, until: "Until", fresh: bool, yes: bool) -> "Retraining":
-    """Run the chain up to a stage: at once where nothing is to do, else with Prefect, whose server starts meanwhile.
-
-    Raises:
-        TucanoError: This machine lacks what the run needs, or a stage failed in a way that its user can fix.
-    """
-    say(opening)
+def run_chain(config: Config, profile: str, *, until: "Until", fresh: bool, yes: bool) -> "Retraining":
+    """Run the chain up to a stage: at once where nothing is to do, else with Prefect, whose server starts meanwhile."""
+    what = "retraining" if until == "promote" else until
+    say(f"{what} with profile {profile}, seed {config.seed}, state in {config.state.root}")
     refuse_unfit(config)
     known_before = not fresh and any((prefect_folder(config.state.root) / "storage").glob("*"))
     if not known_before:
         # Before the state folder is made.
         _require_ready(config, profile, yes=yes)
-    with fresh_hint(fresh), session(config, bytes_needed=BYTES_NEEDED):
+    with session(config, bytes_needed=BYTES_NEEDED):
         if known_before:
             if not has_server() and config.workers.training is None:
                 # Prefect reads the session's settings when it is imported.
@@ -276,13 +264,7 @@ def _require_ready(config: Config, profile: str, *, yes: bool) -> None:
 
 
 def warm_up(config: Config) -> None:
-    """Import the chain, read the code that its keys are made of, and open MLflow's store.
-
-    Twelve seconds on two cores, mostly imports.
-
-    Raises:
-        InputError: The store cannot be opened or written.
-    """
+    """Import the chain, read the code of its keys, and open MLflow's store: twelve seconds on two cores."""
     # Prefect reads the session's settings when it is imported.
     import flows.retrain  # noqa: F401, PLC0415
     from flows.stages.train import entry_modules  # noqa: PLC0415
@@ -290,3 +272,81 @@ def warm_up(config: Config) -> None:
     # Each module is read once per process: with these, nearly all that the stages' keys need.
     source_digest(*READ_AHEAD, *entry_modules(config))
     open_recorder(config)
+
+
+SPREAD: Final = 0.30
+"""Assumed standard deviation of a prompt's gain in reward; `tucano compare --plan` has that of an evaluation."""
+VARIANCE: Final = MeanVariance(per_prompt=SPREAD**2, shared=0.0)
+
+
+def costs_of(config: Config, estimate: Estimate) -> dict[str, Any]:
+    """Return as a JSON document what a retraining costs, with nothing reused and every answer as long as allowed.
+
+    `scores` counts the completions that people score before the first training with these rewards. `gain_of_a_task` and
+    `gain_overall` are the smallest true gains that the smallest task, and all, show four times in five.
+    """
+    tasks = [task for task, count in config.synthesize.counts.items() if count]
+    test_prompts = [config.curate.test_rows(task) for task in tasks]
+    seconds = estimate.total("seconds")
+    unknown: str | None = "nothing here says how large the model is until it was fetched once"
+    if estimate.stages is not None:
+        unknown = DPO_UNKNOWN if seconds is None else None
+    people_score = config.audit.require_human and config.audit.sheet is None
+    return {
+        "hours": None if seconds is None else seconds / 3600,
+        "unknown": unknown,
+        "dollars": estimate.total("cost_usd"),
+        "spot_dollars": estimate.total("spot_usd"),
+        "reais_per_dollar": config.workers.reais_per_dollar,
+        "scores": len(tasks) * config.audit.scores_per_task if people_score else 0,
+        "test_prompts": test_prompts,
+        "margin": config.evaluate.margin,
+        "gain_of_a_task": detectable_effect(VARIANCE, min(test_prompts)),
+        "gain_overall": detectable_effect(VARIANCE, sum(test_prompts)),
+        "prompts_for_margin": prompts_needed(VARIANCE, config.evaluate.margin),
+    }
+
+
+def cost_lines(costs: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each thing that a retraining costs, and one for what its test split can decide."""
+    rate = costs["reais_per_dollar"]
+    by_rate = "" if rate is None else f", at {rate:g} reais a dollar"
+
+    def money(dollars: float) -> str:
+        return f"${dollars:.2f}" if rate is None else f"${dollars:.2f} (R$ {dollars * rate:.2f})"
+
+    if costs["hours"] is None or costs["dollars"] is None or costs["spot_dollars"] is None:
+        yield f"costs: unknown, for {costs['unknown']}"
+    elif not costs["dollars"]:
+        yield f"costs at most: {costs['hours']:.1f} h of this machine, whose hour has no price"
+    else:
+        yield (
+            f"costs at most: {costs['hours']:.1f} h, {money(costs['dollars'])} on demand, "
+            f"{money(costs['spot_dollars'])} on Spot machines{by_rate}; "
+            "what is finished already is not paid again"
+        )
+    if costs["scores"]:
+        yield f"people's scores: {costs['scores']} completions before the first training with these rewards"
+    fewest, every = min(costs["test_prompts"]), sum(costs["test_prompts"])
+    yield (
+        f"test split: a task of {fewest} prompts shows a true gain of {costs['gain_of_a_task']:.2f} four times in "
+        f"five, and all {every} one of {costs['gain_overall']:.2f}, where prompts' gains have the standard deviation "
+        f"{SPREAD:.2f}; to decide evaluate.margin {costs['margin']:g} takes {costs['prompts_for_margin']} prompts of a "
+        "task"
+    )
+
+
+def confirm_costs(config: Config, *, yes: bool) -> None:
+    """Print what a run with a price costs, and on a terminal ask whether to spend it; InputError where not."""
+    if not (config.train.price_per_hour or config.workers.prices):
+        return
+    for line in cost_lines(costs_of(config, estimate_training(config, expected_prompts(config)))):
+        notice(line)
+    if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return
+    try:
+        spends = typer.confirm("Spend it?", err=True)
+    except typer.Abort:  # Ctrl-C at the question, which Click takes for itself.
+        raise Interrupted(LOOKED) from None
+    if not spends:
+        raise InputError("nothing was started; lower train.max_steps or train.seeds, or answer yes next time")

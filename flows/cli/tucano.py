@@ -48,7 +48,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "audit": "Check, before training, that the rewards rank answers as human raters do.",
     "phrases": "Let a model propose openers of pushes, and add those that a person approves to the shop's own.",
     "benchmark": ("Write a test of the six tasks for any harness, run a model on it, and score answers."),
-    "checkpoints": "List, verify, pull, push and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
+    "checkpoints": "List, verify, pull and prune the checkpoints of a mirror: a folder or gs://bucket/prefix.",
     "infra": "Put work pools, deployments and automations on the Prefect server of PREFECT_API_URL.",
 }
 """Help of each command, by its name; a test compares it with the command's own."""
@@ -57,6 +57,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 ROOT: Final = "tucano"
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "champion": ("ask", "export", "promote", "monitor"),
+    "compare": ("score",),
     "data": ("init", "synthesize", "curate"),
     "infra": ("doctor",),
     "lineage": ("show",),
@@ -80,7 +81,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "serve": "tucano serve --port 8081",
     "export": "tucano export champion --format gguf --out EXPORT",
     "monitor": "tucano monitor LOGS --report REPORT",
-    "lineage": "tucano lineage champion --long",
+    "lineage": "tucano lineage champion --html LINEAGE.html",
     "show": "tucano show 20 --task push --worst",
     "forget": "tucano forget CUSTOMER --dry-run",
     "doctor": "tucano doctor --profile l4 --all",
@@ -154,10 +155,7 @@ def _quiet() -> Any:
 UNDONE = "interrupted, and nothing was written; run the same command again"
 LOOKED = "interrupted, and nothing was changed; run the same command again"
 
-ReportLanguage = Annotated[
-    Literal["en", "pt"] | None,
-    typer.Option("--language", help="Language of the report: English or Portuguese; report.language if not given."),
-]
+ReportLanguage = Annotated[Literal["en", "pt"] | None, typer.Option("--language", help="The report's language.")]
 
 
 def _be_quiet(asked: bool) -> None:
@@ -177,14 +175,9 @@ Quiet = Annotated[
         help="Print only results, warnings and errors, no progress.",
     ),
 ]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Make every stage again, and train from the start.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Make all again; interrupted, it resumes when run without.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
-StateFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--state", metavar="FOLDER", help="The state folder; if not given, the profile's, which is .tucano as a rule."
-    ),
-]
+StateFolder = Annotated[Path | None, typer.Option("--state", metavar="FOLDER", help="The state folder.")]
 
 
 def _profiles(incomplete: str) -> Iterable[str]:
@@ -194,26 +187,15 @@ def _profiles(incomplete: str) -> Iterable[str]:
     return [name for name in known_profiles() if name.startswith(incomplete)]
 
 
-Profile = Annotated[
-    str, typer.Option(help="A profile of infra/profiles, or a path to a TOML file.", autocompletion=_profiles)
-]
-Overrides = Annotated[
-    list[str],
-    typer.Option("--set", metavar="A.B=C", help="Override one value, such as train.max_steps=20. May be repeated."),
-]
+Profile = Annotated[str, typer.Option(help="A profile's name, or a path to a TOML file.", autocompletion=_profiles)]
+Overrides = Annotated[list[str], typer.Option("--set", metavar="A.B=C", help="Override one value. May be repeated.")]
 
 
-Yes = Annotated[
-    bool, typer.Option("--yes", "-y", help="Do not ask before money is spent; without a terminal nobody is asked.")
-]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before money is spent.")]
 
 
 def configured(profile: str, overrides: Sequence[str], state: Path | None, *, makes_prompts: bool = True) -> "Config":
-    """Read a profile with its overrides, and the state folder of --state, which is short for --set state.root=FOLDER.
-
-    Raises:
-        InputError: As of `load_config`.
-    """
+    """Read a profile with its overrides, and the state folder of --state: short for --set state.root=FOLDER."""
     from schemas.config.profiles import load_config  # noqa: PLC0415 - `tucano --help` needs no more than Typer
     from tasks.commerce.push.phrases import use_own  # noqa: PLC0415 - as above
 
@@ -245,7 +227,7 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:

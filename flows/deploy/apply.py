@@ -71,9 +71,6 @@ def apply(
     """Write the pools, the deployments with the profile as their configuration, and the automations.
 
     Interrupted or refused, what was written before stays, and the same call writes the rest.
-
-    Raises:
-        InputError: A file is invalid.
     """
     for pool in declared(folder, POOLS_FILE, "work_pools"):
         written(_write_pool(client, pool, (folder / POOLS_FILE).parent))

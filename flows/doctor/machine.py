@@ -19,7 +19,7 @@ from flows.runtime.session import BYTES_NEEDED, LOCK_FILE
 from schemas.config.config import Config
 from schemas.errors import TucanoError
 from schemas.source import REPOSITORY
-from tasks.checkpoints.permissions import nearest_folder
+from tasks.checkpoints.address import nearest_folder
 from tasks.policy.batch import host_memory
 from tasks.train.sizing.memory import BFLOAT16_BYTES, on_cpu, read_shape
 

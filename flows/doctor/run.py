@@ -1,18 +1,178 @@
-"""Checks for a run: all of them at once, or before a run those whose fault would end it after minutes."""
+"""Checks for a run: of what the profile names, all at once, or before a run those whose fault would end it."""
 
+import os
 import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Final
 
-from flows.doctor import machine, services
+import httpx
+from huggingface_hub import constants, get_token, try_to_load_from_cache
+from huggingface_hub.errors import HFValidationError
+
+from flows.doctor import machine
 from flows.doctor.machine import Check, Finding, refused
-from flows.runtime.session import artifacts_folder
-from flows.runtime.stores import open_store
+from flows.runtime.prefect_server import prove_prefect_usable, reachable, shown
+from flows.runtime.session import mirror_address, mlflow_store, open_store, prefect_folder, running_server
 from schemas.config.config import Config
 from schemas.errors import InputError, TucanoError
 from schemas.sqlite_file import SECONDS_TO_WAIT
+from schemas.store.store import require_tables
+from tasks.checkpoints.address import prove_usable
+from tasks.lineage.mlflow.client import SQLITE_PREFIX, local_rows, open_client
+from tasks.policy.published import given_template
+from tasks.policy.stand_in import shipped
+
+SECONDS_TO_ANSWER: Final = 5.0
+WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json")
+
+
+def check_prefect(config: Config) -> list[Finding]:
+    """Check the server that runs go to: reachable, credentials, and workers for its deployments."""
+    address, check = os.environ.get("PREFECT_API_URL") or running_server(config.state.root), "Prefect"
+    given = {"training": config.workers.training, "inference": config.workers.for_inference}
+    if address is None:
+        if config.workers.training is not None:
+            found = f"PREFECT_API_URL is not set, and training runs on {config.workers.training}"
+            return [Finding(check, "fault", found, "export PREFECT_API_URL=http://SERVER:4200/api")]
+        prove_prefect_usable(prefect_folder(config.state.root))
+        return [Finding(check, "ok", "PREFECT_API_URL is not set: a run starts a server of its own", unused=True)]
+    if not reachable(address):
+        found = f"no server answers at {shown(address)}"
+        return [Finding(check, "fault", found, "start it, or correct or unset PREFECT_API_URL")]
+    # Both take a second to import, which a machine without a server need not wait for.
+    from prefect.exceptions import ObjectNotFound  # noqa: PLC0415
+
+    from flows.runtime.prefect_client import connected, has_worker  # noqa: PLC0415
+
+    with connected(address) as client:
+        there = str(client.request("GET", "/admin/version").raise_for_status().json())
+        findings = [Finding(check, "ok", f"{there} at {shown(address)}")]
+        for name, deployment in given.items():
+            if deployment is None:
+                continue
+            try:
+                pool = client.read_deployment_by_name(deployment).work_pool_name
+                if pool is None or has_worker(client, client.read_work_pool(pool)):
+                    findings.append(Finding(name, "ok", f"runs on the deployment {deployment}"))
+                else:
+                    remedy = f"`prefect worker start --pool {pool}`; a Spot pool has one only while there is work"
+                    findings.append(Finding(name, "warning", f"the pool {pool} has no worker online", remedy))
+            except ObjectNotFound:
+                remedy = f"run `tucano infra apply`, or correct workers.{name}"
+                findings.append(Finding(name, "fault", f"the server has no deployment {deployment}", remedy))
+    return findings
+
+
+def check_mlflow(config: Config) -> list[Finding]:
+    """Check MLflow's server, or the SQLite store."""
+    address, local = mlflow_store(config.state)
+    if local is not None:
+        found = local_rows(address, "SELECT count(*) FROM runs")
+        file = address.removeprefix(SQLITE_PREFIX)
+        return [Finding("MLflow", "ok", f"{found[0][0]} runs in {file}" if found else f"the first run makes {file}")]
+    # It asks the server with this machine's credentials.
+    open_client(address)
+    return [Finding("MLflow", "ok", f"{shown(address)} lets this machine in")]
+
+
+def check_mirror(config: Config) -> list[Finding]:
+    """Try the store of checkpoints."""
+    return _try("mirror", mirror_address(config))
+
+
+def check_artifacts(config: Config) -> list[Finding]:
+    """Try the store through which machines share artifacts."""
+    if config.state.artifacts is None:
+        return [Finding("artifacts", "ok", "state.artifacts is not set: they stay on this machine", unused=True)]
+    return _try("artifacts", config.state.artifacts)
+
+
+def _try(check: str, address: str) -> list[Finding]:
+    try:
+        prove_usable(address)
+    except InputError as error:
+        return [refused(check, f"{address}: {error}")]
+    return [Finding(check, "ok", f"create, precondition, read, list, delete in {address}")]
+
+
+def check_files(config: Config) -> list[Finding]:
+    """Look for each file and folder that the profile names."""
+    named: dict[str, Path | None] = {
+        "synthesize.olist_dir": config.synthesize.olist_dir,
+        "synthesize.files": config.synthesize.files,
+        "curate.general.path": config.curate.general.path if config.curate.general is not None else None,
+        "curate.known_to_base": config.curate.known_to_base,
+        "curate.references": config.curate.references,
+        "audit.sheet": config.audit.sheet,
+        "audit.rollouts": config.audit.rollouts,
+        "audit.store": config.audit.store,
+        "monitor.logs": config.monitor.logs,
+    }
+    there = [setting for setting, path in named.items() if path is not None]
+    findings = [
+        # Training does not read production logs.
+        Finding(
+            "files",
+            "warning" if setting == "monitor.logs" else "fault",
+            f"{setting} {path} is not there",
+            f"put it there, or correct {setting}",
+        )
+        for setting, path in named.items()
+        if path is not None and not path.exists()
+    ]
+    if (olist := config.synthesize.olist_dir) is not None and olist.exists():
+        try:
+            require_tables(olist)
+        except InputError as error:
+            findings.append(refused("files", error))
+    all_there = f"{', '.join(there)}: there" if there else "none is named"
+    return findings or [Finding("files", "ok", all_there, unused=not there)]
+
+
+def check_model(config: Config) -> list[Finding]:
+    """Look for the base model: the stand-in, a folder, the hub's cache on this machine, or the hub."""
+    name, check = config.policy.name, "model"
+    if config.policy.stand_in:
+        shipped()
+        return [Finding(check, "ok", "the shipped stand-in, whose files are those of its card")]
+    if (folder := Path(name)).is_dir():
+        from tasks.train.preflight.inputs import read_fit_tokenizer  # noqa: PLC0415 - polars
+
+        read_fit_tokenizer(config.policy, given_template(config.policy))
+        if not any((folder / file).exists() for file in WEIGHTS):
+            return [Finding(check, "fault", f"{folder} lacks {WEIGHTS[0]}", "download the whole model into it")]
+        return [Finding(check, "ok", f"{folder}, whose tokenizer is fit")]
+    revision = config.policy.revision
+    try:
+        if any(isinstance(try_to_load_from_cache(name, file, revision=revision), str) for file in WEIGHTS):
+            return [Finding(check, "ok", f"{name}, downloaded already")]
+    except HFValidationError:
+        found = f"policy.name {name!r} is neither a folder nor a hub name"
+        return [Finding(check, "fault", found, "correct policy.name; the profile real's is made by `make real-model`")]
+    return [_on_the_hub(name, revision or "main")]
+
+
+def _on_the_hub(name: str, revision: str) -> Finding:
+    check = "model"
+    remedy = "reach the hub once, set HF_ENDPOINT to a mirror of it, or set policy.name to the folder of a download"
+    if constants.HF_HUB_OFFLINE:
+        return Finding(check, "fault", f"{name} is not downloaded, and HF_HUB_OFFLINE is set", remedy)
+    address = f"{constants.ENDPOINT}/{name}/resolve/{revision}/config.json"
+    headers = {"Authorization": f"Bearer {token}"} if (token := get_token()) else {}
+    try:
+        status = httpx.get(address, headers=headers, timeout=SECONDS_TO_ANSWER, follow_redirects=True).status_code
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        found = f"{name} is not downloaded, and {constants.ENDPOINT} does not answer ({error})"
+        return Finding(check, "fault", found, remedy)
+    if status != httpx.codes.OK:
+        found = f"{constants.ENDPOINT} does not give {name} at {revision} (HTTP {status})"
+        remedy = "correct policy.name or policy.revision, or set HF_TOKEN to a token that may read it"
+        return Finding(check, "fault", found, remedy)
+    return Finding(check, "ok", f"{name}, which the first run downloads")
+
 
 SECONDS_FOR_ALL: Final = SECONDS_TO_WAIT + 5.0
 """Limit of every check: a database that another process holds is waited for, and a network may drop packets."""
@@ -22,13 +182,12 @@ CHECKS: Final[Mapping[str, Check]] = {
     "GPU": machine.check_gpu,
     "disk": machine.check_disk,
     "state folder": machine.check_state,
-    "Prefect": services.check_prefect,
-    "MLflow": services.check_mlflow,
-    "mirror": services.check_mirror,
-    "artifacts": services.check_artifacts,
-    "model": services.check_model,
-    "files": services.check_files,
-    "endpoints": services.check_endpoints,
+    "Prefect": check_prefect,
+    "MLflow": check_mlflow,
+    "mirror": check_mirror,
+    "artifacts": check_artifacts,
+    "model": check_model,
+    "files": check_files,
 }
 
 
@@ -64,14 +223,14 @@ def _begin(name: str, check: Check, config: Config) -> Future[list[Finding]]:
 
 
 def require_ready(config: Config, profile_name: str) -> None:
-    """Refuse a run that this machine cannot bring to its end: no GPU, no model, no inputs.
-
-    Raises:
-        InputError: Something is missing; the sentence names it and the remedy.
-    """
+    """Refuse a run that this machine cannot bring to its end: no GPU, no model, no inputs."""
+    policies = [(record.config or {}).get("policy", {}) for record in open_store(config).records("base")]
+    wanted = (config.policy.name, config.policy.revision)
+    # The hub need not be asked again for a base that an earlier run made.
+    has_base = any((policy.get("name"), policy.get("revision")) == wanted for policy in policies)
     # Those first that ask no other machine.
-    checks = [services.check_files, machine.check_gpu, machine.check_gpu_packages, machine.check_trainer]
-    for check in checks if _has_base(config) else [*checks, services.check_model]:
+    checks = [check_files, machine.check_gpu, machine.check_gpu_packages, machine.check_trainer]
+    for check in checks if has_base else [*checks, check_model]:
         faults = [finding for finding in check(config) if finding.verdict == "fault"]
         if faults:
             first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
@@ -79,12 +238,3 @@ def require_ready(config: Config, profile_name: str) -> None:
                 f"profile {profile_name} cannot run here: {first.check}: {first.found}{more}; {first.remedy}; all that "
                 f"is missing: tucano doctor --profile {profile_name}"
             )
-
-
-def _has_base(config: Config) -> bool:
-    """Return whether an earlier run made a base of the same model: the hub need not be asked again."""
-    if not artifacts_folder(config).is_dir():
-        return False
-    policies = [(record.config or {}).get("policy", {}) for record in open_store(config).records("base")]
-    wanted = (config.policy.name, config.policy.revision)
-    return any((policy.get("name"), policy.get("revision")) == wanted for policy in policies)

@@ -1,5 +1,7 @@
-"""Runs of a deployment: named, alone in their state folder, rescheduled when interrupted, with absolute paths."""
+"""Runs of a deployment: named, alone in their state folder, rescheduled, suspended until people have scored."""
 
+import math
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
@@ -8,10 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from prefect import get_run_logger
+from prefect.artifacts import create_markdown_artifact
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.objects import State
 from prefect.client.schemas.responses import SetStateStatus
-from prefect.exceptions import Abort, TerminationSignal
+from prefect.exceptions import Abort, Pause, TerminationSignal
+from prefect.flow_runs import suspend_flow_run
 from prefect.runtime import deployment, flow_run
 from prefect.states import AwaitingRetry
 
@@ -19,6 +23,7 @@ from flows.runtime.session import BYTES_NEEDED, StateFolderHeld, state_folder
 from flows.runtime.signals import first_sigterm_only, sigterm_on_parent_exit
 from schemas.config.config import Config
 from schemas.errors import Interrupted
+from tasks.audit.labelling import RUBRICS_FOLDER
 from tasks.commerce.push.phrases import use_own
 from tasks.policy.child import SECONDS_TO_END
 
@@ -43,10 +48,7 @@ def run_name(what: str) -> str:
 
 @contextmanager
 def deployed(config: Config) -> Iterator[None]:
-    """Reschedule the run of a deployment if the block is interrupted, and hold the state folder meanwhile.
-
-    The shop's own phrases are taken into account. Outside a deployment it does no more: a command does the rest itself.
-    """
+    """Reschedule the run of a deployment if the block is interrupted; hold the state folder; use the shop's phrases."""
     use_own(config.rewards.phrases)
     # The previous attempt may still be ending on this machine, saving work that this one continues.
     alone = state_folder(config, bytes_needed=BYTES_NEEDED, patience=SECONDS_TO_END) if deployment.id else nullcontext()
@@ -57,9 +59,7 @@ def deployed(config: Config) -> Iterator[None]:
 
 @contextmanager
 def reschedule_on_interrupt(seconds: float) -> Iterator[None]:
-    """Reschedule the run of a deployment if the block is interrupted; without a deployment, do nothing.
-
-    So too where another run holds the state folder: a run that was taken for lost may still be at work there.
+    """Reschedule the run of a deployment if the block is interrupted, or if another run holds the state folder.
 
     Put it around everything that the run holds: once the run is scheduled, another worker may start on it.
     """
@@ -95,9 +95,8 @@ def _reschedule(interruption: BaseException, why: str, later: timedelta, at_most
 def _times_alike(client: SyncPrefectClient, why: str) -> int:
     """Count how often, most recently, this run was rescheduled for this reason and no other."""
     states = sorted(client.read_flow_run_states(flow_run.id), key=lambda state: state.timestamp, reverse=True)
-    return len(
-        list(takewhile(lambda reason: reason == why, (each.message for each in states if each.name == AWAITING)))
-    )
+    reasons = (each.message for each in states if each.name == AWAITING)
+    return len(list(takewhile(lambda reason: reason == why, reasons)))
 
 
 def absolute_config(config: Config) -> Config:
@@ -126,3 +125,58 @@ def _absolute(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _absolute(each) for key, each in value.items()}
     return value
+
+
+SHEET_ARTIFACT: Final = "audit-sheet"
+
+
+def wait_for_scores(sheet: Path, unscored: int, days: float) -> None:
+    """Wait until people have scored a sheet, without a process that waits.
+
+    A run of a deployment is suspended. Resumed, it runs its flow again from the top, where finished stages are skipped,
+    and its caller looks at the sheet again; a further call suspends again. Call it in the body of the deployed flow,
+    for Prefect suspends no subflow.
+    """
+    waiting = f"{unscored} completions of {sheet} wait for a score"
+    label = f"tucano audit label {shlex.quote(str(sheet))} --rater PSEUDONYM"
+    now = datetime.now(UTC)
+    then = "run the same command again: it resumes from here."
+    if deployment.id is not None:
+        until = f"{now + timedelta(days=days):%Y-%m-%d %H:%M} UTC"
+        then = (
+            f"press *Resume* on the run's page, before {until}. Later the run has failed: press *Retry*, or run it "
+            "again with the same parameters, and it resumes from here."
+        )
+    create_markdown_artifact(
+        key=SHEET_ARTIFACT,
+        markdown=f"""\
+**{unscored} completions wait for people's scores**, 1 to 5. The sheet, on the machine that works on this run:
+
+```
+{sheet}
+```
+
+What each score means is written in `{RUBRICS_FOLDER}`. There are two ways to score:
+
+- open the sheet in a spreadsheet, fill in `human_score`, `rater` (a pseudonym) and `rater_kind` (`human`), save as CSV;
+- in the browser, a key a score.
+
+```
+{label}
+```
+
+Then {then}
+""",
+        description="Completions that people must score",
+    )
+    if deployment.id is None:
+        raise Interrupted(
+            f"{waiting}; score them in a spreadsheet, or in the browser with `{label}`, and run the same command "
+            "again, which resumes from here"
+        )
+    try:
+        # Prefect suspends no run twice by one key.
+        suspend_flow_run(timeout=math.ceil(timedelta(days=days).total_seconds()), key=f"scores-{now.isoformat()}")
+    except Pause as pause:
+        # The recorder of this run knows our own messages, but not Prefect's.
+        raise pause from Interrupted(f"suspended: {waiting}")

@@ -7,13 +7,7 @@ from typing import Any, Final
 
 import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.filters import (
-    FlowRunFilter,
-    FlowRunFilterState,
-    FlowRunFilterStateType,
-    WorkerFilter,
-    WorkerFilterStatus,
-)
+from prefect.client.schemas.filters import FlowRunFilter, WorkerFilter
 from prefect.client.schemas.objects import StateType, WorkerStatus, WorkPool
 from prefect.events import Event, EventTrigger, emit_event
 from prefect.events.worker import EventsWorker
@@ -25,8 +19,7 @@ from prefect.states import Crashed
 
 from flows.runtime.console import warn
 from flows.runtime.prefect_server import KEYS, shown
-from schemas.causes import causes_of
-from schemas.errors import InputError, Interrupted, TucanoError
+from schemas.errors import InputError, Interrupted, TucanoError, causes_of
 
 MOST_SHOWN = 300
 """Most characters shown of the server's own message."""
@@ -76,7 +69,7 @@ def refusal(error: Exception, address: str, *, read_before: bool = False) -> str
 
 def has_worker(client: SyncPrefectClient, pool: WorkPool) -> bool:
     """Return whether a worker that is online takes a pool's runs, or the server itself where it needs none."""
-    online = WorkerFilter(status=WorkerFilterStatus(any_=[WorkerStatus.ONLINE]))
+    online = WorkerFilter.model_validate({"status": {"any_": [WorkerStatus.ONLINE]}})
     return pool.is_push_pool or pool.is_managed_pool or bool(client.read_workers_for_work_pool(pool.name, online))
 
 
@@ -86,7 +79,7 @@ def own_server(is_disk_full: Callable[[], bool]) -> Iterator[None]:
     # It acts on no heartbeat, and each flow would wait a second for its thread.
     with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}), report_dropped_logs(unless=is_disk_full):
         # The lock proves that nobody works on what is running there.
-        running = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])))
+        running = FlowRunFilter.model_validate({"state": {"type": {"any_": [StateType.RUNNING]}}})
         with get_client(sync_client=True) as client:
             for run in client.read_flow_runs(flow_run_filter=running):
                 client.set_flow_run_state(run.id, Crashed(message="its process was killed"), force=True)

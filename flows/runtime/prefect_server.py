@@ -1,4 +1,4 @@
-"""Prefect server on loopback with the state folder's own database: for one session, or for `tucano ui` with its pages.
+"""Servers on loopback over the state folder: Prefect's for one session, and Prefect's and MLflow's for `tucano ui`.
 
 Prefect starts a temporary server by itself where none is configured, but that one survives its parent's SIGKILL; this
 one ends with its parent, however the parent ends.
@@ -18,6 +18,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from flows.runtime.signals import ended_by
@@ -36,8 +37,6 @@ SECONDS_TO_START = 120
 SECONDS_TO_END = 5
 SECONDS_OF_SILENCE = 60.0
 """Time after which Prefect's client, too, gives a request up."""
-MLFLOW_PATH = "/mlflow"
-"""Path on Prefect's pages that leads to MLflow's, whatever the ports: links on Prefect's pages go there."""
 
 
 @contextmanager
@@ -52,7 +51,7 @@ def session_server(log_file: Path, meanwhile: Callable[[], object] | None = None
         importlib.import_module("prefect.flows")
         if meanwhile is not None:
             meanwhile()
-        _wait_for(address, server, log_file)
+        wait_for(partial(reachable, address), [server], f"Prefect's server did not start; its log is {log_file}")
         with ended_by(_Loss(address, server, log_file)):
             yield address
     finally:
@@ -130,17 +129,16 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait_for(address: str, server: "subprocess.Popen[bytes]", log_file: Path) -> None:
+def wait_for(answers: Callable[[], bool], servers: Sequence["subprocess.Popen[bytes]"], otherwise: str) -> None:
+    """Wait until a server answers; the end of any, or two minutes without an answer, is an error with a sentence."""
     deadline = time.monotonic() + SECONDS_TO_START
-    while not reachable(address):
-        if server.poll() is not None or time.monotonic() > deadline:
-            raise TucanoError(f"Prefect's server did not start; its log is {log_file}")
+    while not answers():
+        if any(server.poll() is not None for server in servers) or time.monotonic() > deadline:
+            raise TucanoError(otherwise)
         time.sleep(0.1)
 
 
-def _main(port: int, mlflow_port: int | None) -> None:
-    collect_rarely()
-    threading.Thread(target=die_with_parent, daemon=True).start()
+def _serve_prefect(port: int, *, with_pages: bool) -> None:
     # Prefect's migrations put the current folder first on the path again, and its settings are read from there.
     os.chdir("/")
 
@@ -149,18 +147,29 @@ def _main(port: int, mlflow_port: int | None) -> None:
     # Only the server's own process needs these, which take seconds.
     import uvicorn  # noqa: PLC0415
     from prefect.server.api.server import create_app  # noqa: PLC0415
-    from starlette.responses import RedirectResponse  # noqa: PLC0415
-    from starlette.routing import Route  # noqa: PLC0415
 
     from tasks.serve.gateway.limits import OwnPagesOnly  # noqa: PLC0415
 
-    app = create_app(ephemeral=mlflow_port is None, final=True)
-    if mlflow_port is not None:
-        # A browser adds the part behind `#`, which no server sees. The pages take every other path.
-        mlflow = f"http://{HOST}:{mlflow_port}/"
-        app.router.routes.insert(0, Route(f"{MLFLOW_PATH}/", lambda _: RedirectResponse(mlflow)))
+    app = create_app(ephemeral=not with_pages, final=True)
     uvicorn.run(OwnPagesOnly(app), host=HOST, port=port, log_level="error", lifespan="on")
 
 
+def _serve_mlflow(port: int, folder: Path, experiment: str) -> None:
+    # As above.
+    import uvicorn  # noqa: PLC0415
+
+    from tasks.lineage.mlflow.pages import pages_of  # noqa: PLC0415
+    from tasks.serve.gateway.limits import OwnPagesOnly  # noqa: PLC0415
+
+    # MLflow's own check takes any name that begins like an address of a local network, such as 10.evil.example.
+    uvicorn.run(OwnPagesOnly(pages_of(folder, experiment)), host=HOST, port=port, log_level="warning")
+
+
 if __name__ == "__main__":
-    _main(int(sys.argv[1]), int(sys.argv[2]) if sys.argv[2:] else None)
+    collect_rarely()
+    threading.Thread(target=die_with_parent, daemon=True).start()
+    match sys.argv[1:]:
+        case ["mlflow", port, folder, experiment]:
+            _serve_mlflow(int(port), Path(folder), experiment)
+        case [port, *pages]:
+            _serve_prefect(int(port), with_pages=bool(pages))

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
 from typing import Any, Final, Generic, ParamSpec, TypeVar
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from prefect import artifacts, flow, get_run_logger, tags
@@ -19,8 +18,6 @@ from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
 
-from flows.runtime.prefect_server import HOST, MLFLOW_PATH
-from flows.runtime.session import OWN_SERVER_VARIABLE, running_pages
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 
@@ -28,7 +25,6 @@ PROFILE: Final = "profile"
 SEED: Final = "seed"
 PAGES_VARIABLE: Final = "MLFLOW_PAGES"
 """Environment variable with MLflow's address in people's browsers, where machines use another one."""
-LOOPBACK: Final = frozenset({HOST, "localhost"})
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -121,37 +117,12 @@ def add_tags(**named: str) -> None:
         client.update_flow_run(UUID(str(flow_run.id)), tags=sorted(kept | new))
 
 
-def mlflow_page(record: ArtifactRecord, config: Config) -> str | None:
-    """Return the address of the page of the MLflow run that describes an artifact; None where nobody serves one.
-
-    On Prefect's pages of `tucano ui` it is a path, which leads to MLflow's, whatever the ports are on the day when
-    somebody follows it. Those of another Prefect server have no such path.
-    """
-    pages = _pages(config)
-    return None if record.mlflow_run_id is None or pages is None else f"{pages}/#/runs/{record.mlflow_run_id}"
-
-
-def _pages(config: Config) -> str | None:
-    server = os.environ.get(PAGES_VARIABLE) or config.state.mlflow or ""
-    if server.startswith("http"):
-        return server.rstrip("/")
-    pages, here = running_pages(config.state.root), _local_port(os.environ.get("PREFECT_API_URL"))
-    # `tucano ui` shows the runs of a session's own server later.
-    ours = {_local_port(os.environ.get(OWN_SERVER_VARIABLE)), _local_port(pages.prefect_api if pages else None)}
-    return MLFLOW_PATH if here is not None and here in ours else None
-
-
-def _local_port(address: str | None) -> int | None:
-    """Return the port of an address on this machine; None of another's."""
-    parts = urlsplit(address or "")
-    return parts.port if parts.hostname in LOOPBACK else None
-
-
 def linked_to_mlflow(text: str, record: ArtifactRecord, config: Config) -> str:
     """Return a Markdown text with a link to the MLflow run that describes an artifact, or with what serves it."""
     if record.mlflow_run_id is None:
         return text
-    page = mlflow_page(record, config)
-    if page is None:
+    server = os.environ.get(PAGES_VARIABLE) or config.state.mlflow or ""
+    if not server.startswith("http"):
         return f"{text}\n\n`tucano ui` serves {record.stage} in MLflow, run `{record.mlflow_run_id}`."
+    page = f"{server.rstrip('/')}/#/runs/{record.mlflow_run_id}"
     return f"{text}\n\n[{record.stage} in MLflow]({page}): its files, metrics and inputs."

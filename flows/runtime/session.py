@@ -1,4 +1,4 @@
-"""Session of the pipeline in a state folder: writable, exclusively locked, with Prefect and MLflow."""
+"""Session of the pipeline in a state folder: writable, exclusively locked, with its stores, Prefect and MLflow."""
 
 import json
 import os
@@ -6,26 +6,30 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from flows.runtime.prefect_server import prove_prefect_usable, reachable, session_server, shown
 from flows.runtime.signals import interruptible
-from schemas.config.config import Config, StateConfig
-from schemas.errors import InputError, TucanoError
-from schemas.full_disk import BYTES_OF_A_FULL_DISK, full_disk_error, is_of_full_disk
+from schemas.config.config import Config, StateConfig, SynthesizeConfig
+from schemas.errors import BYTES_OF_A_FULL_DISK, InputError, TucanoError, full_disk_error, is_of_full_disk
 from tasks.lineage.mlflow.client import SQLITE_PREFIX, files_folder, prove_usable
+from tasks.lineage.mlflow.recorder import Recorder
+from tasks.lineage.mlflow.registry import Registry
+from tasks.lineage.store.artifacts import ArtifactStore
+
+if TYPE_CHECKING:
+    from tasks.audit.report import PastAudit
+    from tasks.synthesize.own.opened import OwnFiles
 
 BYTES_NEEDED = 1_000_000_000
 BYTES_FOR_A_STAGE = 100_000_000
 """Free disk space below which no stage begins: enough for both databases to record that it was refused."""
 LOCK_FILE = "retrain.lock"
 UI_FILE = "ui.json"
-OWN_SERVER_VARIABLE = "TUCANO_PREFECT_SERVER"
-"""Environment variable with the address of a session's own Prefect server, whose pages `tucano ui` serves later."""
 ARTIFACTS_FOLDER = "artifacts"
 UI_LOCK = "ui.lock"
 EXPERIMENT = "tucano2-commerce"
@@ -112,9 +116,8 @@ def recorded(config: Config, meanwhile: Callable[[], object] | None = None) -> I
     with ExitStack() as stack:
         log_file = config.state.root / "prefect.log"
         address = stack.enter_context(session_server(log_file, meanwhile))
-        for name in ("PREFECT_API_URL", OWN_SERVER_VARIABLE):
-            os.environ[name] = address
-            stack.callback(os.environ.pop, name)
+        os.environ["PREFECT_API_URL"] = address
+        stack.callback(os.environ.pop, "PREFECT_API_URL")
         # Prefect reads the session's settings when it is imported, which `session_server` does while the server starts.
         from flows.runtime.prefect_client import own_server  # noqa: PLC0415
 
@@ -212,10 +215,7 @@ def prove_writable(root: Path) -> None:
 
 
 def configure_prefect(root: Path) -> None:
-    """Set what Prefect reads from the environment; must run before Prefect is imported.
-
-    Variables that the user has set stay: with PREFECT_API_URL, runs go to that server.
-    """
+    """Set what Prefect reads from the environment when it is imported; what the user has set stays."""
     home = prefect_folder(root).resolve()
     home.mkdir(parents=True, exist_ok=True)
     settings = {
@@ -239,10 +239,7 @@ def configure_prefect(root: Path) -> None:
 
 
 def read_no_settings_here() -> None:
-    """Keep Prefect from `.env`, `prefect.toml` and `pyproject.toml` of the current folder, which may name code to run.
-
-    It must run before Prefect is imported. The environment and Prefect's profile stay.
-    """
+    """Keep Prefect, not yet imported, from `.env` and TOML files of the current folder, which may name code to run."""
     # A quarter of a second, which most commands do without.
     from pydantic_settings import DotEnvSettingsSource  # noqa: PLC0415
     from pydantic_settings.sources import ConfigFileSourceMixin  # noqa: PLC0415
@@ -251,29 +248,84 @@ def read_no_settings_here() -> None:
     DotEnvSettingsSource._read_env_files = lambda *_: {}  # type: ignore[method-assign] # noqa: SLF001
 
 
-@dataclass(frozen=True)
-class Pages:
-    """Addresses that a `tucano ui` serves."""
-
-    prefect_api: str
-    mlflow: str
-
-
-def running_pages(root: Path) -> Pages | None:
-    """Return what `tucano ui` serves over this folder, where its Prefect server answers."""
+def running_server(root: Path) -> str | None:
+    """Return the API address of the Prefect server that `tucano ui` serves over this folder, where one answers."""
     try:
-        pages = Pages(**json.loads((root / UI_FILE).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        address = str(json.loads((root / UI_FILE).read_text(encoding="utf-8"))["prefect_api"])
+    except (OSError, ValueError, TypeError, KeyError):
         return None
     try:
         # A file that a kill left behind may name another folder's server.
         with FileLock(root / UI_LOCK, timeout=0):
             return None
     except Timeout:
-        return pages if reachable(pages.prefect_api) else None
+        return address if reachable(address) else None
 
 
-def running_server(root: Path) -> str | None:
-    """Return the API address of the Prefect server that `tucano ui` serves over this folder, where one answers."""
-    pages = running_pages(root)
-    return None if pages is None else pages.prefect_api
+def open_store(config: Config) -> ArtifactStore:
+    """Open the artifact store of the state folder."""
+    return ArtifactStore(artifacts_folder(config))
+
+
+def existing_store(config: Config, consequence: str) -> ArtifactStore:
+    """Open the artifact store of a state folder that has one."""
+    if not artifacts_folder(config).is_dir():
+        raise InputError(
+            f"the state folder {config.state.root} has no artifacts, so {consequence}; run `tucano retrain` first, or "
+            "name another folder with --set state.root=FOLDER"
+        )
+    return open_store(config)
+
+
+def open_recorder(config: Config) -> Recorder:
+    """Open MLflow's store in the state folder."""
+    return Recorder(*mlflow_store(config.state), EXPERIMENT, state=str(config.state.root.resolve()))
+
+
+def open_registry(config: Config) -> Registry:
+    """Open the model registry of the state folder; one in a SQLite file is read without MLflow."""
+    address, _ = mlflow_store(config.state)
+    return Registry(address)
+
+
+def past_audits(config: Config) -> "tuple[PastAudit, ...]":
+    """Return the audits of the state folder, the newest first; none where it has no artifacts yet."""
+    # The report of an audit, which few commands need.
+    from schemas.audit_record import read_audit_record  # noqa: PLC0415
+    from tasks.audit.report import PastAudit  # noqa: PLC0415
+
+    store = open_store(config)
+    audits: list[PastAudit] = []
+    for record in store.records("audit"):
+        # An audit of an older format cannot be compared; it must not prevent this one.
+        with suppress(InputError):
+            audits.append(PastAudit(record.created_at, read_audit_record(store.path(record.sha256))))
+    return tuple(audits)
+
+
+def served_logs(config: Config) -> Path:
+    """Return the folder of the state folder with the gateway's logs."""
+    return config.state.root / "logs"
+
+
+def logs_to_monitor(config: Config, given: Path | None) -> Path:
+    """Return the file or folder of the logs."""
+    named = given or config.monitor.logs or served_logs(config)
+    if named == served_logs(config) and not named.is_dir():
+        raise InputError(
+            f"no logs are given, and `tucano serve` has written none into {named}; name a file or folder of them, or "
+            "add --set monitor.logs=PATH"
+        )
+    return named
+
+
+def own_files(config: SynthesizeConfig, state: Path) -> "OwnFiles | None":
+    """Return the files of `synthesize.files`; None where another source is set."""
+    if config.files is None:
+        return None
+    # All rewards and patterns, which most runs of this command do without.
+    from tasks.commerce.registry import TASKS  # noqa: PLC0415
+    from tasks.synthesize.own.identities import open_key  # noqa: PLC0415
+    from tasks.synthesize.own.opened import open_own_files  # noqa: PLC0415
+
+    return open_own_files(config.files, partial(open_key, state), {name: task.inputs for name, task in TASKS.items()})

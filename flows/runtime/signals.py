@@ -89,7 +89,6 @@ class Departure:
 
 
 _departures: Final[list[Departure]] = []  # of the blocks that are under way, the innermost last
-_hints: Final[list[str]] = []
 
 
 @contextmanager
@@ -189,21 +188,6 @@ def handle_signals(handler: Callable[[int, FrameType | None], object]) -> Iterat
 
 
 @contextmanager
-def fresh_hint(fresh: bool) -> Iterator[None]:
-    """Add to `Interrupted` the hint to drop --fresh, without which the same command would start all over again."""
-    hint = "; leave out --fresh then, or all is made again" if fresh else ""
-    _hints.append(hint)
-    try:
-        yield
-    except Interrupted as interrupted:
-        if not fresh:
-            raise
-        raise Interrupted(f"{interrupted}{hint}") from None
-    finally:
-        _hints.remove(hint)
-
-
-@contextmanager
 def first_sigterm_only(sentence: str) -> Iterator[None]:
     """Handle the first SIGTERM only: the sender's own end sends another, which must not cut the saving short."""
     handler = signal.getsignal(signal.SIGTERM)
@@ -283,7 +267,7 @@ def _end_process(sentence: str) -> None:
             with suppress(psutil.Error):
                 helper.kill()
     # The terminal may take no more: one that is paused, or a pipe that nobody reads.
-    told = threading.Thread(target=show, args=[f"tucano: {sentence}{''.join(_hints)}"], daemon=True)
+    told = threading.Thread(target=show, args=[f"tucano: {sentence}"], daemon=True)
     told.start()
     told.join(1.0)
     os._exit(Interrupted.exit_code)

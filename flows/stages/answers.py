@@ -16,6 +16,7 @@ from flows.stages.child_pool import do_all
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
+from schemas.config.config import Config
 from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import RivalConfig, Rung
 from schemas.errors import Interrupted, TucanoError
@@ -54,7 +55,6 @@ class Answering:
     name: str
     """Its name: `base`, `tuned`, `tuned-seed123` or `champion`; in no key."""
     base: ArtifactRecord
-    """The base model."""
     policy: ArtifactRecord | None = None
     """The policy trained on the base; None where the base itself answers."""
     merged: ArtifactRecord | None = None
@@ -62,7 +62,6 @@ class Answering:
     guided: Guided = SERVED
     """Tasks whose grammar guides their answers."""
     general: bool = False
-    """True if it answers the general instructions too."""
 
     @property
     def weights(self) -> dict[str, ArtifactRecord]:
@@ -78,38 +77,25 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
     The dataset and the plan allow the start and are recorded, but only the test split decides the answers.
     """
     config = session.config
-    inputs, grammars = who.weights, grammars_of(who.guided)
-    of_prompts = _grammars_of_prompts(dataset.path / TEST_FILE, who.guided)
-    digest = config_digest(
-        dataset.record.files[TEST_FILE],
-        config.seed,
-        config.evaluate.temperature,
-        config.evaluate.samples,
-        config.evaluate.batch_size,
-        config.train.max_completion_tokens,
-        False,  # What is served is not quantized.
-        grammars,
-        who.general,
-        *filter(None, [of_prompts]),
-    )
+    inputs = who.weights
+    decoding: dict[str, Any] = {
+        **_decoding(config),
+        "batch_size": config.evaluate.batch_size,
+        "load_in_4bit": False,  # What is served is not quantized.
+        "grammars": grammars_of(who.guided),
+        "grammars_of_prompts": _grammars_of_prompts(dataset.path / TEST_FILE, who.guided),
+        "general": who.general,
+    }
 
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         store = session.store
         request = AnswerRequest(
+            **decoding,
             base=store.path((who.merged or who.base).sha256),
             policy=store.path(who.policy.sha256) if who.policy and not who.merged else None,
-            load_in_4bit=False,
             dataset=dataset.path,
-            temperature=config.evaluate.temperature,
-            max_tokens=config.train.max_completion_tokens,
-            grammars=grammars,
-            grammars_of_prompts=of_prompts,
-            samples=config.evaluate.samples,
-            batch_size=config.evaluate.batch_size,
-            seed=config.seed,
             work=folder,
             output=output,
-            general=who.general,
         )
         return session.run_child(stage, request, folder, progress)
 
@@ -119,7 +105,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
         cache_name=STAGE,
         kind="answers",
         sources=("tasks.evaluate.answers.answer",),
-        config_digest=digest,
+        config_digest=config_digest(dataset.record.files[TEST_FILE], decoding),
         inputs=inputs,
         order_only_inputs=({"policy": who.policy} if who.policy else {}) | _allowed_by(dataset, plan),
         work=work,
@@ -134,38 +120,18 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
 
 
 def answer_rival(session: Session, dataset: StageResult, plan: StageResult, rival: RivalConfig) -> StageResult:
-    """Let the model at an endpoint answer the test split, or reuse its answers with this decoding.
-
-    It is called from this process: an endpoint needs no torch.
-    """
-    config = session.config
+    """Let the model at an endpoint answer the test split, called from this process, or reuse its answers."""
+    decoding, known = _decoding(session.config), rival.model_dump(mode="json", exclude=set(RIVAL_NOT_IN_KEY))
 
     def work(output: Path, progress: Progress, _: StageRun) -> None:
-        answer_by_rival(
-            rival,
-            dataset.path,
-            temperature=config.evaluate.temperature,
-            max_tokens=config.train.max_completion_tokens,
-            samples=config.evaluate.samples,
-            seed=config.seed,
-            work=folder,
-            output=output,
-            progress=progress,
-        )
+        answer_by_rival(rival, dataset.path, **decoding, work=folder, output=output, progress=progress)
 
     stage = Stage(
         name=f"{RIVAL_STAGE}-{rival.name}",
         cache_name=RIVAL_STAGE,
         kind="answers",
         sources=RIVAL_SOURCES,
-        config_digest=config_digest(
-            dataset.record.files[TEST_FILE],
-            config.seed,
-            rival.model_dump(mode="json", exclude=set(RIVAL_NOT_IN_KEY)),
-            config.evaluate.temperature,
-            config.evaluate.samples,
-            config.train.max_completion_tokens,
-        ),
+        config_digest=config_digest(dataset.record.files[TEST_FILE], known, decoding),
         inputs={},
         order_only_inputs=_allowed_by(dataset, plan),
         work=work,
@@ -175,6 +141,15 @@ def answer_rival(session: Session, dataset: StageResult, plan: StageResult, riva
     result = run_stage(stage, session)
     _remove_batches(stage, session)
     return result
+
+
+def _decoding(config: Config) -> dict[str, Any]:
+    return {
+        "seed": config.seed,
+        "temperature": config.evaluate.temperature,
+        "samples": config.evaluate.samples,
+        "max_tokens": config.train.max_completion_tokens,
+    }
 
 
 def _allowed_by(dataset: StageResult, plan: StageResult) -> dict[str, ArtifactRecord]:
@@ -210,10 +185,8 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 
 
 def rung_makers(session: Session, dataset: StageResult, base: StageResult) -> Makers:
-    """Return what makes the models that rungs answer with, by stage: from the base alone, without the test split.
-
-    A base that had a warm start is the rung `sft` itself.
-    """
+    """Return what makes the models that rungs answer with, by stage: from the base alone, without the test split."""
+    # A base that had a warm start is the rung `sft` itself.
     if SFT not in session.config.evaluate.rungs or session.config.warm_start.steps:
         return {}
     return {MODEL_STAGE: partial(_try, partial(tuned_on_references, session, dataset, base))}
@@ -222,10 +195,7 @@ def rung_makers(session: Session, dataset: StageResult, base: StageResult) -> Ma
 def answer_rungs(
     session: Session, dataset: StageResult, plan: StageResult, base: StageResult, made: Mapping[str, Made]
 ) -> tuple[dict[Rung, StageResult], dict[str, str]]:
-    """Let each rung answer; return the answers, and why each other rung failed, which is left out of the ladder.
-
-    `made` has the model of the rung `sft`, or why there is none.
-    """
+    """Let each rung answer; return the answers, and why each other rung failed, which is left out of the ladder."""
 
     def respond(rung: Rung) -> StageResult:
         if rung == GUIDED:

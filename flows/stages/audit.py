@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from flows.runtime.console import say
-from flows.runtime.human_gate import wait_for_scores
+from flows.runtime.deployed import wait_for_scores
 from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
-from flows.runtime.stores import open_store, past_audits
+from flows.runtime.session import open_store, past_audits
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
@@ -35,8 +35,7 @@ from tasks.audit.sheet import Row, is_scored, read_rows, write_rows
 from tasks.audit.stage import REPORT_FILE, SHEET_FILE, STORE_FOLDER, AuditFiles, files_of, shipped_files
 from tasks.commerce.registry import joint_version, reward_version, reward_versions
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.artifacts import ArtifactDamaged
-from tasks.lineage.store.content import file_digests
+from tasks.lineage.store.artifacts import ArtifactDamaged, file_digests
 from tasks.report.language import spoken
 
 DRAWN_FROM_FILE: Final = "drawn_from.txt"
@@ -49,11 +48,7 @@ STORE_OF: Final = "sql_qa"
 
 @stage_flow("audit")
 def audit(session: Session, files: AuditFiles) -> StageResult:
-    """Audit the rewards; where this version was audited on this sheet before, that audit stands.
-
-    Raises:
-        GateRefused: The rewards do not agree with the scores well enough; the audit is kept all the same.
-    """
+    """Audit the rewards; where this version was audited on this sheet before, that audit stands."""
     config = session.config
     tasks = tuple(task for task in TASK_NAMES if config.synthesize.counts.get(task))
     sheet, rollouts = (file_digests([file]) for file in (files.sheet, files.rollouts))
@@ -106,26 +101,9 @@ def _figures(folder: Path) -> Mapping[str, Any]:
 
 
 def _as_markdown(record: AuditRecord) -> str:
-    def shown(value: float | None) -> str:
-        return "unknown" if value is None else f"{value:.2f}"
-
-    scored = ", ".join(f"{rater} ({kind})" for rater, kind in record.raters.items())
-    return "\n".join(
-        [
-            "Training may start." if record.verdict == "passed" else "**Training may not start.**",
-            "",
-            *(f"- {reason}" for reason in record.reasons),
-            "",
-            "| task | scores | rho | lower bound | verdict |",
-            "|---|---|---|---|---|",
-            *(
-                f"| {task} | {found.n} | {shown(found.rho)} | {shown(found.rho_low)} | {found.verdict} |"
-                for task, found in record.tasks.items()
-            ),
-            "",
-            f"Rewards {record.spec} {record.reward_version[:12]}, scored by {scored}.",
-        ]
-    )
+    opening = "Training may start." if record.verdict == "passed" else "**Training may not start.**"
+    tasks = [f"{task}: {found.verdict}, {found.n} scores" for task, found in record.tasks.items()]
+    return "\n".join([opening, "", *(f"- {line}" for line in (*record.reasons, *tasks))])
 
 
 def known_scores(config: Config) -> AuditFiles | None:
@@ -140,11 +118,7 @@ def known_scores(config: Config) -> AuditFiles | None:
 
 
 def people_scores(session: Session, prompts: StageResult, dataset: StageResult, base: StageResult) -> AuditFiles:
-    """Give people a sheet, unless they have one, and return it once it is fully scored.
-
-    Raises:
-        Interrupted: Waiting is impossible here; the same command resumes once the sheet is scored.
-    """
+    """Give people a sheet, unless they have one, and return it once it is fully scored."""
     begin_work("sheet")
     config, folder = session.config, scoring_folder(session.config)
     if not folder.exists():
@@ -163,29 +137,29 @@ def people_scores(session: Session, prompts: StageResult, dataset: StageResult, 
 
 @stage_flow("sheet")
 def sheet(
-    session: Session,
-    prompts: StageResult,
-    dataset: StageResult,
-    base: StageResult,
-    tasks: tuple[TaskName, ...] = TASK_NAMES,
+    session: Session, prompts: StageResult, dataset: StageResult, base: StageResult, tasks: tuple[TaskName, ...]
 ) -> StageResult:
     """Make a sheet of the base policy's completions of some tasks; never afresh, for somebody may be scoring it."""
     session = replace(session, fresh=None)
     config = session.config
 
+    drawn: dict[str, Any] = {
+        "seed": config.seed,
+        "tasks": tasks,
+        "completions_per_prompt": config.audit.completions_per_prompt,
+        "load_in_4bit": config.train.load_in_4bit,
+        "max_tokens": config.train.max_completion_tokens,
+        "batch_size": config.evaluate.batch_size,
+    }
+
     def work(output: Path, progress: Progress, _: StageRun) -> Origin:
         files = files_of(output)
         _copy(prompts.path / "store", files.store)
         request = RolloutRequest(
-            base=base.path,
-            load_in_4bit=config.train.load_in_4bit,
-            dataset=dataset.path,
-            tasks=tasks,
+            **drawn,
             prompts_per_task=config.audit.prompts_per_task,
-            completions_per_prompt=config.audit.completions_per_prompt,
-            max_tokens=config.train.max_completion_tokens,
-            batch_size=config.evaluate.batch_size,
-            seed=config.seed,
+            base=base.path,
+            dataset=dataset.path,
             output=files.rollouts,
         )
         origin = session.run_child(stage, request, session.folder("sheet"), progress)
@@ -209,16 +183,7 @@ def sheet(
         name="sheet",
         kind="sheet",
         sources=("tasks.audit.rollouts", "tasks.audit.sampling"),
-        config_digest=config_digest(
-            config.seed,
-            config.rewards.spec,
-            tasks,
-            config.audit.scores_per_task,
-            config.audit.completions_per_prompt,
-            config.train.load_in_4bit,
-            config.train.max_completion_tokens,
-            config.evaluate.batch_size,
-        ),
+        config_digest=config_digest(config.rewards.spec, config.audit.scores_per_task, drawn),
         inputs={"prompts": prompts.record, "dataset": dataset.record, "base": base.record},
         work=work,
         summary=rows_to_score,
@@ -267,11 +232,7 @@ def _drawn_from(folder: Path) -> list[str]:
 
 
 def _publish(drawn: StageResult | None, kept: Mapping[TaskName, Path], folder: Path, spec: SpecName) -> None:
-    """Put a sheet with all that its audit needs to where people score, by one rename.
-
-    Of each task it has the rows of the folder that is kept, with the scores that they have, or else those that were
-    drawn.
-    """
+    """Put a sheet, of each task's kept rows with their scores or else of the drawn ones, to where people score."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = folder.with_name(f".{folder.name}.draft")
     # Of a run that was killed here: one at a time works in a state folder.

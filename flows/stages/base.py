@@ -11,7 +11,7 @@ from flows.runtime.run_page import stage_flow
 from flows.stages.remote import run_with_weights
 from flows.stages.runner import Session, Stage, StageResult, config_digest
 from schemas.artifact import ArtifactRecord, Origin
-from schemas.config.policy import PolicyConfig, WarmStartConfig
+from schemas.config.policy import WarmStartConfig
 from schemas.progress import Progress
 from schemas.tables.instructions import GENERAL_FILE
 from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
@@ -63,13 +63,14 @@ def tuned_on_references(session: Session, dataset: StageResult, base: StageResul
 
 
 def make_model(name: str, session: Session, dataset: StageResult, *, further: StageResult | None = None) -> StageResult:
-    """Make a base of the configured policy, or of another base that learns further.
-
-    A base that learns further has its own chat template, and the policy's settings do not decide it.
-    """
+    """Make a base of the configured policy, or of another base, with its own chat template, that learns further."""
     config = session.config
     read = {"dataset": dataset.record, **({} if further is None else {"base": further.record})}
-    decides = (policy_values(config.policy),) if further is None else ()
+    decides: list[dict[str, Any]] = []
+    if further is None:
+        # A chat template and the stand-in count by content, not by file.
+        decides.append(config.policy.model_dump(mode="json") | {"chat_template": given_template(config.policy)})
+        decides[0].update({"stand_in_files": digests()} if config.policy.stand_in else {})
 
     def work(output: Path, progress: Progress, mlflow_run: StageRun) -> Origin:
         if name == "base" and not config.warm_start.steps and (dataset.path / GENERAL_FILE).exists():
@@ -104,10 +105,7 @@ def make_model(name: str, session: Session, dataset: StageResult, *, further: St
 def merge(
     session: Session, base: ArtifactRecord, policy: ArtifactRecord, dataset: StageResult, *, name: str = MERGE
 ) -> StageResult | None:
-    """Merge a policy's adapter into its base, which is not quantized, or reuse an earlier merge.
-
-    The dataset's validation prompts check the merged model; they do not decide its weights.
-    """
+    """Merge a policy's adapter into its base, not quantized, and check it by the dataset's validation prompts."""
     store = session.store
     adapter = store.path(policy.sha256) / ADAPTER_FOLDER
     if not adapter.is_dir():
@@ -132,22 +130,11 @@ def merge(
     return run_with_weights(stage, session, "merge", {**stage.inputs, "dataset": dataset.record}, name=name)
 
 
-def policy_values(policy: PolicyConfig) -> dict[str, Any]:
-    """Return the settings that decide a policy; a chat template and the stand-in count by content, not by file."""
-    values = policy.model_dump(mode="json") | {"chat_template": given_template(policy)}
-    return values | ({"stand_in_files": digests()} if policy.stand_in else {})
-
-
 def _figures(folder: Path) -> Mapping[str, Any]:
     file = folder / SUMMARY_FILE
     if not file.exists():
         return {"model": "as published"}
     summary = json.loads(file.read_text(encoding="utf-8"))
     losses = [entry["loss"] for entry in summary["log"]]
-    return {
-        "parameters": summary["parameters"],
-        "demonstrations": summary["demonstrations"],
-        "general": summary["general"],
-        "first loss": losses[0],
-        "last loss": losses[-1],
-    }
+    known = {name: summary[name] for name in ("parameters", "demonstrations", "general")}
+    return {**known, "first loss": losses[0], "last loss": losses[-1]}

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from flows.runtime.console import say, warn
 from flows.runtime.run_page import linked_to_mlflow, show_markdown, stage_flow
@@ -16,6 +16,7 @@ from flows.stages.runner import Session, Stage, StageResult, config_digest, run_
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
 from schemas.config.endpoint import HOW_IT_IS_REACHED
+from schemas.config.evaluate import EvaluateConfig
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
@@ -42,6 +43,8 @@ from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, read_summary
 from tasks.train.watch.alarms import past_alarms
 
 STAGE = "evaluate"
+PLANNED: Final = {*EvaluateConfig.model_fields} & {*EvaluationPlan.model_fields}
+"""Settings of the section that the plan has."""
 AS_SERVED = (
     "Base, tuned and champion answered with the weights that are served, or would be: not quantized, and an adapter "
     "for all tasks merged into its base."
@@ -168,8 +171,7 @@ def evaluate(
         config_digest=config_digest(
             config.seed,
             config.evaluate.model_dump(
-                mode="json",
-                exclude={"against_champion": True, "rivals": {"__all__": set(HOW_IT_IS_REACHED)}},
+                mode="json", exclude={"against_champion": True, "rivals": {"__all__": set(HOW_IT_IS_REACHED)}}
             ),
             config.language,
             config.workers.reais_per_dollar,
@@ -217,18 +219,9 @@ def _plan(
     """Write the plan of the evaluation before any test answer is drawn; an equal plan keeps its time."""
     config = session.config
     plan = EvaluationPlan(
-        margin=config.evaluate.margin,
-        truth_loss=config.evaluate.truth_loss,
-        general=config.evaluate.general,
-        general_loss=config.evaluate.general_loss,
-        floors=config.evaluate.floors,
-        min_variety=config.evaluate.min_variety,
-        resamples=config.evaluate.resamples,
-        rungs=config.evaluate.rungs,
+        **config.evaluate.model_dump(include=PLANNED),
         over_rungs=config.promote.over_rungs,
         seed=config.seed,
-        temperature=config.evaluate.temperature,
-        samples=config.evaluate.samples,
         max_tokens=config.train.max_completion_tokens,
         spec=config.rewards.spec,
         reward_version=joint_version(config.rewards.spec),

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from flows.runtime.session import work_folder
-from flows.runtime.stores import existing_store
+from flows.runtime.session import existing_store, work_folder
 from flows.stages.registered_version import VersionParts, verified_record, version_parts
 from schemas.config.config import Config
 from schemas.errors import GateRefused, InputError, Interrupted

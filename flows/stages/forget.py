@@ -4,7 +4,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -12,12 +12,19 @@ from typing import Any, Final
 from filelock import FileLock, Timeout
 from prefect import flow
 
-from flows.runtime.session import EXPERIMENT, artifacts_folder, mirror_address, mlflow_store
-from flows.runtime.stores import open_recorder, open_store, own_files, served_logs
-from flows.stages.curate import dataset_stage
+from flows.runtime.session import (
+    EXPERIMENT,
+    artifacts_folder,
+    mirror_address,
+    mlflow_store,
+    open_recorder,
+    open_store,
+    own_files,
+    served_logs,
+)
+from flows.stages.data import SERVED_PROMPTS_FOLDER, dataset_stage, prompts_stage
 from flows.stages.remote import open_shared
 from flows.stages.runner import Session, StageResult, run_stage
-from flows.stages.synthesize import SERVED_PROMPTS_FOLDER, prompts_stage
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted, TucanoError
@@ -107,13 +114,15 @@ def plan(config: Config, found: FoundPerson, identifier: str, kind: AskedKind | 
 
 def outlook(config: Config, identifier: str, kind: AskedKind | None) -> dict[str, Any]:
     """Return as a JSON document what a forgetting would do; nothing is changed."""
-    state = plan(config, look(config, identifier, kind), identifier, kind)
+    found = look(config, identifier, kind)
+    state = plan(config, found, identifier, kind)
     gone = to_remove(read_inventory(artifacts_folder(config)), state)
     versions = state.versions_of(gone)
     return {
         "kinds": list(state.kinds),
         "prompts": state.prompts,
         "rows_by_split": state.splits,
+        "places": [asdict(place) for place in found.reached.places],
         "artifacts": len(state.holding),
         "learned": len(gone.keys() - state.holding.keys()),
         "made_again": bool(state.data),
@@ -332,9 +341,8 @@ def mark_removed(config: Config, state: Forgetting) -> Forgetting:
     kept_runs = {record.mlflow_run_id for sha256, record in inventory.records.items() if sha256 not in gone}
     made = {training for sha256 in gone for training in inventory.records[sha256].stretches}
     # A policy that was made again as it was keeps its checkpoints under its new name only.
-    kept = {
-        training for record in inventory.of_kind("policy") if record.sha256 not in gone for training in record.stretches
-    }
+    policies = [record for record in inventory.of_kind("policy") if record.sha256 not in gone]
+    kept = {training for record in policies for training in record.stretches}
     on_them, unread = _trainings_where(config, lambda _, manifest: manifest.base in gone)
     return state.model_copy(
         update={
@@ -347,10 +355,7 @@ def mark_removed(config: Config, state: Forgetting) -> Forgetting:
 
 
 def remove(config: Config, state: Forgetting) -> Forgetting:
-    """Remove what was marked, wherever it is, name what could not be reached, and read every table again.
-
-    Repeating it changes nothing more.
-    """
+    """Remove what was marked, name what could not be reached, and read every table again; repeatable."""
     unreached: list[str] = []
 
     def reach(what: str, work: Callable[[], object]) -> None:

@@ -17,9 +17,8 @@ import uvicorn
 import uvloop
 
 from flows.runtime.console import say, warn
-from flows.runtime.session import private_files, read_no_settings_here
+from flows.runtime.session import existing_store, open_registry, private_files, read_no_settings_here, served_logs
 from flows.runtime.signals import ENDING
-from flows.runtime.stores import existing_store, open_registry, served_logs
 from flows.stages.registered_version import answers_of, find_served_model, verified_record
 from schemas.config.config import Config
 from schemas.documents import Rollout
@@ -127,12 +126,11 @@ async def _deploy(config: Config, number: str | None) -> DeployedVersion:
         # It serves the whole model by one name, whatever ours is made of.
         model = replace(model, policy=None)
     else:
-        rows, max_tokens = serve.concurrency, model.decoding.max_tokens
-        client = LocalEngine(model.weights, model.adapters, rows=rows, max_tokens=max_tokens)
+        client = LocalEngine(model.weights, model.adapters, rows=serve.concurrency)
     deployment = DeployedVersion(model, client)
     try:
         if isinstance(client, LocalEngine):
-            await client.start(serve.seconds_to_load)
+            await client.start()
         elif not await client.is_healthy():
             raise InputError(f"no engine answers at serve.engine_url {serve.engine_url}; start it, or correct the URL")
         if serve.guided and (why := await deployment.try_guidance()) is not None:

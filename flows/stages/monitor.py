@@ -43,7 +43,6 @@ class Monitored:
     stage: StageResult
     """The monitoring that was found last, if nobody was answered since."""
     found: Mapping[str, Any]
-    """Content of `drift.json`."""
     silence: OperationsAlarm | None
     """That nobody is answered any more, which is of the present and not of the logs: no artifact has it."""
     is_new: bool = True

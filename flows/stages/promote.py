@@ -138,10 +138,10 @@ def promote(
         result = run_stage(stage, session, again=True)
     outcome = _carry_out(session, result, by_hand=by_hand)
     say(outcome)
-    markdown = "\n".join([f"**{outcome}**", "", *(f"- {reason}" for reason in read_decision(result.path)["reasons"])])
-    show_markdown(
-        key="promotion", markdown=linked_to_mlflow(markdown, result.record, config), description="Did the alias move?"
-    )
+    reasons = read_decision(result.path)["reasons"]
+    markdown = "\n".join([f"**{outcome}**", "", *(f"- {reason}" for reason in reasons)])
+    markdown = linked_to_mlflow(markdown, result.record, config)
+    show_markdown(key="promotion", markdown=markdown, description="Did the alias move?")
     return result
 
 
@@ -162,14 +162,8 @@ def _carry_out(session: Session, result: StageResult, *, by_hand: bool) -> str:
     if not by_hand and (reason := _why_not(version, champion, registry.versions(names.model_name), names.alias)):
         return f"{this} {reason}"
     begin_work("promote")
-    registry.promote(
-        names.model_name,
-        names.alias,
-        names.previous_alias,
-        version.version,
-        promotion=result.record.sha256,
-        forced=decision["forced"],
-    )
+    aliases, promotion = (names.model_name, names.alias, names.previous_alias), result.record.sha256
+    registry.promote(*aliases, version.version, promotion=promotion, forced=decision["forced"])
     if champion is None or champion.version == version.version:
         return f"{this} is {'now ' if champion is None else ''}`{names.alias}`"
     if champion.policy == version.policy:
@@ -180,10 +174,7 @@ def _carry_out(session: Session, result: StageResult, *, by_hand: bool) -> str:
 def _why_not(
     version: PolicyVersion, champion: PolicyVersion | None, versions: Sequence[PolicyVersion], alias: str
 ) -> str | None:
-    """Explain why the gate's decision for a version is not, or no longer, carried out; None where it is.
-
-    A policy's history counts for each of its versions: evaluated again, it is the same policy.
-    """
+    """Explain why the gate's decision is not carried out; a policy's history counts for each of its versions."""
     again = f"; promote it again with `tucano promote {version.version}`"
     of_policy = [known for known in versions if known.policy == version.policy]
     if taken_back := next((known for known in of_policy if known.rolled_back_at is not None), None):
@@ -195,16 +186,12 @@ def _why_not(
     promoted = [known.promoted_at for known in of_policy if known.promoted_at is not None]
     if not promoted:
         return None
-    since = champion or _promoted_after(max(promoted), versions)
+    # The alias itself may be gone since.
+    later = [each for each in versions if each.rolled_back_at is None and (each.promoted_at or "") > max(promoted)]
+    since = champion or max(later, key=lambda each: each.promoted_at or "", default=None)
     if since is None:
         return None
     return f"is of a policy that was `{alias}` already, and version {since.version} came after it{again}"
-
-
-def _promoted_after(moment: str, versions: Sequence[PolicyVersion]) -> PolicyVersion | None:
-    """Return the version promoted last, if later than the moment; the alias itself may be gone since."""
-    later = [known for known in versions if known.rolled_back_at is None and (known.promoted_at or "") > moment]
-    return max(later, key=lambda known: known.promoted_at or "", default=None)
 
 
 def _commit(published: Path) -> str | None:

@@ -1,7 +1,4 @@
-"""Version that an earlier run registered: its promotion by a person, the way back, and its weights for questions.
-
-Without Prefect, until there is something to run.
-"""
+"""Version that an earlier run registered: its promotion by a person, the way back, and its weights for questions."""
 
 import json
 from collections.abc import Mapping
@@ -10,9 +7,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from flows.runtime.console import say
-from flows.runtime.session import BYTES_NEEDED, session, state_folder
+from flows.runtime.session import (
+    BYTES_NEEDED,
+    existing_store,
+    open_recorder,
+    open_registry,
+    open_store,
+    session,
+    state_folder,
+)
 from flows.runtime.signals import interruptible
-from flows.runtime.stores import existing_store, open_recorder, open_registry, open_store
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
 from schemas.errors import InputError
@@ -99,10 +103,7 @@ def promote_baseline(config: Config, number: str | None, task: TaskName, reason:
 
 
 def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactRecord], reason: str | None) -> str:
-    """Run the stage promote on a registered version, and return the folder of its artifact.
-
-    It schedules nothing, so that it starts no server of its own.
-    """
+    """Run the stage promote, which starts no server, on a registered version; return the folder of its artifact."""
     base = open_store(config).path(records["base"].sha256)
     weights = sum(file.stat().st_size for file in base.iterdir() if file.is_file())
     # A merged model, its copy in the promotion, its package, and MLflow's copy of that.
@@ -193,16 +194,13 @@ class VersionParts:
 
     version: PolicyVersion
     what: str
-    """The version in a sentence."""
     policy: ArtifactRecord
     merged: str | None
     """The sha256 of the policy merged into its base, not verified; None where each task has an adapter of its own."""
     dataset: Path
-    """Folder of its dataset."""
     store: Path | None
     """Folder of the store that its prompts are about; None where it is gone."""
     decoding: Decoding
-    """How its answers were drawn when it was evaluated."""
     spec: SpecName
     evaluation: ArtifactRecord
 

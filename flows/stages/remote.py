@@ -28,8 +28,7 @@ from pydantic import BaseModel, ConfigDict
 from flows.runtime.console import say, warn
 from flows.runtime.deployed import absolute_address, absolute_config
 from flows.runtime.prefect_client import has_worker
-from flows.runtime.session import mirror_address, mlflow_store
-from flows.runtime.stores import open_store
+from flows.runtime.session import mirror_address, mlflow_store, open_store
 from flows.stages.runner import Session, Stage, StageResult, begin_work, run_stage
 from schemas.artifact import ArtifactRecord
 from schemas.config.config import Config
@@ -54,17 +53,14 @@ class RemoteRequest(BaseModel):
     what: Literal["training", "inference"]
     """A noun for the work in messages; `workers.WHAT` names its deployment."""
     stage: str
-    """The stage that waits for it."""
     function: str
     """Name of the function that makes the stages, among those of `flows/remote.py`."""
     call: dict[str, Any]
-    """Its arguments beside the artifacts."""
     artifacts: dict[str, str]
     """The sha256 of each artifact that it reads, by role."""
     stage_keys: tuple[str, ...]
     """Keys of the stages, which say all that decides their artifacts."""
     pipeline_run: str
-    """MLflow's run of the chain that they are stages of."""
     fresh: str | None = None
     """The run that wants them made from the start; None: checkpoints and earlier results are used."""
 
@@ -146,10 +142,7 @@ def open_exchange(config: Config) -> Exchange:
 def run_with_weights(
     stage: Stage, session: Session, function: str, given: Mapping[str, ArtifactRecord], **call: Any
 ) -> StageResult:
-    """Run a stage here, or where the configuration has weights loaded.
-
-    There the function makes it, out of the artifacts by role, which have all that the stage reads, and the arguments.
-    """
+    """Run a stage here, or where weights are loaded, by the named function of the artifacts by role and the call."""
     if session.config.workers.for_inference is None:
         return run_stage(stage, session)
     (result,) = make_elsewhere(session, "inference", [stage], function, given, **call)
@@ -227,8 +220,7 @@ def run_deployment_of(config: Config, deployment: str, request: RemoteRequest) -
     say(f"{request.stage}: runs on {deployment}")
     with get_client(sync_client=True) as client:
         earlier = client.read_flow_runs(
-            flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=[tag])),
-            sort=FlowRunSort.EXPECTED_START_TIME_DESC,
+            flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=[tag])), sort=FlowRunSort.EXPECTED_START_TIME_DESC
         )
     started = next((each for each in earlier if not has_ended(each)), None) or run_deployment(
         deployment,

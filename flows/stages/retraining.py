@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from flows.runtime.console import say
-from flows.runtime.run_page import add_tags, is_recorded, mlflow_page, run_log, show_markdown
+from flows.runtime.run_page import add_tags, is_recorded, run_log, show_markdown
+from flows.stages.data import release_served_prompts
 from flows.stages.runner import FRESH_FOLDER, Session, StageResult
-from flows.stages.synthesize import release_served_prompts
 from schemas.config.config import Config
 from schemas.config.workers import price_per_hour
 from tasks.evaluate.compare import compared_figures
@@ -24,7 +24,6 @@ class Retraining:
     stages: Mapping[str, StageResult]
     """Each stage's result, in order of execution; with several seeds each training is a stage."""
     seconds: float
-    """Wall time of the chain."""
     policies: Mapping[int, StageResult]
     """The trained policies by seed, also among the stages."""
     report: Mapping[str, Any]
@@ -39,11 +38,7 @@ def conclude(session: Session, result: Retraining, until: Until) -> None:
     """Show and record the results of a run that came to its end, and release what it kept for a resumed one."""
     config, report, decision = session.config, result.report, result.decision
     opening = "\n".join([_headline(config, result), "", *(f"- {reason}" for reason in decision.get("reasons", ()))])
-    show_markdown(
-        key="retraining",
-        markdown="\n".join([opening, *_tasks(report), *_stages(config, result.stages)]),
-        description="What came of this run?",
-    )
+    show_markdown(key="retraining", markdown=opening, description="What came of this run?")
     if until == "promote":
         release_served_prompts(config)
     if all(stage.reused for stage in result.stages.values()):
@@ -77,24 +72,3 @@ def _headline(config: Config, result: Retraining) -> str:
     verdict = f"The gate says **{decision['verdict']}** of version {decision['version']}." if decision else ""
     serves = f"`{alias}` is version {champion}." if champion else f"Nobody is `{alias}`."
     return f"{verdict} {serves}".strip()
-
-
-def _tasks(report: Mapping[str, Any]) -> list[str]:
-    """Return a table of the tasks' verdicts and scores; nothing where nothing was evaluated."""
-    if not report:
-        return []
-    rows = [
-        f"| {name} | {block['verdict']} | {block['mean_base']:.3f} | {block['mean_tuned']:.3f} "
-        f"| {block['mean_difference']:+.3f} |"
-        for name, block in {**report["tasks"], "overall": report["overall"]}.items()
-    ]
-    return ["", "| task | verdict | base | tuned | gain |", "|---|---|---:|---:|---:|", *rows]
-
-
-def _stages(config: Config, stages: Mapping[str, StageResult]) -> list[str]:
-    rows = []
-    for name, result in stages.items():
-        page, artifact = mlflow_page(result.record, config), f"{result.record.kind} {result.record.sha256[:12]}"
-        made, shown = "earlier" if result.reused else "now", f"[{artifact}]({page})" if page else artifact
-        rows.append(f"| {name} | {made} | {result.seconds:.1f} | {shown} |")
-    return ["", "| stage | made | seconds | artifact |", "|---|---|---:|---|", *rows]

@@ -21,9 +21,8 @@ from pydantic import BaseModel
 
 from flows.runtime.console import say, stage_progress, warn
 from flows.runtime.run_page import is_recorded, log
-from flows.runtime.session import BYTES_FOR_A_STAGE, mirror_address, prove_space, work_folder
+from flows.runtime.session import BYTES_FOR_A_STAGE, open_recorder, open_registry, open_store, prove_space, work_folder
 from flows.runtime.signals import refuse_if_interrupted
-from flows.runtime.stores import open_recorder, open_registry, open_store
 from flows.stages.child_pool import ChildPool, run_one, this_worker
 from schemas.artifact import ArtifactKind, ArtifactRecord, Origin
 from schemas.config.config import Config
@@ -75,11 +74,6 @@ class Session:
     def registry(self) -> Registry:
         """The registered versions, to be read."""
         return open_registry(self.config)
-
-    @property
-    def mirror(self) -> str:
-        """The address of the checkpoints' mirror."""
-        return mirror_address(self.config)
 
     def folder(self, name: str) -> Path:
         """Return the folder in which a stage's child works."""
@@ -157,7 +151,6 @@ class StageResult:
 
     record: ArtifactRecord
     path: Path
-    """The artifact's folder."""
     seconds: float
     reused: bool
 

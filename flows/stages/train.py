@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from flows.runtime.console import say, warn
 from flows.runtime.run_page import log, run_log, stage_flow
+from flows.runtime.session import mirror_address
 from flows.stages.child_pool import ChildPool, this_worker
 from flows.stages.remote import make_elsewhere
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage, stage_key
@@ -85,11 +86,7 @@ def train(session: Session, given: Mapping[str, StageResult]) -> dict[int, Stage
 
 
 def _seed_stage(
-    session: Session,
-    seed: int,
-    given: Mapping[str, StageResult],
-    trainings: ChildPool,
-    run: Callable[..., str | None],
+    session: Session, seed: int, given: Mapping[str, StageResult], trainings: ChildPool, run: Callable[..., str | None]
 ) -> Stage:
     config = session.config
     recipe, name = config.train, stage_name(seed, training_seeds(config))
@@ -108,7 +105,7 @@ def _seed_stage(
             dataset=given["dataset"].path,
             store=given["prompts"].path / "store",
             audit=given["audit"].path,
-            mirror=session.mirror,
+            mirror=mirror_address(config),
             training=training_name(config, seed, inputs),
             fresh=session.fresh,
             prices=config.workers.prices,
@@ -337,11 +334,9 @@ def _shares(progress: Progress, tasks: Collection[TaskName], steps: int) -> dict
 
 def _figures(folder: Path) -> Mapping[str, Any]:
     summary = read_summary(folder)
-    chosen = (
-        {"chosen step": summary["chosen_step"]}
-        if summary["chosen_step"] is not None
-        else {f"chosen step: {task}": step for task, step in summary["chosen_steps"].items()}
-    )
+    chosen = {"chosen step": summary["chosen_step"]}
+    if summary["chosen_step"] is None:
+        chosen = {f"chosen step: {task}": step for task, step in summary["chosen_steps"].items()}
     return {
         "steps": summary["steps"],
         **chosen,

@@ -1,7 +1,7 @@
 """Explanations of a configuration's faults: what was meant by an unknown key, and which keys were removed."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final, get_args
 
 from schemas.config.section import Section
@@ -39,6 +39,7 @@ REMOVED: Final = {
     "cost_per_analysis": "alarms of cost were removed; leave it out: the report of monitoring has each day's cost",
     "form_share": "scores of forms were removed; leave it out: the metric tucano_checked_answers has what holds",
     "language": "language is that of all reports now; set report.language instead",
+    "seconds_to_load": "the gateway starts no engine that it waits for; leave it out",
     "rival": "rival is the list rivals now; write [[evaluate.rivals]] with a name of its own above the same fields",
 }
 """What is said of keys and names that earlier versions had."""
@@ -52,7 +53,8 @@ def explain(failure: Any, section: type[Section]) -> str:
     if kind in {"extra_forbidden", "literal_error"} and isinstance(named, str) and named in REMOVED:
         return REMOVED[named]
     if kind == "extra_forbidden":
-        return f"unknown key{_meant_key(section, location)}"
+        wrong = ".".join(part for part in map(str, location) if not part.isdigit())
+        return f"unknown key{did_you_mean(wrong, _dotted_keys(section))}"
     message = str(failure["msg"]).removeprefix("Value error, ")
     if kind == "value_error":
         return message
@@ -66,13 +68,8 @@ def explain(failure: Any, section: type[Section]) -> str:
     return message if unsaid else f"{message} (it is {value!r})"
 
 
-def _meant_key(section: type[Section], location: Sequence[str | int]) -> str:
-    """Return a question for the nearest key, in whichever section it is."""
-    wrong = ".".join(part for part in map(str, location) if not part.isdigit())
-    return did_you_mean(wrong, _dotted_keys(section))
-
-
 def _dotted_keys(section: type[Section], way: str = "") -> Iterator[str]:
+    """Yield every key: the nearest may be in another section."""
     for name, field in section.model_fields.items():
         yield f"{way}{name}"
         for part in (field.annotation, *get_args(field.annotation)):

@@ -11,7 +11,7 @@ from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.explanations import explain
 from schemas.config.section import Section
 from schemas.errors import InputError
-from schemas.faults import did_you_mean
+from schemas.faults import did_you_mean, first_few
 from schemas.source import REPOSITORY
 from schemas.text_file import read_toml
 
@@ -30,10 +30,6 @@ def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: b
             the profile that it `extends`: sections and tables by key, lists as a whole.
         overrides: Assignments such as `train.max_steps=20`; values are read as TOML, else as plain text.
         makes_prompts: Whether the run makes the prompts that it splits, so that there must be enough of them.
-
-    Raises:
-        InputError: The profile does not exist or is not TOML, a key is unknown, a value has the wrong type, or fewer
-            prompts of a task are to be made than validation and test take.
     """
     values = _read_profile(profile)
     for assignment in overrides:
@@ -41,7 +37,7 @@ def load_config(profile: str, overrides: Sequence[str] = (), *, makes_prompts: b
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
-        raise InputError(f"profile {profile!r}: {_first_failures(error, Config)}") from None
+        raise InputError(f"profile {profile!r}: {_failures(error, Config)}") from None
     _refuse_ignored(config, profile, overrides)
     if makes_prompts:
         _refuse_too_few(config, profile)
@@ -54,11 +50,7 @@ def known_profiles() -> list[str]:
 
 
 def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> SynthesizeConfig:
-    """Make the section of one stage without a profile, and apply `synthesize.a=b` overrides to it.
-
-    Raises:
-        InputError: An override is of another section, a key is unknown, or a value is wrong.
-    """
+    """Make the section of one stage without a profile, and apply `synthesize.a=b` overrides to it."""
     whole: dict[str, Any] = {"synthesize": dict(values)}
     for assignment in overrides:
         if not assignment.strip().startswith("synthesize."):
@@ -68,7 +60,7 @@ def synthesize_config(values: dict[str, Any], overrides: Sequence[str] = ()) -> 
     try:
         return SynthesizeConfig.model_validate(whole["synthesize"])
     except ValidationError as error:
-        raise InputError(f"synthesize: {_first_failures(error, SynthesizeConfig)}") from None
+        raise InputError(f"synthesize: {_failures(error, SynthesizeConfig)}") from None
 
 
 def _refuse_ignored(config: Config, profile: str, overrides: Sequence[str]) -> None:
@@ -119,12 +111,8 @@ def _is_one(profile: str, other: str) -> bool:
 
 def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     """Return the values of one profile over those of another."""
-    both = {key: _merge(below[key], value) for key, value in above.items() if _are_tables(below.get(key), value)}
-    return below | above | both
-
-
-def _are_tables(*values: object) -> bool:
-    return all(isinstance(value, dict) for value in values)
+    tables = [key for key in above if isinstance(above[key], dict) and isinstance(below.get(key), dict)]
+    return below | above | {key: _merge(below[key], above[key]) for key in tables}
 
 
 def _read_file(profile: str) -> dict[str, Any]:
@@ -156,10 +144,8 @@ def _assign(values: dict[str, Any], assignment: str) -> None:
         target[leaf] = text
 
 
-def _first_failures(error: ValidationError, section: type[Section], most: int = 5) -> str:
-    failures = [
+def _failures(error: ValidationError, section: type[Section]) -> str:
+    return first_few(
         f"{'.'.join(map(str, failure['loc'])) or 'the profile'}: {explain(failure, section)}"
         for failure in error.errors(include_url=False)
-    ]
-    more = f" (and {len(failures) - most} more)" if len(failures) > most else ""
-    return "; ".join(failures[:most]) + more
+    )

@@ -1,11 +1,10 @@
 """Configuration of serving: the engine, the limits of requests, the log, and how a new champion takes over."""
 
-import re
 from typing import Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from schemas.config.endpoint import address_without_secrets
+from schemas.config.endpoint import ServerUrl, VariableName
 from schemas.config.section import Section
 from schemas.tasks import TaskName
 
@@ -19,12 +18,10 @@ class ServeConfig(Section):
     """Address to listen on; any but loopback needs `token_variable`."""
     port: int = Field(default=8080, ge=1, le=65535)
     """Port to listen on."""
-    token_variable: str | None = None
+    token_variable: VariableName | None = None
     """NAME of the environment variable with the bearer tokens."""
-    engine_url: str | None = None
+    engine_url: ServerUrl | None = None
     """Base URL of an engine, such as vLLM's server, that serves `champion`; this machine draws if not set."""
-    seconds_to_load: float = Field(default=1800.0, gt=0, le=86_400)
-    """Longest time of an engine until it answers."""
     concurrency: int = Field(default=32, ge=1, le=1024)
     """Requests that the engine answers at once."""
     queue: int = Field(default=128, ge=0, le=10_000)
@@ -56,20 +53,6 @@ class ServeConfig(Section):
     def is_on_loopback(self) -> bool:
         """Whether only this machine reaches the gateway."""
         return self.host in LOOPBACK
-
-    @field_validator("token_variable")
-    @classmethod
-    def _token_variable_is_a_name(cls, name: str | None) -> str | None:
-        if name is not None and not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
-            raise ValueError(
-                "must be the NAME of an environment variable, in capitals; the token itself is never written"
-            )
-        return name
-
-    @field_validator("engine_url")
-    @classmethod
-    def _engine_url_is_an_address_without_secrets(cls, url: str | None) -> str | None:
-        return url and address_without_secrets(url, "http://10.0.0.7:8000/v1")
 
     @model_validator(mode="after")
     def _others_need_a_token(self) -> Self:

@@ -206,11 +206,7 @@ class ColumnMap(BaseModel):
 
 
 def read_column_map(path: Path) -> ColumnMap:
-    """Read a column map; the paths in it are returned relative to the working folder, or absolute.
-
-    Raises:
-        InputError: The file cannot be read, is no TOML in UTF-8, or a name in it is unknown, is there twice or missing.
-    """
+    """Read a column map; the paths in it are returned relative to the working folder, or absolute."""
     try:
         values = read_toml(path, "column map")
     except FileNotFoundError:

@@ -29,11 +29,9 @@ _KINDS: Final[Mapping[Any, str]] = {
 
 
 def read_store(folder: Path) -> Store:
-    """Read and check every table of a store; other files in the folder, such as Olist's geolocation, are ignored.
+    """Read and check every table of a store; other files, such as Olist's geolocation, are ignored.
 
-    Raises:
-        InputError: The folder cannot be read, lacks a table, or a table breaks its schema; names the file, column and
-            row (as a spreadsheet shows it: the header is row 1).
+    A refusal names the file, the column and the row, as a spreadsheet shows it: the header is row 1.
     """
     names = require_tables(folder)
     tables = {table: read_table(folder / name, table) for table, name in FILE_NAMES.items() if name in names}

@@ -55,11 +55,7 @@ class Store:
 
 
 def require_tables(folder: Path) -> set[str]:
-    """Return the names in a store's folder, once every table has a file in it that is not empty; none is read.
-
-    Raises:
-        InputError: The folder cannot be read, or lacks a table, or one is empty.
-    """
+    """Return the names in a store's folder, once every table has a file in it that is not empty; none is read."""
     try:
         sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     except OSError as error:

@@ -11,15 +11,16 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import polars as pl
 
 from schemas.errors import InputError
+from schemas.tables.table_check import FIRST_ROW
 from schemas.text_file import wide_encoding
 
 DELIMITERS: Final = {";": "semicolons", ",": "commas", "\t": "tabs"}
@@ -70,10 +71,6 @@ def read_delimited(path: Path) -> pl.DataFrame:
 
     It is separated by `;`, `,` or tabs, in UTF-8 or cp1252, with any line ends. Names of columns are stripped;
     rows of empty cells at the end, and columns at the right with neither a name nor a value, are left out.
-
-    Raises:
-        InputError: The file cannot be read, is too large, can be read in two ways or in none, a row has more or fewer
-            cells than the header, or a column has no name or that of another.
     """
     source = read_text(path)
     if not source.text.strip():
@@ -98,11 +95,7 @@ def read_delimited(path: Path) -> pl.DataFrame:
 
 
 def read_text(path: Path) -> DelimitedText:
-    """Read and decode a file.
-
-    Raises:
-        InputError: The file cannot be read, is too large, or is no text in UTF-8 or cp1252.
-    """
+    """Read and decode a file."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise InputError(
@@ -272,3 +265,62 @@ def _is_changed(text: str) -> bool:
     plain = unicodedata.normalize("NFKD", text)
     seen = (n for n, each in enumerate(plain) if each not in _FILLERS and unicodedata.category(each) not in _INVISIBLE)
     return _CHANGED.match(plain, next(seen, len(plain))) is not None
+
+
+# Numbers as Brazilians write them, `R$ 1.234,56`, or as programs do, `1234.56`: one way for a whole column.
+Decimals = Literal["comma", "point"]
+
+_DECIMAL_MARKS: Final = {"comma": ",", "point": "."}
+_REAIS: Final = r"^(-?)\s*R\$\s*"
+_WHOLE_NUMBER: Final = r"^-?\d+$"
+# 1,234 is a decimal in Brazil and a thousand in English, 1.234 the other way around; 0,123 and 1234,567 are decimals.
+_EITHER_WAY: Final = r"^-?[1-9]\d{0,2}%s\d{3}$"
+
+
+def _number_pattern(decimal: str) -> str:
+    grouped, point = re.escape("." if decimal == "," else ","), re.escape(decimal)
+    return rf"^-?(?:\d+|[1-9]\d{{0,2}}(?:{grouped}\d{{3}})+)(?:{point}\d+)?$"
+
+
+def _row_name(number: int) -> str:
+    return f"row {number + FIRST_ROW}"
+
+
+def read_numbers(
+    column: pl.Series, what: str, decimals: Decimals | None = None, row: Callable[[int], str] = _row_name
+) -> pl.Series:
+    """Return a column of texts as numbers; null stays null. A refusal names the row.
+
+    Args:
+        column: Numbers, perhaps with `R$`; all with a decimal comma (dots between thousands) or all with a decimal
+            point (commas between thousands). Which, must be seen from at least one of them.
+        what: The file and column, for error messages.
+        decimals: How they are written, where that is known.
+        row: Returns how a row, counted from 0, is called in the file; without it, the header is row 1.
+    """
+    texts = column.str.strip_chars().str.replace(_REAIS, "${1}")
+    mark = _DECIMAL_MARKS[decimals] if decimals else _decimal_mark(texts, what, row)
+    faulty = (~texts.str.contains(_number_pattern(mark))).arg_true()
+    if len(faulty):
+        sign = f" with a decimal {decimals}" if decimals else ""
+        raise InputError(f"{what}: {row(faulty[0])} is no number{sign}; correct it, or leave it empty")
+    plain = texts.str.replace_all("." if mark == "," else ",", "", literal=True)
+    return plain.str.replace(",", ".", literal=True).cast(pl.Float64)
+
+
+def _decimal_mark(texts: pl.Series, what: str, row: Callable[[int], str]) -> str:
+    """Return the decimal sign that the numbers show; the point where none has one."""
+    fits = {mark: texts.str.contains(_number_pattern(mark)) for mark in ",."}
+    both = texts.str.contains(_EITHER_WAY % ",") | texts.str.contains(_EITHER_WAY % r"\.")
+    by_comma, by_point = ((fits[mark] & ~both & ~texts.str.contains(_WHOLE_NUMBER)).arg_true() for mark in ",.")
+    if len(by_comma) and len(by_point):
+        raise InputError(
+            f"{what}: {row(by_comma[0])} has a decimal comma and {row(by_point[0])} a decimal point; write all in one "
+            "way"
+        )
+    if not len(by_comma) and not len(by_point) and both.any():
+        raise InputError(
+            f"{what}: {row(both.arg_true()[0])} is thousands or a decimal, and no other row tells which; "
+            'say decimals = "comma" or "point" in the column map, or write it with two decimals'
+        )
+    return "," if len(by_comma) else "."

@@ -42,11 +42,7 @@ class ParquetTable:
 
 @contextmanager
 def open_parquet(path: Path, columns: Mapping[str, type[pl.DataType]]) -> Iterator[ParquetTable]:
-    """Write a parquet file in pieces; equal rows in equal order give equal bytes, whatever the pieces.
-
-    Raises:
-        OSError: The disk is full, or the file cannot be written.
-    """
+    """Write a parquet file in pieces; equal rows in equal order give equal bytes, whatever the pieces."""
     from pyarrow.parquet import ParquetWriter
 
     schema = pl.DataFrame(schema=columns).to_arrow(compat_level=pl.CompatLevel.oldest()).schema

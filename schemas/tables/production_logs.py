@@ -20,7 +20,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 from pydantic import ValidationError
 
-from schemas.documents import FIRST_YEAR, Feedback, LoggedAnswer
+from schemas.documents import Feedback, LoggedAnswer
 from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.json_lines import stream_json_lines
@@ -120,7 +120,7 @@ def _log_file(path: Path) -> LogFile:
         size = path.stat().st_size
         if path.suffix == ".parquet":
             return LogFile(path, 0 if size and _has_no_row(path) else size)
-        whole = _end_of_last_line(path, size)
+        whole = end_of_last_line(path, size)
     except OSError as error:
         raise InputError(f"the log {path} cannot be read: {error.strerror}") from None
     return LogFile(path, whole, half_written=whole < size)
@@ -134,7 +134,8 @@ def _has_no_row(path: Path) -> bool:
         return False
 
 
-def _end_of_last_line(path: Path, size: int) -> int:
+def end_of_last_line(path: Path, size: int) -> int:
+    """Return the bytes of a file up to the end of its last whole line; behind it a writer may be at work."""
     with path.open("rb") as file:
         end = size
         while end:
@@ -148,17 +149,12 @@ def _end_of_last_line(path: Path, size: int) -> int:
 
 
 _AT_ONCE: Final = 50_000
-_REQUIRED: Final = tuple(name for name, field in LoggedAnswer.model_fields.items() if field.is_required())
 
 
 def read_production_logs(path: Path, size: int | None = None) -> pl.DataFrame:
     """Read a file of logged answers, JSON Lines or parquet, in the order of the file.
 
     A parquet file has columns of the same names; its times have a zone, and its references are JSON.
-
-    Raises:
-        InputError: The file cannot be read or is empty, rows are not logged answers, or one `prompt_id` has several
-            prompts.
     """
     what = f"production log {path}"
     documents = (
@@ -169,6 +165,8 @@ def read_production_logs(path: Path, size: int | None = None) -> pl.DataFrame:
     parts = []
     while batch := list(islice(documents, _AT_ONCE)):
         parts.append(document_table(batch, LoggedAnswer))
+    if not parts:
+        raise InputError(f"{what} is empty; it needs one answer a row")
     table = pl.concat(parts)
     require_one_prompt_each(table, what)
     return table
@@ -176,31 +174,21 @@ def read_production_logs(path: Path, size: int | None = None) -> pl.DataFrame:
 
 def _parquet(path: Path, what: str) -> Iterator[LoggedAnswer]:
     try:
-        found = pl.read_parquet(path, glob=False)
+        # Python's times have no later year.
+        is_known = pl.col("time").dt.year() <= MAXYEAR
+        found = pl.read_parquet(path, glob=False).with_columns(pl.when(is_known).then("time").alias("time"))
     except (OSError, PolarsError):
         # The reader's own message may repeat the file's content.
-        raise InputError(f"{what} cannot be read as parquet; write it again") from None
-    if missing := [name for name in _REQUIRED if name not in found.columns]:
-        raise InputError(f"{what} lacks the column {missing[0]}; a log has {', '.join(_REQUIRED)}")
-    if not found.height:
-        raise InputError(f"{what} is empty; it needs one answer a row")
-    kind = found.schema["time"]
-    if not isinstance(kind, pl.Datetime) or kind.time_zone is None:
-        raise InputError(f"{what}: column time is {kind}; write times with their zone, such as UTC")
-    if not found["time"].dt.year().is_between(FIRST_YEAR, MAXYEAR).all():
-        raise InputError(f"{what}: column time holds years before {FIRST_YEAR} or after {MAXYEAR}; correct them")
+        raise InputError(f"{what} cannot be read as parquet with times in a column time; write it again") from None
     rows = found.select(name for name in LoggedAnswer.model_fields if name in found.columns)
     for number, row in enumerate(rows.iter_rows(named=True), start=1):
-        values = dict(row)
-        if values.get("reference") is not None:
-            try:
-                values["reference"] = orjson.loads(values["reference"])
-            except (TypeError, ValueError):
-                raise InputError(f"{what}: row {number}: reference is no JSON; write a JSON object, or null") from None
         try:
-            yield LoggedAnswer.model_validate(values, strict=True)
+            reference = row.get("reference") and orjson.loads(row["reference"])
+            yield LoggedAnswer.model_validate({**row, "reference": reference}, strict=True)
         except ValidationError as error:
             raise InputError(f"{what}: row {number}: {first_fault(error)}") from None
+        except (TypeError, ValueError):
+            raise InputError(f"{what}: row {number}: reference is no JSON; write a JSON object, or null") from None
 
 
 _KNOWN: Final[Mapping[str, Any]] = {"reference": pl.String, "rating": pl.Int64}
@@ -224,11 +212,7 @@ class FeedbackCounts:
 
 
 def read_feedback(files: Sequence[LogFile], latest: datetime | None = None) -> pl.DataFrame:
-    """Read files of feedback, in their order, with times in UTC and references as JSON.
-
-    Raises:
-        InputError: A file cannot be read, a line is no feedback, or its time is later.
-    """
+    """Read files of feedback, in their order, with times in UTC and references as JSON."""
     rows = []
     for file in files:
         said = tuple(stream_json_lines(file.path, Feedback, "feedback", file.size))

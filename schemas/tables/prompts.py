@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,10 +13,10 @@ import polars as pl
 from polars.exceptions import PolarsError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from schemas.documents import Rollout
+from schemas.documents import Rollout, is_flat
 from schemas.errors import InputError
 from schemas.references import check_reference, knows_anything
-from schemas.tables.parquet import ROWS_PER_GROUP, ParquetTable, open_parquet
+from schemas.tables.parquet import ROWS_PER_GROUP, open_parquet
 from schemas.tables.table_check import FILLED, Column, TableSchema, matching, one_of
 from schemas.tasks import TASK_NAMES, TaskName
 
@@ -97,11 +98,7 @@ def read_prompts(path: Path) -> list[PromptRow]:
 
 
 def read_prompt_table(path: Path) -> pl.DataFrame:
-    """Read a prompt table without checking its values.
-
-    Raises:
-        InputError: The file cannot be read as parquet, or does not have exactly the columns of `COLUMNS`.
-    """
+    """Read a prompt table without checking its values."""
     table = scan_prompt_table(path)
     with reading_prompts(path):
         return table.collect()
@@ -133,35 +130,13 @@ def reading_prompts(path: Path) -> Iterator[None]:
         ) from None
 
 
-class PromptTableWriter:
-    """A prompt table that grows by rows, few of which are in memory at once."""
-
-    def __init__(self, table: ParquetTable) -> None:
-        """Use `open_prompt_table` instead."""
-        self._table = table
-        self._columns: dict[str, list[str | None]] = {name: [] for name in COLUMNS}
-
-    def add(self, row: PromptRow) -> None:
-        """Append one row."""
-        values = {**vars(row), "reference": canonical_json(row.reference)}
-        for name, column in self._columns.items():
-            column.append(values[name])
-        if len(self._columns["prompt_id"]) == ROWS_PER_GROUP:
-            self.flush()
-
-    def flush(self) -> None:
-        """Pass the waiting rows on to the file."""
-        self._table.add(pl.DataFrame(self._columns, schema=COLUMNS))
-        self._columns = {name: [] for name in COLUMNS}
-
-
-@contextmanager
-def open_prompt_table(path: Path) -> Iterator[PromptTableWriter]:
-    """Write a prompt table row by row; equal rows in equal order give equal bytes."""
+def write_prompt_table(path: Path, rows: Iterable[PromptRow]) -> None:
+    """Write a prompt table, of which few rows are in memory at once; equal rows in equal order give equal bytes."""
+    waiting = iter(rows)
     with open_parquet(path, COLUMNS) as table:
-        rows = PromptTableWriter(table)
-        yield rows
-        rows.flush()
+        while batch := list(islice(waiting, ROWS_PER_GROUP)):
+            records = [{**vars(row), "reference": canonical_json(row.reference)} for row in batch]
+            table.add(pl.DataFrame(records, schema=COLUMNS))
 
 
 def references_that_fit(table: pl.DataFrame) -> pl.Series:
@@ -205,14 +180,7 @@ def _reference(text: str | None) -> dict[str, Any] | None:
         canonical_json(reference).encode()
     except (ValueError, RecursionError):
         return None
-    return reference if isinstance(reference, dict) and _is_flat(reference, MOST_NESTED) else None
-
-
-def _is_flat(value: Any, levels: int) -> bool:
-    if not isinstance(value, (dict, list)):
-        return True
-    parts = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(_is_flat(part, levels - 1) for part in parts)
+    return reference if isinstance(reference, dict) and is_flat(reference, MOST_NESTED) else None
 
 
 _TEXT: Final = pl.String()

@@ -62,11 +62,7 @@ def require_one_prompt_each(table: pl.DataFrame, what: str) -> None:
 
 
 def read_rollouts(path: Path) -> tuple[Rollout, ...]:
-    """Read a JSON Lines file of rollouts.
-
-    Raises:
-        InputError: The file cannot be read or is empty, lines are not rollouts, or one `prompt_id` has several prompts.
-    """
+    """Read a JSON Lines file of rollouts."""
     rollouts = read_json_lines(path, Rollout, "rollouts")
     require_one_prompt_each(document_table(rollouts, Rollout), f"rollouts {path}")
     return rollouts

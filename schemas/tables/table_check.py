@@ -115,11 +115,7 @@ FILLED: Final[Check] = ("str_length(1, None)", lambda value: value.str.len_bytes
 
 
 def validate_table(table: pl.DataFrame, schema: TableSchema, what: str, first_row: int = 1) -> pl.DataFrame:
-    """Return the table where it fits its schema.
-
-    Raises:
-        InputError: It does not; names every check that failed, how often and in which first rows.
-    """
+    """Return the table where it fits its schema; the refusal names every check that failed, and its first rows."""
     faults = table_faults(table, schema, range(first_row, first_row + table.height))
     if faults:
         raise InputError(f"{what}: {'; '.join(faults)}; correct it")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
-from schemas.given_references import GivenReference
 from schemas.json_lines import stream_lines
+from schemas.references import GivenReference
 from tasks.audit.sheet import read_with_dialect, write_rows
 
 

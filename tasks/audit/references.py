@@ -13,7 +13,7 @@ from typing import Any, Final, get_args
 from schemas.config.config import AUDIT_FOLDER
 from schemas.disk import locked, replace_whole
 from schemas.errors import InputError
-from schemas.given_references import ASKED_FIELDS, AskedTask, GivenReference, read_given, values_of, with_values
+from schemas.references import ASKED_FIELDS, AskedTask, GivenReference, read_given, values_of, with_values
 from schemas.shown_text import as_shown
 from schemas.tables.prompts import PromptRow, canonical_json
 from tasks.audit.labelling import check_pseudonym

@@ -1,9 +1,12 @@
-"""Mirror address: a folder, or `gs://bucket/prefix`."""
+"""Mirror address: a folder, or `gs://bucket/prefix`; and the proof that this machine may use it."""
 
+import os
+import uuid
 from pathlib import Path
 from typing import Final
 
 from schemas.errors import InputError
+from schemas.scratch import scratch_folder
 from tasks.checkpoints import lease, segments
 from tasks.checkpoints.catalog import MANIFESTS
 from tasks.checkpoints.folder_store import FolderStore
@@ -12,6 +15,10 @@ from tasks.checkpoints.object_store import ObjectStore
 
 BUCKET_SCHEME: Final = "gs://"
 _PARTS_OF_A_TRAINING: Final = (MANIFESTS, segments.FOLDER, lease.FOLDER)
+_PROOFS: Final = "doctor/"
+"""Key prefix of the object that proves; no training has this name."""
+_SECONDS_TO_PROVE: Final = 5.0
+"""Short, since a user is waiting; a longer outage is reported."""
 
 
 def open_store(address: str, *, seconds_to_retry: float = 120) -> tuple[ObjectStore, str]:
@@ -49,3 +56,46 @@ def trainings(address: str) -> list[str]:
     store, prefix = open_store(address)
     keys = (stored.key.removeprefix(prefix).split("/") for stored in store.list(prefix))
     return sorted({parts[0] for parts in keys if len(parts) > 2 and f"{parts[1]}/" in _PARTS_OF_A_TRAINING})
+
+
+def prove_usable(address: str) -> None:
+    """Refuse a mirror, or another shared store, that lacks what machines need of it; nothing is left there."""
+    if "://" in address:
+        prove_rights(*open_store(address, seconds_to_retry=_SECONDS_TO_PROVE))
+        return
+    parent = nearest_folder(Path(address))
+    try:
+        with scratch_folder(parent) as folder:
+            prove_rights(*open_store(str(folder)))
+    except OSError as error:
+        raise InputError(
+            f"{parent} cannot be written ({error.strerror}); free space or permissions there, or name another folder"
+        ) from None
+
+
+def prove_rights(store: ObjectStore, prefix: str) -> None:
+    """Create an object, create it again, which must fail, read it, list it and delete it."""
+    key = f"{prefix}{_PROOFS}{uuid.uuid4().hex}"
+    content = key.encode()
+    # Where an answer was lost, the retried request finds its own first attempt.
+    store.put_new(key, content)
+    try:
+        if store.put_new(key, content) is not None:
+            raise InputError(
+                f"{key} could be created twice: the place does not see to it that only the first of two writers "
+                "creates an object, so two machines could train at once; use a bucket of Cloud Storage or a local disk"
+            )
+        if store.read(key) != content or not store.list(key):
+            raise InputError(f"{key} is not read or listed as it was written; use another place")
+    finally:
+        for stored in store.list(key):
+            store.delete(stored)
+    if store.list(key):
+        raise InputError(f"{key} was not deleted, though nobody else knows of it; delete it by hand")
+
+
+def nearest_folder(path: Path) -> Path:
+    """Return the folder, or its nearest existing ancestor."""
+    path = path.absolute()
+    # Unlike `Path.exists`, this treats inaccessible folders as missing.
+    return next(folder for folder in (path, *path.parents) if os.path.exists(folder))  # noqa: PTH110

@@ -7,7 +7,6 @@ from schemas.errors import InputError
 from schemas.progress import Progress
 from tasks.checkpoints.manifest import Manifest
 from tasks.checkpoints.mirror import CheckpointDamaged, Mirror
-from tasks.checkpoints.segments import begun
 
 MEGABYTE: Final = 1_000_000
 
@@ -68,15 +67,6 @@ def verify_checkpoints(
     for rows in checked.values():
         rows.sort(key=lambda row: (row["step"], row["fencing"]), reverse=True)
     return checked
-
-
-def require_not_left_behind(mirror: Mirror, manifest: Manifest, address: str) -> None:
-    """Refuse a checkpoint that the mirror would not count: the training resumed from an earlier step without it."""
-    if not manifest.is_live(begun(mirror.store, mirror.root)):
-        raise InputError(
-            f"training {manifest.training} in {address} went on without this checkpoint of step {manifest.step}, which "
-            "is of no use there any more; push it to a mirror of its own"
-        )
 
 
 def size_of(manifest: Manifest) -> int:

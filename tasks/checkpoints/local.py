@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from schemas.disk import synchronize
-from schemas.errors import InputError
-from schemas.full_disk import is_of_full_disk
+from schemas.errors import InputError, is_of_full_disk
 from tasks.checkpoints.manifest import (
     MANIFEST_FILE,
     Manifest,

@@ -13,8 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.given_references import AskedTask, read_given, values_of, with_values
-from schemas.references import knows_anything
+from schemas.references import AskedTask, knows_anything, read_given, values_of, with_values
 from schemas.tables.parquet import open_parquet
 from schemas.tables.prompts import COLUMNS, canonical_json, read_prompt_table
 from tasks.curate.files import split_file

@@ -1,6 +1,6 @@
 """Reader of the prompts to curate: a synthesis folder, a prompt table, or a shop's own JSON Lines."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -13,9 +13,9 @@ from schemas.tables.prompts import (
     PromptLine,
     PromptRow,
     content_id,
-    open_prompt_table,
     reading_prompts,
     scan_prompt_table,
+    write_prompt_table,
 )
 from schemas.tables.summaries import SUMMARY_FILE, PromptsSummary
 from tasks.commerce.registry import TASKS
@@ -57,7 +57,8 @@ def open_prompts(path: Path, work: Path) -> IncomingPrompts:
 def _write_table(lines: Path, table: Path) -> frozenset[int]:
     """Write the prompts of JSON Lines as a table, and return the rows whose line gave a key twice."""
     given_twice = []
-    with open_prompt_table(table) as rows:
+
+    def rows() -> Iterator[PromptRow]:
         for number, (text, line) in enumerate(stream_lines(lines, PromptLine, "prompts"), start=1):
             if gives_a_key_twice(text):
                 given_twice.append(number)
@@ -65,7 +66,9 @@ def _write_table(lines: Path, table: Path) -> frozenset[int]:
             content = (line.task, system, line.prompt, line.reference)
             identity = content_id(*content) if line.prompt_id is None else line.prompt_id
             origin = (line.customer_id, line.order_id, line.review_id, line.parent_id)
-            rows.add(PromptRow(identity, *content, line.source, *origin))
+            yield PromptRow(identity, *content, line.source, *origin)
+
+    write_prompt_table(table, rows())
     return frozenset(given_twice)
 
 

@@ -3,21 +3,18 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from schemas.config.evaluate import BASELINES, RUNGS, EvaluateConfig, OverRungs, Rung
+from schemas.config.evaluate import RUNGS, EvaluateConfig, OverRungs, Rung
 from schemas.documents import PairedScore, Rollout, ScoredRollout
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.bag_of_words.sentences import BAG_OF_WORDS
 from tasks.commerce.shortcuts import variety_of
 from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim, gain_of_form, judged, judged_overall, not_learned
-from tasks.evaluate.compare import BASE, CHAMPION, TUNED, Comparison, read_report, scores_file
+from tasks.evaluate.compare import BASE, CHAMPION, TUNED, Comparison
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_spoilt, hold_where_worse
-from tasks.evaluate.retention import GeneralOutcome, read_general
-from tasks.evaluate.stats.pairing import read_scores
-from tasks.evaluate.stats.statistics import PairedStats
+from tasks.evaluate.retention import GeneralOutcome
 from tasks.report.number_format import interval, signed
 from tasks.report.wording import worded
 
@@ -255,53 +252,4 @@ def hold_where_untested(gate: PromotionGate, missing: Mapping[TaskName, tuple[in
     for task, (untold, prompts) in missing.items():
         untested = untold == prompts
         said[untested].append(worded(none if untested else some, task=task, untold=untold, prompts=prompts))
-    gate = gate.adding(known=said[False])
-    return gate.held(*said[True]) if said[True] else gate
-
-
-def read_evidence(folder: Path, over_rungs: OverRungs) -> tuple[Evidence, Scores]:
-    """Read what an evaluation knew, and the scores that it compared.
-
-    Raises:
-        InputError: The evaluation is of a version that wrote something else.
-    """
-    try:
-        report = read_report(folder)
-        known = report["claims"].items()
-        baselines = {
-            name: {task: claim["baselines"][name]["says"] for task, claim in known if name in claim["baselines"]}
-            for name in BASELINES
-        }
-        baselines = {name: says for name, says in baselines.items() if says}
-        # Earlier versions had rungs that cost more to serve, over which no gate decides.
-        rungs: list[Rung] = [name for name in RUNGS if name in report["ladder"]]
-        champion = [CHAMPION] if report["champion"] else []
-        scores = {
-            name: read_scores(folder / scores_file(name)) for name in (BASE, TUNED, *champion, *baselines, *rungs)
-        }
-        seeds = {pair.seed for pair in scores[TUNED]}
-        evidence = Evidence(
-            claims={
-                task: TaskClaim(
-                    floors=tuple(Floor(**floor) for floor in claim["floors"]),
-                    variety=claim["variety"],
-                    base_variety=claim["base_variety"],
-                    min_variety=claim["min_variety"],
-                    repaired=PairedStats(**claim["repaired"]) if claim.get("repaired") else None,
-                )
-                for task, claim in known
-            },
-            # Of one training, earlier versions wrote none.
-            chosen_seed=int(report["chosen_seed"]) if len(seeds) > 1 else seeds.pop(),
-            baselines=baselines,
-            rungs=rungs,
-            over_rungs=over_rungs,
-            general=read_general(report["general"]),
-            missing_references={task: (found[0], found[1]) for task, found in report.get("untold", {}).items()},
-        )
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{folder} is of another version of this program, and what it examined cannot be read "
-            f"({type(error).__name__}: {error}); evaluate again with `tucano evaluate`"
-        ) from None
-    return evidence, scores
+    return gate.held(*said[True], *said[False]) if said[True] else gate.with_reasons(*said[False])

@@ -109,11 +109,3 @@ def measure_general(
         of_kind = [number for number, each in enumerate(asked) if each.kind == kind]
         kinds[kind] = FollowedOfKind(len(of_kind), *(int(model[of_kind].sum()) for model in followed))
     return GeneralOutcome(stats, margin, config.general == "require", kinds)
-
-
-def read_general(known: Mapping[str, Any] | None) -> GeneralOutcome | None:
-    """Read an outcome back from `report.json`; None where there is none."""
-    if known is None:
-        return None
-    kinds = {kind: FollowedOfKind(**followed) for kind, followed in known["kinds"].items()}
-    return GeneralOutcome(PairedStats(**known["stats"]), known["margin"], known["required"], kinds)

@@ -14,11 +14,7 @@ TASK_ADAPTERS_FOLDER = "adapters"
 
 
 def adapter_for(policy: Path, task: TaskName) -> Path:
-    """Return the folder of the adapter that answers a task's prompts.
-
-    Raises:
-        InputError: The policy has one adapter per task, and none for this one.
-    """
+    """Return the folder of the adapter that answers a task's prompts."""
     one_for_all, own = policy / ADAPTER_FOLDER, policy / TASK_ADAPTERS_FOLDER / task
     if one_for_all.is_dir():
         return one_for_all

@@ -1,4 +1,4 @@
-"""Number of sequences for which a machine has memory to generate at once.
+"""A machine's device, and the number of sequences for which it has memory to generate at once.
 
 Computed from the machine's total memory and not from what is free, so that machines of one kind always split a batch
 the same way, and sample the same tokens.
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from schemas.causes import causes_of
+from schemas.errors import causes_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -29,15 +29,6 @@ def sequences_at_once(model: "PreTrainedModel", prompt_tokens: int, new_tokens: 
     """Return the number of sequences to generate at once: as many as memory allows, at least 1."""
     each = sequence_bytes(model, prompt_tokens, new_tokens)
     return max(1, min(most, int(_memory_left(model) // each)))
-
-
-def longest_sequence(model: "PreTrainedModel", sequences: int) -> int:
-    """Return the tokens of the longest sequence, of which so many have room at once, and which the model can read."""
-    fixed = sequence_bytes(model, 0, 0)
-    each = sequence_bytes(model, 1, 0) - fixed
-    fits = int((_memory_left(model) / sequences - fixed) // each)
-    config: Any = model.config
-    return max(0, min(int(config.max_position_embeddings), fits))
 
 
 def sequence_bytes(model: "PreTrainedModel", prompt_tokens: int, new_tokens: int) -> int:
@@ -109,3 +100,13 @@ def is_of_memory(error: BaseException) -> bool:
     causes = causes_of(error)
     names = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
     return bool(names & {"MemoryError", "OutOfMemoryError"}) or any(SIGNS.search(str(cause)) for cause in causes)
+
+
+CPU: Final = "cpu"
+
+
+def machine_device() -> str:
+    """Return the name of the machine's first visible GPU, as torch calls it, such as `NVIDIA L4`; `cpu` without one."""
+    import torch
+
+    return str(torch.cuda.get_device_name(0)) if torch.cuda.is_available() else CPU

@@ -21,13 +21,11 @@ from typing import IO, Any, Final, NoReturn
 
 from pydantic import BaseModel
 
-from schemas.errors import GateRefused, InputError, Interrupted, TucanoError
-from schemas.full_disk import full_disk_error, is_of_full_disk
+from schemas.errors import GateRefused, InputError, Interrupted, TucanoError, full_disk_error, is_of_full_disk
 from schemas.progress import Progress
 from schemas.python_process import safe_environment
 from schemas.source import REPOSITORY
-from tasks.policy.batch import is_of_memory
-from tasks.policy.device import machine_device
+from tasks.policy.batch import is_of_memory, machine_device
 from tasks.policy.fork_server import THREADS_VARIABLE, ForkedChild, fork_child, load_less, start_server
 
 MAY_FORK: Final = "tasks."
@@ -306,7 +304,7 @@ def _full_machine(error: Exception, folder: Path) -> str | None:
     return None
 
 
-def die_with_parent(stdin: IO[str] | None = None) -> None:
+def die_with_parent() -> None:
     """Wait for the end of stdin, which is the end of the parent, and exit at once; runs in its own thread."""
-    (stdin or sys.stdin).read()
+    sys.stdin.read()
     os._exit(Interrupted.exit_code)

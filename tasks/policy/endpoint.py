@@ -21,7 +21,7 @@ import httpx
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from schemas.config.endpoint import EndpointSection
-from schemas.errors import InputError, Interrupted
+from schemas.errors import InputError
 from tasks.policy.generate import as_messages
 
 MAX_BYTES: Final = 200_000
@@ -29,7 +29,6 @@ MAX_BYTES: Final = 200_000
 FIRST_WAIT_SECONDS: Final = 0.5
 MAX_WAIT_SECONDS: Final = 60.0
 """Longest wait before the next attempt, even if the endpoint asks for more."""
-SECONDS_BETWEEN_LOOKS: Final = 0.3
 BUSY: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 REMEDIES: Final = {
     400: "see that it serves the model there and takes every field of the request, as its own log says",
@@ -138,32 +137,9 @@ class Endpoint:
         finally:
             self._runner.close()
 
-    def ask_all(
-        self,
-        questions: Sequence[EndpointQuestion],
-        keep: Callable[[str, Reply], None],
-        stop: Callable[[], bool] = lambda: False,
-    ) -> str | None:
-        """Ask all questions, with the configured concurrency, and stop once one failed for good.
-
-        Raises:
-            Interrupted: `stop` said so.
-        """
-        return self._runner.run(self._ask_until(questions, keep, stop))
-
-    async def _ask_until(
-        self, questions: Sequence[EndpointQuestion], keep: Callable[[str, Reply], None], stop: Callable[[], bool]
-    ) -> str | None:
-        asked = asyncio.create_task(self._ask_all(questions, keep))
-        try:
-            while not asked.done():
-                await asyncio.wait([asked], timeout=SECONDS_BETWEEN_LOOKS)
-                if not asked.done() and stop():
-                    raise Interrupted("interrupted")
-        finally:
-            asked.cancel()
-            await asyncio.wait([asked])
-        return asked.result()
+    def ask_all(self, questions: Sequence[EndpointQuestion], keep: Callable[[str, Reply], None]) -> str | None:
+        """Ask all questions, with the configured concurrency, and return why it stopped; None where none failed."""
+        return self._runner.run(self._ask_all(questions, keep))
 
     async def _ask_all(self, questions: Sequence[EndpointQuestion], keep: Callable[[str, Reply], None]) -> str | None:
         failures: list[EndpointError] = []

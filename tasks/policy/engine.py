@@ -79,31 +79,24 @@ class Engine:
         turns: dict[tuple[int, ...], int] = {}
         hidden = []
         for number, prompt in enumerate(prompts):
-            turn = first_turn(prompt, ends)
+            turn = _first_turn(prompt, ends)
             memory.reads, memory.length = number, 0
             if turn in turns:
                 memory.copy_prompt(turns[turn], len(turn))
             elif turn:
-                read_on(self.model, memory, turn)
+                _read_on(self.model, memory, turn)
                 turns[turn] = number
-            hidden.append(read_on(self.model, memory, prompt[len(turn) :]))
+            hidden.append(_read_on(self.model, memory, prompt[len(turn) :]))
         memory.length = 0
         return torch.cat(hidden)
 
 
-def first_turn(prompt: Sequence[int], ends: Collection[int]) -> tuple[int, ...]:
+def _first_turn(prompt: Sequence[int], ends: Collection[int]) -> tuple[int, ...]:
     """Return the tokens of a prompt's first turn, which other prompts may share; nothing where it has one turn only."""
     return tuple(prompt[: next((place + 1 for place, token in enumerate(prompt[:-1]) if token in ends), 0)])
 
 
-class PromptMemory(Protocol):
-    """Cache of transformers' layers with the prompt that is computed."""
-
-    length: int
-    """Tokens of it that are kept."""
-
-
-def read_on(model: Any, memory: PromptMemory, tokens: Sequence[int]) -> torch.Tensor:
+def _read_on(model: Any, memory: "KeysAndValues", tokens: Sequence[int]) -> torch.Tensor:
     """Compute more tokens of a prompt, and return the last one's hidden state, (1, width)."""
     before, count = memory.length, len(tokens)
     mask: Any = torch.ones(1, 1, count, before + count, dtype=torch.bool).tril(before)
@@ -147,7 +140,10 @@ class KeysAndValues:
         self, keys: torch.Tensor, values: torch.Tensor, layer: int, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Keep a layer's new keys and values of a prompt, (1, heads, tokens, size), and return all of the prompt."""
-        return extended(self._prompts[layer], self.reads, self.length, keys, values)
+        own = [kept[self.reads, :, : self.length + keys.shape[2]] for kept in self._prompts[layer]]
+        for kept, new in zip(own, (keys, values), strict=True):
+            kept[:, self.length :] = new[0]
+        return own[0].unsqueeze(0), own[1].unsqueeze(0)
 
     def copy_prompt(self, source: int, length: int) -> None:
         """Begin the prompt that is computed with so many tokens of another one."""
@@ -213,16 +209,6 @@ class KeysAndValues:
         groups, heads, _, size = values.shape
         by_lane = values.view(groups, heads, self._row_at.shape[1], -1, size)
         return by_lane.transpose(1, 2).flatten(0, 1)[self._place_of]
-
-
-def extended(
-    pair: tuple[torch.Tensor, torch.Tensor], row: int, length: int, keys: torch.Tensor, values: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Keep a prompt's new keys and values behind those that are kept, and return all of the prompt."""
-    own = [kept[row, :, : length + keys.shape[2]] for kept in pair]
-    for kept, new in zip(own, (keys, values), strict=True):
-        kept[:, length:] = new[0]
-    return own[0].unsqueeze(0), own[1].unsqueeze(0)
 
 
 def without(places: Sequence[int], count: int) -> list[int]:

@@ -96,9 +96,6 @@ def generate_samples(
     its prompt, and how often that prompt was given before; not on the batch, nor on the other seeds. For a policy that
     the engine does not know, and on a GPU, transformers' `generate` draws, seed by seed, and an answer depends on its
     whole batch.
-
-    Raises:
-        InputError: A grammar cannot be satisfied with this tokenizer.
     """
     rendered = [
         tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)

@@ -38,11 +38,7 @@ class PromptLengths:
         return cls(config.model_dump_json())
 
     def too_long(self, table: pl.DataFrame, most_tokens: int) -> pl.Series:
-        """Return, for each row, whether its prompt takes more tokens than allowed.
-
-        Raises:
-            InputError: The policy's tokenizer cannot be read, or cannot render a prompt.
-        """
+        """Return, for each row, whether its prompt takes more tokens than allowed."""
         measure = _measure(self.policy)
         found = pl.Series("too_long", [True], pl.Boolean).new_from_index(0, table.height)
         if measure.template_bytes is not None:

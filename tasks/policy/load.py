@@ -18,11 +18,7 @@ WEIGHTS: Final = ("*.safetensors", "pytorch_model*.bin")
 
 
 def load_tokenizer(base: Path) -> "PreTrainedTokenizerBase":
-    """Load the tokenizer of a base, padding on the left as batched generation needs.
-
-    Raises:
-        InputError: The folder holds no tokenizer, or one without a chat template.
-    """
+    """Load the tokenizer of a base, padding on the left as batched generation needs."""
     from transformers import AutoTokenizer
 
     try:
@@ -42,9 +38,6 @@ def load_base(base: Path, *, four_bit: bool) -> "PreTrainedModel":
     """Load the base's weights, optionally frozen in NF4, with a neutral generation configuration.
 
     The source project lost its first full run to a `temperature=0.1` in the model's own generation_config.
-
-    Raises:
-        InputError: The folder holds no readable model, or not all of its weights.
     """
     if (base / ADAPTER_FOLDER).is_dir():
         raise InputError(
@@ -133,11 +126,7 @@ def reset_generation_config(model: "PreTrainedModel") -> None:
 
 
 def load_policy(base: Path, adapter: Path | None, *, four_bit: bool) -> "PreTrainedModel":
-    """Load a base and the adapter trained on it, ready to generate.
-
-    Raises:
-        InputError: A folder cannot be read, or the adapter belongs to another base.
-    """
+    """Load a base and the adapter trained on it, ready to generate."""
     model = load_base(base, four_bit=four_bit)
     return (model if adapter is None else _with_adapter(model, adapter, base)).eval()
 

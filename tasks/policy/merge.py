@@ -79,7 +79,8 @@ def main(request_file: Path, channel: Channel) -> None:
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
-    prompts = check_prompts(read_prompts(request.dataset / VALIDATION_FILE))
+    rows = spread_evenly(read_prompts(request.dataset / VALIDATION_FILE), CHECK_PROMPTS)
+    prompts = [as_messages(row.system, row.prompt) for row in rows]
     check = write_merged(
         request.base, request.adapter, request.output, prompts, remedy=REMEDY, progress=channel.progress
     )
@@ -89,11 +90,6 @@ def main(request_file: Path, channel: Channel) -> None:
 def read_check(folder: Path) -> MergeCheck:
     """Read the comparison of a merged artifact with base and adapter."""
     return MergeCheck.model_validate_json((folder / CHECK_FILE).read_text(encoding="utf-8"))
-
-
-def check_prompts(rows: Sequence[PromptRow]) -> list[list[Message]]:
-    """Return the conversations for the comparison: some of the rows, spread evenly, or all."""
-    return [as_messages(row.system, row.prompt) for row in spread_evenly(rows, CHECK_PROMPTS)]
 
 
 def spread_evenly(rows: Sequence[PromptRow], most: int) -> Sequence[PromptRow]:

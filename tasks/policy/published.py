@@ -4,9 +4,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from schemas.causes import causes_of
 from schemas.config.policy import PolicyConfig
-from schemas.errors import InputError
+from schemas.errors import InputError, causes_of
 from schemas.text_file import read_text_file
 from tasks.policy.control_tokens import opens_a_thought, with_plain_messages
 from tasks.policy.generate import Message, as_messages
@@ -47,9 +46,6 @@ def read_tokenizer(policy: PolicyConfig, template: str | None = None) -> "PreTra
     """Load the tokenizer of a published model, with its own or the configured chat template.
 
     The template's variables are set in its first line, so that a saved copy renders the same everywhere.
-
-    Raises:
-        InputError: There is none, or no chat can be rendered with it.
     """
     from transformers import AutoTokenizer
 

@@ -26,11 +26,7 @@ def shipped() -> Path:
 
 
 def digests() -> dict[str, str]:
-    """Return the sha256 of each file of the shipped stand-in but its card, which are those that the card names.
-
-    Raises:
-        InputError: A file is missing, or is not what was trained.
-    """
+    """Return the sha256 of each file of the shipped stand-in but its card, which are those that the card names."""
     remedy = "restore data/stand_in, or train it by `make stand-in`"
     try:
         files: dict[str, str] = dict(json.loads((FOLDER / CARD_FILE).read_text(encoding="utf-8"))["files"])

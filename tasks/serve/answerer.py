@@ -48,11 +48,7 @@ class Answerer:
     """A loaded model."""
 
     def __init__(self, served: ServedModel, task: TaskName) -> None:
-        """Load the weights for a task.
-
-        Raises:
-            InputError: The model cannot be read, or does not answer the task.
-        """
+        """Load the weights for a task."""
         if (why := served.refusal(task)) is not None:
             raise InputError(why)
         self._served = served
@@ -67,11 +63,7 @@ class Answerer:
         self._model: Any = load_policy(served.weights, adapter, four_bit=False)
 
     def answer(self, rows: Sequence[PromptRow], progress: Progress) -> list[TaskAnswer]:
-        """Answer prompts of the task, in their order.
-
-        Raises:
-            InputError: A prompt is too long for the model, or a reference query does not run on the store.
-        """
+        """Answer prompts of the task, in their order."""
         if rows and (bag := self._served.bags.get(rows[0].task)) is not None:
             said = [Completion(bag.answer(row.prompt), 0, StopReason.END_OF_TURN) for row in rows]
             return [self._checked(row, completion, 0.0) for row, completion in zip(rows, said, strict=True)]

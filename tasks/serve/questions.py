@@ -28,11 +28,7 @@ class QuestionRow(BaseModel):
 
 
 def question_of(task: TaskName, values: Mapping[str, Any], *, reference: Mapping[str, Any] | None = None) -> PromptRow:
-    """Return the prompt of a task's inputs by name, as training writes it; numbers may be written as text.
-
-    Raises:
-        InputError: The inputs are not the task's, or the reference is none of the task's.
-    """
+    """Return the prompt of a task's inputs by name, as training writes it; numbers may be written as text."""
     try:
         inputs = TASKS[task].inputs.model_validate(values)
     except ValidationError as error:
@@ -52,11 +48,7 @@ def fields_of(task: TaskName) -> dict[str, bool]:
 
 
 def read_questions(path: Path, task: TaskName) -> Sequence[PromptRow]:
-    """Return the prompts of a file of JSON Lines, in its order.
-
-    Raises:
-        InputError: The file cannot be read, or a line is neither the task's inputs nor a prompt; it names the line.
-    """
+    """Return the prompts of a file of JSON Lines, in its order; a refusal names the line."""
     rows: list[PromptRow] = []
     for number, line in enumerate(read_json_lines(path, QuestionRow, "questions"), start=1):
         try:
@@ -84,11 +76,7 @@ def asked_row(
     reference: Mapping[str, Any] | None = None,
     prompt_id: str | None = None,
 ) -> PromptRow:
-    """Return the row of a prompt that is of no store, with the identity of its content where none is given.
-
-    Raises:
-        InputError: The reference is none of the task's.
-    """
+    """Return the row of a prompt that is of no store, with the identity of its content where none is given."""
     if reference is not None:
         try:
             check_reference(task, dict(reference))

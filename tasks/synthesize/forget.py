@@ -16,9 +16,9 @@ from schemas.errors import InputError
 from schemas.store.files import read_store, write_store
 from schemas.store.store import Store
 from schemas.tables.person import Person
-from schemas.tables.prompts import open_prompt_table, read_prompts
+from schemas.tables.prompts import read_prompts, write_prompt_table
 from schemas.tables.summaries import PromptsSummary
-from schemas.tasks import TASK_NAMES
+from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.sql_qa.store_copies import cut
 
 if TYPE_CHECKING:
@@ -42,13 +42,9 @@ def without_person(prompts: Path, person: Person, secret: bytes, output: Path) -
     """
     store = read_store(prompts / STORE_FOLDER)
     write_store(anonymous(store, person, secret), output / STORE_FOLDER)
-    removed: Counter[str] = Counter()
-    with open_prompt_table(output / PROMPTS_FILE) as table:
-        for row in read_prompts(prompts / PROMPTS_FILE):
-            if row.prompt_id not in person.prompts:
-                table.add(row)
-            else:
-                removed[row.task] += 1
+    rows = read_prompts(prompts / PROMPTS_FILE)
+    removed = Counter(row.task for row in rows if row.prompt_id in person.prompts)
+    write_prompt_table(output / PROMPTS_FILE, (row for row in rows if row.prompt_id not in person.prompts))
     _summary_without(PromptsSummary.read(prompts), removed).write(output)
 
 
@@ -101,7 +97,7 @@ def _new_ids(values: frozenset[str], secret: bytes, attempt: int) -> dict[str, s
     }
 
 
-def _summary_without(summary: PromptsSummary, removed: Mapping[str, int]) -> PromptsSummary:
+def _summary_without(summary: PromptsSummary, removed: Mapping[TaskName, int]) -> PromptsSummary:
     made = {task: count - removed.get(task, 0) for task, count in summary.made.items()}
     total = Counter(made) + Counter(summary.served or {})
     few = {task for task in TASK_NAMES if summary.asked.get(task) and total[task] < summary.minority_floor}

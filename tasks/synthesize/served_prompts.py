@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ import polars as pl
 
 from schemas.errors import InputError
 from schemas.tables.production_logs import files_of_folder, read_feedback, read_production_logs, with_feedback
-from schemas.tables.prompts import PromptRow, content_id, open_prompt_table
+from schemas.tables.prompts import PromptRow, content_id, write_prompt_table
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.personal_data.scrub import scrub
@@ -35,10 +36,8 @@ def write_served_prompts(folder: Path, most: Mapping[TaskName, int], table: Path
         of_task = newest[row.task]
         if len(of_task) < most.get(row.task, 0):
             of_task.setdefault(row.prompt, row)
-    with open_prompt_table(table) as writer:
-        for of_task in newest.values():
-            for row in sorted(of_task.values(), key=lambda row: row.prompt_id):
-                writer.add(row)
+    by_id = (sorted(of_task.values(), key=lambda row: row.prompt_id) for of_task in newest.values())
+    write_prompt_table(table, chain.from_iterable(by_id))
 
 
 def _known(folder: Path) -> Iterator[PromptRow]:

@@ -14,7 +14,7 @@ from schemas.references import knows_anything
 from schemas.store.column_map import NEEDED_BY_TASK, ColumnMap
 from schemas.store.files import read_store, write_store
 from schemas.store.store import Store
-from schemas.tables.prompts import PromptRow, open_prompt_table, read_prompts
+from schemas.tables.prompts import PromptRow, read_prompts, write_prompt_table
 from schemas.tables.summaries import PromptsSummary, StoreSize
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
@@ -156,22 +156,25 @@ def run(
     added: Counter[TaskName] = Counter()
     origins: Counter[tuple[TaskName, str]] = Counter()
     without_reference: Counter[TaskName] = Counter()
-    with open_prompt_table(output / "prompts.parquet") as table:
 
-        def add(row: PromptRow) -> None:
-            table.add(row)
-            origins[row.task, row.source] += 1
-            without_reference[row.task] += not knows_anything(row.reference)
-
+    def rows() -> Iterator[PromptRow]:
         for task, count in asked.items():
             for row in scrubbed_rows(source.rows(task, count), source.scrubbed):
-                add(row)
+                yield row
                 made[task] += 1
                 if made.total() % ROWS_BETWEEN_REPORTS == 0:
                     progress(made.total(), sum(asked.values()), f"{task} prompts")
         for row in scrubbed_rows(read_prompts(served) if served else [], source.scrubbed):
-            add(row)
+            yield row
             added[row.task] += 1
+
+    def counted() -> Iterator[PromptRow]:
+        for row in rows():
+            origins[row.task, row.source] += 1
+            without_reference[row.task] += not knows_anything(row.reference)
+            yield row
+
+    write_prompt_table(output / "prompts.parquet", counted())
     if not made.total():
         wanted = ", ".join(task for task, count in asked.items() if count)
         raise InputError(

@@ -13,8 +13,8 @@ from schemas.errors import InputError
 from schemas.tables.prompts import PromptRow, read_prompts
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.policy.adapters import ADAPTER_FOLDER
+from tasks.policy.batch import machine_device
 from tasks.policy.child import Channel
-from tasks.policy.device import machine_device
 from tasks.train.backend.requirements import refuse_small_card
 from tasks.train.preflight.check import PREFLIGHT_FILE, as_json, refuse_if_failed
 from tasks.train.preflight.inputs import require_audit

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.cli.costs import cost_lines, costs_of
+from flows.cli.training import cost_lines, costs_of
 from schemas.config.profiles import known_profiles, load_config
 from schemas.source import REPOSITORY
 from tasks.train.sizing.estimate import estimate_training, expected_prompts

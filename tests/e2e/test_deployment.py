@@ -18,7 +18,7 @@ import psutil
 import pytest
 from prefect.client.schemas.objects import FlowRun
 
-from flows.runtime.stores import open_registry, open_store
+from flows.runtime.session import open_registry, open_store
 from flows.stages.remote import REMOTE_FOLDER
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config

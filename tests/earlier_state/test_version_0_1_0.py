@@ -11,8 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from flows.runtime.session import artifacts_folder
-from flows.runtime.stores import open_store
+from flows.runtime.session import artifacts_folder, open_store
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.config.config import Config
 from schemas.config.profiles import load_config

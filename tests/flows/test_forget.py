@@ -13,7 +13,7 @@ from flows.stages.forget import FoundPerson
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
-from schemas.given_references import read_given
+from schemas.references import read_given
 from tasks.lineage.erase.find import Reached, reached
 from tasks.lineage.erase.plan import Forgetting, planned
 from tasks.lineage.erase.traces import Traces

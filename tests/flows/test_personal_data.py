@@ -9,10 +9,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from flows.runtime.stores import open_recorder
-from flows.stages.curate import curate
+from flows.runtime.session import open_recorder
+from flows.stages.data import curate, synthesize
 from flows.stages.runner import Session
-from flows.stages.synthesize import synthesize
 from schemas.config.profiles import load_config
 from tests.flows.prefect_state import prefect_state
 from tests.tasks.monitor.logged import answer, write_log

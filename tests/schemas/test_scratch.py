@@ -1,5 +1,6 @@
 """Scratch folders: gone with their process however it ends, and never another's."""
 
+import os
 import signal
 import stat
 import subprocess
@@ -35,7 +36,7 @@ def another_process(parent: Path) -> Iterator[tuple[Path, "subprocess.Popen[str]
 def test_it_is_empty_private_and_gone_after_the_block(tmp_path: Path) -> None:
     with scratch_folder(tmp_path) as folder:
         assert list(folder.iterdir()) == []
-        assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         (folder / "file").touch()
     assert list(tmp_path.iterdir()) == []
 
@@ -45,6 +46,8 @@ def test_folders_of_killed_processes_go_and_those_of_living_ones_stay(tmp_path: 
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert (left / "socket").exists()
+        for folder in (kept, left):
+            os.utime(folder, (0, 0))
         with scratch_folder(tmp_path):
-            assert not left.parent.exists()
+            assert not left.exists()
             assert (kept / "socket").exists()

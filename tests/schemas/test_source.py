@@ -128,16 +128,19 @@ class A:
 '''  # noqa: W291 - blanks of a string
 
 
-def test_comments_docstrings_and_blank_lines_are_no_code(repository: Path) -> None:
-    code = [
-        "import re",
-        "class A:",
-        "    x: int = 1",
-        "    def f(self):",
-        '        ; y = "# no comment"',
-        '        return f"""{y}\0\0        kept   \0        """',
-    ]
-    assert code_digest(repository, SAID) == sha256("\n".join(code).encode()).hexdigest()
+PLAIN = """import re
+class A:
+    x: int = (
+        1
+    )
+    def f(self):
+        y = "# no comment"
+        return f"{y}\\n\\n        kept   \\n        "
+"""
+
+
+def test_comments_docstrings_and_layout_are_no_code(repository: Path) -> None:
+    assert code_digest(repository, SAID) == code_digest(repository, PLAIN)
 
 
 @pytest.mark.parametrize(

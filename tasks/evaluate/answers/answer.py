@@ -23,8 +23,8 @@ from schemas.tasks import TaskName
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, FinishedBatches, as_decoding, write_answers
 from tasks.evaluate.general.instructions import as_rows
 from tasks.policy.adapters import adapter_for, switch_adapter
+from tasks.policy.batch import machine_device
 from tasks.policy.child import Channel, as_child
-from tasks.policy.device import machine_device
 
 
 class AnswerRequest(BaseModel):

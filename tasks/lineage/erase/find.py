@@ -1,8 +1,8 @@
 """Find a person's data: every table with their rows, and every artifact and model that learned from one."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
 
 from schemas.artifact import ArtifactKind, ArtifactRecord
 from schemas.errors import InputError
@@ -98,18 +98,11 @@ class Reached:
         """Return the number of their rows in each table, by its artifact's sha256 and its file."""
         return {(place.sha256, place.file): place.rows for place in self.places if place.file and place.rows}
 
-    def document(self) -> dict[str, Any]:
-        """Return it as one JSON document."""
-        return asdict(self)
-
 
 def reached(inventory: Inventory, identifier: str, kind: AskedKind | None = None) -> Reached:
     """Find everything that a customer's, order's or review's data reached.
 
     A person has all their orders, an order its customer_id and its reviews, a review only itself.
-
-    Raises:
-        InputError: No readable artifact contains the identifier, or it stands for several persons' things.
     """
     identifier = identifier.strip()
     records = list(inventory.records.values())

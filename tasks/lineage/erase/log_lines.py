@@ -62,11 +62,7 @@ def remove_lines(place: Path, traces: Traces) -> RemovedLines:
 
 
 def holds_them(answers: Path, traces: Traces) -> bool:
-    """Return whether a table of production's answers, which has no ids, has any of theirs.
-
-    Raises:
-        InputError: It cannot be read.
-    """
+    """Return whether a table of production's answers, which has no ids, has any of theirs."""
     return not THEIRS.isdisjoint(_of_parquet(answers, traces))
 
 

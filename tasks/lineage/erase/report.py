@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from schemas.disk import write_whole
-from schemas.errors import GateRefused, InputError
-from schemas.full_disk import full_disk_error, is_of_full_disk
+from schemas.errors import GateRefused, InputError, full_disk_error, is_of_full_disk
 from tasks.lineage.erase.plan import Forgetting
 
 if TYPE_CHECKING:

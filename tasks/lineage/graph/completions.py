@@ -37,11 +37,7 @@ class NewestRun:
     scrub: Callable[[str], tuple[str, Any]]
 
     def step(self, step: int, task: str | None) -> list[Row]:
-        """Return the rollouts of a step, of one task or of all, as logged.
-
-        Raises:
-            InputError: There are none.
-        """
+        """Return the rollouts of a step, of one task or of all, as logged."""
         of_task = pl.lit(value=True) if task is None else pl.col("task") == task
         found = self._rollouts((pl.col("step") == step) & of_task)
         if not found:
@@ -52,11 +48,7 @@ class NewestRun:
         return found
 
     def prompt(self, beginning: str) -> Row:
-        """Return the prompt whose id begins so, with all that the models said to it.
-
-        Raises:
-            InputError: No prompt or several begin so.
-        """
+        """Return the prompt whose id begins so, with all that the models said to it."""
         folder, columns = self.inventory.folder(self.dataset), ("prompt_id", "task", "prompt", "reference")
         is_it = pl.col("prompt_id").str.starts_with(beginning)
         found: dict[str, Row] = {}
@@ -122,11 +114,7 @@ class NewestRun:
 
 
 def newest_run(inventory: Inventory, scrub: Callable[[str], tuple[str, Any]]) -> NewestRun:
-    """Return the newest training, with its evaluation; `scrub` is applied to every text.
-
-    Raises:
-        InputError: There is no training.
-    """
+    """Return the newest training, with its evaluation; `scrub` is applied to every text."""
     policies = inventory.of_kind("policy")
     if not policies:
         raise InputError("nothing was trained in this state folder yet; run `tucano retrain` first")

@@ -12,11 +12,7 @@ _TEMPLATE: Final = Path(__file__).with_name("lineage.html.j2")
 
 
 def write_page(lineage: Lineage, file: Path) -> None:
-    """Write the page atomically; the same lineage gives the same bytes.
-
-    Raises:
-        InputError: It cannot be written.
-    """
+    """Write the page atomically; the same lineage gives the same bytes."""
     try:
         write_whole(file, render(lineage))
     except OSError as error:

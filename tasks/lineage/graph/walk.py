@@ -24,7 +24,7 @@ DAMAGED: Final = "damaged"
 MOST_NAMED: Final = 5
 WHAT_THERE_IS: Final = (
     "a version (3, NAME/3), an alias (champion), an artifact's or a prompt's digest or its first 8 characters or more, "
-    "or an MLflow or Prefect run; with --forget the id of a review, an order or a customer"
+    "or an MLflow or Prefect run; `tucano forget` takes the id of a review, an order or a customer"
 )
 _WITHOUT_A_DATASET: Final = frozenset({"prompts", "sheet", "audit", "monitoring"})
 """Artifacts that are not attributed to one dataset."""
@@ -104,11 +104,7 @@ class Walker:
         return Identities(self._inventory, ("prompts", "dataset"))
 
     def find(self, text: str) -> ResolvedReference:
-        """Resolve a reference, also to artifacts that the store no longer has, but that others were made from.
-
-        Raises:
-            InputError: It names nothing, or several things.
-        """
+        """Resolve a reference, also to artifacts that the store no longer has, but that others were made from."""
         wanted = text.strip()
         if not wanted:
             raise InputError(f"REF is empty; give {WHAT_THERE_IS}")
@@ -187,16 +183,14 @@ class Walker:
         return tuple(key for key in keys if ":" not in key)
 
     def _graph(self, reference: ResolvedReference) -> Graph:
-        graph = self._artifacts_and_rows(reference)
+        if reference.kind == "prompt":
+            graph = row_graph(self._inventory, self._all, self._identities, reference.rows)
+        else:
+            graph = self._all.around(*reference.keys)
         for record in self._inventory.of_kind("policy"):
             if record.sha256 in graph.nodes:
                 graph = graph.joined(training_graph(record))
         return graph.part(graph.nodes)
-
-    def _artifacts_and_rows(self, reference: ResolvedReference) -> Graph:
-        if reference.kind == "prompt":
-            return row_graph(self._inventory, self._all, self._identities, reference.rows)
-        return self._all.around(*reference.keys)
 
     def _rows_of(self, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
         rows: dict[str, tuple[str, ...]] = {}

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from schemas.errors import InputError, TucanoError
-from schemas.full_disk import is_of_full_disk
+from schemas.errors import InputError, TucanoError, is_of_full_disk
 from schemas.sqlite_file import Schema, SqliteFile, is_in_use
-from tasks.lineage.mlflow.moved import follow, refuse_elsewhere
+from tasks.lineage.mlflow.moved import follow
 
 # Before MLflow's import, which reads most of these.
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -43,13 +42,9 @@ SERVER_FAULT: Final = 500
 
 
 def open_client(tracking_uri: str) -> Any:
-    """Open MLflow's store, runs and registry, as MLflow's client whose every call is `answered`.
-
-    Raises:
-        InputError: The store cannot be opened or written, or its server refuses or does not answer.
-        InUse: Another process holds the file.
-    """
+    """Open MLflow's store, runs and registry, as MLflow's client whose every call is `answered`."""
     from mlflow import MlflowClient
+    from mlflow.tracking._tracking_service.utils import _artifact_repos_cache
 
     if not tracking_uri.startswith(SQLITE_PREFIX):
         _ask(tracking_uri)
@@ -57,7 +52,8 @@ def open_client(tracking_uri: str) -> Any:
     logging.getLogger(LOGGER_OF_STORES).addFilter(_is_of_interest)
     store = local_store(tracking_uri)
     _prepare(store.path, _unfinished(store.path))
-    refuse_elsewhere(tracking_uri, files_folder(store.path))
+    # MLflow remembers the files of a run by its id, which a copy of the store has too.
+    _artifact_repos_cache.clear()
     with answered(tracking_uri):
         client = _AnsweredClient(MlflowClient(tracking_uri, registry_uri=tracking_uri), tracking_uri)
         if _unfinished(store.path).exists():
@@ -107,12 +103,7 @@ def local_store(tracking_uri: str) -> SqliteFile:
 
 
 def prove_usable(tracking_uri: str) -> None:
-    """Refuse a SQLite store that a run could not write; one that is not made yet, and a server, are not asked.
-
-    Raises:
-        InputError: It cannot be used.
-        InUse: Another process holds it.
-    """
+    """Refuse a SQLite store that a run could not write; one that is not made yet, and a server, are not asked."""
     store = local_store(tracking_uri)
     if tracking_uri.startswith(SQLITE_PREFIX) and _has_tables(store):
         store.prove_writable()

@@ -2,13 +2,13 @@
 
 MLflow keeps the absolute address of the files of every experiment, run, model and trace. So a folder that was moved
 would be written at its old place, and a copy into its original. `follow` corrects the addresses when a store is opened,
-and `refuse_elsewhere` has MLflow itself refuse every other place.
+and an experiment of another place is refused.
 """
 
 import sqlite3
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -25,8 +25,6 @@ _ADDRESSES: Final = (
     ("trace_tags", "value"),
 )
 """Tables and columns of MLflow's database with addresses of files."""
-_FOLDERS: Final[dict[str, Path]] = {}
-"""Folder of the runs' files by store, as they were opened in this process."""
 
 
 def follow(database: sqlite3.Connection, folder: Path) -> None:
@@ -63,38 +61,14 @@ def follow(database: sqlite3.Connection, folder: Path) -> None:
         sys.stderr.write(f"the state folder was moved or copied: MLflow's files of {old} are now those of {folder}\n")
 
 
-def refuse_elsewhere(tracking_uri: str, folder: Path) -> None:
-    """Have MLflow refuse to open files of a store outside of one folder, to write, read or remove them."""
-    from mlflow.store.artifact.artifact_repository_registry import _artifact_repository_registry
-    from mlflow.tracking._tracking_service.utils import _artifact_repos_cache
-
-    _FOLDERS[tracking_uri] = folder
-    # MLflow remembers the files of a run by its id, which a copy of the store has too.
-    _artifact_repos_cache.clear()
-    for scheme in ("", "file"):
-        _artifact_repository_registry.register(scheme, _own_files)
-
-
-def require_own(address: str, tracking_uri: str | None) -> None:
-    """Refuse an address of files elsewhere on this machine than beside the database of an open store.
-
-    Raises:
-        InputError: It is one.
-    """
-    folder = None if tracking_uri is None else _FOLDERS.get(tracking_uri)
-    if folder is not None and _is_local(address) and not _path(address).resolve().is_relative_to(folder.resolve()):
+def require_own(address: str, folder: Path) -> None:
+    """Refuse an address of files elsewhere on this machine than in a folder, which is beside the database."""
+    if _is_local(address) and not _path(address).resolve().is_relative_to(folder.resolve()):
         raise InputError(
             f"MLflow's files in {_path(address)} are not in {folder}, beside its database, and nothing is written or "
             "removed elsewhere; give the folder of the database the name that it had, or name a new file with "
             "state.mlflow"
         )
-
-
-def _own_files(artifact_uri: str, tracking_uri: str | None = None, registry_uri: str | None = None) -> Any:
-    from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
-
-    require_own(artifact_uri, tracking_uri)
-    return LocalArtifactRepository(artifact_uri, tracking_uri, registry_uri)
 
 
 def _has(database: sqlite3.Connection, table: str, column: str) -> bool:

@@ -106,10 +106,6 @@ class Recorder:
         """Open MLflow's store, and create the experiment, with the folder of its runs' files, if new.
 
         Runs left by a killed process are ended only by a process with the same `state`, its state folder.
-
-        Raises:
-            InputError: The store cannot be opened or written, its server refuses or does not answer, or the experiment
-                was deleted, or has its files elsewhere on this machine.
         """
         self._uri = tracking_uri
         self._state = state
@@ -179,7 +175,8 @@ class Recorder:
                 f"the MLflow experiment {name} was deleted; restore it with `mlflow experiments restore "
                 f"--experiment-id {known.experiment_id}` and MLFLOW_TRACKING_URI={self._uri}"
             )
-        require_own(known.artifact_location, self._uri)
+        if artifact_root is not None:
+            require_own(known.artifact_location, artifact_root)
         return str(known.experiment_id)
 
     def _start(self, name: str, tags: Mapping[str, str]) -> str:

@@ -77,11 +77,7 @@ class Rollback:
 
 
 def checked_reason(text: str) -> str:
-    """Return a person's reason as it is recorded.
-
-    Raises:
-        InputError: It is empty, of several lines, or too long.
-    """
+    """Return a person's reason as it is recorded."""
     reason = text.strip()
     if not reason:
         raise InputError("the reason of --force is empty; say in one line why the gate's word does not count here")
@@ -114,11 +110,7 @@ class Registry:
         return None if number is None else _as_policy_version(name, number, self._listed(name)[number])
 
     def version(self, name: str, number: str | None) -> PolicyVersion:
-        """Return a version by its number, or the newest for None.
-
-        Raises:
-            InputError: There is no such version, or none at all.
-        """
+        """Return a version by its number, or the newest for None."""
         listed = self._listed(name)
         if not listed:
             raise InputError(
@@ -237,9 +229,6 @@ class Registry:
 
         The version that held it is marked: no rerun and no new evaluation of its policy promotes that again
         automatically. The other is marked as champion from now on: answers until then are not its own.
-
-        Raises:
-            InputError: There is no previous version.
         """
         left, back = self.holder(name, alias), self.holder(name, previous_alias)
         if left is None:

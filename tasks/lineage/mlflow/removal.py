@@ -30,11 +30,7 @@ class Removal:
     """
 
     def __init__(self, tracking_uri: str, artifact_root: Path | None, experiment: str) -> None:
-        """Open MLflow's store; without a folder of the runs' files, only its server can empty those.
-
-        Raises:
-            InputError: The store cannot be opened.
-        """
+        """Open MLflow's store; without a folder of the runs' files, only its server can empty those."""
         self._uri = tracking_uri
         self._client = open_client(tracking_uri)
         self._root = artifact_root

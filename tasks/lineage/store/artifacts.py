@@ -11,10 +11,11 @@ A draft becomes an artifact by one rename, so an artifact is either complete or 
 
 import errno
 import hashlib
+import json
 import platform
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,11 +25,9 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from schemas.artifact import ArtifactKind, ArtifactRecord, Segments
+from schemas.digests import file_sha256
 from schemas.disk import synchronize, write_whole
-from schemas.errors import InputError, TucanoError
-from schemas.full_disk import full_disk_error, is_of_full_disk
-from tasks.lineage.store import content
-from tasks.lineage.store.content import NO_FILE, content_digest, digest_files, holds, unreadable
+from schemas.errors import InputError, TucanoError, full_disk_error, is_of_full_disk
 
 CONTENT_FOLDER: Final = "content"
 RECORD_FILE: Final = "record.json"
@@ -38,6 +37,8 @@ RELINKED_FILE: Final = "relinked.json"
 DRAFTS_FOLDER: Final = "drafts"
 REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 READ_ONLY: Final = 0o444
+NO_FILE: Final = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+"""Errors that prove that a file is lost; any other says only that it could not be read now."""
 
 Damage = Literal["missing", "altered", "added"]
 
@@ -55,11 +56,7 @@ class ArtifactStore:
 
     @contextmanager
     def draft(self) -> Iterator[Path]:
-        """Yield an empty folder to fill and to `commit`; without a commit it is removed at the end.
-
-        Raises:
-            InputError: The store cannot be written or its disk is full, also if the block fails for that reason.
-        """
+        """Yield an empty folder to fill and to `commit`; without a commit it is removed at the end."""
         home = self._drafts / uuid.uuid4().hex
         with self._writing():
             self._drafts.mkdir(parents=True, exist_ok=True)
@@ -90,7 +87,7 @@ class ArtifactStore:
             files=files,
             created_at=datetime.now(UTC),
             machine=platform.node(),
-            columns=content.column_types(draft, files),
+            columns=column_types(draft, files),
             stretches=segments or {},
             **{name: value for name, value in known.items() if value is not None},
         )
@@ -163,7 +160,7 @@ class ArtifactStore:
     def damages(self, sha256: str) -> Iterator[tuple[str, Damage]]:
         """Hash every file of an artifact, and yield the name and damage of each that does not match the record."""
         record, folder = self.record(sha256), self.path(sha256)
-        found = set(content.file_names(folder))
+        found = set(file_names(folder))
         for name, recorded in record.files.items():
             if name not in found:
                 yield name, "missing"
@@ -276,3 +273,73 @@ def _seal(draft: Path, record: ArtifactRecord) -> None:
 
 def _seal_of(written: bytes) -> bytes:
     return f"{hashlib.sha256(written).hexdigest()}  {RECORD_FILE}\n".encode()
+
+
+def file_names(folder: Path) -> list[str]:
+    """Return the relative path of everything in a folder except folders, sorted."""
+    return sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()
+    )
+
+
+def digest_files(folder: Path) -> dict[str, str]:
+    """Return the sha256 of every file of a folder by its relative path."""
+    names = file_names(folder)
+    if not names:
+        raise ValueError(f"the draft {folder} is empty; a stage that made nothing has no artifact")
+    for name in names:
+        if not _is_plain(folder / name):
+            raise ValueError(f"{folder / name} is not a plain file; an artifact holds its own bytes")
+    return {name: file_sha256(folder / name) for name in names}
+
+
+def holds(path: Path, recorded: str) -> bool:
+    """Return whether a plain file is there and has the recorded sha256; InputError where it cannot be read."""
+    try:
+        return _is_plain(path) and file_sha256(path) == recorded
+    except NO_FILE:
+        return False
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def unreadable(path: Path, error: OSError) -> InputError:
+    """Return the error for a file that may be whole: to make it again would cost what it cost before."""
+    return InputError(f"{path} cannot be read ({error.strerror}); correct its permissions, or see that its disk works")
+
+
+def column_types(folder: Path, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the column types of each parquet file among a folder's files."""
+    tables = [name for name in names if name.endswith(".parquet")]
+    if not tables:
+        return {}
+    import polars as pl
+
+    columns = {}
+    for name in tables:
+        # A file that is a table in name only has no columns.
+        with suppress(pl.exceptions.ComputeError):
+            columns[name] = {column: str(kind) for column, kind in pl.read_parquet_schema(folder / name).items()}
+    return columns
+
+
+def content_digest(files: Mapping[str, str]) -> str:
+    """Return an artifact's identity: the sha256 of its files' sorted names and digests."""
+    return hashlib.sha256(json.dumps(sorted(files.items())).encode()).hexdigest()
+
+
+def file_digests(files: Iterable[Path]) -> dict[str, str]:
+    """Return the sha256 of each file that a stage reads from outside the artifact store, by its name."""
+    digests = {}
+    for file in files:
+        try:
+            digests[file.name] = file_sha256(file)
+        except OSError as error:
+            raise InputError(
+                f"{file} cannot be read ({error.strerror}); check that it is a file you may read"
+            ) from None
+    return digests

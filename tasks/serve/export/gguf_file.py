@@ -42,11 +42,7 @@ REMEDY: Final = "export it with --format safetensors"
 
 
 def write_gguf(model: Path, output: Path, precision: Precision, *, name: str) -> None:
-    """Write a model folder as one GGUF file with a name for people.
-
-    Raises:
-        InputError: GGUF cannot hold the model.
-    """
+    """Write a model folder as one GGUF file with a name for people."""
     from gguf import MODEL_ARCH, GGUFWriter, get_tensor_name_map, quants
     from transformers import AutoConfig
 
@@ -131,9 +127,6 @@ def vocabulary_of(tokenizer: "PreTrainedTokenizerBase", rows: int) -> dict[str, 
 
     No token is written before a prompt: training read what the chat template writes. The embeddings may have more rows
     than there are tokens.
-
-    Raises:
-        InputError: GGUF cannot describe it, or it has more tokens than the model.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:

@@ -166,11 +166,7 @@ class ExportProof(BaseModel):
 def prove_gguf(
     original: Original, file: Path, modelfile: str | None, precision: Precision, progress: Progress
 ) -> ExportProof:
-    """Prove a GGUF file, beside which a Modelfile of this name stands.
-
-    Raises:
-        GateRefused: It is not the version.
-    """
+    """Prove a GGUF file, beside which a Modelfile of this name stands."""
     import torch
     from gguf import GGUFReader
     from transformers import AutoConfig, AutoModelForCausalLM
@@ -188,11 +184,7 @@ def prove_gguf(
 
 
 def prove_folder(original: Original, folder: Path, progress: Progress) -> ExportProof:
-    """Prove a folder of safetensors.
-
-    Raises:
-        GateRefused: It is not the version.
-    """
+    """Prove a folder of safetensors."""
     from transformers import AutoTokenizer
 
     name = "the model"
@@ -208,11 +200,7 @@ def prove_folder(original: Original, folder: Path, progress: Progress) -> Export
 
 
 def prove_adapter(original: Original, adapter: Path, name: str, progress: Progress) -> ExportProof:
-    """Prove an adapter, which has this name in the exported folder, by the base that it names.
-
-    Raises:
-        GateRefused: It is not the version.
-    """
+    """Prove an adapter, which has this name in the exported folder, by the base that it names."""
     import torch
     from peft import AutoPeftModelForCausalLM
     from transformers import AutoTokenizer

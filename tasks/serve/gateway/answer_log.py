@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from schemas.documents import LoggedAnswer
 from schemas.errors import InputError
+from schemas.tables.production_logs import end_of_last_line
 
 LOCK_FILE: Final = ".lock"
 SUFFIX: Final = ".jsonl"
@@ -42,11 +43,7 @@ class DailyFile:
     """Folder with a file of JSON Lines for each day (UTC), to which one process appends."""
 
     def __init__(self, folder: Path, *, days: int) -> None:
-        """Take the folder for this process, and make it where missing; files are kept for so many days.
-
-        Raises:
-            InputError: The folder cannot be written, or another process writes to it.
-        """
+        """Take the folder for this process, and make it where missing; files are kept for so many days."""
         self._folder, self._days = folder, days
         self._file: int | None = None
         self._day = date.min
@@ -92,7 +89,8 @@ class DailyFile:
             self._remove_before(day - timedelta(days=self._days))
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             self._day = day
-            _cut_unfinished_line(self._file)
+            # What a killed machine left of a line: its answer was never sent.
+            os.ftruncate(self._file, end_of_last_line(path, os.fstat(self._file).st_size))
         return self._file
 
     def _remove_before(self, first: date) -> None:
@@ -116,16 +114,3 @@ def _is_at(path: Path, file: int) -> bool:
         return os.path.samestat(path.stat(), os.fstat(file))
     except FileNotFoundError:
         return False
-
-
-def _cut_unfinished_line(file: int) -> None:
-    """Cut what a killed machine left of a line: its answer was never sent."""
-    begin = size = os.fstat(file).st_size
-    while begin:
-        end, begin = begin, max(0, begin - (1 << 16))
-        last = os.pread(file, end - begin, begin).rfind(b"\n")
-        if last >= 0:
-            begin += last + 1
-            break
-    if begin < size:
-        os.ftruncate(file, begin)

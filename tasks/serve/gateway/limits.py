@@ -65,11 +65,7 @@ class RequestRefused(Exception):
 
 
 def read_tokens(variable: str | None) -> tuple[bytes, ...]:
-    """Return the tokens of an environment variable, with a comma between two; none where no variable is named.
-
-    Raises:
-        InputError: It is not set, or holds a token that is too short.
-    """
+    """Return the tokens of an environment variable, with a comma between two; none where no variable is named."""
     if variable is None:
         return ()
     tokens = tuple(token.strip() for token in os.environb.get(variable.encode(), b"").split(b",") if token.strip())

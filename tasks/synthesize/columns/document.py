@@ -32,20 +32,16 @@ _VALIDATED: Final = 0.04
 """Shares of the rows that validation and test take: of the quarter that is held out, less what the quarantine takes."""
 
 
-def column_map_text(recognized: Recognized, folder: Path, *, confirmed: bool = False) -> str:
-    """Return the column map, with paths relative to its folder.
-
-    With `confirmed`, dates and decimals are as proposed where no cell tells them, and what tells of canceled orders is
-    left out where it waits to be completed.
-    """
-    parts = ["\n".join(_section(section, folder, confirmed=confirmed)) for section in recognized.sections]
+def column_map_text(recognized: Recognized, folder: Path) -> str:
+    """Return the column map, with paths relative to its folder."""
+    parts = ["\n".join(_section(section, folder)) for section in recognized.sections]
     for file in recognized.files:
         lines = [f"# - {why}: {', '.join(map(_quoted, names))}" for why, names in recognized.left_out(file).items()]
         parts += ["\n".join([f"# {_quoted(file.path.name)}:", *lines])] * bool(lines)
     return "\n\n".join([_HEAD.rstrip(), *parts]) + "\n"
 
 
-def _section(section: MapSection, folder: Path, *, confirmed: bool) -> Iterator[str]:
+def _section(section: MapSection, folder: Path) -> Iterator[str]:
     kind = "tables" if section.is_table else "prompts"
     # A section that is not sure as a whole would be refused without the columns that are to be confirmed.
     mark = "" if section.is_sure else "# "
@@ -55,9 +51,8 @@ def _section(section: MapSection, folder: Path, *, confirmed: bool) -> Iterator[
     yield f"{mark}[[{kind}]]"
     yield f"{mark}{'table' if section.is_table else 'task'} = {_quoted(section.name)}"
     yield f"{mark}path = {_quoted(Path(path).as_posix())}"
-    open_mark = mark if confirmed else "# "
-    yield from (f"{open_mark}{line}  # confirm: {why}" for line, why in undecided(section))
-    marks = {each.ours: mark if each.sure or (each.waits and not confirmed) else "# " for each in section.choices}
+    yield from (f"# {line}  # confirm: {why}" for line, why in undecided(section))
+    marks = {each.ours: mark if each.sure or each.waits else "# " for each in section.choices}
     for name, choices in (("columns", section.columns), ("reference", section.reference)):
         if choices:
             yield f"{mark}[{kind}.{name}]"

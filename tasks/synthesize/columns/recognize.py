@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from schemas.errors import InputError
 from schemas.store.column_map import NEEDED, reference_fields
-from schemas.tables.decimal_comma import read_numbers
+from schemas.tables.delimited import read_numbers
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.commerce.registry import TASKS
 from tasks.synthesize.columns.choices import ColumnChoice, choose, identity_of, more_statuses, tells_canceled

@@ -11,7 +11,7 @@ import polars as pl
 
 from schemas.errors import InputError
 from schemas.store.files import FIRST_YEAR
-from schemas.tables.decimal_comma import Decimals, read_numbers
+from schemas.tables.delimited import Decimals, read_numbers
 
 TRUE: Final = ("true", "1", "sim", "s", "yes")
 FALSE: Final = ("false", "0", "não", "nao", "n", "no")

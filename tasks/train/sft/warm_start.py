@@ -101,10 +101,14 @@ def _write_published(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBa
 def _fine_tune(request: WarmStartRequest, tokenizer: "PreTrainedTokenizerBase", work: Path, channel: Channel) -> None:
     import transformers
 
+    from tasks.train.watch.reporter import StepReporter
+
     transformers.utils.logging.disable_progress_bar()
-    demonstrations, general = _demonstrations_for(request)
+    demonstrations, general = demonstrations_for(request)
     try:
-        trainer = _train_adapter(request, tokenizer, demonstrations, work, channel, spread=general > 0)
+        watched = StepReporter(channel, request.warm_start.steps)
+        trainer = sft_trainer(request, tokenizer, demonstrations, work, [watched], spread=general > 0)
+        trainer.train()
     except Exception as error:
         if not is_of_memory(error):
             raise
@@ -129,23 +133,22 @@ def _fine_tune(request: WarmStartRequest, tokenizer: "PreTrainedTokenizerBase", 
     (request.output / SUMMARY_FILE).write_text(json.dumps(summary, indent=1), encoding="utf-8")
 
 
-def _train_adapter(
+def sft_trainer(
     request: WarmStartRequest,
     tokenizer: "PreTrainedTokenizerBase",
     demonstrations: Sequence[dict[str, Any]],
     work: Path,
-    channel: Channel,
+    callbacks: Sequence[Any],
     *,
-    spread: bool,
+    spread: bool = False,
 ) -> Any:
-    """Train an adapter on the demonstrations beside frozen weights, and return its trainer."""
+    """Return the trainer of an adapter on demonstrations beside frozen weights; `spread` keeps their order."""
     import torch
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
     from tasks.train.backend.cpu import keep_adapter_in_float32
     from tasks.train.sft.packed_head import add_packed_head
-    from tasks.train.watch.reporter import StepReporter
 
     four_bit = request.warm_start.load_in_4bit
     model = read_weights(request.policy, **loading_arguments(four_bit=four_bit))
@@ -158,12 +161,11 @@ def _train_adapter(
         train_dataset=Dataset.from_list(list(demonstrations)),
         processing_class=tokenizer,
         peft_config=lora_config(request.warm_start.lora),
-        callbacks=[StepReporter(channel, request.warm_start.steps)],
+        callbacks=list(callbacks),
     )
     keep_adapter_in_float32(trainer.model)
     if not on_gpu:
         add_packed_head(trainer.model.get_base_model(), tokenizer.eos_token_id)
-    trainer.train()
     return trainer
 
 
@@ -207,7 +209,7 @@ def _arguments(request: WarmStartRequest, work: Path, *, spread: bool, on_gpu: b
     }
 
 
-def _demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]], int]:
+def demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]], int]:
     """Return the demonstrations, and the number of general instructions among them.
 
     A row without any reference is none: an answer made of it would teach one guess for all prompts.
@@ -224,6 +226,13 @@ def _demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]]
     return shown, _general_wanted(rows, general, len(shown))
 
 
+def demonstration(system: str, prompt: str, completion: str) -> dict[str, Any]:
+    """Return a prompt with the completion that the model shall learn, as TRL reads both."""
+    from tasks.policy.generate import as_answer, as_messages
+
+    return {"prompt": as_messages(system, prompt), "completion": [as_answer(completion)]}
+
+
 def _with_general(
     rows: Sequence[PromptRow | None], general: Sequence[dict[str, str]], config: WarmStartConfig, seed: int
 ) -> Iterator[dict[str, Any]]:
@@ -235,11 +244,10 @@ def _with_general(
     demonstrations = _rounds(rows, wanted - of_general, random.Random(seed))
     for place in range(wanted):
         if (place + 1) * of_general // wanted > place * of_general // wanted:
-            instruction = next(instructions)
-            yield _shown(instruction["system"], instruction["prompt"], instruction["completion"])
+            yield demonstration(**next(instructions))
         else:
             row = next(demonstrations)
-            yield _shown(row.system, row.prompt, TASKS[row.task].answer(row.reference))
+            yield demonstration(row.system, row.prompt, TASKS[row.task].answer(row.reference))
 
 
 def _general_wanted(rows: Sequence[PromptRow | None], general: Sequence[dict[str, str]], wanted: int) -> int:
@@ -257,12 +265,6 @@ def _rounds(rows: Sequence[Shown | None], wanted: int, generator: random.Random)
             if row is not None:
                 yield row
                 wanted -= 1
-
-
-def _shown(system: str, prompt: str, completion: str) -> dict[str, Any]:
-    from tasks.policy.generate import as_answer, as_messages
-
-    return {"prompt": as_messages(system, prompt), "completion": [as_answer(completion)]}
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from schemas.config.train import TrainConfig
 from schemas.config.workers import price_per_hour
 from schemas.errors import InputError
 from schemas.tasks import TaskName
-from tasks.policy.device import CPU
+from tasks.policy.batch import CPU
 from tasks.train.grpo.recipe import pairs_per_pass, steps_per_epoch
 from tasks.train.preflight.check import COMPLETIONS_A_PROMPT
 from tasks.train.sizing.memory import BFLOAT16_BYTES, DecoderShape, fits, on_cpu, read_shape, stage_memory

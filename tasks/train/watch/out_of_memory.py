@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from schemas.causes import causes_of
 from schemas.config.train import TrainConfig
-from schemas.errors import InputError
+from schemas.errors import InputError, causes_of
 from tasks.policy.batch import is_of_memory
 
 VLLM_SIGNS: Final = re.compile(

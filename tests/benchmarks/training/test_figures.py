@@ -4,16 +4,15 @@ from typing import Any
 
 import pytest
 
-from benchmarks.training.arms import Outcome, Point, Scored
-from benchmarks.training.figures import difference, final_validation, first_step, mean_curve
+from benchmarks.training.arms import Outcome, Scored
+from benchmarks.training.figures import difference, mean_curve, mean_on_test
 
 
 def _outcome(curve: dict[int, float], **rewards: tuple[str, float]) -> Outcome:
     test: dict[str, Any] = {
         prompt: Scored(task=task, reward=reward, truth=reward / 2) for prompt, (task, reward) in rewards.items()
     }
-    points = [Point(step=step, reward=reward, truths={}) for step, reward in curve.items()]
-    return Outcome(seconds=1.0, curve=points, chosen_step=max(curve), test=test)
+    return Outcome(seconds=1.0, tokens=1, curve=curve, chosen_step=max(curve), test=test)
 
 
 BEFORE = _outcome({0: 0.1, 4: 0.3}, a=("push", 0.2), b=("push", 0.4), c=("churn", 0.5))
@@ -34,10 +33,12 @@ def test_seeds_that_disagree_widen_the_interval() -> None:
     assert found.low < 0 < found.high
 
 
-def test_the_first_step_that_gets_there_is_found_in_the_mean_curve() -> None:
-    curve = mean_curve([BEFORE, AFTER])
-    assert curve == {0: pytest.approx(0.1), 4: pytest.approx(0.4)}
-    assert final_validation([BEFORE, AFTER]) == pytest.approx(0.4)
-    assert first_step(curve, 0.39) == 4
-    assert first_step(curve, 0.05) == 4
-    assert first_step(curve, 0.41) is None
+def test_one_task_is_compared_by_itself() -> None:
+    found = difference([AFTER], [BEFORE], "reward", "churn")
+    assert [found.mean, found.low, found.high] == pytest.approx([0.4] * 3)
+    assert mean_on_test([AFTER], "reward", "push") == pytest.approx(0.5)
+    assert mean_on_test([AFTER], "reward") == pytest.approx(0.7)
+
+
+def test_a_curve_is_the_mean_of_the_seeds() -> None:
+    assert mean_curve([BEFORE, AFTER]) == {0: pytest.approx(0.1), 4: pytest.approx(0.4)}

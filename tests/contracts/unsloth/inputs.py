@@ -10,7 +10,7 @@ from schemas.audit_record import AUDIT_RECORD_FILE
 from schemas.config.train import TrainConfig
 from schemas.documents import ScoredRollout
 from schemas.store.files import write_store
-from schemas.tables.prompts import PromptRow, open_prompt_table
+from schemas.tables.prompts import PromptRow, write_prompt_table
 from tasks.policy.generate import Completion
 from tasks.synthesize.simulated import simulate_store
 from tasks.train.grpo.rewards import ComponentRewards
@@ -32,9 +32,7 @@ def make_request(folder: Path, **recipe: Any) -> TrainRequest:
     write_store(simulate_store(60, random.Random(1)), request.store)
     (request.dataset / "data").mkdir(parents=True)
     for split, rows in (("train", prompt_rows()), ("validation", prompt_rows(each=2))):
-        with open_prompt_table(request.dataset / "data" / f"{split}.parquet") as table:
-            for row in rows:
-                table.add(row)
+        write_prompt_table(request.dataset / "data" / f"{split}.parquet", rows)
     request.audit.mkdir()
     (request.audit / AUDIT_RECORD_FILE).write_text(RECORD.model_dump_json(), encoding="utf-8")
     return request

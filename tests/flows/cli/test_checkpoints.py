@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 
 from tasks.checkpoints.address import open_mirror
-from tasks.checkpoints.lease import Lease
 from tasks.checkpoints.local import LocalCheckpoints, verify_sealed
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.segments import begin, end
 from tests.flows.command import Ended, in_this_process
 
 BASE = "b" * 64
-A_WEEK = 7 * 24 * 3600.0
 
 
 def tucano(*arguments: str | Path) -> Ended:
@@ -134,29 +132,6 @@ def test_pull_names_an_absent_or_damaged_checkpoint_and_writes_nothing(
     refuses(tucano("pull", mirror, "--out", tmp_path / "pulled", *choice), sentence)
     assert not (tmp_path / "pulled").exists()
     assert not list(tmp_path.glob(".*"))
-
-
-def test_what_was_pulled_can_be_pushed_to_another_mirror(mirror: Path, tmp_path: Path) -> None:
-    assert tucano("pull", mirror, "--out", tmp_path / "pulled").returncode == 0
-    other = tmp_path / "other"
-    ended = tucano("push", tmp_path / "pulled", other, "--json")
-    assert ended.returncode == 0, ended.text
-    assert "pushed step 30 of grpo" in ended.text
-    assert json.loads(ended.stdout)["bytes_sent"] == json.loads(ended.stdout)["bytes"]
-    newest = opened(other).newest(BASE)
-    assert newest is not None
-    assert newest == opened(mirror).newest(BASE)
-    again = tucano("push", tmp_path / "pulled", other, "--json")
-    assert again.returncode == 0
-    assert json.loads(again.stdout)["bytes_sent"] == 0
-
-
-def test_push_refuses_while_a_worker_holds_the_training_and_leaves_it_alone(mirror: Path, tmp_path: Path) -> None:
-    lease = Lease.acquire(opened(mirror).store, opened(mirror).root, seconds=A_WEEK)
-    refuses(tucano("push", checkpoint(tmp_path, 40), mirror), lease.owner.machine)
-    lease.require_held()
-    lease.release()
-    assert tucano("push", checkpoint(tmp_path, 40), mirror).returncode == 0
 
 
 def test_prune_keeps_the_newest_and_the_pinned_and_says_what_it_removed(mirror: Path) -> None:

@@ -62,7 +62,6 @@ REFUSED: Final = (
     (("compare", "a.jsonl"), "give BASE.jsonl and TUNED.jsonl"),
     (("forget",), "give the ID of whom to forget, or --verify"),
     (("forget", "CUSTOMER", "--apply", "--dry-run"), "--apply and --dry-run ask for different things"),
-    (("lineage", "1", "--verify", "--forget"), "--verify and --forget ask for different things"),
     (("show", "abc"), "'abc' is no step, and too short for a prompt's id; give 4 characters"),
     (("show", "abcdef", "--task", "push"), "--task goes with a step; a prompt is of one task"),
     (("ask", "sentiment", "Bom", "--file", "a"), "NAME=VALUE and --file are given"),

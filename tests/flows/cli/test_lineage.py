@@ -15,7 +15,7 @@ from tests.flows.command import Ended, in_this_process
 from tests.prompt_tables import prompt_table
 from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.lineage.made import commit
-from tests.tasks.lineage.small_world import ANA, MODEL, PARAPHRASE, TRAINED, World, make_world
+from tests.tasks.lineage.small_world import MODEL, TRAINED, World, make_world
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +40,10 @@ def refuses(ended: Ended, sentence: str) -> None:
     assert ended.stdout == ""
 
 
-def test_a_version_is_reported_as_a_list_within_100_columns_and_as_a_document(world: World) -> None:
-    ended = tucano(world, "1", "--long", "--json")
+def test_a_version_is_reported_in_lines_and_as_a_document(world: World) -> None:
+    ended = tucano(world, "1", "--json")
     assert ended.returncode == 0, ended.stderr
-    assert "scored by ana-1 (human)" in " ".join(word for word in ended.text.split() if word not in {"│", "┃"})
-    assert "It led to" not in ended.stderr
+    assert "scored by: ana-1 (human)" in " ".join(ended.stderr.split())
     assert tucano(world, "1").text.splitlines()[0] == f"{MODEL}/1"
     assert f": train; model {MODEL}/1" in tucano(world, TRAINED.prompt_id).text.splitlines()[0]
     document = json.loads(ended.stdout)
@@ -74,25 +73,13 @@ def test_a_flipped_byte_is_found_by_verify_with_3(own: World) -> None:
     assert tucano(own, own.made["audit"].sha256[:8], "--verify").returncode == 3
 
 
-def test_what_holds_a_customer_is_answered_first_and_the_commands_that_forget(world: World) -> None:
-    ended = tucano(world, ANA, "--forget", "--json")
-    assert ended.returncode == 0, ended.text
-    document = json.loads(ended.stdout)
-    assert {TRAINED.prompt_id, PARAPHRASE.prompt_id} <= set(document["prompts"])
-    assert world.made["train"].sha256 in {place["sha256"] for place in document["places"]}
-    lines = ended.stderr.splitlines()
-    assert lines[0] == f"customer_unique_id {ANA}: 2 prompts, 7 artifacts, 1 model"
-    assert "  rows in prompts, dataset, policy" in lines
-    assert any(line.endswith(f": tucano forget {ANA}") for line in lines)
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (("7",), f"the versions known here: {MODEL}/1"),
         (("deadbeef",), "'deadbeef' names nothing"),
         (("",), "REF is empty"),
-        (("1", "--forget", "--html", "page.html"), "--forget and --html ask for different things"),
+        (("1", "--verify", "--html", "page.html"), "--verify and --html ask for different things"),
     ],
 )
 def test_a_reference_that_names_nothing_is_one_sentence(

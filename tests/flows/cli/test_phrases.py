@@ -49,7 +49,9 @@ def test_an_endpoint_that_fails_and_an_unknown_group_are_one_sentence_and_leave_
         options = ("--set", rival(server.url))
         failed = in_this_process("phrases", "propose", "cozinha", "--output", sheet, *options)
         unknown = in_this_process("phrases", "propose", "cozinhas", "--output", sheet, *options)
-    assert (failed.returncode, unknown.returncode) == (2, 2)
+    unnamed = in_this_process("phrases", "propose", "cozinha", "--output", sheet)
+    assert (failed.returncode, unknown.returncode, unnamed.returncode) == (2, 2, 2)
+    assert "no model is named that could propose" in unnamed.stderr
     assert "the proposing endpoint" in failed.stderr
     assert "no group 'cozinhas'" in unknown.stderr
     assert len(server.requests) == 1

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from schemas.documents import Rollout
-from schemas.given_references import read_given
+from schemas.references import read_given
 from tasks.audit.sheet import as_row, read_rows, write_rows
 from tests.flows.command import in_this_process
 from tests.prompt_tables import prompt_table

@@ -13,7 +13,7 @@ from prefect.client.schemas.sorting import ArtifactSort
 from prefect.exceptions import Pause
 from prefect.flow_engine import run_flow
 
-from flows.runtime.human_gate import SHEET_ARTIFACT, wait_for_scores
+from flows.runtime.deployed import SHEET_ARTIFACT, wait_for_scores
 from schemas.documents import Rollout
 from schemas.errors import Interrupted
 from schemas.source import REPOSITORY

@@ -50,7 +50,7 @@ def test_a_foreign_page_can_ask_nothing_of_prefects_server(prefect_server: str) 
 @pytest.mark.integration
 def test_a_foreign_page_can_ask_nothing_of_mlflows_pages(tmp_path: Path) -> None:
     port = free_port()
-    command = [sys.executable, "-m", "flows.runtime.mlflow_server", str(tmp_path), str(port), EXPERIMENT]
+    command = [sys.executable, "-m", "flows.runtime.prefect_server", "mlflow", str(port), str(tmp_path), EXPERIMENT]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, env={**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true"})
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}") as http:

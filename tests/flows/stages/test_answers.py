@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from flows.runtime.stores import open_recorder, open_store
+from flows.runtime.session import open_recorder, open_store
 from flows.stages import answers, child_pool
 from flows.stages.answers import Answering, answer, answer_rival, answer_rungs, rung_makers
 from flows.stages.child_pool import ChildPool, do_all

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.runtime.stores import open_store
+from flows.runtime.session import open_store
 from flows.stages import audit
 from flows.stages.audit import DRAWN_FROM_FILE, VERSIONS_FILE, drawn_sheets, known_scores, people_scores, scoring_folder
 from flows.stages.runner import Session, StageResult

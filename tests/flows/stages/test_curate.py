@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.stages.curate import _figures, _key_inputs
+from flows.stages.data import _curate_inputs, _dataset_figures
 from schemas.config.config import CurateConfig
 from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
@@ -22,7 +22,7 @@ def test_every_figure_has_a_name_that_mlflow_takes(tmp_path: Path) -> None:
     config = CurateConfig(validation_per_task=2, test_per_task=2, held_out_share=0.3, max_prompt_tokens=500)
     (tmp_path / "dataset").mkdir()
     stage.run(config, PolicyConfig(stand_in=True), prompts, tmp_path / "dataset", silent, in_processes(1))
-    figures = _figures(tmp_path / "dataset")
+    figures = _dataset_figures(tmp_path / "dataset")
     assert figures["replaced: CPF"] == 1
     assert figures["too long: churn"] == 1
     assert all(MLFLOW_NAME.fullmatch(name) for name in figures)
@@ -30,12 +30,12 @@ def test_every_figure_has_a_name_that_mlflow_takes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("override", ["seed=7", "curate.workers=5", "curate.shard_rows=5000", "train.max_steps=3"])
 def test_key_inputs_nothing_makes_no_new_dataset(override: str) -> None:
-    assert _key_inputs(load_config("local", [override])) == _key_inputs(load_config("local"))
+    assert _curate_inputs(load_config("local", [override])) == _curate_inputs(load_config("local"))
 
 
 @pytest.mark.parametrize("override", ["curate.split_seed=7", "curate.max_prompt_tokens=900", "policy.stand_in=false"])
 def test_key_inputs_something_makes_a_new_one(override: str) -> None:
-    assert _key_inputs(load_config("local", [override])) != _key_inputs(load_config("local"))
+    assert _curate_inputs(load_config("local", [override])) != _curate_inputs(load_config("local"))
 
 
 def test_a_tokenizer_and_references_of_people_count_by_their_content(tmp_path: Path) -> None:
@@ -43,11 +43,11 @@ def test_a_tokenizer_and_references_of_people_count_by_their_content(tmp_path: P
     given.write_text("1")
     (tmp_path / "tokenizer.json").write_text("1")
     config = load_config("local", ["policy.stand_in=false", f"policy.name={tmp_path}", f"curate.references={given}"])
-    before = _key_inputs(config)
+    before = _curate_inputs(config)
     (tmp_path / "model.safetensors").write_text("weights")
-    assert _key_inputs(config) == before
+    assert _curate_inputs(config) == before
     (tmp_path / "vocab.json").write_text("2")
-    other = _key_inputs(config)
+    other = _curate_inputs(config)
     assert other != before
     given.write_text("2")
-    assert _key_inputs(config) != other
+    assert _curate_inputs(config) != other

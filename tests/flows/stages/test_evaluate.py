@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flows.runtime.stores import open_recorder
+from flows.runtime.session import open_recorder
 from flows.stages import child_pool
 from flows.stages.evaluate import evaluate
 from flows.stages.runner import Session, StageResult

@@ -17,8 +17,7 @@ from prefect.states import Cancelled, Cancelling, Completed, Crashed, Failed, Ru
 from pydantic import BaseModel
 
 from flows.remote import inference, training
-from flows.runtime.session import mlflow_store
-from flows.runtime.stores import open_recorder, open_store
+from flows.runtime.session import mlflow_store, open_recorder, open_store
 from flows.stages import child_pool, remote
 from flows.stages.answers import Answering
 from flows.stages.remote import (

@@ -13,7 +13,7 @@ from prefect.filesystems import LocalFileSystem
 from prefect.results import ResultStore
 from prefect.serializers import JSONSerializer
 
-from flows.runtime.stores import open_store
+from flows.runtime.session import open_store
 from flows.stages import runner
 from flows.stages.runner import Session, Stage, WorkDue, only_reuse, run_stage
 from schemas.config.config import Config

@@ -5,8 +5,8 @@ import os
 import time
 from pathlib import Path
 
+from flows.stages.data import SECONDS_KEPT, _synthesize_inputs, release_served_prompts, served_prompts
 from flows.stages.runner import Session
-from flows.stages.synthesize import SECONDS_KEPT, _key_inputs, release_served_prompts, served_prompts
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.profiles import load_config
 from schemas.tables.prompts import read_prompts
@@ -15,7 +15,7 @@ from tests.tasks.monitor.logged import PUSH_PROMPT, answer, write_log
 
 def decides(served: Path | None = None, **values: object) -> str:
     config = SynthesizeConfig.model_validate({"counts": {"push": 3}, **values})
-    return json.dumps(_key_inputs(config, served, None), sort_keys=True)
+    return json.dumps(_synthesize_inputs(config, served, None), sort_keys=True)
 
 
 def test_files_and_prompts_of_logs_decide_and_their_folders_do_not(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from schemas.tables.decimal_comma import read_numbers
+from schemas.tables.delimited import read_numbers
 
 
 def read(*texts: str | None) -> list[float | None]:

@@ -9,10 +9,10 @@ from schemas.tables.parquet import ROWS_PER_GROUP
 from schemas.tables.prompts import (
     PromptRow,
     content_id,
-    open_prompt_table,
     read_prompt_table,
     read_prompts,
     scan_prompt_table,
+    write_prompt_table,
 )
 from tests.prompt_tables import damage, prompt_table, write_prompts
 
@@ -27,9 +27,7 @@ def row(prompt: str = "Quantos pedidos?", **reference: Any) -> PromptRow:
 def test_rows_written_one_by_one_are_the_same_table(tmp_path: Path, count: int) -> None:
     rows = [replace(row(str(number)), parent_id="0" * 64 if number % 2 else None) for number in range(count)]
     for name in ("first", "second"):
-        with open_prompt_table(tmp_path / name) as table:
-            for each in rows:
-                table.add(each)
+        write_prompt_table(tmp_path / name, rows)
     assert read_prompt_table(tmp_path / "first").equals(prompt_table(rows))
     assert read_prompts(tmp_path / "first") == rows
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import InputError
-from schemas.given_references import read_given
+from schemas.references import read_given
 from tasks.audit.references import ReferenceSession
 from tests.tasks.curate.prompt_rows import prompt_row
 

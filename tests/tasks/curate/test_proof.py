@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from schemas.tables.prompts import PromptRow, open_prompt_table, read_prompts
+from schemas.tables.prompts import PromptRow, read_prompts, write_prompt_table
 from tasks.curate.files import split_file
 from tasks.curate.leakage import LeakageError
 from tasks.curate.processes import in_processes
@@ -60,9 +60,7 @@ def dataset(tmp_path: Path) -> Path:
 def append(dataset: Path, split: str, row: PromptRow) -> None:
     path = split_file(dataset, split)
     rows = read_prompts(path)
-    with open_prompt_table(path) as table:
-        for each in (*rows, row):
-            table.add(each)
+    write_prompt_table(path, [*rows, row])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -15,8 +15,7 @@ from schemas.tables.prompts import PromptRow
 from tasks.bag_of_words.bag import read_bags
 from tasks.evaluate import stage
 from tasks.evaluate.answers.files import GENERAL_FOLDER, Answer, Batch, write_answers
-from tasks.evaluate.compare import Comparison, compare, metrics_of_report, scores_file
-from tasks.evaluate.decision import read_evidence
+from tasks.evaluate.compare import Comparison, metrics_of_report, scores_file
 from tasks.evaluate.general.instructions import as_rows, instructions
 from tasks.evaluate.report.background import Background, Looks
 from tasks.personal_data.scrub import scrub_column
@@ -198,11 +197,6 @@ def test_a_gain_that_repaired_json_has_too_is_form_in_headline_and_reasons(
     assert ("is right in 11 (base: 2; with its JSON repaired: 12)" in text) == form
     metrics = json.loads((tmp_path / "evaluation" / stage.METRICS_FILE).read_text(encoding="utf-8"))
     assert (metrics["sentiment"].get("accuracy_repaired", {}).get("base") == 1.0) == form
-    evidence, read = read_evidence(tmp_path / "evaluation", "report")
-    again = evidence.decide(
-        read, UNLIMITED.margin, lambda *pairs: compare(*pairs, margin=0.05, resamples=1000, seed=99)
-    )
-    assert again.comparison.gate == comparison.gate
 
 
 def test_rivals_are_shown_with_a_budget_of_their_own_and_decide_nothing(tmp_path: Path) -> None:

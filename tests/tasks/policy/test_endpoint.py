@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 
 from schemas.config.endpoint import EndpointSection
-from schemas.errors import Interrupted
 from tasks.policy import endpoint as endpoint_module
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tests import chat_server
@@ -152,19 +151,3 @@ def test_the_key_goes_to_the_endpoint_and_nowhere_else(
             reported += [configured.model_dump_json(), repr(caught.value.__cause__), repr(caught.value.__context__)]
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
     assert [text for text in [*reported, caplog.text] if "very-secret" in text] == []
-
-
-def test_questions_that_wait_for_a_silent_endpoint_are_given_up_when_they_shall_stop() -> None:
-    questions = [EndpointQuestion(f"k{number}", "Sistema", str(number), number) for number in range(5)]
-    replies: dict[str, Reply] = {}
-    with (
-        serve(lambda _, number: GOOD if number < 2 else chat_server.Reply(b"", seconds=60)) as server,
-        open_endpoint(config(server.url, concurrency=1)) as endpoint,
-    ):
-        with pytest.raises(Interrupted):
-            endpoint.ask_all(questions, replies.__setitem__, lambda: len(server.requests) > 2)
-        assert len(server.requests) == 3
-    assert list(replies) == ["k0", "k1"]
-
-
-OK = b"HTTP/1.1 200 OK\r\n"

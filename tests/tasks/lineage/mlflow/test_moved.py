@@ -9,7 +9,6 @@ import pytest
 
 from flows.runtime.session import mlflow_store
 from schemas.config.config import StateConfig
-from schemas.errors import InputError
 from tasks.lineage.mlflow.client import open_client
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import Registry
@@ -103,20 +102,3 @@ def test_a_copy_is_written_and_its_original_is_not(
     assert str(made) in said
     assert str(root) in said
     assert said.count("\n") == 1
-
-
-@pytest.mark.parametrize("relative", [False, True])
-def test_mlflow_itself_writes_nothing_elsewhere(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relative: bool
-) -> None:
-    """As where another program changed an address while the store is open."""
-    root, elsewhere = tmp_path / "s", tmp_path / "elsewhere"
-    shutil.copytree(made, root)
-    monkeypatch.chdir(tmp_path)
-    address = "./elsewhere" if relative else elsewhere.as_uri()
-    opened = recorder(root)
-    with pytest.raises(InputError, match="elsewhere"), opened.pipeline("again", {}) as parent:
-        with closing(sqlite3.connect(root / "mlflow" / "mlflow.db")) as database, database:
-            database.execute("UPDATE runs SET artifact_uri = ? WHERE run_uuid = ?", [address, parent])
-        open_client(store(root)[0]).log_text(parent, "text", "a.txt")
-    assert not elsewhere.exists()

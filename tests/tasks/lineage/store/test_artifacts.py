@@ -88,7 +88,7 @@ def test_damage_is_found_named_and_mended_by_making_the_artifact_again(
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
-@pytest.mark.parametrize("read", ["tasks.lineage.store.content.file_sha256", "pathlib.Path.read_bytes"])
+@pytest.mark.parametrize("read", ["tasks.lineage.store.artifacts.file_sha256", "pathlib.Path.read_bytes"])
 def test_an_unreadable_file_is_not_lost_and_is_not_made_again(
     store: ArtifactStore, monkeypatch: pytest.MonkeyPatch, read: str, number: int
 ) -> None:

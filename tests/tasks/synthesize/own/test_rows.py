@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from schemas.tables.decimal_comma import Decimals
+from schemas.tables.delimited import Decimals
 from tasks.synthesize.own.cells import ColumnCells, as_identifiers, as_numbers
 from tasks.synthesize.own.rows import read_rows
 

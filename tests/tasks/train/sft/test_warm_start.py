@@ -43,13 +43,13 @@ def test_a_model_by_name_learns_the_reference_answers_and_is_merged(
 
     seen: set[str] = set()
     texts = {TASKS["sentiment"].answer(ROWS[0].reference), *(row["completion"] for row in GENERAL)}
-    shown = warm_start._shown
+    shown = warm_start.demonstration
 
     def noted(system: str, prompt: str, completion: str) -> dict[str, Any]:
         seen.add(completion)
         return shown(system, prompt, completion)
 
-    monkeypatch.setattr(warm_start, "_shown", noted)
+    monkeypatch.setattr(warm_start, "demonstration", noted)
     write_dataset(tmp_path, ROWS, GENERAL)
     config = WarmStartConfig.model_validate(
         {"steps": 12, "batch_size": 4, "learning_rate": 2e-2, "lora": {"rank": 2, "alpha": 4}}

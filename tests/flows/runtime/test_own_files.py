@@ -1,20 +1,22 @@
 """Own files get pseudonyms, by which lineage finds a person; logs to monitor are the gateway's, or those named."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from flows.runtime.stores import logs_to_monitor, own_files
-from flows.stages.synthesize import _key_inputs
+from flows.runtime.session import logs_to_monitor, own_files
+from flows.stages.data import _synthesize_inputs
 from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.progress import silent
+from tasks.lineage.erase.find import reached
 from tasks.lineage.store.artifacts import ArtifactStore
+from tasks.lineage.store.inventory import read_inventory
 from tasks.synthesize import stage
-from tasks.synthesize.own.identities import KEY_FILE
-from tests.flows.command import in_this_process
+from tasks.synthesize.own.identities import KEY_FILE, find_known
 
 MAP = """
 [[prompts]]
@@ -38,7 +40,7 @@ def config_of(folder: Path, second: str = "rui@example.com") -> SynthesizeConfig
 
 
 @pytest.mark.parametrize("identity", ["rui@example.com", "111.444.777-35", "+55 11 91234-5678"])
-def test_lineage_finds_a_person_whom_no_artifact_names(tmp_path: Path, identity: str) -> None:
+def test_a_person_is_found_whom_no_artifact_names(tmp_path: Path, identity: str) -> None:
     state, config = tmp_path / "state", config_of(tmp_path / "shop", identity)
     store = ArtifactStore(state / "artifacts")
     with store.draft() as draft:
@@ -47,9 +49,8 @@ def test_lineage_finds_a_person_whom_no_artifact_names(tmp_path: Path, identity:
         store.commit(draft, kind="prompts", stage="synthesize", code_version="c", config_digest="d", inputs={})
     assert not any(b"example.com" in content or identity.encode() in content for content in written)
     for asked in (identity, "r-2"):
-        ended = in_this_process("lineage", asked, "--forget", "--set", f"state.root={state}", "--json")
-        assert ended.returncode == 0, ended.stderr
-        assert [place["rows"] for place in json.loads(ended.stdout)["places"]] == [1]
+        found = find_known(state, asked, partial(reached, read_inventory(state / "artifacts")))
+        assert [place.rows for place in found.places] == [1]
 
 
 def test_plain_ids_need_no_key(tmp_path: Path) -> None:
@@ -63,7 +64,7 @@ def test_plain_ids_need_no_key(tmp_path: Path) -> None:
 def test_files_and_map_decide_and_their_folder_does_not(tmp_path: Path) -> None:
     def decides(name: str, second: str) -> str:
         config = config_of(tmp_path / name, second)
-        return json.dumps(_key_inputs(config, None, own_files(config, tmp_path / "state")), sort_keys=True)
+        return json.dumps(_synthesize_inputs(config, None, own_files(config, tmp_path / "state")), sort_keys=True)
 
     one, same, other = decides("one", "a"), decides("same", "a"), decides("other", "b")
     assert one == same != other
@@ -71,7 +72,7 @@ def test_files_and_map_decide_and_their_folder_does_not(tmp_path: Path) -> None:
     renamed = MAP.replace("notas.csv", "avaliacoes.csv")
     (tmp_path / "same" / "mapa.toml").write_text(renamed, encoding="utf-8")
     config = SynthesizeConfig(source="files", files=tmp_path / "same" / "mapa.toml", counts={"sentiment": 5})
-    assert json.dumps(_key_inputs(config, None, own_files(config, tmp_path)), sort_keys=True) != one
+    assert json.dumps(_synthesize_inputs(config, None, own_files(config, tmp_path)), sort_keys=True) != one
 
 
 def test_the_gateways_logs_are_read_where_no_others_are_named(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """References that people gave: what a line may hold, and the sentence where it holds anything else."""
 
-from schemas.given_references import ASKED_FIELDS, values_of, with_values
+from schemas.references import ASKED_FIELDS, values_of, with_values
 
 
 def test_values_go_into_a_reference_and_come_out_again() -> None:

@@ -1,4 +1,4 @@
-"""Flow `synthesize`: a store and the prompts that are made from it.
+"""Flows `synthesize` and `curate`: a store and prompts of it, and one immutable dataset of them.
 
 Prompts may come from a served model's logs. A gateway logs on while a model is trained, and a run that resumed with
 what was logged meanwhile would start from the beginning. So a run's prompts are kept in the state folder until it came
@@ -12,13 +12,18 @@ from typing import Any, Final
 
 from flows.runtime.console import warn
 from flows.runtime.run_page import stage_flow
-from flows.runtime.stores import own_files
+from flows.runtime.session import own_files
 from flows.stages.runner import Session, Stage, StageResult, Work, config_digest, run_stage
 from schemas.config.config import Config, SynthesizeConfig
+from schemas.config.policy import PolicyConfig
 from schemas.progress import Progress
-from schemas.tables.summaries import SUMMARY_FILE, PromptsSummary
+from schemas.tables.summaries import SUMMARY_FILE, DatasetSummary, PromptsSummary
+from tasks.curate import stage as curate_stage
+from tasks.curate.processes import in_processes
 from tasks.lineage.mlflow.recorder import StageRun
-from tasks.lineage.store.content import file_digests
+from tasks.lineage.store.artifacts import file_digests
+from tasks.policy.published import given_template
+from tasks.policy.stand_in import digests
 from tasks.synthesize import stage as synthesize_stage
 from tasks.synthesize.own.opened import OwnFiles
 from tasks.synthesize.served_prompts import write_served_prompts
@@ -50,15 +55,15 @@ def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, oth
         name="synthesize",
         kind="prompts",
         sources=("tasks.synthesize.stage",),
-        config_digest=config_digest(config.seed, _key_inputs(config.synthesize, served, own)),
+        config_digest=config_digest(config.seed, _synthesize_inputs(config.synthesize, served, own)),
         inputs={},
         work=otherwise or work,
-        summary=_figures,
+        summary=_prompts_figures,
         reports=(SUMMARY_FILE,),
     )
 
 
-def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | None) -> dict[str, Any]:
+def _synthesize_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | None) -> dict[str, Any]:
     """Return the settings that decide the prompts: files by content."""
     values = config.model_dump(mode="json", exclude={"olist_dir", "files", "logs"})
     if own is not None:
@@ -70,7 +75,7 @@ def _key_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFiles | N
     return values
 
 
-def _figures(folder: Path) -> Mapping[str, Any]:
+def _prompts_figures(folder: Path) -> Mapping[str, Any]:
     summary = PromptsSummary.read(folder)
     figures: dict[str, Any] = {f"prompts {task}": n for task, n in summary.made.items() if summary.asked[task]}
     if summary.source == "files":
@@ -110,3 +115,68 @@ def release_served_prompts(config: Config) -> None:
 
 def _name_of_table(config: Config) -> str:
     return config_digest(config.synthesize.model_dump(mode="json"))
+
+
+TOKENIZER_FILES: Final = {".json", ".txt", ".jinja", ".model"}
+"""Suffixes of a model folder's files other than weights."""
+
+
+@stage_flow("curate")
+def curate(session: Session, prompts: StageResult) -> StageResult:
+    """Make the dataset out of the prompts."""
+    result = run_stage(dataset_stage(session.config, prompts), session)
+    for warning in DatasetSummary.read(result.path).warnings:
+        warn(warning, "curate")
+    return result
+
+
+def dataset_stage(config: Config, prompts: StageResult) -> Stage:
+    """Return the stage."""
+
+    def work(output: Path, progress: Progress, _: StageRun) -> None:
+        curate_stage.run(
+            config.curate, config.policy, prompts.path, output, progress, in_processes(config.curate.workers)
+        )
+
+    return Stage(
+        name="curate",
+        kind="dataset",
+        sources=("tasks.curate.stage",),
+        config_digest=config_digest(_curate_inputs(config)),
+        inputs={"prompts": prompts.record},
+        work=work,
+        summary=_dataset_figures,
+        reports=("README.md", SUMMARY_FILE),
+    )
+
+
+def _curate_inputs(config: Config) -> dict[str, Any]:
+    """Return the settings that decide the dataset: files by content; workers not at all."""
+    workers = {"workers", "shard_rows"}
+    values = config.curate.model_dump(mode="json", exclude={*workers, "general", "known_to_base", "references"})
+    if config.curate.known_to_base is not None:
+        values["known_to_base"] = file_digests([config.curate.known_to_base])
+    if config.curate.references is not None:
+        values["references"] = file_digests([config.curate.references])
+    if config.curate.general is not None:
+        values["general"] = config.curate.general.model_dump(mode="json", exclude={"path"})
+        values["general_file"] = file_digests([config.curate.general.file])
+    return {**values, "tokenizer": _tokenizer(config.policy)}
+
+
+def _tokenizer(policy: PolicyConfig) -> object:
+    """Identify the tokenizer that measures prompts: a folder by content, a hub's model by name and revision."""
+    if policy.stand_in:
+        return digests()
+    files = [file for file in sorted(Path(policy.name).glob("*")) if file.suffix in TOKENIZER_FILES]
+    where: object = file_digests(files) if files else [policy.name, policy.revision]
+    return [where, given_template(policy), policy.chat_template_kwargs]
+
+
+def _dataset_figures(folder: Path) -> Mapping[str, Any]:
+    summary = DatasetSummary.read(folder)
+    figures = {**summary.rows, "quarantined": summary.quarantined}
+    for reason, tasks in summary.reasons.items():
+        figures |= {f"{reason}: {task}": count for task, count in tasks.items()}
+    figures |= {f"references by people: {task}": by["test"] for task, by in summary.references_by_people.items()}
+    return figures | {f"replaced: {kind}": count for kind, count in summary.scrubbed.items() if count}

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from schemas.full_disk import is_of_full_disk
+from schemas.errors import is_of_full_disk
 
 
 def _caused(error: Exception, cause: Exception) -> Exception:
