@@ -19,6 +19,7 @@ from schemas.tasks import SpecName
 from tasks.commerce.score_file import score_file
 from tasks.evaluate.compare import REPORT_FILE, REPORT_TEXT, Comparison, write_report
 from tasks.evaluate.compare import compare as compare_scores
+from tasks.evaluate.gate import reason_lines
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.page import REPORT_PAGE, draw, write_report_files
 from tasks.evaluate.report.sentences import headline
@@ -26,7 +27,6 @@ from tasks.evaluate.stats.pairing import read_scores
 from tasks.evaluate.stats.variance import PLANNED_SAMPLES, plan, read_comparison
 from tasks.lineage.store.artifacts import RECORD_FILE
 from tasks.report.language import spoken
-from tasks.report.wording import worded
 
 
 def score(
@@ -50,7 +50,6 @@ def score(
 
 
 DEFAULTS: Final = {"margin": 0.05, "resamples": 10_000, "seed": 0, "truth_loss": TRUTH_LOSS}
-REASONS: Final = {"What speaks for it": "for", "What speaks against it": "against", "Good to know": "good_to_know"}
 
 
 def compare(
@@ -120,15 +119,11 @@ def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield the content of a `report.json`: scores, ground truth where known, and the gate's reasons in three lists."""
     title = "Scores of n test prompts, base against tuned; p gain is corrected for the number of tasks"
     yield _scores(title, report)
-    if claims := report.get("claims"):
-        rows = {
-            task: {
-                **claim,
-                "tuned": report["tasks"][task]["mean_tuned"],
-                **{name: each["scores"]["mean_base"] for name, each in claim["baselines"].items()},
-            }
-            for task, claim in claims.items()
-        }
+    rows = {}
+    for task, claim in report.get("claims", {}).items():
+        scores = {name: each["scores"]["mean_base"] for name, each in claim["baselines"].items()}
+        rows[task] = {**claim, "tuned": report["tasks"][task]["mean_tuned"], **scores}
+    if rows:
         columns = f"name tuned {' '.join(BASELINES)} variety,_base=base_variety variety,_tuned=variety"
         title = "Scores of baselines, and the answers' variety beside the references'"
         yield Table(title, rows, columns)
@@ -136,20 +131,13 @@ def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
         yield _scores("Ground truth of the same answers, which is no reward", report["ground_truth"])
     if report.get("general"):
         yield report["general"]["finding"]
-    yield f"the gate says {report['gate']['verdict']}"
-    for title, name in REASONS.items():
-        if sentences := report["gate"][name]:
-            yield f"{worded(title)}:"
-            yield from (f"- {sentence}" for sentence in sentences)
+    yield from reason_lines(report["gate"])
 
 
 def _scores(title: str, blocks: Mapping[str, Any]) -> Table:
-    columns = "base=mean_base tuned=mean_tuned gain=mean_difference 95_%_interval=ci_low..ci_high"
-    return Table(
-        title,
-        {**blocks["tasks"], "overall": blocks["overall"]},
-        f"name n=n_prompts {columns} p_gain=p_holm p_harm verdict",
-    )
+    columns = "name n=n_prompts base=mean_base tuned=mean_tuned gain=mean_difference 95_%_interval=ci_low..ci_high"
+    rows = {**blocks["tasks"], "overall": blocks["overall"]}
+    return Table(title, rows, f"{columns} p_gain=p_holm p_harm verdict")
 
 
 def _plan(report: Path, effect: float | None, *, as_json: bool) -> None:

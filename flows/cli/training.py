@@ -55,8 +55,8 @@ def retrain(
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
     config = configured(profile, overrides, state)
     result = run_chain(config, profile, until="promote", fresh=fresh, yes=yes)
-    folder = [] if state is None else ["--state", str(state)]
-    given = ["--profile", profile, *(word for each in overrides for word in ("--set", each)), *folder]
+    given = ["--profile", profile, *(word for each in overrides for word in ("--set", each))]
+    given += [] if state is None else ["--state", str(state)]
     stages = {
         name: {"sha256": stage.record.sha256, "path": str(stage.path), "seconds": stage.seconds, "reused": stage.reused}
         for name, stage in result.stages.items()
@@ -89,18 +89,17 @@ def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Itera
     if result.champion == number:
         yield "next: `tucano ask TASK`, `tucano ui`, `tucano monitor LOGS`"
     else:
-        yield from (f"{worded('next')}: `{step['command']}`: {step['why']}" for step in document["next"])
-        if decision["verdict"] == "hold" and not document["next"]:
-            yield f"{worded('next')}: {worded('These figures name no step that would help: read the wrong answers.')}"
+        said = [f"`{step['command']}`: {step['why']}" for step in document["next"]]
+        said = said or [worded("These figures name no step that would help: read the wrong answers.")]
+        yield from (f"{worded('next')}: {each}" for each in said if decision["verdict"] == "hold")
         yield f"try it: `tucano ask TASK --version {number}`, `tucano ui`"
 
 
 def _next_steps(result: "Retraining", given: Sequence[str], root: Path) -> list[dict[str, str]]:
     """Return the evaluation's next steps: each command whole, and a longer training with its minutes where known."""
     made = [policy for policy in result.policies.values() if not policy.reused]
-    seconds_a_step = sum(policy.seconds / read_summary(policy.path)["steps"] for policy in made)
-    steps = (NextStep(**step) for step in result.report["next"])
-    return [step.whole(given, root, result.decision["version"], seconds_a_step) for step in steps]
+    a_step = sum(policy.seconds / read_summary(policy.path)["steps"] for policy in made)
+    return [NextStep(**each).whole(given, root, result.decision["version"], a_step) for each in result.report["next"]]
 
 
 def evaluate(
@@ -114,8 +113,8 @@ def evaluate(
     """Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion."""
     config = configured(profile, overrides, state)
     result = run_chain(config, profile, until="evaluate", fresh=fresh, yes=yes)
-    report = {name: result.report[name] for name in ("overall", "tasks", "gate")}
-    document = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path), **report}
+    document = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path)}
+    document |= {name: result.report[name] for name in ("overall", "tasks", "gate")}
     with spoken(config.language):
         parts = [*report_parts(result.report), *_pages(result)]
     show(document, parts, as_json=as_json)
@@ -144,16 +143,12 @@ def train(
         return
     result = run_chain(config, profile, until="train", fresh=fresh, yes=yes)
     trainings = [_as_document(policy, config) for policy in result.policies.values()]
-    rewards = [
-        {"seed": training["seed"], "task": task, **found}
-        for training in trainings
-        for task, found in training["tasks"].items()
-    ]
+    by_task = [(each["seed"], task, found) for each in trainings for task, found in each["tasks"].items()]
+    rewards = [{"seed": seed, "task": task, **found} for seed, task, found in by_task]
+    title = "Validation reward, before training and at the chosen step"
     tables = [
         Table("Trainings", trainings, "seed steps stopped_early reused time=seconds US_dollars=cost_usd policy=sha256"),
-        Table(
-            "Validation reward, before training and at the chosen step", rewards, "seed task before chosen chosen_step"
-        ),
+        Table(title, rewards, "seed task before chosen chosen_step"),
     ]
     show({"seconds": result.seconds, "trainings": trainings}, tables, as_json=as_json)
 
@@ -221,9 +216,7 @@ def _estimate_document(config: Config, estimate: Estimate) -> dict[str, Any]:
         "too_many_epochs": estimate.too_many_epochs,
         "parameters": None if estimate.shape is None else estimate.shape.parameters,
         "stages": None if estimate.stages is None else [vars(stage) for stage in estimate.stages],
-        "seconds": estimate.total("seconds"),
-        "cost_usd": estimate.total("cost_usd"),
-        "spot_usd": estimate.total("spot_usd"),
+        **{name: estimate.total(name) for name in ("seconds", "cost_usd", "spot_usd")},
         "memory_by_stage": estimate.stage_memory,
         "memory_limit": memory_limit(config) or None,
     }

@@ -66,6 +66,16 @@ class PromotionGate:
         }
 
 
+def reason_lines(gate: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the verdict, and the three lists, as `report.json` has them, each under its heading."""
+    yield f"the gate says {gate['verdict']}"
+    titles = worded("What speaks for it"), worded("What speaks against it"), worded("Good to know")
+    for title, name in zip(titles, ("for", "against", "good_to_know"), strict=True):
+        if gate[name]:
+            yield f"{title}:"
+            yield from (f"- {sentence}" for sentence in gate[name])
+
+
 def decide(
     scores: Blocks,
     seed_differences: Mapping[int, float],
