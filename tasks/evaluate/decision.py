@@ -252,4 +252,5 @@ def hold_where_untested(gate: PromotionGate, missing: Mapping[TaskName, tuple[in
     for task, (untold, prompts) in missing.items():
         untested = untold == prompts
         said[untested].append(worded(none if untested else some, task=task, untold=untold, prompts=prompts))
-    return gate.held(*said[True], *said[False]) if said[True] else gate.with_reasons(*said[False])
+    gate = gate.adding(known=said[False])
+    return gate.held(*said[True]) if said[True] else gate

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from schemas.given_references import ASKED_FIELDS
+from schemas.references import ASKED_FIELDS
 from schemas.tables.summaries import PromptsSummary
 from schemas.tasks import TaskName
 from tasks.bag_of_words.bag import objections
