@@ -24,7 +24,7 @@ def report(verdict: str = "hold", bag: tuple[float, float | None] | None = None,
     known = {"bag-of-words": {"scores": block, "truth": beside}} if beside else {}
     return {
         "gate": {"verdict": verdict},
-        "tasks": {task: {"verdict": each} for task, each in ({"sentiment": "non-inferior"} | verdicts).items()},
+        "tasks": {task: {"verdict": each} for task, each in ({"sentiment": "inconclusive"} | verdicts).items()},
         "claims": {"sentiment": {"baselines": known, "floors": [{"metric": "macro_f1", "least": 0.5}]}},
         "untold": {},
     }
