@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.evaluate.claims import Floor, TaskClaim
+from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_worse
 from tasks.evaluate.stats.statistics import Blocks, PairedStats
 
@@ -81,8 +81,8 @@ def test_scores_decide_and_the_reasons_say_why(
     assert len(gate.speaks_against) == len(sentences)
     assert all(map(re.search, sentences, gate.speaks_against)), gate.speaks_against
     # A gain that is shown speaks for a model that is held, too.
-    assert any("rose by 0.100" in reason for reason in gate.speaks_for) == (overall is BETTER)
-    assert any("rose by 0.100" in reason for reason in gate.reasons) == (verdict == "promote")
+    assert any("rose by" in reason for reason in gate.speaks_for) == (overall is BETTER)
+    assert any("rose by" in reason for reason in gate.reasons) == (verdict == "promote")
 
 
 def test_a_gain_overall_needs_a_better_task_and_every_seed() -> None:
@@ -113,6 +113,18 @@ def test_an_unlearned_task_counts_neither_for_nor_against() -> None:
     gate = decide(BETTER_PUSH, {1: 0.1}, 0.05, None, {"push": TaskClaim(), "sql_qa": useless})
     assert gate.verdict == "promote"
     assert gate.reasons[-1].startswith("sql_qa is not learned")
+
+
+@pytest.mark.parametrize(("push", "its", "place"), [(NON_INFERIOR, 0.7, "against"), (BETTER, 0.55, "good_to_know")])
+def test_a_baseline_that_is_not_beaten_speaks_against_only_where_it_scores_more(
+    push: PairedStats, its: float, place: str
+) -> None:
+    rule = AgainstBaseline("", replace(UNDECIDED, mean_base=its, p_signflip=0.5))
+    claims: dict[TaskName, TaskClaim] = {"push": TaskClaim(baselines={"rule": rule})}
+    gate = decide(Blocks(BETTER, {"extraction": BETTER, "push": push}), {1: 0.1}, 0.05, None, claims)
+    assert gate.verdict == "promote"
+    lists = {name: " ".join(gate.report()[name]) for name in ("for", "against", "good_to_know")}
+    assert [name for name, said in lists.items() if "better than the baseline `rule`" in said] == [place]
 
 
 def test_a_margin_of_more_than_half_of_the_bases_score_is_no_reason() -> None:
