@@ -103,7 +103,7 @@ def decide(
     ]
     within = [task for task, block in tasks.items() if block.verdict == "worse" and not losses[task]]
     against = [worded("worse, but by less than the margin: {tasks}", tasks=", ".join(within))] if within else []
-    known = []
+    known: list[str] = []
     for task, block in scores.tasks.items():
         if task in claims and (note := claims[task].note(task, block)):
             (against if claims[task].is_beaten else known).append(note)

@@ -123,7 +123,7 @@ def _bags(report: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[tup
 def _more_steps(rows: int, trained: Trained) -> Iterator[NextStep]:
     """Yield more steps where validation rose to its end, or where prompts were left that no step saw."""
     *earlier, (step, last) = trained.validation
-    sampled, found = round(trained.steps * trained.prompts_a_step), []
+    sampled, found = round(trained.steps * trained.prompts_a_step), list[str]()
     if earlier and last > max(reward for _, reward in earlier):
         rise = "validation still rose at the last step, {step}: from {before} to {last}"
         found.append(worded(rise, step=step, before=decimal(earlier[-1][1]), last=decimal(last)))
