@@ -17,6 +17,7 @@ from schemas.tasks import SpecName
 from tasks.commerce.score_file import score_file
 from tasks.evaluate.compare import REPORT_FILE, REPORT_TEXT, Comparison, write_report
 from tasks.evaluate.compare import compare as compare_scores
+from tasks.evaluate.gate import reason_lines
 from tasks.evaluate.report.background import Background
 from tasks.evaluate.report.page import REPORT_PAGE, draw, write_report_files
 from tasks.evaluate.report.sentences import headline
@@ -101,18 +102,14 @@ def _compare(base: Path, tuned: Path, report: Path | None, **settings: Any) -> C
 
 
 def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
-    """Yield the content of a `report.json`: scores, ground truth where known, and the gate's reasons."""
+    """Yield the content of a `report.json`: scores, ground truth where known, and the gate's reasons in three lists."""
     title = "Scores of n test prompts, base against tuned; p gain is corrected for the number of tasks"
     yield _scores(title, report)
-    if claims := report.get("claims"):
-        rows = {
-            task: {
-                **claim,
-                "tuned": report["tasks"][task]["mean_tuned"],
-                **{name: each["scores"]["mean_base"] for name, each in claim["baselines"].items()},
-            }
-            for task, claim in claims.items()
-        }
+    rows = {}
+    for task, claim in report.get("claims", {}).items():
+        scores = {name: each["scores"]["mean_base"] for name, each in claim["baselines"].items()}
+        rows[task] = {**claim, "tuned": report["tasks"][task]["mean_tuned"], **scores}
+    if rows:
         columns = f"name tuned {' '.join(BASELINES)} variety,_base=base_variety variety,_tuned=variety"
         title = "Scores of baselines, and the answers' variety beside the references'"
         yield Table(title, rows, columns)
@@ -120,8 +117,7 @@ def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
         yield _scores("Ground truth of the same answers, which is no reward", report["ground_truth"])
     if report.get("general"):
         yield report["general"]["finding"]
-    yield f"the gate says {report['gate']['verdict']}:"
-    yield from (f"- {reason}" for reason in report["gate"]["reasons"])
+    yield from reason_lines(report["gate"])
 
 
 def _scores(title: str, blocks: Mapping[str, Any]) -> Table:

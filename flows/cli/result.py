@@ -30,10 +30,6 @@ from tasks.report.number_format import signed
 
 MAX_CELL: Final = 1_200
 
-HOUR: Final = 3_600
-MINUTES: Final = 120
-"""Seconds from which times are shown in hours, and in minutes."""
-
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)\S*")
 
@@ -145,9 +141,9 @@ def _value(row: Mapping[str, Any], path: str) -> Any:
 
 
 def _time(seconds: float) -> str:
-    if seconds < MINUTES:
+    if seconds < 120:
         return f"{seconds:.1f} s"
-    return f"{seconds / 60:.1f} min" if seconds < HOUR else f"{seconds / HOUR:.1f} h"
+    return f"{seconds / 60:.1f} min" if seconds < 3_600 else f"{seconds / 3_600:.1f} h"
 
 
 UNITS: Final[Mapping[str, Callable[[Any], str]]] = {

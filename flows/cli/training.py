@@ -1,7 +1,8 @@
 """Commands `tucano retrain`, `train` and `evaluate`: the chain up to a stage, and what it costs before it starts."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -17,11 +18,13 @@ from flows.runtime.signals import interruptible
 from schemas.config.config import Config
 from schemas.errors import InputError, Interrupted
 from schemas.source import source_digest
-from tasks.bag_of_words.sentences import BAG_OF_WORDS
 from tasks.evaluate.completions.page import PAGE_FILE
 from tasks.evaluate.report.page import REPORT_PAGE
 from tasks.evaluate.stats.variance import MeanVariance, detectable_effect, prompts_needed
+from tasks.next_steps.steps import NextStep
 from tasks.policy.merge import MERGED_FOLDER
+from tasks.report.language import spoken
+from tasks.report.wording import worded
 from tasks.train.sizing.estimate import (
     CPU_UNKNOWN,
     DPO_UNKNOWN,
@@ -57,13 +60,22 @@ def retrain(
     """Retrain, end to end. Run again, it resumes: finished stages are skipped."""
     config = configured(profile, overrides, state)
     result = run_chain(config, profile, until="promote", fresh=fresh, yes=yes)
+    given = ["--profile", profile, *(word for each in overrides for word in ("--set", each))]
+    given += [] if state is None else ["--state", str(state)]
     stages = {
         name: {"sha256": stage.record.sha256, "path": str(stage.path), "seconds": stage.seconds, "reused": stage.reused}
         for name, stage in result.stages.items()
     }
-    found = {name: result.report[name] for name in ("overall", "tasks")}
-    document = {"seconds": result.seconds, "stages": stages, "decision": result.decision, "evaluation": found}
-    show(document, retraining_parts(result, document), as_json=as_json)
+    document = {
+        "seconds": result.seconds,
+        "stages": stages,
+        "decision": result.decision,
+        "evaluation": {name: result.report[name] for name in ("overall", "tasks", "gate")},
+    }
+    with spoken(config.language):
+        document["next"] = _next_steps(result, given, config.state.root)
+        parts = [*retraining_parts(result, document)]
+    show(document, parts, as_json=as_json)
     if result.decision["verdict"] != "promote":
         raise typer.Exit(3)
 
@@ -82,10 +94,17 @@ def retraining_parts(result: "Retraining", document: Mapping[str, Any]) -> Itera
     if result.champion == number:
         yield "next: `tucano ask TASK`, `tucano ui`, `tucano monitor LOGS`"
     else:
-        bags = {task: claim["baselines"].get(BAG_OF_WORDS) for task, claim in result.report["claims"].items()}
-        better = [task for task, bag in bags.items() if bag and bag["scores"]["mean_difference"] < 0]
-        taken = "".join(f", `tucano promote {number} --baseline {task}`" for task in better)
-        yield f"next: `tucano ask TASK --version {number}`, `tucano ui`{taken}"
+        said = [f"`{step['command']}`: {step['why']}" for step in document["next"]]
+        said = said or [worded("These figures name no step that would help: read the wrong answers.")]
+        yield from (f"{worded('next')}: {each}" for each in said if decision["verdict"] == "hold")
+        yield f"try it: `tucano ask TASK --version {number}`, `tucano ui`"
+
+
+def _next_steps(result: "Retraining", given: Sequence[str], root: Path) -> list[dict[str, str]]:
+    """Return the evaluation's next steps: each command whole, and a longer training with its minutes where known."""
+    made = [policy for policy in result.policies.values() if not policy.reused]
+    a_step = sum(policy.seconds / read_summary(policy.path)["steps"] for policy in made)
+    return [NextStep(**each).whole(given, root, result.decision["version"], a_step) for each in result.report["next"]]
 
 
 def evaluate(
@@ -99,9 +118,11 @@ def evaluate(
     """Evaluate on the test split, after all that it needs; exit code 3 where the verdict is no promotion."""
     config = configured(profile, overrides, state)
     result = run_chain(config, profile, until="evaluate", fresh=fresh, yes=yes)
-    report = {name: result.report[name] for name in ("overall", "tasks", "gate")}
-    document = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path), **report}
-    show(document, [*report_parts(result.report), *_pages(result)], as_json=as_json)
+    document = {"seconds": result.seconds, "path": str(result.stages["evaluate"].path)}
+    document |= {name: result.report[name] for name in ("overall", "tasks", "gate")}
+    with spoken(config.language):
+        parts = [*report_parts(result.report), *_pages(result)]
+    show(document, parts, as_json=as_json)
     if result.report["gate"]["verdict"] != "promote":
         raise typer.Exit(3)
 
@@ -127,14 +148,12 @@ def train(
         return
     result = run_chain(config, profile, until="train", fresh=fresh, yes=yes)
     trainings = [_as_document(policy, config) for policy in result.policies.values()]
-    rows = [
-        {"seed": training["seed"], "task": task, **found}
-        for training in trainings
-        for task, found in training["tasks"].items()
-    ]
+    by_task = [(each["seed"], task, found) for each in trainings for task, found in each["tasks"].items()]
+    rewards = [{"seed": seed, "task": task, **found} for seed, task, found in by_task]
+    title = "Validation reward, before training and at the chosen step"
     tables = [
         Table("Trainings", trainings, "seed steps stopped_early reused time=seconds US_dollars=cost_usd policy=sha256"),
-        Table("Validation reward, before training and at the chosen step", rows, "seed task before chosen chosen_step"),
+        Table(title, rewards, "seed task before chosen chosen_step"),
     ]
     show({"seconds": result.seconds, "trainings": trainings}, tables, as_json=as_json)
 
@@ -202,9 +221,7 @@ def _estimate_document(config: Config, estimate: Estimate) -> dict[str, Any]:
         "too_many_epochs": estimate.too_many_epochs,
         "parameters": None if estimate.shape is None else estimate.shape.parameters,
         "stages": None if estimate.stages is None else [vars(stage) for stage in estimate.stages],
-        "seconds": estimate.total("seconds"),
-        "cost_usd": estimate.total("cost_usd"),
-        "spot_usd": estimate.total("spot_usd"),
+        **{name: estimate.total(name) for name in ("seconds", "cost_usd", "spot_usd")},
         "memory_by_stage": estimate.stage_memory,
         "memory_limit": memory_limit(config) or None,
     }

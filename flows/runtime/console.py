@@ -25,7 +25,7 @@ _display: Progress | None = None
 _DISPLAY_LOCK: Final = threading.Lock()
 _CAPTURED: Final[ContextVar[list[str] | None]] = ContextVar("captured", default=None)
 
-COMMAND: Final = re.compile(r"`[^`]{1,80}`")
+COMMAND: Final = re.compile(r"`[^`]{1,200}`")
 NO_BREAK: Final = "\ue000"
 """Stands for a blank at which no line ends: of private use, so that no text has it."""
 COLUMNS: Final = 100

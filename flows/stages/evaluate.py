@@ -33,6 +33,7 @@ from tasks.evaluate.stage import Evaluation, ShownModel
 from tasks.evaluate.stage import run as run_evaluation
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import ArtifactDamaged
+from tasks.next_steps.steps import read_trained
 from tasks.personal_data.scrub import scrub_column
 from tasks.policy.endpoint import EndpointError
 from tasks.report.language import spoken
@@ -90,8 +91,7 @@ def evaluate(session: Session, given: Results, policies: Policies, for_rungs: Ma
     prompts, dataset, base = (given[role] for role in ("prompts", "dataset", "base"))
     chosen = best_seed(policies)
     champion = champion_for(session, policies[chosen].record) if config.evaluate.against_champion else None
-    before = published(session, dataset, base)
-    start = before or base
+    start = (before := published(session, dataset, base)) or base
     plan = _plan(session, dataset, start, policies, champion)
     names = {seed: TUNED if len(policies) == 1 else f"{TUNED}-seed{seed}" for seed in policies}
     merged: dict[str, StageResult] = {}
@@ -150,6 +150,7 @@ def evaluate(session: Session, given: Results, policies: Policies, for_rungs: Ma
             ),
             prices=config.workers.prices,
             trainings=[logged_training(seed, policy) for seed, policy in policies.items()],
+            trained=read_trained(policies[chosen].path, policies[chosen].record.config, prompts.path),
             scrub=scrub_column,
             output=output,
         )

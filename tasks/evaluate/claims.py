@@ -72,6 +72,11 @@ class TaskClaim:
         return max(self.baselines, key=lambda name: self.baselines[name].scores.mean_base, default=None)
 
     @property
+    def beats_baselines(self) -> bool:
+        """Return whether the tuned model is shown to be better than every baseline."""
+        return all(baseline.beaten for baseline in self.baselines.values())
+
+    @property
     def learned(self) -> bool:
         """Return whether base or tuned is of any use on the task."""
         tuned = all(floor.tuned >= floor.least for floor in self.floors)
@@ -98,7 +103,7 @@ class TaskClaim:
         claimed = block.verdict == "better"
         if claimed and self._is_alike(self.variety):
             return "collapsed"
-        if claimed and not all(baseline.beaten for baseline in self.baselines.values()):
+        if claimed and not self.beats_baselines:
             return "no better"
         return block.verdict
 
@@ -109,11 +114,11 @@ class TaskClaim:
             return worded("{task} fell below its floor: {standing}", task=task, standing=self.floor_values)
         if found == "collapsed":
             return self.collapse(task)
-        return self._against_best(task) if found == "no better" and self._is_beaten else None
+        return self._against_best(task) if found == "no better" and self.is_beaten else None
 
     def note(self, task: TaskName, block: PairedStats) -> str | None:
         """Return which baseline is not beaten, where that is no objection; None where each is."""
-        return self._against_best(task) if (self.verdict(block) == "no better") != self._is_beaten else None
+        return self._against_best(task) if (self.verdict(block) == "no better") != self.is_beaten else None
 
     def collapse(self, task: TaskName) -> str:
         """Return how little the answers of a task vary."""
@@ -132,13 +137,13 @@ class TaskClaim:
             task=task,
             standing=self.floor_values,
         )
-        if self.best_baseline is None or not self._is_beaten:
+        if self.best_baseline is None or not self.is_beaten:
             return sentence
         better = "{found}; {baseline} scores {its} where tuned scores {tuned}"
         return worded(better, found=sentence, **self._beside(self.best_baseline))
 
     @property
-    def _is_beaten(self) -> bool:
+    def is_beaten(self) -> bool:
         """Return whether a baseline scores higher than the tuned model."""
         return any(each.scores.mean_base > each.scores.mean_tuned for each in self.baselines.values())
 

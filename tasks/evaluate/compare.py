@@ -75,7 +75,7 @@ class Comparison:
         return {
             "overall": asdict(self.overall),
             "tasks": {task: asdict(block) for task, block in self.tasks.items()},
-            "gate": {"verdict": self.gate.verdict, "reasons": list(self.gate.reasons)},
+            "gate": self.gate.report(),
             "margin": self.margin,
             "n_samples": self.n_samples,
             "seeds": {

@@ -111,7 +111,7 @@ class Evidence:
             gate = self._over_rungs(gate, counted, {name: each.of(learned) for name, each in ladder.items()})
         else:
             nothing = worded("no task is learned, so that there is nothing to promote")
-            gate = PromotionGate("hold", (nothing, *not_learned(claims)))
+            gate = PromotionGate("hold", (), (nothing,), (*not_learned(claims),))
         truths = {"": match.found.ground_truth}
         if champion is not None:
             truths[f"{worded('against the champion')}, "] = champion.found.ground_truth
@@ -120,7 +120,7 @@ class Evidence:
             gate = self.general.decide(gate)
         gate = hold_where_untested(gate, self.missing_references)
         if form := gain_of_form(claims, match.found.ground_truth):
-            gate = gate.with_reasons(form)
+            gate = gate.adding(against=[form])
         tasks = judged(match.found.tasks, claims)
         overall = judged_overall(match.found.overall, tasks)
         return Decision(
@@ -178,10 +178,10 @@ class Evidence:
                 interval=interval(truth.ci_low, truth.ci_high),
             )
         if left.shows_gain and (truth is None or truth.shows_gain):
-            return gate.with_reasons(sentence)
+            return gate.adding([sentence])
         unshown = "{found}; it is not shown that the training is worth more than `{rung}`"
         sentence = worded(unshown, found=sentence, rung=rung)
-        return gate.held(sentence) if self.over_rungs == "require" else gate.with_reasons(sentence)
+        return gate.held(sentence) if self.over_rungs == "require" else gate.adding(against=[sentence])
 
 
 def claims_of(config: EvaluateConfig, base: Evaluated, chosen: Evaluated) -> dict[TaskName, TaskClaim]:
@@ -249,4 +249,5 @@ def hold_where_untested(gate: PromotionGate, missing: Mapping[TaskName, tuple[in
     for task, (untold, prompts) in missing.items():
         untested = untold == prompts
         said[untested].append(worded(none if untested else some, task=task, untold=untold, prompts=prompts))
-    return gate.held(*said[True], *said[False]) if said[True] else gate.with_reasons(*said[False])
+    gate = gate.adding(known=said[False])
+    return gate.held(*said[True]) if said[True] else gate

@@ -6,17 +6,18 @@ undecided case is held, and the reason states how many prompts would decide it; 
 one task declares it beforehand, by a larger margin.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from schemas.tasks import TaskName
 from tasks.evaluate.claims import TaskClaim, judged, not_learned
 from tasks.evaluate.stats.statistics import Blocks, PairedStats, holm
 from tasks.evaluate.stats.variance import ALPHA
 from tasks.report.number_format import decimal, interval, p_value, shortest, signed
-from tasks.report.wording import counted, worded
+from tasks.report.wording import worded
 
 NO_GAIN: Final = ("no better", "collapsed", "below floor")
 """Verdicts of tasks whose gain, if any, does not count."""
@@ -25,20 +26,54 @@ NO_CLAIMS: Final[Mapping[TaskName, TaskClaim]] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class PromotionGate:
-    """The gate's verdict, with its reasons as sentences."""
+    """The gate's verdict, with its reasons as sentences in three lists."""
 
     verdict: Literal["promote", "hold"]
     """`hold` if anything required was not shown."""
-    reasons: tuple[str, ...]
+    speaks_for: tuple[str, ...] = ()
+    speaks_against: tuple[str, ...] = ()
+    """Each objection, if it is held, and what decides nothing though it speaks against the model."""
+    good_to_know: tuple[str, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Return the lists as one; a held model's lacks what speaks for it."""
+        merits = self.speaks_for if self.verdict == "promote" else ()
+        return (*merits, *self.speaks_against, *self.good_to_know)
 
     def held(self, *objections: str) -> "PromotionGate":
-        """Return a gate that holds, whatever was decided: earlier objections stay, and merits do not."""
-        kept = self.reasons if self.verdict == "hold" else ()
-        return PromotionGate("hold", (*kept, *objections))
+        """Return a gate that holds, whatever was decided."""
+        return replace(self.adding(against=objections), verdict="hold")
 
-    def with_reasons(self, *sentences: str) -> "PromotionGate":
-        """Return the same verdict with further reasons."""
-        return replace(self, reasons=(*self.reasons, *sentences))
+    def adding(
+        self, merits: Iterable[str] = (), against: Iterable[str] = (), known: Iterable[str] = ()
+    ) -> "PromotionGate":
+        """Return the same verdict with further sentences in each list."""
+        return PromotionGate(
+            self.verdict,
+            (*self.speaks_for, *merits),
+            (*self.speaks_against, *against),
+            (*self.good_to_know, *known),
+        )
+
+    def report(self) -> dict[str, Any]:
+        """Return its part of `report.json`."""
+        lists = {"for": self.speaks_for, "against": self.speaks_against, "good_to_know": self.good_to_know}
+        return {
+            "verdict": self.verdict,
+            "reasons": list(self.reasons),
+            **{name: [*each] for name, each in lists.items()},
+        }
+
+
+def reason_lines(gate: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the verdict, and the three lists, as `report.json` has them, each under its heading."""
+    yield f"the gate says {gate['verdict']}"
+    titles = worded("What speaks for it"), worded("What speaks against it"), worded("Good to know")
+    for title, name in zip(titles, ("for", "against", "good_to_know"), strict=True):
+        if gate[name]:
+            yield f"{title}:"
+            yield from (f"- {sentence}" for sentence in gate[name])
 
 
 def decide(
@@ -54,23 +89,35 @@ def decide(
     largest acceptable loss of a task, in score; the ground truth's blocks were measured by margins of their own.
     """
     tasks = judged(scores.tasks, claims)
-    notes = [claims[task].note(task, block) for task, block in scores.tasks.items() if task in claims]
-    idle = [*filter(None, notes), *not_learned(claims)]
+    losses = {
+        task: _objections_to_task(task, block, scores.tasks[task], claims.get(task), margin)
+        for task, block in tasks.items()
+    }
+    of_truth = _objections_to_truth("", ground_truth) if ground_truth else []
     objections = [
         *_objections_to_overall(scores.overall),
-        *(
-            objection
-            for task, block in tasks.items()
-            for objection in _objections_to_task(task, block, scores.tasks[task], claims.get(task), margin)
-        ),
+        *chain.from_iterable(losses.values()),
         *_objections_to_tasks_together(tasks),
         *_objections_to_seeds(seed_differences),
-        *(_objections_to_truth("", ground_truth) if ground_truth else ()),
+        *of_truth,
     ]
-    if objections:
-        return PromotionGate("hold", (*objections, *idle))
-    merits = [*_merits(Blocks(scores.overall, tasks), claims, len(seed_differences), margin)]
-    return PromotionGate("promote", (*merits, _merit_of_truth(scores, ground_truth), *idle))
+    within = [task for task, block in tasks.items() if block.verdict == "worse" and not losses[task]]
+    against = [worded("worse, but by less than the margin: {tasks}", tasks=", ".join(within))] if within else []
+    known: list[str] = []
+    for task, block in scores.tasks.items():
+        if task in claims and (note := claims[task].note(task, block)):
+            (against if claims[task].is_beaten else known).append(note)
+    merits = [*_merits(Blocks(scores.overall, tasks), claims, seed_differences)]
+    if not any(losses.values()):
+        merits.append(_no_loss(tasks, margin))
+    if ground_truth and not of_truth:
+        merits.append(_merit_of_truth(scores, ground_truth))
+    if not objections:
+        known += [worded("the gain rests on one training seed")] * (len(seed_differences) == 1)
+        unknown = "the ground truth of the answers is not known: the gain is one of reward only"
+        known += [] if ground_truth else [worded(unknown)]
+    gate = PromotionGate("hold" if objections else "promote", tuple(merits), tuple(objections))
+    return gate.adding(against=against, known=[*known, *not_learned(claims)])
 
 
 def hold_where_worse(
@@ -89,10 +136,10 @@ def hold_where_worse(
         ),
         *(_objections_to_truth(f"{against}, ", ground_truth) if ground_truth else ()),
     ]
-    if objections or gate.verdict == "hold":
+    if objections:
         return gate.held(*objections)
     merit = worded("{against} it is not worse: {difference}", against=against, difference=_difference(scores.overall))
-    return gate.with_reasons(merit)
+    return gate.adding([merit])
 
 
 def hold_where_spoilt(
@@ -113,42 +160,43 @@ def hold_where_spoilt(
     return gate.held(*objections) if objections else gate
 
 
-def _merits(scores: Blocks, claims: Mapping[TaskName, TaskClaim], n_seeds: int, margin: float) -> list[str]:
+def _merits(
+    scores: Blocks, claims: Mapping[TaskName, TaskClaim], seed_differences: Mapping[int, float]
+) -> Iterator[str]:
+    """Yield what is shown of the scores: each sentence holds whatever the verdict is."""
+    if scores.overall.verdict == "better":
+        overall = "overall the score rose by {rise}, {interval}"
+        on_those = "on the tasks that count the score rose by {rise}, {interval}"
+        yield worded(
+            on_those if not_learned(claims) else overall,
+            rise=decimal(scores.overall.mean_difference),
+            interval=_interval(scores.overall),
+        )
     claimed = [task for task, block in scores.tasks.items() if block.verdict == "better"]
-    wide = [task for task, block in scores.tasks.items() if block.margin_is_wide(margin)]
+    if claimed:
+        yield worded("better after Holm's correction for the number of tasks: {tasks}", tasks=", ".join(claimed))
+    if len(seed_differences) > 1 and min(seed_differences.values()) > 0:
+        yield worded("each of the {n} training seeds gained", n=len(seed_differences))
+    best = {task: name for task in claimed if task in claims and (name := claims[task].best_baseline)}
+    if best:
+        scores_of = {task: decimal(claims[task].baselines[name].scores.mean_base) for task, name in best.items()}
+        listed = ", ".join(f"{task} (`{worded(name)}` {scores_of[task]})" for task, name in best.items())
+        yield worded("above the best baseline, by the same test: {tasks}", tasks=listed)
+
+
+def _no_loss(tasks: Mapping[TaskName, PairedStats], margin: float) -> str:
+    wide = [task for task, block in tasks.items() if block.margin_is_wide(margin)]
     on_every = "on every task a loss as large as the margin of {margin} is excluded by a one-sided 95 % bound"
     on_others = (
         "on every task but {wide}, of whose base's score it is more than half, a loss as large as the margin of "
         "{margin} is excluded by a one-sided 95 % bound"
     )
-    overall = "overall the score rose by {rise}, {interval}"
-    on_those = "on the tasks that count the score rose by {rise}, {interval}"
-    merits = [
-        worded(
-            on_those if not_learned(claims) else overall,
-            rise=decimal(scores.overall.mean_difference),
-            interval=_interval(scores.overall),
-        ),
-        worded("better after Holm's correction for the number of tasks: {tasks}", tasks=", ".join(claimed)),
-        worded(on_others if wide else on_every, margin=shortest(margin), wide=", ".join(wide)),
-        counted(n_seeds, "the gain rests on one training seed", "each of the {n} training seeds gained"),
-    ]
-    best = {task: name for task in claimed if task in claims and (name := claims[task].best_baseline)}
-    if best:
-        scores_of = {task: decimal(claims[task].baselines[name].scores.mean_base) for task, name in best.items()}
-        listed = ", ".join(f"{task} (`{worded(name)}` {scores_of[task]})" for task, name in best.items())
-        merits.append(worded("above the best baseline, by the same test: {tasks}", tasks=listed))
-    worse = ", ".join(task for task, block in scores.tasks.items() if block.verdict == "worse")
-    return [*merits, worded("worse, but by less than the margin: {tasks}", tasks=worse)] if worse else merits
+    return worded(on_others if wide else on_every, margin=shortest(margin), wide=", ".join(wide))
 
 
-def _merit_of_truth(scores: Blocks, ground_truth: Blocks | None) -> str:
-    if ground_truth is None:
-        return worded("the ground truth of the answers is not known: the gain is one of reward only")
-    difference, unknown = (
-        _difference(ground_truth.overall),
-        [task for task in scores.tasks if task not in ground_truth.tasks],
-    )
+def _merit_of_truth(scores: Blocks, ground_truth: Blocks) -> str:
+    unknown = [task for task in scores.tasks if task not in ground_truth.tasks]
+    difference = _difference(ground_truth.overall)
     found = worded("the ground truth is not worse on any task; overall {difference}", difference=difference)
     return worded("{found}; it is not known of {tasks}", found=found, tasks=", ".join(unknown)) if unknown else found
 

@@ -80,7 +80,7 @@ class GeneralOutcome:
         """Hold, whatever was decided, a model that no longer follows general instructions."""
         if self.objection is not None:
             return gate.held(self.objection)
-        return gate if gate.verdict == "hold" else gate.with_reasons(self.finding)
+        return gate.adding([self.finding]) if self.measurable and self._excluded else gate.adding(known=[self.finding])
 
     def report(self) -> dict[str, Any]:
         """Return its part of `report.json`."""

@@ -30,6 +30,7 @@ from tasks.evaluate.report.background import Background, OtherModel, reward_iden
 from tasks.evaluate.report.page import draw, write_report_files
 from tasks.evaluate.retention import GeneralOutcome, measure_general
 from tasks.evaluate.stats.statistics import PairedStats
+from tasks.next_steps.steps import Trained, next_steps
 from tasks.report.canvas import write_figures
 from tasks.report.wording import worded
 
@@ -76,6 +77,8 @@ class Evaluation:
     prices: Mapping[str, MachinePrice] = field(default_factory=dict)
     """Prices of the machines that answered, by device."""
     trainings: Sequence[LoggedTraining] = ()
+    trained: Trained | None = None
+    """Training of the policy that may be promoted; None where only its answers are known."""
 
     def compare(self, before: Sequence[PairedScore], challenger: Sequence[PairedScore]) -> Comparison:
         """Compare the second scores with the first by the evaluation's settings."""
@@ -169,7 +172,7 @@ def run(evaluation: Evaluation, progress: Progress = silent) -> Comparison:
             for name, folder in (*folders.items(), *evaluation.rungs.items())
         ],
     )
-    _write(comparison, background, evidence, evaluation.output)
+    _write(comparison, background, evidence, evaluation)
     answers = {
         name: ShownAnswers(each.rollouts, [pair.truth for pair in each.pairs]) for name, each in everything.items()
     }
@@ -243,9 +246,11 @@ def _by_metric(
     return turned
 
 
-def _write(comparison: Comparison, background: Background, evidence: Evidence, output: Path) -> None:
-    (output / METRICS_FILE).write_text(json.dumps(background.ground_truth, indent=1), encoding="utf-8")
-    beside: dict[str, Any] = {
+def _write(comparison: Comparison, background: Background, evidence: Evidence, evaluation: Evaluation) -> None:
+    output, metrics = evaluation.output, background.ground_truth
+    (output / METRICS_FILE).write_text(json.dumps(metrics, indent=1), encoding="utf-8")
+    document: dict[str, Any] = {
+        **comparison.report(),
         "serving": [asdict(each) for each in background.serving],
         "looks": asdict(background.looks) if background.looks else None,
         "general": background.general.report() if background.general else None,
@@ -262,7 +267,8 @@ def _write(comparison: Comparison, background: Background, evidence: Evidence, o
             other.name: {"description": other.description, **other.comparison.report()} for other in background.others
         },
     }
-    write_report({**comparison.report(), **beside}, output)
+    steps = next_steps(document, metrics, Counter(row.task for row in evaluation.training), evaluation.trained)
+    write_report({**document, "next": [each._asdict() for each in steps]}, output)
     drawn = draw(comparison)
     write_figures(drawn, output)
-    write_report_files(comparison, background, output, drawn)
+    write_report_files(comparison, replace(background, next_steps=steps), output, drawn)

@@ -27,6 +27,8 @@ REPORT_PAGE: Final = "report.html"
 DATA_FILES: Final = ("tasks/monitor/report.html.j2",)
 _TEMPLATE: Final = Path(__file__).with_name("report.html.j2")
 _UNKNOWN: Final = "–"
+WIDEST: Final = 0.4
+"""Width of a day's 95 % interval beyond which its mean says too little: that of some eight equal answers."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def _last_days(page: Page) -> Iterator[tuple[str, ...]]:
         known = page.drift.rewards.get(name)
         yield (
             worded(name) if day == last_day else f"{worded(name)}, {day}",
-            _verdict(name, known, page.drift),
+            _verdict(last, known, page),
             worded(shown_by(name, page.drift.by_form)),
             decimal(last["answers"], 0),
             decimal(last["mean"]),
@@ -152,29 +154,32 @@ def _last_days(page: Page) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _worded(messages: Sequence[str]) -> list[str]:
-    return [worded(message) for message in messages]
-
-
-def _verdict(name: str, known: DriftSeries | None, drift: Drift) -> str:
-    """Return the verdict on a task or all; with a single task, all together are no series of their own."""
+def _verdict(last: Mapping[str, Any], known: DriftSeries | None, page: Page) -> str:
+    """Return the verdict on a task's last day, or on all, which are no series of their own with a single task."""
+    name, drift = last["task"], page.drift
     if name in drift.fallen:
         is_drift = any(each.name == name and each.alarm for each in drift.series)
         return "drift" if is_drift or (known is None and name == ALL) else "floor"
     if known is None:
         return _UNKNOWN if name == ALL else "no promise"
+    if last["high"] - last["low"] > WIDEST:
+        return "too few to tell"
+    if not last["low"] <= known.promised[-1] <= last["high"]:
+        return "lower that day" if last["mean"] < known.promised[-1] else "higher that day"
     return "form as before" if known.measure == "form" else "as promised"
 
 
 def write_report(page: Page, folder: Path, markdown_name: str) -> None:
     """Write the page and its Markdown, which has no figures, into a folder."""
-    kept = "form as before" if page.drift.by_form else "as promised"
-    header = _worded(
-        [
-            *("task", "verdict", "shows", "answers", "mean", "95 % interval", "evaluation", "sign of drift"),
-            *("valid form", "not empty, no refusal", "latency, ms p50 / p95", "cost of an analysis"),
-        ]
+    rows, kept = list(_last_days(page)), "form as before" if page.drift.by_form else "as promised"
+    verdicts = {row[1] for row in rows} - {_UNKNOWN, "no promise"}
+    kept = "lower that day" if "lower that day" in verdicts else kept
+    kept = "too few to tell" if verdicts == {"too few to tell"} else kept
+    columns = (
+        *("task", "verdict", "shows", "answers", "mean", "95 % interval", "evaluation", "sign of drift"),
+        *("valid form", "not empty, no refusal", "latency, ms p50 / p95", "cost of an analysis"),
     )
+    header = [*map(worded, columns)]
     shown: dict[str, Any] = {
         "headline": _headline(page),
         "word": "drift" if page.drift.found else "alarm" if page.document["operations"] else kept,
@@ -183,7 +188,7 @@ def write_report(page: Page, folder: Path, markdown_name: str) -> None:
         "rate": _rate_sentence(page),
         "last_day": f"{worded('The last day of each task')}, {_day(page.document['logs']['last_day'])}",
         "header": header,
-        "rows": list(_last_days(page)),
+        "rows": rows,
         "notes": page.document["notes"],
     }
     table = [header, ["---", *["---:"] * (len(header) - 1)]]

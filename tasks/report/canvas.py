@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GAIN, LOSS, BLUE = "#0f766e", "#c2410c", "#2563eb"
+LOSS, BLUE = "#c2410c", "#2563eb"
 INK, SOFT, FAINT = "#0f172a", "#475569", "#cbd5e1"
 DASHES: Final = (0, (4, 3))
 
@@ -29,6 +29,8 @@ _FIGURES_FOLDER: Final = "figures"
 _STYLE: Final = {
     "svg.fonttype": "none",
     "svg.hashsalt": "tucano",
+    # The page behind it may be dark.
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor"), "none"),
     "font.size": 9,
     # Above the axes, to avoid measuring overlaps with ticks, which takes a quarter of the time.
     "axes.titley": 1.0,
@@ -60,11 +62,6 @@ def add_axes(figure: "Figure", *, left: float, right: float, bottom: float, top:
     return figure.add_axes(
         (left / width, bottom / height, (width - left - right) / width, (height - bottom - top) / height)
     )
-
-
-def name_below(figure: "Figure", words: str) -> None:
-    """Name the horizontal axis over the whole width, which axes with margins have no room for."""
-    figure.supxlabel(words, y=0.02, fontsize=9, color=SOFT)
 
 
 def svg(figure: "Figure", label: str) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tasks.evaluate.answers.cost import Serving
     from tasks.evaluate.decision import RungStanding
     from tasks.evaluate.retention import GeneralOutcome
+    from tasks.next_steps.steps import NextStep
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Background:
     weights: str = ""
     """Sentence on the weights with which base, tuned and champion answered; empty if unknown."""
     looks: Looks | None = None
+    next_steps: Sequence["NextStep"] = ()
 
 
 def reward_identity(task: TaskName) -> str:

@@ -98,7 +98,7 @@ def policy_of(folder: Path, seed: int, *, reused: bool = False, **summary: Any) 
 @pytest.fixture
 def ran(tmp_path: Path) -> Iterator[dict[str, Any]]:
     """Give the command a run that ended as the test says, and return how it was asked for."""
-    gate = {"verdict": "hold", "reasons": ["push got worse"]}
+    gate = {"verdict": "hold", "for": [], "against": ["push got worse"], "good_to_know": ["one seed"]}
     block = {
         "n_prompts": 4, "mean_base": 0.5, "mean_tuned": 0.625, "mean_difference": 0.125, "ci_low": 0.1, "ci_high": 0.2,
         "p_signflip": 0.01, "p_holm": 0.02, "p_harm": 0.0001, "verdict": "better",
@@ -164,7 +164,31 @@ def test_evaluate_ends_by_its_verdict(ran: dict[str, Any], verdict: str, exit_co
     document = json.loads(ended.stdout)
     assert document["gate"]["verdict"] == verdict
     assert set(document) == {"seconds", "path", "overall", "tasks", "gate"}
-    assert f"the gate says {verdict}:\n- push got worse" in ended.text
+    lists = "What speaks against it:\n- push got worse\nGood to know:\n- one seed"
+    assert f"the gate says {verdict}\n{lists}" in ended.text
+
+
+def test_a_held_retraining_names_whole_commands_for_what_would_help_and_never_forces(
+    ran: dict[str, Any], tmp_path: Path
+) -> None:
+    stage = SimpleNamespace(path=tmp_path, record=SimpleNamespace(sha256="ab" * 32), seconds=1.0, reused=False)
+    decision = {"verdict": "hold", "version": "7", "model": "shop", "alias": "champion", "merged": None}
+    ran |= {"stages": {"evaluate": stage}, "decision": decision, "champion": None}
+    # A step took 90 seconds.
+    ran["policies"] = {42: policy_of(tmp_path / "a", 42), 43: policy_of(tmp_path / "b", 43, reused=True)}
+    longer = {"why": "it rose", "command": "tucano retrain --set train.max_steps=40", "training_steps": 40}
+    ran["report"]["next"] = [longer]
+    ended = tucano("retrain", "--set", "train.max_steps=20", "--json")
+    assert ended.returncode == 3, ended.text
+    (step,) = json.loads(ended.stdout)["next"]
+    assert step["why"] == "it rose; about 60.0 minutes of training"
+    assert step["command"].startswith("tucano retrain --profile local --set train.max_steps=20")
+    assert step["command"].endswith(" --set train.max_steps=40")
+    assert f"next: `{step['command']}`: {step['why']}" in " ".join(ended.text.split())
+    ran["report"]["next"] = []
+    ended = tucano("retrain")
+    assert "next: These figures name no step that would help: read the wrong answers." in ended.text
+    assert "--force" not in ended.text
 
 
 class TypedInput(io.StringIO):

@@ -77,7 +77,7 @@ def test_report_has_exactly_the_fields_of_the_design(tmp_path: Path) -> None:
         "p_win p_tie p_loss p_signflip p_wilcoxon p_harm p_holm noninferiority_low mde n_for_margin verdict"
     )
     assert list(report)[:3] == ["overall", "tasks", "gate"]
-    assert list(report["gate"]) == ["verdict", "reasons"]
+    assert list(report["gate"]) == ["verdict", "reasons", "for", "against", "good_to_know"]
     assert " ".join(field.name for field in fields(PairedStats)) == block
     assert all(" ".join(each) == block for each in (report["overall"], *report["tasks"].values()))
 

@@ -61,16 +61,16 @@ def test_a_gain_that_a_rung_has_too_holds_where_required_and_is_always_reported(
     decision = decide(wanted, {"base-guided": TUNED + 0.01})
     gate = decision.comparison.gate
     assert gate.verdict == verdict
-    assert "of the gain of +0.4" in gate.reasons[-1]
-    assert "not shown that the training is worth more than `base-guided`" in gate.reasons[-1]
-    assert (len(gate.reasons) == 1) == (verdict == "hold")
+    (reason,) = gate.speaks_against
+    assert "of the gain of +0.4" in reason
+    assert "not shown that the training is worth more than `base-guided`" in reason
     assert [rung.name for rung in decision.ladder] == ["base-guided"]
 
 
 def test_the_best_rung_counts_and_not_the_mean_of_them() -> None:
     gate = decide("require", {"base-guided": 0.3, "sft": 0.25}).comparison.gate
     assert gate.verdict == "promote"
-    assert "`base-guided` has +0.100, at no more cost" in gate.reasons[-1]
+    assert "`base-guided` has +0.100, at no more cost" in gate.speaks_for[-1]
     assert decide("require", {"base-guided": 0.3, "sft": TUNED + 0.01}).comparison.gate.verdict == "hold"
 
 
@@ -80,7 +80,7 @@ def test_a_score_that_rose_without_its_ground_truth_is_form_and_is_held() -> Non
 
 
 def test_nothing_is_promoted_where_a_rung_is_required_and_none_was_evaluated() -> None:
-    (reason,) = decide("require", {}).comparison.gate.reasons
+    (reason,) = decide("require", {}).comparison.gate.speaks_against
     assert "no rung that costs no more" in reason
     assert decide("report", {}).comparison.gate.verdict == "promote"
 
@@ -97,7 +97,7 @@ def test_the_chosen_seed_alone_meets_the_champion(chosen: int, difference: float
 def test_a_better_champion_holds() -> None:
     decision = decide("report", {}, champion=TUNED + 0.2)
     assert decision.comparison.gate.verdict == "hold"
-    assert all(reason.startswith("against the champion") for reason in decision.comparison.gate.reasons)
+    assert all(reason.startswith("against the champion") for reason in decision.comparison.gate.speaks_against)
     assert decision.champion is not None and decision.champion.overall.mean_difference < 0
 
 
@@ -146,8 +146,8 @@ def test_a_task_that_counts_for_nothing_may_not_be_spoilt(
     evidence = Evidence({"push": TaskClaim(), "sentiment": spoilt}, 0)
     decision = evidence.decide({"base": before, "tuned": after}, 0.05, against).comparison
     assert decision.gate.verdict == ("hold" if reasons else "promote")
-    assert not reasons or [reason.partition(":")[0] for reason in decision.gate.reasons] == reasons
+    assert [reason.partition(":")[0] for reason in decision.gate.speaks_against] == reasons
     # A champion that knew the task is not replaced by one that lost it.
     champion = [*on("push", pairs(BASE, 0.5)), *on("sentiment", pairs(0.4, 0.9))]
     decision = evidence.decide({"base": before, "tuned": after, "champion": champion}, 0.05, against).comparison
-    assert "against the champion, the ground truth of sentiment is worse" in decision.gate.reasons[-1]
+    assert "against the champion, the ground truth of sentiment is worse" in decision.gate.speaks_against[-1]

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.evaluate.claims import Floor, TaskClaim
+from tasks.evaluate.claims import AgainstBaseline, Floor, TaskClaim
 from tasks.evaluate.gate import PromotionGate, decide, hold_where_worse
 from tasks.evaluate.stats.statistics import Blocks, PairedStats
 
@@ -61,11 +61,11 @@ RARE = replace(ALIKE, mean_difference=-0.04, noninferiority_low=-0.04)
         (BETTER, UNDECIDED, "hold", ["push is undecided: .* a loss of 0.080 .* margin is 0.05; .* 102 prompts"]),
         (BETTER, replace(UNDECIDED, n_for_margin=None), "hold", ["push is undecided: .*: add seeds$"]),
         (BETTER, WORSE, "hold", ["push is worse: mean difference −0.200, p 0.001 for harm"]),
-        (BETTER, HARMED, "promote", ["rose by 0.100", "worse, but by less than the margin: push"]),
+        (BETTER, HARMED, "promote", ["worse, but by less than the margin: push"]),
         (BETTER, ALIKE, "hold", ["push is undecided: all 2 prompts have the same difference, 0.000"]),
         (BETTER, RARE, "hold", ["push is undecided: all 2 prompts have the same difference, −0.040"]),
-        (BETTER, replace(ALIKE, n_for_margin=2), "promote", ["rose by 0.100"]),
-        (BETTER, replace(RARE, n_for_margin=2), "promote", ["rose by 0.100"]),
+        (BETTER, replace(ALIKE, n_for_margin=2), "promote", []),
+        (BETTER, replace(RARE, n_for_margin=2), "promote", []),
         (OPEN, OPEN, "hold", ["improvement overall is not shown: .* find a true gain of 0.123 with power .80"]),
         (EQUAL, EQUAL, "hold", ["base and tuned score the same on all 40 prompts"]),
         (SINGLE, SINGLE, "hold", ["one prompt, which says nothing", "push is undecided: it has one prompt"]),
@@ -76,8 +76,11 @@ def test_scores_decide_and_the_reasons_say_why(
 ) -> None:
     gate = decide(Blocks(overall, {"extraction": BETTER, "push": push}), {1: 0.1}, 0.05, None)
     assert gate.verdict == verdict
-    assert all(any(re.search(sentence, reason) for reason in gate.reasons) for sentence in sentences), gate.reasons
-    assert verdict == "promote" or len(gate.reasons) == len(sentences)
+    assert len(gate.speaks_against) == len(sentences)
+    assert all(map(re.search, sentences, gate.speaks_against)), gate.speaks_against
+    # A gain that is shown speaks for a model that is held, too.
+    assert any("rose by" in reason for reason in gate.speaks_for) == (overall is BETTER)
+    assert any("rose by" in reason for reason in gate.reasons) == (verdict == "promote")
 
 
 def test_a_gain_overall_needs_a_better_task_and_every_seed() -> None:
@@ -110,6 +113,18 @@ def test_an_unlearned_task_counts_neither_for_nor_against() -> None:
     assert gate.reasons[-1].startswith("sql_qa is not learned")
 
 
+@pytest.mark.parametrize(("push", "its", "place"), [(NON_INFERIOR, 0.7, "against"), (BETTER, 0.55, "good_to_know")])
+def test_a_baseline_that_is_not_beaten_speaks_against_only_where_it_scores_more(
+    push: PairedStats, its: float, place: str
+) -> None:
+    rule = AgainstBaseline("", replace(UNDECIDED, mean_base=its, p_signflip=0.5))
+    claims: dict[TaskName, TaskClaim] = {"push": TaskClaim(baselines={"rule": rule})}
+    gate = decide(Blocks(BETTER, {"extraction": BETTER, "push": push}), {1: 0.1}, 0.05, None, claims)
+    assert gate.verdict == "promote"
+    lists = {name: " ".join(gate.report()[name]) for name in ("for", "against", "good_to_know")}
+    assert [name for name, said in lists.items() if "better than the baseline `rule`" in said] == [place]
+
+
 def test_a_margin_of_more_than_half_of_the_bases_score_is_no_reason() -> None:
     little = replace(NON_INFERIOR, mean_base=0.15, verdict="inconclusive")
     gate = decide(Blocks(BETTER, {"extraction": BETTER, "push": little}), {1: 0.1}, 0.1, None)
@@ -122,7 +137,7 @@ def test_a_margin_of_more_than_half_of_the_bases_score_is_no_reason() -> None:
 
 CHAMPION = "against the champion"
 PROMOTED = PromotionGate("promote", ("better",))
-HELD = PromotionGate("hold", ("undecided",))
+HELD = PromotionGate("hold", (), ("undecided",))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tasks.evaluate.retention import GeneralOutcome, measure_general
 ALL = instructions()
 ROWS = as_rows(["push", "churn"])
 PROMOTED = PromotionGate("promote", ("better",))
-HELD = PromotionGate("hold", ("worse than the champion",))
+HELD = PromotionGate("hold", (), ("worse than the champion",))
 
 Follows = Callable[[int, GeneralInstruction], bool]
 

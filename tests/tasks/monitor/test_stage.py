@@ -137,6 +137,31 @@ def test_a_champion_that_answers_as_before_has_no_drift_and_the_same_logs_give_t
     assert "| sentiment | form as before | form |" in text
 
 
+@pytest.mark.parametrize(
+    ("last", "verdict"),
+    [
+        ([True] * 20, "as promised"),
+        ([True] * 5, "too few to tell"),
+        ([True, False, False, False, False, False, False], "too few to tell"),
+        ([True] * 34 + [False] * 6, "lower that day"),
+    ],
+)
+def test_a_last_day_is_green_only_where_it_has_enough_answers_and_they_are_as_the_evaluations(
+    last: list[bool], verdict: str, tmp_path: Path
+) -> None:
+    """A day of 7 answers was green whose own interval excluded the evaluation's mean."""
+    own = [
+        answer(days_ago=number / 1000, **({} if good else {"completion": GARBAGE})) for number, good in enumerate(last)
+    ]
+    looked = look(
+        tmp_path, [*own, *(answer(days_ago=1 + day + number / 1000) for day in range(9) for number in range(40))]
+    )
+    assert looked.drift.found is False
+    assert f"| push | {verdict} |" in (looked.folder / REPORT_TEXT).read_text(encoding="utf-8")
+    page = (looked.folder / "report.html").read_text(encoding="utf-8")
+    assert ('<span class="badge promised">' in page) == (verdict == "as promised")
+
+
 def test_like_is_compared_with_like_with_references_and_without(tmp_path: Path) -> None:
     promised = {}
     for name, reference in (("with", LIKED), ("without", None)):

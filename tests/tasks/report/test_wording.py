@@ -16,9 +16,10 @@ from tasks.report.language import spoken
 from tasks.report.wording import catalogue, counted, worded
 
 ROOMS: Final = [
-    REPOSITORY / "tasks" / name for name in ("evaluate", "bag_of_words", "audit", "monitor", "lineage/graph", "report")
+    REPOSITORY / "tasks" / name
+    for name in ("evaluate", "bag_of_words", "next_steps", "audit", "monitor", "lineage/graph", "report")
 ]
-TEMPLATES: Final = {file.name: file.read_text(encoding="utf-8") for room in ROOMS for file in room.rglob("*.html.j2")}
+TEMPLATES: Final = {str(file): file.read_text(encoding="utf-8") for room in ROOMS for file in room.rglob("*.html.j2")}
 DATA: Final = {
     *(text for each in (BASELINES, RUNGS) for text in each.values()),
     *(saying for saying, _ in PHRASES.values()),

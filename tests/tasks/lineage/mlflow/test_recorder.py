@@ -14,12 +14,7 @@ pytestmark = pytest.mark.integration
 EXPERIMENT = "tucano2-commerce"
 
 
-DATASET, BASE, POLICY, EVALUATION = (
-    artifact("dataset", "1"),
-    artifact("base", "2"),
-    artifact("policy", "3"),
-    artifact("evaluation", "4"),
-)
+DATASET, BASE = artifact("dataset", "1"), artifact("base", "2")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""Next steps after a hold: what would help, computed from what a run left."""
