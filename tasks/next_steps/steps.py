@@ -83,7 +83,7 @@ def read_trained(policy: Path, settings: Mapping[str, Any] | None, prompts: Path
 
 
 def next_steps(
-    report: Mapping[str, Any], metrics: Mapping[str, Any], rows: Mapping[TaskName, int], trained: Trained | None
+    report: Mapping[str, Any], metrics: Mapping[Any, Any], rows: Mapping[TaskName, int], trained: Trained | None
 ) -> list[NextStep]:
     """Return at most three, by `report.json`, `ground_truth.json` and training prompts by task."""
     if report["gate"]["verdict"] == "promote":
