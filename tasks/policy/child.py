@@ -304,7 +304,7 @@ def _full_machine(error: Exception, folder: Path) -> str | None:
     return None
 
 
-def die_with_parent() -> None:
+def die_with_parent(stdin: IO[str] | None = None) -> None:
     """Wait for the end of stdin, which is the end of the parent, and exit at once; runs in its own thread."""
-    sys.stdin.read()
+    (stdin or sys.stdin).read()
     os._exit(Interrupted.exit_code)
