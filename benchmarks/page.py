@@ -12,6 +12,8 @@ TEMPLATE_FILE: Final = BENCHMARKS / "page.md.jinja"
 WITHOUT_RESULT: Final = frozenset({"gpu_check"})
 """Benchmarks with a report of their own: the GPU check runs where the harness cannot be imported."""
 WIDTH: Final = 120
+MAX_LINES: Final = 30
+"""Longer results are read in their files."""
 
 
 def benchmark_names() -> set[str]:
@@ -50,8 +52,11 @@ def _block(name: str, result: Result | None) -> str:
     if result is None:
         return f"`make bench NAME={name}` has not been run whole on this code."
     missed = {0: "every limit met", 1: "1 limit missed"}.get(result.missed, f"{result.missed} limits missed")
-    lead = f"`{result.command}` at {result.commit} on {result.machine}; {missed}:"
-    parts = [_wrapped(lead), "\n".join(("```text", *result.printed, "```"))]
+    lead = f"`{result.command}` at {result.commit} on {result.machine}; {missed}"
+    if len(result.printed) > MAX_LINES:
+        parts = [_wrapped(f"{lead}. What it printed is in `benchmarks/results/{name}.json`.")]
+    else:
+        parts = [_wrapped(f"{lead}:"), "\n".join(("```text", *result.printed, "```"))]
     return "\n\n".join([*parts, _wrapped(result.reading)] if result.reading else parts)
 
 
