@@ -241,8 +241,8 @@ def test_an_evaluation_runs_nothing_that_is_not_in_its_key(tmp_path: Path) -> No
 def test_a_gain_over_the_base_is_held_where_the_champion_is_better(tmp_path: Path) -> None:
     gate = run(tmp_path, {1: 7}, chosen=1, champion=12).gate
     assert gate.verdict == "hold"
-    assert all("champion" in reason for reason in gate.reasons)
-    assert report(tmp_path)["gate"] == {"verdict": "hold", "reasons": list(gate.reasons)}
+    assert all("champion" in reason for reason in gate.speaks_against)
+    assert report(tmp_path)["gate"] == gate.report()
     assert report(tmp_path)["champion"]["overall"]["mean_difference"] < 0
 
 
