@@ -7,7 +7,7 @@ tell the two apart on its copies is at fault; the same query only where they are
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from tasks.audit.alterations.library import (
@@ -53,8 +53,12 @@ def _replaced(
 ) -> QueryChange:
     """Return the change of what a pattern finds into another text, which a mapping has by the one found, or by ""."""
     compiled = re.compile(pattern)
-    new = (lambda found: other.get(found[0]) or other[""]) if isinstance(other, Mapping) else other
+    new: str | Callable[[re.Match[str]], str] = partial(_mapped, other) if isinstance(other, Mapping) else other
     return lambda sql: compiled.sub(new, sql, count=count)
+
+
+def _mapped(known: Mapping[str, str], found: re.Match[str]) -> str:
+    return known.get(found[0]) or known[""]
 
 
 @lru_cache(maxsize=512)
