@@ -30,7 +30,7 @@ def report(verdict: str = "hold", bag: tuple[float, float | None] | None = None,
     }
 
 
-def commands(found: dict[str, Any], trained: Trained = DONE, macro_f1: float = 0.78, **rows: int) -> list[str]:
+def commands(found: dict[str, Any], trained: Trained = DONE, macro_f1: float = 0.78, **rows: Any) -> list[str]:
     metrics = {"sentiment": {"macro_f1": {"bag-of-words": macro_f1}}}
     return [step.command for step in next_steps(found, metrics, ROWS | rows, trained)]
 
