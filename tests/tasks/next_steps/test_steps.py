@@ -32,7 +32,8 @@ def report(verdict: str = "hold", bag: tuple[float, float | None] | None = None,
 
 def commands(found: dict[str, Any], trained: Trained = DONE, macro_f1: float = 0.78, **rows: Any) -> list[str]:
     metrics = {"sentiment": {"macro_f1": {"bag-of-words": macro_f1}}}
-    return [step.command for step in next_steps(found, metrics, ROWS | rows, trained)]
+    counted: Any = ROWS | rows
+    return [step.command for step in next_steps(found, metrics, counted, trained)]
 
 
 def trained(validation: Any = FLAT, steps: int = 500, **changes: Any) -> Trained:
