@@ -13,7 +13,7 @@ import pytest
 from flows.runtime.session import open_recorder
 from flows.stages import child_pool
 from flows.stages.evaluate import evaluate
-from flows.stages.runner import Session, StageResult
+from flows.stages.runner import Results, Session, StageResult
 from schemas.artifact import ArtifactKind
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
@@ -92,13 +92,13 @@ class World:
 
         return made(self.root, "policy", fill, {"base": self.base.record.sha256})
 
-    def evaluate(self, policy: StageResult, *overrides: str) -> dict[str, StageResult]:
+    def evaluate(self, policy: StageResult, *overrides: str) -> Results:
         alone = ("evaluate.against_champion=false", "evaluate.rungs=[]", "warm_start.steps=0")
         fixed = [f"state.root={self.root}", "evaluate.resamples=1000", *alone]
         config: Config = load_config("local", [*fixed, *overrides])
         with open_recorder(config).pipeline("evaluates", {}) as run:
             given = {"prompts": self.prompts, "dataset": self.dataset, "base": self.base, "audit": self.audit}
-            stages: dict[str, StageResult] = evaluate(Session(config, run), given, {42: policy}, for_rungs={})
+            stages: Results = evaluate(Session(config, run), given, {42: policy}, for_rungs={})
         return stages
 
 
