@@ -28,6 +28,7 @@ PRODUCT: Final = "product_id"
 AREA: Final = "_zip_code_prefix"
 """Columns of the first five digits of a postcode, which name an area of thousands of people."""
 ROWS_AT_ONCE: Final = 256
+Content = tuple[str, str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,7 @@ class Scrubbed:
     table: pl.DataFrame
     replaced: Counter[Kind] = field(default_factory=Counter)
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Ids of the changed rows: old to new.
-
-    An id is the hash of its content; if kept, it would allow trying all numbers until one matches.
-    """
+    """Ids of the changed rows, old to new: an old one is a hash by which one could try all numbers."""
 
 
 def scrub_prompts(table: pl.DataFrame) -> Scrubbed:
@@ -51,9 +49,11 @@ def scrub_prompts(table: pl.DataFrame) -> Scrubbed:
     replaced: Counter[Kind] = Counter()
     renamed: dict[str, str] = {}
     changed: dict[str, list[Any]] = {"place": [], "prompt_id": [], **{column: [] for column in TEXTS}}
-    for place in _suspects(table).arg_true():
+    suspects = _suspects(table)
+    for place in suspects.select(pl.any_horizontal(pl.all())).to_series().arg_true():
         row = table.row(place, named=True)
-        content = _scrubbed_content(row["system"], row["prompt"], json.loads(row["reference"]), replaced)
+        read = row["system"], row["prompt"], json.loads(row["reference"])
+        content = _scrubbed_content(read, suspects.row(place), replaced)
         # Always written again: a duplicated key would hide the value that is not read.
         values = (*content[:2], canonical_json(content[2]))
         if values != (row["system"], row["prompt"], row["reference"]):
@@ -73,11 +73,12 @@ def scrubbed_rows(rows: Iterable[PromptRow], replaced: Counter[Kind]) -> Iterato
     while batch := list(islice(remaining, ROWS_AT_ONCE)):
         texts = [(row.system, row.prompt, canonical_json(row.reference)) for row in batch]
         suspects = _suspects(pl.DataFrame(texts, dict.fromkeys(TEXTS, pl.String), orient="row"))
-        for row, is_suspect in zip(batch, suspects, strict=True):
-            if not is_suspect:
+        for row, suspect in zip(batch, suspects.iter_rows(), strict=True):
+            if not any(suspect):
                 yield row
                 continue
-            system, prompt, reference = _scrubbed_content(row.system, row.prompt, row.reference, replaced)
+            content = row.system, row.prompt, dict(row.reference)
+            system, prompt, reference = _scrubbed_content(content, suspect, replaced)
             identity = content_id(row.task, system, prompt, reference)
             yield replace(row, prompt_id=identity, system=system, prompt=prompt, reference=reference)
 
@@ -156,18 +157,18 @@ def with_renamed_parents(table: pl.DataFrame, renamed: Mapping[str, str]) -> pl.
     )
 
 
-def _suspects(table: pl.DataFrame) -> pl.Series:
+def _suspects(table: pl.DataFrame) -> pl.DataFrame:
+    """Mark the texts that may hold personal data, a column for each of `TEXTS`."""
     # An escape in JSON may hide a digit or a separator.
     escaped = table["reference"].str.contains("\\", literal=True)
-    held = [may_hold_personal_data(table[name]) for name in TEXTS]
-    return pl.DataFrame([escaped.alias("escaped"), *held]).select(pl.any_horizontal(pl.all())).to_series()
+    held = pl.DataFrame([may_hold_personal_data(table[name]) for name in TEXTS])
+    return held.with_columns(pl.col("reference") | escaped)
 
 
-def _scrubbed_content(
-    system: str, prompt: str, reference: Mapping[str, Any], replaced: Counter[Kind]
-) -> tuple[str, str, dict[str, Any]]:
-    texts = (_scrubbed(text, replaced) for text in (system, prompt))
-    return (*texts, _without_personal_data(dict(reference), replaced))
+def _scrubbed_content(content: Content, suspect: tuple[bool, ...], replaced: Counter[Kind]) -> Content:
+    parts: Iterator[tuple[Any, bool]] = zip(content, suspect, strict=True)
+    system, prompt, reference = (_without_personal_data(part, replaced) if flag else part for part, flag in parts)
+    return system, prompt, reference
 
 
 def _scrubbed(text: str, replaced: Counter[Kind]) -> str:
