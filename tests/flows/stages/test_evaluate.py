@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -13,7 +13,7 @@ import pytest
 from flows.runtime.session import open_recorder
 from flows.stages import child_pool
 from flows.stages.evaluate import evaluate
-from flows.stages.runner import Session, StageResult
+from flows.stages.runner import Results, Session, StageResult
 from schemas.config.config import AUDIT_FOLDER, Config
 from schemas.config.profiles import load_config
 from schemas.tables.prompts import KNOWN_TO_BASE, TEST_FILE, TRAIN_FILE, VALIDATION_FILE, read_prompts
@@ -91,7 +91,7 @@ class World:
 
         return made(self.root, "policy", fill, {"base": self.base.record.sha256})
 
-    def evaluate(self, policy: StageResult, *overrides: str) -> Mapping[str, StageResult]:
+    def evaluate(self, policy: StageResult, *overrides: str) -> Results:
         alone = ("evaluate.against_champion=false", "evaluate.rungs=[]", "warm_start.steps=0")
         fixed = [f"state.root={self.root}", "evaluate.resamples=1000", *alone]
         config: Config = load_config("local", [*fixed, *overrides])
@@ -131,7 +131,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> Children:
     return children
 
 
-def report(stages: Mapping[str, StageResult]) -> Any:
+def report(stages: Results) -> Any:
     return json.loads((stages["evaluate"].path / "report.json").read_text(encoding="utf-8"))
 
 
