@@ -13,7 +13,6 @@ WITHOUT_RESULT: Final = frozenset({"gpu_check"})
 """Benchmarks with a report of their own: the GPU check runs where the harness cannot be imported."""
 WIDTH: Final = 120
 MAX_LINES: Final = 30
-"""Longer results are read in their files."""
 
 
 def benchmark_names() -> set[str]:
@@ -53,10 +52,9 @@ def _block(name: str, result: Result | None) -> str:
         return f"`make bench NAME={name}` has not been run whole on this code."
     missed = {0: "every limit met", 1: "1 limit missed"}.get(result.missed, f"{result.missed} limits missed")
     lead = f"`{result.command}` at {result.commit} on {result.machine}; {missed}"
+    parts = [_wrapped(f"{lead}:"), "\n".join(("```text", *result.printed, "```"))]
     if len(result.printed) > MAX_LINES:
         parts = [_wrapped(f"{lead}. What it printed is in `benchmarks/results/{name}.json`.")]
-    else:
-        parts = [_wrapped(f"{lead}:"), "\n".join(("```text", *result.printed, "```"))]
     return "\n\n".join([*parts, _wrapped(result.reading)] if result.reading else parts)
 
 
