@@ -193,8 +193,8 @@ def promote(
     if not rollback and not document["promoted"]:
         what = "" if baseline is None else "the bag of words of "
         raise GateRefused(
-            f"the gate holds {what}version {document['version']} of {model}: {'; '.join(document['reasons'])}; promote "
-            "it all the same with --force REASON"
+            f"the gate holds {what}version {document['version']} of {model}: {'; '.join(document['reasons'])}; "
+            "its report names what would help, and --force REASON promotes it all the same"
         )
 
 
