@@ -7,7 +7,8 @@ from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.grammar import STARS, json_grammar, object_schema, one_of, serve_object, spoil_json
 from tasks.commerce.inputs import ReviewInputs
 from tasks.commerce.reward import Reference
-from tasks.commerce.sentiment.scorer import CHECKS, REWARDS, WORDING
+from tasks.commerce.sentiment.prompts import WORDING
+from tasks.commerce.sentiment.scorer import CHECKS, REWARDS
 from tasks.commerce.sentiment.truth import metric
 from tasks.commerce.served import Served
 from tasks.commerce.text.json_fields import SENTIMENTS, sentiment_contradicts, sentiment_of

@@ -49,6 +49,7 @@ def test_its_reward_is_that_of_its_scorer_whose_version_holds_no_prompts(name: T
     assert TASKS[name].rewards["grounded"].score.__module__ == f"tasks.commerce.{name}.scorer"
     used = source_files(f"tasks.commerce.{name}.scorer")
     assert not used.keys() & {f"tasks.commerce.{name}.{part}" for part in ("prompts", "task", "truth")}
+    assert f"data/wordings/{name}.toml" not in used
     assert import_module(f"tasks.commerce.{name}.truth").metric is TASKS[name].metric
 
 

@@ -78,7 +78,7 @@ def test_a_reward_version_is_of_one_scorer_and_its_lists_and_of_no_prompts(name:
     parts = set(source_files(f"tasks.commerce.{name}.scorer"))
     others = set(TASK_NAMES) - {name}
     assert not parts & {f"tasks.commerce.{other}" for other in others}
-    assert not parts & {f"data/wordings/{other}.toml" for other in others}
+    assert not [part for part in parts if part.startswith("data/wordings")]
     assert not [part for part in parts if part.endswith((".prompts", ".task")) or part.startswith("data/questions")]
     assert ("tasks.commerce.sql_qa.sandbox" in parts) == (name == "sql_qa")
 

@@ -10,9 +10,8 @@ from schemas.errors import InputError
 from schemas.store.store import Store
 from tasks.commerce.example import Example
 from tasks.commerce.sql_qa import prompts as sql_qa_prompts
-from tasks.commerce.sql_qa.prompts import proves_something, read_families
+from tasks.commerce.sql_qa.prompts import WORDING, proves_something, read_families
 from tasks.commerce.sql_qa.sandbox import Databases
-from tasks.commerce.sql_qa.scorer import WORDING
 from tasks.commerce.sql_qa.task import TASK
 from tasks.commerce.text.lexicons import read_lexicon
 from tests.tasks.commerce.scoring import score
