@@ -31,6 +31,8 @@ pytestmark = pytest.mark.parametrize("name", TASK_NAMES)
 def test_its_files_are_where_they_are_looked_for(name: TaskName) -> None:
     assert [part.format(name) for part in PARTS if not (REPOSITORY / part.format(name)).is_file()] == []
     assert name in REFERENCES, f"add the keys of {name}'s references to schemas/references.py"
+    page = (REPOSITORY / "docs" / "documents.md").read_text(encoding="utf-8")
+    assert f"\n| {name} | `{{" in page, f"add a row of {name}'s references to docs/documents.md"
     assert name in NEEDED_BY_TASK, f"add the tables that {name} is made from to schemas/store/column_map.py"
 
 
