@@ -35,9 +35,10 @@ def test_the_shipped_sheet_passes_and_its_report_is_written(tmp_path: Path) -> N
     assert document == json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))
     page = (REPOSITORY / "docs" / "audit.md").read_text(encoding="utf-8")
     for task, block in document["tasks"].items():
-        figures = f"{block['rho']:.3f} │ {block['rho_low']:.3f} to {block['rho_high']:.3f} │  {block['within_prompt_rho']:.3f}"
+        rho = f"{block['rho']:.3f} │ {block['rho_low']:.3f} to {block['rho_high']:.3f}"
+        agreed = f"{block['within_prompt_rho']:.3f} │ {block['alpha']:.3f}"
         probes = f"{len(block['probes'])} of {len(block['probes'])}"
-        assert f"│ {task:<10} │ {block['n']:>6} │ {figures} │ {block['alpha']:.3f} │ {probes:<10} │ agrees " in page
+        assert f"│ {task:<10} │ {block['n']:>6} │ {rho} │  {agreed} │ {probes:<10} │ agrees " in page
     assert {path.name for path in (tmp_path / "report").iterdir()} == FILES
 
 
