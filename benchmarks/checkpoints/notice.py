@@ -116,7 +116,8 @@ def _large(
     settings: dict[str, Any] = {
         "lora": {"rank": RANK, "alpha": RANK},
         "learning_rate": 1e-4,
-        "max_steps": 6,
+        # More than a slow machine takes before the kill.
+        "max_steps": 20,
         "save_every": save_every,
         "evaluate_every": 2,
         "preemption": {"notice_url": url},
