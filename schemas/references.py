@@ -57,7 +57,7 @@ class SqlReference(Reference):
 
 
 class InsightsReference(Reference):
-    """The facts that the table holds, the most informative first."""
+    """The printed cells of the prompt's table, row by row."""
 
     facts: list[Text | int | Annotated[float, Field(allow_inf_nan=False)]] | None
 

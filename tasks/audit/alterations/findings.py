@@ -196,6 +196,7 @@ _ALTERED: Final[Mapping[Bound, Mapping[str, tuple[str, Change]]]] = {
         "two hundred findings": ("Says one finding two hundred times.", _listed(lambda found: found[:1] * 200)),
         "no findings": ("Says nothing.", _listed(lambda _: [])),
     },
+    Bound("at most", 0.0): {"no finding": ("Lists a number for a finding.", _listed(lambda _: [1]))},
     Bound("at most", 0.3): {"all facts turned": ("Says the opposite of all cells.", _listed(_all_turned))},
     Bound("at most", 0.75): {
         "one cell thrice": ("Says one finding three times.", _listed(lambda found: found[:1] * 3))

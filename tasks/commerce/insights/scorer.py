@@ -10,7 +10,7 @@ probes and the rendering. Nothing else is read, and no word of an answer is ever
   together, since each is checked alone.
 - `actions`: what the claims' actions earn beside those of as many best claims: 1 for one that fits, half for one that
   fits every cell of its column but those of few orders, nothing for one that does not fit, repeats or opposes another.
-  All earn it where no cell admits any. Gamed by claims to which an easy action fits.
+  Where no best claim admits any, findings without fault earn it. Gamed by claims to which an easy action fits.
 - `form`: the share of at least two findings that have no fault, in claim or action. Gamed by any true claims.
 
 Each false claim and each repeated cell halves all three, and so does to leave out a plainly bad cell beside one of its
@@ -249,7 +249,7 @@ def score(completion: str, prompt: str, _reference: Reference | None, _: object)
     told = min(1.0, sum(worths.values()) / best.salience if best.salience else len(worths) / len(best.findings))
     components = {
         "claims": left * told**3,
-        "actions": left * (min(1.0, earned / best.actions) if best.actions else 1.0),
+        "actions": left * min(1.0, earned / best.actions if best.actions else len(sound) / len(best.findings)),
         "form": left * len(sound) / max(FEWEST, len(checked)),
     }
     return Score(components, {"achados": found})

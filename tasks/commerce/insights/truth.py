@@ -75,7 +75,7 @@ def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
     """Return the share of the answers that keep each claim, and all of them.
 
     - `in_form`: one JSON object with two to four findings of the keys that were asked for.
-    - `no_false_claim`: row, column and value are the store's, and the fact is true of them.
+    - `no_false_claim`: row, column and value are a printed cell of the prompt, and the fact is true of them.
     - `no_repetition`: no cell twice, and no action.
     - `says_more_than_values`: two findings or more say something of their figure.
     - `sensible_actions`: each action is one of the catalogue for the finding's column and kind of row.

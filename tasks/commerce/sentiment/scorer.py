@@ -36,15 +36,12 @@ from tasks.commerce.text.json_fields import (
     report_components,
     sentiment_contradicts,
 )
-from tasks.commerce.text.lexicons import read_wording
 from tasks.commerce.text.parser import parse_object
 from tasks.commerce.text.text_form import ramp
 
 if TYPE_CHECKING:
     from schemas.tasks import SpecName
 
-DATA_FILES: Final = ("data/wordings/sentiment.toml",)
-WORDING: Final = read_wording("sentiment")
 WEIGHTS: Final = {"json": 0.12, "types": 0.08, "polarity": 0.42, "score": 0.38}
 CHECKS: Final[Mapping[str, Callable[[Any], bool]]] = {"polarity": is_sentiment, "score": is_stars}
 CONTRADICTED: Final = 0.25

@@ -52,17 +52,13 @@ from tasks.commerce.sql_qa.query_text import (
 )
 from tasks.commerce.sql_qa.results import COPIES_WITH_AN_ANSWER, WRONG_ORDER, agreement, f1, has_answer, shape
 from tasks.commerce.sql_qa.sandbox import MAX_SECONDS, Databases, Execution, Refusal
-from tasks.commerce.text.lexicons import read_lexicon, read_wording
+from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import fold, ramp, words
 
 if TYPE_CHECKING:
     from schemas.tasks import SpecName
 
-DATA_FILES: Final = (
-    "data/lexicons/business_words.txt",
-    "data/wordings/sql_qa.toml",
-)
-WORDING: Final = read_wording("sql_qa")
+DATA_FILES: Final = ("data/lexicons/business_words.txt",)
 WEIGHTS: Final = {"form": 0.10, "valid": 0.10, "uses": 0.15, "shape": 0.05, "result": 0.60}
 V42_WEIGHTS: Final = {"structure": 0.30, "explanation": 0.25, "numbers": 0.25, "domain": 0.20}
 ENOUGH: Final = 3

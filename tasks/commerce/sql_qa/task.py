@@ -8,10 +8,10 @@ from tasks.commerce.commerce_task import CommerceTask, described
 from tasks.commerce.grammar import FAULTS, chat
 from tasks.commerce.served import Served
 from tasks.commerce.sql_qa.grammar import sql_grammar
-from tasks.commerce.sql_qa.prompts import QuestionInputs
+from tasks.commerce.sql_qa.prompts import WORDING, QuestionInputs
 from tasks.commerce.sql_qa.query_text import candidates, is_alone
 from tasks.commerce.sql_qa.sandbox import Databases, Refusal
-from tasks.commerce.sql_qa.scorer import REWARDS, WORDING, answer, run_completion
+from tasks.commerce.sql_qa.scorer import REWARDS, answer, run_completion
 from tasks.commerce.sql_qa.truth import metric
 
 REFUSED: Final = {

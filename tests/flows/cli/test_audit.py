@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from schemas.source import REPOSITORY
 from tasks.audit.sheet import read_rows
 from tasks.audit.stage import FILES, shipped_files
 from tests.flows.command import Ended, in_this_process
@@ -32,6 +33,12 @@ def test_the_shipped_sheet_passes_and_its_report_is_written(tmp_path: Path) -> N
     document = json.loads(ended.stdout)
     assert document["gate"]["passed"]
     assert document == json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))
+    page = (REPOSITORY / "docs" / "audit.md").read_text(encoding="utf-8")
+    for task, block in document["tasks"].items():
+        rho = f"{block['rho']:.3f} │ {block['rho_low']:.3f} to {block['rho_high']:.3f}"
+        agreed = f"{block['within_prompt_rho']:.3f} │ {block['alpha']:.3f}"
+        probes = f"{len(block['probes'])} of {len(block['probes'])}"
+        assert f"│ {task:<10} │ {block['n']:>6} │ {rho} │  {agreed} │ {probes:<10} │ agrees " in page
     assert {path.name for path in (tmp_path / "report").iterdir()} == FILES
 
 

@@ -78,7 +78,7 @@ def test_a_registered_version_is_promoted_and_a_held_one_by_force_and_that_is_ta
     assert held.returncode == 3
     against = "it was not compared with version 1, which is `champion` now"
     assert last(held).endswith(
-        f"the gate holds version 2 of tucano2-commerce: {WHY_HELD}; {against}; promote it all the same with --force "
+        f"the gate holds version 2 of tucano2-commerce: {WHY_HELD}; {against}; its report names what would help, "
         "REASON"
     )
     assert json.loads(held.stdout)["reasons"] == [WHY_HELD, against]

@@ -31,6 +31,8 @@ pytestmark = pytest.mark.parametrize("name", TASK_NAMES)
 def test_its_files_are_where_they_are_looked_for(name: TaskName) -> None:
     assert [part.format(name) for part in PARTS if not (REPOSITORY / part.format(name)).is_file()] == []
     assert name in REFERENCES, f"add the keys of {name}'s references to schemas/references.py"
+    page = (REPOSITORY / "docs" / "documents.md").read_text(encoding="utf-8")
+    assert f"\n| {name} | `{{" in page, f"add a row of {name}'s references to docs/documents.md"
     assert name in NEEDED_BY_TASK, f"add the tables that {name} is made from to schemas/store/column_map.py"
 
 
@@ -49,6 +51,7 @@ def test_its_reward_is_that_of_its_scorer_whose_version_holds_no_prompts(name: T
     assert TASKS[name].rewards["grounded"].score.__module__ == f"tasks.commerce.{name}.scorer"
     used = source_files(f"tasks.commerce.{name}.scorer")
     assert not used.keys() & {f"tasks.commerce.{name}.{part}" for part in ("prompts", "task", "truth")}
+    assert f"data/wordings/{name}.toml" not in used
     assert import_module(f"tasks.commerce.{name}.truth").metric is TASKS[name].metric
 
 

@@ -50,7 +50,7 @@ def patched(file: Path, diff: str) -> str:
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository with the seventh task in it."""
     copy = tmp_path_factory.mktemp("copy")
-    for name in (*sorted(PACKAGES), "data", "infra/profiles"):
+    for name in (*sorted(PACKAGES), "data", "docs", "infra/profiles"):
         shutil.copytree(REPOSITORY / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in (*(f"tests/{name}" for name in TESTS), EVERY_TASK):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)

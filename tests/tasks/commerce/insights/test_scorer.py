@@ -50,6 +50,15 @@ def test_neither_a_false_claim_nor_a_repeated_cell_raises_it(data: st.DataObject
         assert reward(answer_of(*longer), prompt) <= reward(answer_of(*with_actions), prompt) + 1e-9
 
 
+@pytest.mark.parametrize(
+    "finding", [1, {"coluna": "Pedidos", "fato": "valor", "valor": "9", "linha": "SP", "acao": ""}]
+)
+def test_where_no_action_fits_an_unusable_finding_earns_nothing(finding: object) -> None:
+    prompt = "Estado | Pedidos\nSP | 90\nRJ | 85\nMG | 88"
+    assert reward(json.dumps({"achados": [finding]}), prompt) == 0.0
+    assert reward(answer({"facts": cells_of(prompt)}), prompt) == pytest.approx(1.0)
+
+
 def test_a_set_that_hides_a_bad_rating_of_its_row_earns_half() -> None:
     columns = "Categoria | Receita | Pedidos | Nota média"
     prompt = f"{columns}\nlivros | R$ 900 | 90 | 1,2\njogos | R$ 300 | 80 | 4,3\nbebês | R$ 310 | 85 | 4,2"
