@@ -22,7 +22,7 @@ def test_the_document_and_the_scored_rollouts_are_written(tmp_path: Path) -> Non
     assert f"reward version {document['reward_version'][:12]}\n" in page
     for task, of_task in document["tasks"].items():
         parts = "  ".join(f"{name} {share:.3f}" for name, share in of_task["components"].items())
-        assert f"│ {task:<10} │ {of_task['rollouts']:>8} │  {of_task['reward']:.3f} │ {parts} " in page
+        assert f"│ {task:<10} │ {of_task['n']:>8} │  {of_task['reward']:.3f} │ {parts} " in page
     assert document["rollouts"] == len(lines) == len(scored.read_text(encoding="utf-8").splitlines())
     (tmp_path / "rollouts.jsonl").write_text(f"{lines[0]}\n{{}}\n", encoding="utf-8")
     ended = in_this_process("score", tmp_path / "rollouts.jsonl", "--out", tmp_path / "new.jsonl")
