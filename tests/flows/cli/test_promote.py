@@ -79,7 +79,7 @@ def test_a_registered_version_is_promoted_and_a_held_one_by_force_and_that_is_ta
     against = "it was not compared with version 1, which is `champion` now"
     assert last(held).endswith(
         f"the gate holds version 2 of tucano2-commerce: {WHY_HELD}; {against}; its report names what would help, "
-        "REASON"
+        "and --force REASON promotes it all the same"
     )
     assert json.loads(held.stdout)["reasons"] == [WHY_HELD, against]
     assert not json.loads(held.stdout)["promoted"]
