@@ -198,9 +198,7 @@ _ALTERED: Final[Mapping[Bound, Mapping[str, tuple[str, Change]]]] = {
     },
     Bound("at most", 0.0): {"no finding": ("Lists a number for a finding.", _listed(lambda _: [1]))},
     Bound("at most", 0.3): {"all facts turned": ("Says the opposite of all cells.", _listed(_all_turned))},
-    Bound("at most", 0.75): {
-        "one cell thrice": ("Says one finding three times.", _listed(lambda found: found[:1] * 3))
-    },
+    Bound("at most", 0.75): {"one cell thrice": ("Says one finding thrice.", _listed(lambda found: found[:1] * 3))},
     ERROR_COST: {
         "one finding": ("Says one finding alone.", _listed(lambda found: found[:1])),
         "words beside": ("Adds a sentence to a finding.", _to(frase="Ligue 0800.")),
