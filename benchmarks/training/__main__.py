@@ -25,7 +25,7 @@ from statistics import fmean
 from typing import Final
 
 from benchmarks.harness import Report, add_overrides, map_in_processes, run_benchmark
-from benchmarks.training.arms import ARMS, STATE, Arm, Job, Outcome, digest, outcome_of
+from benchmarks.training.arms import ARMS, STATE, Arm, Job, Outcome, digest, outcome_of, warm_start
 from benchmarks.training.figures import FIGURES, Difference, difference, mean_curve, mean_on_test, tasks_of
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
@@ -33,9 +33,7 @@ from schemas.progress import silent
 from schemas.source import source_digest
 from tasks.curate import stage as curate
 from tasks.curate.processes import in_processes
-from tasks.policy.child import run_child
 from tasks.synthesize import stage as synthesize
-from tasks.train.sft.warm_start import WarmStartRequest
 
 PROFILE: Final = "benchmarks/training/training.toml"
 SEEDS: Final = (1, 2, 3)
@@ -103,20 +101,9 @@ def _set_up(config: Config) -> Path:
         (draft / name).mkdir(parents=True)
     synthesize.run(config.synthesize, config.seed, draft / "prompts", silent)
     curate.run(config.curate, config.policy, draft / "prompts", draft / "dataset", silent, in_processes(1))
-    list(map_in_processes(partial(_warm_start, config, draft), SEEDS, "warm starts"))
+    list(map_in_processes(partial(warm_start, config, draft), SEEDS, "warm starts"))
     draft.replace(folder)
     return folder
-
-
-def _warm_start(config: Config, draft: Path, seed: int) -> None:
-    output = draft / f"base-{seed}"
-    output.mkdir()
-    request = WarmStartRequest(
-        policy=config.policy, warm_start=config.warm_start, seed=seed, dataset=draft / "dataset", output=output
-    )
-    run_child(
-        "tasks.train.sft.warm_start", request, draft / f"work-{seed}", interpreter=None, threads=1, progress=silent
-    )
 
 
 def _report_arms(report: Report, outcomes: Outcomes) -> None:

@@ -11,13 +11,16 @@ from typing import Any, Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict
 
 from benchmarks.training.trainers import named, policy_trainer, stock_trainer
+from schemas.config.config import Config
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.config.train import TrainConfig
+from schemas.progress import silent
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tasks import TaskName
 from tasks.commerce import registry
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.ground_truth import truth_of
+from tasks.policy.child import run_child
 from tasks.policy.generate import as_messages, generate, generate_samples
 from tasks.train.prompt_source import PromptSource
 from tasks.train.sft.warm_start import WarmStartRequest, demonstration, demonstrations_for, sft_trainer
@@ -80,6 +83,18 @@ class Outcome(BaseModel):
     """The step with the best validation reward, whose adapter answers the test split."""
     test: dict[str, Scored]
     """By prompt."""
+
+
+def warm_start(config: Config, draft: Path, seed: int) -> None:
+    """Make the model that all arms of a seed begin with; spawned processes import it by its name."""
+    output = draft / f"base-{seed}"
+    output.mkdir()
+    request = WarmStartRequest(
+        policy=config.policy, warm_start=config.warm_start, seed=seed, dataset=draft / "dataset", output=output
+    )
+    run_child(
+        "tasks.train.sft.warm_start", request, draft / f"work-{seed}", interpreter=None, threads=1, progress=silent
+    )
 
 
 def outcome_of(work: tuple[Job, str]) -> Outcome:
