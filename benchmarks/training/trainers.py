@@ -52,10 +52,7 @@ def stock_trainer(
     of_all: Mapping[str, Any],
     **changes: Any,
 ) -> Any:
-    """Return TRL's own trainer with its own defaults, and the total reward as its one reward function.
-
-    Of the recipe it has the shapes alone: steps, prompts and completions a step, and the longest completion.
-    """
+    """Return TRL's own trainer with its own defaults, the total reward, and the shapes of the recipe alone."""
     from datasets import Dataset
     from trl import GRPOConfig
 
