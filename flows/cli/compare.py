@@ -110,8 +110,8 @@ def report_parts(report: Mapping[str, Any]) -> Iterator[str | Table]:
         scores = {name: each["scores"]["mean_base"] for name, each in claim["baselines"].items()}
         rows[task] = {**claim, "tuned": report["tasks"][task]["mean_tuned"], **scores}
     if rows:
-        columns = f"name tuned {' '.join(BASELINES)} variety,_base=base_variety variety,_tuned=variety"
-        title = "Scores of baselines, and the answers' variety beside the references'"
+        columns = f"name tuned {' '.join(BASELINES)} var._base=base_variety var._tuned=variety"
+        title = "Scores of baselines, and the variety (var.) of answers beside that of references"
         yield Table(title, rows, columns)
     if report["ground_truth"]:
         yield _scores("Ground truth of the same answers, which is no reward", report["ground_truth"])
