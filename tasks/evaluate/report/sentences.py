@@ -14,20 +14,20 @@ from tasks.report.number_format import decimal, moment, percent, shortest
 from tasks.report.wording import worded
 
 PHRASES: Final[Mapping[TaskName, tuple[str, tuple[str, ...]]]] = {
-    "extraction": ("Of {n} reviews, {exact} were read without any error", ("exact",)),
-    "sql_qa": ("Of {n} questions, {execution_accuracy} were answered with the right result", ("execution_accuracy",)),
+    "extraction": ("{exact} of {n} reviews were read without any error", ("exact",)),
+    "sql_qa": ("{execution_accuracy} of {n} questions were answered with the right result", ("execution_accuracy",)),
     "insights": (
-        "Of {n} analyses, {no_false_claim} have no false finding and {all_kept} keep to all that was asked",
+        "{no_false_claim} of {n} analyses have no false finding, and {all_kept} keep to all that was asked",
         ("no_false_claim", "all_kept"),
     ),
     "push": (
-        "Of {n} pushes, {suits_the_campaign} suit product and offer and {all_kept} may be sent as they are",
+        "{suits_the_campaign} of {n} pushes suit product and offer, and {all_kept} may be sent as they are",
         ("suits_the_campaign", "all_kept"),
     ),
-    "sentiment": ("Of {n} reviews, the sentiment is right in {accuracy}", ("accuracy",)),
-    "churn": ("Of {n} customers, the forecast of staying or leaving is right for {accuracy}", ("accuracy",)),
+    "sentiment": ("The sentiment is right in {accuracy} of {n} reviews", ("accuracy",)),
+    "churn": ("The forecast of staying or leaving is right for {accuracy} of {n} customers", ("accuracy",)),
 }
-"""Of each task a sentence without its full stop, and the metrics that it names: shares of answers."""
+"""A sentence of each task without its full stop, and the metrics that it names: shares of answers."""
 
 
 def headline(comparison: Comparison) -> str:
