@@ -9,11 +9,6 @@ from pydantic import BaseModel
 from tests.gateway import RIGHT, Gateway, running, says_right
 
 
-class Other(BaseModel):
-    polarity: str
-    reason: str
-
-
 openai = pytest.importorskip("openai")
 pytestmark = pytest.mark.clients
 
@@ -25,6 +20,11 @@ ASKED = [{"role": "user", "content": "Avaliação: Chegou quebrado"}]
 class Sentiment(BaseModel):
     polarity: Literal["positive", "neutral", "negative"]
     score: int
+
+
+class Other(BaseModel):
+    polarity: str
+    reason: str
 
 
 @pytest.fixture(scope="module")
