@@ -8,7 +8,6 @@ from pydantic import BaseModel
 
 from tests.gateway import RIGHT, Gateway, running, says_right
 
-
 openai = pytest.importorskip("openai")
 pytestmark = pytest.mark.clients
 
