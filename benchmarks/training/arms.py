@@ -54,11 +54,6 @@ class Job(BaseModel):
         """Return the folder of the model that all arms of a seed begin with."""
         return self.setup / f"base-{self.seed}"
 
-    @property
-    def groups_per_step(self) -> int:
-        """Return how many prompts GRPO may sample for in a step, each `generations` times."""
-        return self.recipe.prompts_per_step + self.recipe.dynamic_sampling.extra_groups
-
 
 class Scored(BaseModel):
     """One answer on the test split."""
@@ -230,8 +225,7 @@ def _grpo(
 
         trainer = policy_trainer(job.recipe, rows, databases, job.seed, work, of_all, on_rollouts=count)
         return trainer, lambda: sum(sampled)
-    # TRL draws no groups in place of those that teach nothing: it has all of them from the start.
-    recipe = job.recipe.model_copy(update={"prompts_per_step": job.groups_per_step})
+    recipe = job.recipe
     stock = stock_trainer(recipe, rows, databases, job.seed, work, of_all, learning_rate=recipe.learning_rate)
 
     def counted() -> int:
@@ -248,14 +242,14 @@ def _own_best(
 ) -> tuple[list[dict[str, Any]], int]:
     """Return the best of each group of the model's own answers, and the tokens of all: rejection sampling (RAFT).
 
-    As many groups as GRPO may sample; one whose answers earn the same teaches GRPO nothing, and is left out here too.
+    As many groups as GRPO trains on; one whose answers earn the same teaches GRPO nothing, and is left out here too.
     """
     from tasks.policy.load import load_policy
 
     policy = load_policy(job.base, None, four_bit=job.recipe.load_in_4bit)
     source, shown, tokens = PromptSource(rows, job.seed), [], 0
     for step in range(job.recipe.max_steps):
-        drawn = source.draw(job.groups_per_step)
+        drawn = source.draw(job.recipe.prompts_per_step)
         samples = generate_samples(
             policy,
             tokenizer,
