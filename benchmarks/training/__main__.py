@@ -4,8 +4,8 @@ One dataset and three seeds, each with its own SFT to the plateau, from which al
 on one thread, two at a time. `sft` is that model itself. `sft again` learns the references once more. `rft` samples as
 many groups as a step of GRPO has, and learns the best answer of each that differs within (RAFT, 2304.06767). `stock` is
 TRL's `GRPOTrainer` with its own defaults, the total reward and our learning rate, on as many groups. `ours` is the
-profile's recipe, which draws some groups again. All are validated alike, and answer the test split, guided as answers are served, with the adapter that
-validated best; the one before the first step counts too.
+profile's recipe, which draws some groups again. All are validated alike, and answer the test split, guided as answers
+are served, with the adapter that validated best; the one before the first step counts too.
 
 Limits: ours is above the better of `sft` and `rft`, by 95 % intervals that exclude zero (a bootstrap over seeds and
 prompts, paired by both), on at least two tasks in reward and in ground truth, and below it on none; and above stock in
