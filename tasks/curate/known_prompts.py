@@ -9,7 +9,6 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from polars.exceptions import PolarsError
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -32,19 +31,9 @@ class KnownPrompt(BaseModel):
 
 def words_hashes(prompts: Iterable[str]) -> Hashes:
     """Return the hash of each distinct prompt's words, sorted; personal data is replaced before, as in a dataset."""
-    return np.unique(_hashes(prompts))
-
-
-def are_known(prompts: Iterable[str], known: Hashes) -> NDArray[np.bool_]:
-    """Return, for each prompt in its order, whether the hash of its words is among the known ones."""
-    return np.isin(_hashes(prompts), known)
-
-
-def _hashes(prompts: Iterable[str]) -> Hashes:
     clean = [text for text, _ in scrub_column(pl.Series("prompt", list(prompts), pl.String))]
     table = pl.DataFrame({"prompt": clean}, schema={"prompt": pl.String})
-    hashes: Hashes = with_words(table).select(spoken()).to_series().to_numpy()
-    return hashes
+    return np.unique(with_words(table).select(spoken()).to_series().to_numpy())
 
 
 def write_known(hashes: Hashes, file: Path) -> None:

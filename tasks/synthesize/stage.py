@@ -22,7 +22,7 @@ from tasks.personal_data.scrub import Kind
 from tasks.personal_data.scrub_table import scrub_store, scrubbed_rows
 from tasks.synthesize.own.identities import KEY_FILE
 from tasks.synthesize.own.opened import OwnFiles
-from tasks.synthesize.own.prompts import SOURCE, Skipped, every_prompt, own_prompts
+from tasks.synthesize.own.prompts import SOURCE, Skipped, own_prompts
 from tasks.synthesize.own.tables import own_store
 from tasks.synthesize.simulated import as_prompt_row, simulate_store
 
@@ -70,17 +70,6 @@ def open_source(config: SynthesizeConfig, seed: int, own: OwnFiles | None, progr
     return OpenedSource(
         store, lambda task, count: _of_store(task, count, store, seed, config.source), scrubbed=scrubbed
     )
-
-
-def read_all(own: OwnFiles) -> None:
-    """Read a shop's files as a run would that makes every prompt of them, and keep nothing.
-
-    InputError where a file cannot be read, or is not what it should be: as a run would say.
-    """
-    own_store(own)
-    for task in TASK_NAMES:
-        for _ in every_prompt(own, task, random.Random(0), Skipped()):
-            pass
 
 
 def _of_store(task: TaskName, count: int, store: Store, seed: int, source: str) -> Iterator[PromptRow]:
