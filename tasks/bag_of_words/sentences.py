@@ -25,7 +25,7 @@ def classifier_sentence(task: str, prompts: int, its: float, tuned: float) -> st
 def form_sentence(tasks: Sequence[str], gain: float, left: float) -> str:
     """Say how much of a gain in right answers is left where broken JSON is repaired."""
     return worded(
-        "of the gain of {gain} right answers ({tasks}) {form} are form: the base has them if its JSON is repaired",
+        "{form} of the {gain} right answers gained ({tasks}) are form: the base has them if its JSON is repaired",
         gain=decimal(gain, 0),
         tasks=", ".join(tasks),
         form=decimal(min(gain, gain - left), 0),

@@ -162,7 +162,7 @@ class Evidence:
         before, left = over_base.overall, found.overall
         truth = found.ground_truth.overall if found.ground_truth else None
         sentence = worded(
-            "of the gain of {gain}, `{rung}` has {without}, at no more cost to serve; {left} is left, 95 % interval "
+            "`{rung}` has {without} of the gain of {gain} at no more cost to serve; {left} is left, 95 % interval "
             "{interval}",
             gain=signed(before.mean_difference),
             rung=rung,

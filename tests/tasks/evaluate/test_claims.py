@@ -76,5 +76,5 @@ def test_a_task_below_its_floor_or_not_asked_is_not_learned(tuned: float, verdic
 
 def test_a_gain_is_form_only_where_repaired_json_shows_none() -> None:
     truth, unshown = Blocks(BETTER, {"push": BETTER}), replace(UNDECIDED, ci_low=-0.1)
-    assert gain_of_form({"push": replace(GOOD, repaired=unshown)}, truth).startswith("of the gain of 4 right answers")
+    assert gain_of_form({"push": replace(GOOD, repaired=unshown)}, truth).startswith("4 of the 4 right answers gained")
     assert gain_of_form({"push": replace(GOOD, repaired=BETTER)}, truth) == gain_of_form({"push": GOOD}, None) == ""

@@ -70,7 +70,7 @@ def test_a_gain_that_a_rung_has_too_holds_where_required_and_is_always_reported(
 def test_the_best_rung_counts_and_not_the_mean_of_them() -> None:
     gate = decide("require", {"base-guided": 0.3, "sft": 0.25}).comparison.gate
     assert gate.verdict == "promote"
-    assert "`base-guided` has +0.100, at no more cost" in gate.speaks_for[-1]
+    assert "`base-guided` has +0.100 of the gain of" in gate.speaks_for[-1]
     assert decide("require", {"base-guided": 0.3, "sft": TUNED + 0.01}).comparison.gate.verdict == "hold"
 
 

@@ -184,9 +184,9 @@ def test_a_gain_that_repaired_json_has_too_is_form_in_headline_and_reasons(
     monkeypatch.setattr(f"{__name__}.WRONG", wrong)
     comparison = run(tmp_path, {1: 11}, chosen=1, base=2)
     text = (tmp_path / "evaluation" / "report.md").read_text(encoding="utf-8")
-    sentence = "f the gain of 9 right answers (sentiment) 9 are form"
+    sentence = "9 of the 9 right answers gained (sentiment) are form"
     assert (sentence in text.splitlines()[2]) == any(sentence in each for each in comparison.gate.reasons) == form
-    assert ("is right in 11 (base: 2; with its JSON repaired: 12)" in text) == form
+    assert ("(base: 2; with its JSON repaired: 12)" in text) == form
     metrics = json.loads((tmp_path / "evaluation" / stage.METRICS_FILE).read_text(encoding="utf-8"))
     assert (metrics["sentiment"].get("accuracy_repaired", {}).get("base") == 1.0) == form
 
