@@ -26,7 +26,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 
 REPOSITORY: Final = Path(__file__).resolve().parents[1]
 PACKAGES: Final = frozenset({"flows", "tasks", "schemas"})

@@ -12,11 +12,10 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from schemas.config.evaluate import EvaluateConfig, PromoteConfig
 from schemas.config.monitor import MonitorConfig
-from schemas.config.policy import PolicyConfig, WarmStartConfig
-from schemas.config.report import Language, ReportConfig, language_of
-from schemas.config.section import Section
+from schemas.config.section import Language, ReportConfig, Section, language_of
 from schemas.config.serve import ServeConfig
 from schemas.config.train import TrainConfig
+from schemas.config.train_sections import PolicyConfig, WarmStartConfig
 from schemas.config.workers import WorkersConfig
 from schemas.errors import InputError
 from schemas.source import REPOSITORY

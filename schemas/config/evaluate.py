@@ -6,8 +6,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from schemas.config.endpoint import EndpointSection
-from schemas.config.section import Section
+from schemas.config.section import EndpointSection, Section
 from schemas.references import Share
 from schemas.tasks import TaskName
 

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from schemas.config.config import Config, SynthesizeConfig
 from schemas.config.explanations import explain
 from schemas.config.section import Section
+from schemas.disk import read_toml
 from schemas.errors import InputError
 from schemas.faults import did_you_mean, first_few
 from schemas.source import REPOSITORY
-from schemas.text_file import read_toml
 
 PROFILES_FOLDER = REPOSITORY / "infra" / "profiles"
 EXTENDS: Final = "extends"

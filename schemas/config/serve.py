@@ -4,8 +4,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from schemas.config.endpoint import ServerUrl, VariableName
-from schemas.config.section import Section
+from schemas.config.section import Section, ServerUrl, VariableName
 from schemas.tasks import TaskName
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})

@@ -10,11 +10,11 @@ from typing import Final, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from schemas.disk import read_toml
 from schemas.errors import InputError
 from schemas.faults import did_you_mean
 from schemas.references import REFERENCES, ExtractionFields
 from schemas.tasks import TASK_NAMES, TaskName
-from schemas.text_file import read_toml
 
 TableName = Literal[
     "orders",

@@ -21,7 +21,6 @@ import polars as pl
 
 from schemas.errors import InputError
 from schemas.tables.table_check import FIRST_ROW
-from schemas.text_file import wide_encoding
 
 DELIMITERS: Final = {";": "semicolons", ",": "commas", "\t": "tabs"}
 MOST_BYTES: Final = 256 * 2**20
@@ -69,8 +68,8 @@ class DelimitedText:
 def read_delimited(path: Path) -> pl.DataFrame:
     """Read CSV with a header as a table of strings; an empty cell is null.
 
-    It is separated by `;`, `,` or tabs, in UTF-8 or cp1252, with any line ends. Names of columns are stripped;
-    rows of empty cells at the end, and columns at the right with neither a name nor a value, are left out.
+    Names of columns are stripped; rows of empty cells at the end, and columns at the right with neither a name nor a
+    value, are left out.
     """
     source = read_text(path)
     if not source.text.strip():
@@ -104,13 +103,9 @@ def read_text(path: Path) -> DelimitedText:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); give a CSV file that you may read") from None
-    if wide := wide_encoding(content):
-        raise InputError(f"{path} is {wide}; {_SAVE}")
-    if content.startswith(b"PK\x03\x04"):
-        raise InputError(f"{path} is a workbook or another zip file; open it and {_SAVE}")
     if b"\0" in content:
         line = _line(content, content.index(b"\0"))
-        raise InputError(f"{path}: line {line} has a NUL byte: it is no text; {_SAVE}")
+        raise InputError(f"{path}: line {line} has a NUL byte: it is a workbook, UTF-16 or no text; {_SAVE}")
     text, encoding = _decoded(path, content)
     named = _NAMED_DELIMITER.match(text)
     if named is None:
@@ -289,14 +284,10 @@ def _row_name(number: int) -> str:
 def read_numbers(
     column: pl.Series, what: str, decimals: Decimals | None = None, row: Callable[[int], str] = _row_name
 ) -> pl.Series:
-    """Return a column of texts as numbers; null stays null. A refusal names the row.
+    """Return a column of texts, perhaps with `R$`, as numbers; null stays null. A refusal names `what` and the row.
 
-    Args:
-        column: Numbers, perhaps with `R$`; all with a decimal comma (dots between thousands) or all with a decimal
-            point (commas between thousands). Which, must be seen from at least one of them.
-        what: The file and column, for error messages.
-        decimals: How they are written, where that is known.
-        row: Returns how a row, counted from 0, is called in the file; without it, the header is row 1.
+    All have a decimal comma (dots between thousands) or all a decimal point (commas between thousands). Where
+    `decimals` does not say which, at least one must show it. `row` says how a row, counted from 0, is called.
     """
     texts = column.str.strip_chars().str.replace(_REAIS, "${1}")
     mark = _DECIMAL_MARKS[decimals] if decimals else _decimal_mark(texts, what, row)

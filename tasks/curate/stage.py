@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from schemas.config.config import CurateConfig
-from schemas.config.policy import PolicyConfig
+from schemas.config.train_sections import PolicyConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tables.prompts import SPLITS

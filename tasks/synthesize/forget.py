@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemas.errors import InputError
 from schemas.store.files import read_store, write_store
-from schemas.store.store import Store
-from schemas.tables.person import Person
+from schemas.store.store import Person, Store
 from schemas.tables.prompts import read_prompts, write_prompt_table
 from schemas.tables.summaries import PromptsSummary
 from schemas.tasks import TASK_NAMES, TaskName

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from schemas.scratch import scratch_folder
+from schemas.disk import scratch_folder
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from schemas.scratch import scratch_folder
+from schemas.disk import scratch_folder
 with scratch_folder(Path(sys.argv[1])) as folder:
     (folder / "socket").touch()
     print(folder, flush=True)

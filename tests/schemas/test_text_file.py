@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
+from schemas.config.train_sections import PolicyConfig
 from schemas.errors import InputError
 from schemas.store.column_map import read_column_map
 from tasks.policy.published import given_template

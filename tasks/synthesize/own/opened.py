@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.errors import InputError
 from schemas.faults import did_you_mean
 from schemas.store.column_map import (

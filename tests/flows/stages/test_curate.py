@@ -5,8 +5,8 @@ import pytest
 
 from flows.stages.inputs import _curate_inputs, _dataset_figures
 from schemas.config.config import CurateConfig
-from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
+from schemas.config.train_sections import PolicyConfig
 from schemas.progress import silent
 from tasks.curate import stage
 from tasks.curate.processes import in_processes

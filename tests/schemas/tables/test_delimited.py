@@ -100,8 +100,7 @@ def test_a_file_that_reads_in_two_ways_asks_for_the_line_that_decides_it(tmp_pat
         (b"", " is empty; export it again"),
         (b"a;b\n1;2\n\n3;4\n", ": line 3 is blank; correct it, or export it again"),
         (b'a;b\n1;"x\ny"\n3\n', ": line 4 has 1 cells where the header has 2; correct it, or export it again"),
-        (b"a;b\n1;\0\n", ": line 2 has a NUL byte: it is no text; save it as CSV UTF-8"),
-        (b"PK\x03\x04\0", " is a workbook or another zip file; open it and save it as CSV UTF-8"),
+        (b"a;b\n1;\0\n", ": line 2 has a NUL byte: it is a workbook, UTF-16 or no text; save it as CSV UTF-8"),
         ("a;b\r1;é\r2;".encode() + b"\xe9", ": line 3 is not UTF-8 as the rest of it is; save it as CSV UTF-8 again"),
     ],
 )

@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.errors import InputError
-from schemas.tables.instructions import Instruction
-from schemas.tables.parquet import ROWS_PER_GROUP
 from schemas.tables.prompts import (
     COLUMNS,
     MOST_NESTED,
+    ROWS_PER_GROUP,
+    Instruction,
     PromptRow,
     canonical_json,
     content_id,
     ids_that_fit,
     read_prompt_table,
     read_prompts,
-    reference_fits,
+    references_that_fit,
     scan_prompt_table,
     write_prompt_table,
 )
@@ -94,7 +94,8 @@ def test_an_id_holds_for_no_other_content(
 @pytest.mark.parametrize(("levels", "fits"), [(MOST_NESTED - 1, True), (MOST_NESTED, False), (700, False)])
 def test_a_reference_is_not_nested_without_end(levels: int, fits: bool) -> None:
     nested = "[" * levels + "]" * levels
-    assert reference_fits("churn", f'{{"churn":true,"more":{nested}}}') is fits
+    row = (None, "churn", None, None, f'{{"churn":true,"more":{nested}}}')
+    assert references_that_fit(table_of(row)).to_list() == [fits]
 
 
 QUESTION = {"role": "user", "content": "Quem é você?"}

@@ -146,7 +146,7 @@ def test_names_the_row_that_is_faulty(tmp_path: Path, changes: dict[str, str], c
         (lambda text: f"{text}a2,push\n", "row 3: it has fewer cells"),
         (lambda text: f"{text.rstrip()},mais,ainda\n", "row 2: it has more cells"),
         (lambda text: text.splitlines()[0] + "\n", "no rows"),
-        (lambda text: text.encode("utf-16").decode("latin-1"), "is UTF-16"),
+        (lambda text: text.encode("utf-16").decode("latin-1"), "UTF-16 or no text"),
     ],
 )
 def test_files_that_are_no_sheet_are_refused(tmp_path: Path, text: Callable[[str], str], complaint: str) -> None:

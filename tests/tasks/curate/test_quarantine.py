@@ -3,7 +3,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from schemas.config.policy import PolicyConfig
+from schemas.config.train_sections import PolicyConfig
 from tasks.curate.quarantine import (
     drop_keys_given_twice,
     drop_schema_failures,

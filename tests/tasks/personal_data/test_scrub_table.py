@@ -10,7 +10,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, content_id, id_fits
+from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, content_id, ids_that_fit
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import SCHEMA, quarantined
 from tasks.personal_data.scrub import LEAST_PERSONAL, Kind, personal_identifiers, scrub
@@ -105,7 +105,7 @@ def test_a_broken_row_keeps_its_id_where_it_is_that_of_what_stays(given_rows: li
         assert {name: kept[name] for name in COLUMNS if name != "prompt_id"} == {
             name: text for name, text in left.items() if name != "prompt_id"
         }
-        if left == row and id_fits(row):
+        if left == row and ids_that_fit(pl.DataFrame([row], schema=COLUMNS)).item():
             assert kept["prompt_id"] == row["prompt_id"]
         else:
             assert kept["prompt_id"] != row["prompt_id"]
