@@ -27,7 +27,7 @@ from tasks.commerce.inputs import TaskInputs
 from tasks.synthesize.own.cells import ColumnCells, as_identifiers
 from tasks.synthesize.own.identities import KINDS, personal_kinds, replaced
 from tasks.synthesize.own.rows import read_rows
-from tasks.synthesize.sheets.table import FileRows
+from tasks.synthesize.own.sheets import FileRows
 
 FOLLOWING: Final[Mapping[str, Mapping[str, str]]] = {
     "orders": {"customer_id": "order_id"},

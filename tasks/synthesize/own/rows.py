@@ -14,9 +14,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from schemas.errors import InputError
 from schemas.faults import did_you_mean
 from schemas.json_lines import gives_a_key_twice, stream_lines
-from tasks.synthesize.sheets.delimited import read_export
-from tasks.synthesize.sheets.table import FileRows
-from tasks.synthesize.sheets.workbook import ENDING, read_workbook
+from tasks.synthesize.own.sheets import ENDING, FileRows, read_export, read_workbook
 
 JSON_LINES: Final = (".jsonl", ".ndjson")
 MOST_ROWS: Final = 5_000_000  # Most rows of a file: more do not fit into the memory of a laptop.

@@ -213,17 +213,16 @@ def _merged(own: OwnFiles, file: MappedTableFile, read: pl.DataFrame, key: Seque
             group = read.join(several.head(1).select(key), on=key, how="semi").drop_nulls(name)
             first, second = group.unique(name, keep="first", maintain_order=True)[ROW][:2]
             cells = own.place(file)
+            hint = "; map review_id, too" if file.table == "reviews" else ": correct one of them"
             raise InputError(
                 f"{file.path}: {cells.row(first)} and {cells.row(second)} have the same {' and '.join(key)} in table "
-                f"{file.table} and another {name}{_remedy(file.table, name, several.height)}"
+                f"{file.table} and another {name}{_more(several.height)}; an id names one row{hint}"
             )
     return grouped.agg(pl.col(ROW).first(), pl.col(others).drop_nulls().first())
 
 
-def _remedy(table: str, name: str, count: int) -> str:
-    more = f" (and {count - 1:,} more)" if count > 1 else ""
-    hint = "; map review_id, too" if table == "reviews" and name != "review_id" else ""
-    return f"{more}; an id names one row{hint or ': correct one of them'}"
+def _more(count: int) -> str:
+    return f" (and {count - 1:,} more)" if count > 1 else ""
 
 
 def _in_time(table: str, read: pl.DataFrame) -> pl.DataFrame:
@@ -299,9 +298,8 @@ def _check_links(own: OwnFiles, files: Mapping[str, MappedTableFile], tables: Ma
         strangers = ~tables[name][column].is_in(tables[other][column].implode())
         rows = tables[name].filter(strangers)[ROW]
         if len(rows):
-            cells = own.place(file)
-            more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
+            row = f"{own.place(file).row(rows[0])}{_more(len(rows))}"
             raise InputError(
-                f"{file.path} as table {name}: the {column} of {cells.row(rows[0])}{more} is in no row of table "
-                f"{other}; export both of the same span"
+                f"{file.path} as table {name}: the {column} of {row} is in no row of table {other}; export both of the "
+                "same span"
             )

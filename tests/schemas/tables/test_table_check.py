@@ -25,11 +25,3 @@ def test_every_failure_is_in_one_message_and_no_value_is() -> None:
     assert found.startswith("rows 1, 2: payment_type fails isin")
     assert "row 2: payment_value fails" in found
     assert not any(value in found for value in ("poesia", "Maria", "7.25"))
-
-
-def test_missing_and_unknown_columns_are_named_but_no_text_in_a_header() -> None:
-    table = pl.DataFrame({**GOOD, "extra": [1, 1], "meu CPF é 529": [1, 1]}).drop("payment_value")
-    found = message(table)
-    assert "lacks the column payment_value" in found
-    assert "unknown column extra" in found
-    assert "CPF" not in found

@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from schemas.errors import InputError
-from tasks.synthesize.columns.look import find_files, is_personal, look_at, looks_like
-from tasks.synthesize.columns.names import folded, read_names
+from tasks.synthesize.columns.look import find_files, folded, is_personal, look_at, looks_like, read_names
 from tests.cases import cases_of
 from tests.tasks.synthesize.exports import Cell, write_workbook
 
