@@ -24,8 +24,8 @@ from tasks.synthesize import stage as synthesize_stage
 from tasks.synthesize.columns.document import column_map_text, plan, profile_text
 from tasks.synthesize.columns.look import LookedFile, find_files, look_at
 from tasks.synthesize.columns.recognize import ColumnChoice, Recognized, recognize
-from tasks.synthesize.mix import read_mix, split_count
 from tasks.synthesize.served_prompts import write_served_prompts
+from tasks.synthesize.stage import read_mix, split_count
 
 REPORT_MIX: Final = "extraction=40,sql_qa=40,insights=10,push=10"
 DEFAULT_SEED: Final = 42

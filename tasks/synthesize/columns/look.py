@@ -59,8 +59,6 @@ class ColumnNames:
     prompts: Mapping[str, Known]
     """Inputs by task; `review` for those that read one."""
     references: Mapping[str, Known]
-    short: Mapping[str, Known]
-    """By table: names that count only in a file named after it."""
     beside: Mapping[str, Known]
     """By a folded name: names that count only in a file that has it, too."""
     identities: Ranked
@@ -68,8 +66,6 @@ class ColumnNames:
     personal: frozenset[str]
     names_or_codes: frozenset[str]
     """Columns that are personal where they hold no codes."""
-    files: Mapping[str, str]
-    """Table of a file by its name without the ending."""
     kinds: Mapping[str, str]
     """Kind of the cells by column of ours, or by `*` and an ending."""
     values: Mapping[str, Mapping[str, str]]
@@ -84,14 +80,6 @@ def folded(name: str) -> str:
     if len(telling) > 1:
         telling = [same.get(word, word) for word in telling]
     return " ".join(sorted(_GENDER.sub("", word) for word in telling))
-
-
-def with_more(known: Known, more: Known) -> Known:
-    """Return the names of a table's columns with more of them, which come last."""
-    return {
-        ours: {**{name: len(ranks) + rank for name, rank in more.get(ours, {}).items()}, **ranks}
-        for ours, ranks in known.items()
-    }
 
 
 @cache
@@ -111,8 +99,6 @@ def read_names() -> ColumnNames:
         identities=_ranks(personal["identities"]),
         personal=frozenset(map(folded, [*personal["identities"], *personal["others"]])),
         names_or_codes=frozenset(map(folded, personal["names_or_codes"])),
-        files={folded(name): table for table, names in document["files"].items() for name in (table, *names)},
-        short={table: _known(columns) for table, columns in document["short"].items()},
         beside={folded(name): _known(columns) for name, columns in document["beside"].items()},
         kinds={ours: kind for kind, columns in document["kinds"].items() for ours in columns},
         values=of_values | statuses,
@@ -225,10 +211,7 @@ class LookedFile:
 
 
 def find_files(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the files that are named, and those of a format that can be read in the folders that are.
-
-    InputError where a path does not exist, a file has another format, or a folder has none or too many.
-    """
+    """Return the files that are named, and those of a format that can be read in the folders that are."""
     found: dict[Path, Path] = {}
     for path in paths:
         for file in _in_folder(path) if path.is_dir() else (path,):

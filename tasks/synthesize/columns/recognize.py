@@ -17,7 +17,6 @@ from tasks.synthesize.columns.look import (
     folded,
     looks_like,
     read_names,
-    with_more,
 )
 
 MOST_VALUES: Final = 40  # Different values of a status, beyond which it is none.
@@ -234,12 +233,11 @@ def required_inputs(task: TaskName) -> tuple[str, ...]:
 
 def _table_sections(file: LookedFile) -> Iterator[MapSection]:
     names = read_names()
-    named = names.files.get(folded(file.path.stem))
     beside = [names.beside[name] for column in file.cells.columns if (name := folded(column)) in names.beside]
     for table, needed in NEEDED.items():
         wanted = names.tables[table]
-        for more in [*beside, *([names.short.get(table, {})] if table == named else [])]:
-            wanted = with_more(wanted, more)
+        for more in beside:
+            wanted = {ours: {**dict.fromkeys(more.get(ours, {}), len(wanted[ours])), **wanted[ours]} for ours in wanted}
         chosen = choose(file, wanted)
         if all(name in chosen for name in needed):
             if table == "orders":
@@ -287,9 +285,8 @@ def _joined(section: MapSection, orders: MapSection) -> float:
     return int(named.is_in(orders.file.cells[known].implode()).sum()) / max(named.len(), 1)
 
 
-def _worth(section: MapSection) -> tuple[bool, int, int]:
-    named = read_names().files.get(folded(section.file.path.stem)) == section.name
-    return named, sum(choice.sure for choice in section.columns), -len(section.file.cells.columns)
+def _worth(section: MapSection) -> tuple[int, int]:
+    return sum(choice.sure for choice in section.columns), -len(section.file.cells.columns)
 
 
 def _with_persons(orders: MapSection, customers: MapSection | None) -> Iterator[MapSection]:
@@ -333,13 +330,8 @@ def _prompt_sections(file: LookedFile) -> Iterator[MapSection]:
 
 def _identities(file: LookedFile) -> tuple[ColumnChoice, ...]:
     """Return the columns that say of whom and of what a prompt is."""
-    names = read_names()
-    orders, reviews = (with_more(names.tables[table], names.short[table]) for table in ("orders", "reviews"))
-    wanted = {
-        "customer_id": orders["customer_id"],
-        "order_id": names.tables["orders"]["order_id"],
-        "review_id": reviews["review_id"],
-    }
+    orders, reviews = (read_names().tables[table] for table in ("orders", "reviews"))
+    wanted = {name: orders[name] for name in ("customer_id", "order_id")} | {"review_id": reviews["review_id"]}
     chosen = choose(file, wanted)
     if "customer_id" not in chosen and (person := identity_of(file, "customer_id")) is not None:
         chosen["customer_id"] = person

@@ -41,10 +41,7 @@ MOST_NAMES: Final = 0.5
 
 
 def open_key(state: Path) -> bytes:
-    """Return the key of a state folder, which gets one where it has none.
-
-    InputError where the file is there and is no key, or cannot be read or written.
-    """
+    """Return the key of a state folder, which gets one where it has none."""
     file = state / KEY_FILE
     try:
         if not file.exists():
@@ -100,10 +97,7 @@ def replaced(values: pl.Series, key: bytes) -> pl.Series:
 
 
 def find_known(state: Path, text: str, find: Callable[[str], Found]) -> Found:
-    """Find what a text names; a person's e-mail address, CPF or telephone number stands in artifacts as a pseudonym.
-
-    InputError where nothing has that name, as it is or as a pseudonym.
-    """
+    """Find what a text names; a person's e-mail address, CPF or telephone number stands in artifacts as a pseudonym."""
     try:
         return find(text)
     except InputError:

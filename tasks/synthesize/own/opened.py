@@ -119,10 +119,7 @@ class OwnFiles:
 
 
 def open_own_files(path: Path, key: Callable[[], bytes], inputs: Mapping[TaskName, type[TaskInputs]]) -> OwnFiles:
-    """Read a column map, check its names, and take the digests of its files.
-
-    InputError where the map is invalid, or a file of it cannot be read.
-    """
+    """Read a column map, check its names, and take the digests of its files."""
     column_map = read_column_map(path)
     for number, prompts in enumerate(column_map.prompts, 1):
         _check_inputs(f"column map {path}: prompts.{number}", prompts, inputs)

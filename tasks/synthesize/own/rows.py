@@ -23,11 +23,7 @@ _ROWS_AT_ONCE: Final = 20_000
 
 
 def read_rows(path: Path, columns: Collection[str] | None = None) -> FileRows:
-    """Read columns of a file of JSON Lines, CSV, Excel or Parquet, as texts; all but nested ones where none are named.
-
-    InputError where the file cannot be read, is empty, too large or malformed, has no such column, or a named column
-    has a value that is none of a text, a number, a date, true or false, or a list of texts and numbers.
-    """
+    """Read columns of a file of JSON Lines, CSV, Excel or Parquet, as texts; by default all but nested ones."""
     try:
         size = path.stat().st_size
     except OSError as error:

@@ -124,10 +124,7 @@ def _used(cells: Sequence[str]) -> int:
 
 
 def read_export(path: Path) -> FileRows:
-    """Read CSV with a header, which may stand below title lines and name two columns alike.
-
-    InputError where the file cannot be read in one way alone, or has no line with the names of its columns.
-    """
+    """Read CSV with a header, which may stand below title lines and name two columns alike."""
     fault = InputError(f"{path} has no line with the names of its columns; put one above its rows")
     strict: FileRows | None = None
     try:
@@ -177,11 +174,7 @@ def _below_titles(path: Path, source: DelimitedText) -> list[FileRows]:
 
 
 def read_workbook(path: Path) -> FileRows:
-    """Read the one sheet of a workbook that has rows and is not hidden.
-
-    InputError where it cannot be read, has a password, no rows, rows in several sheets, formulas that were never
-    computed, or no row with the names of its columns.
-    """
+    """Read the one sheet of a workbook that has rows and is not hidden; formulas must have been computed."""
     from fastexcel import FastExcelError, read_excel
 
     with path.open("rb") as file:

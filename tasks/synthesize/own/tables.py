@@ -65,17 +65,13 @@ def own_store(own: OwnFiles) -> Store:
     for name, file in files.items():
         _check(own, file, tables[name])
     _check_links(own, files, tables)
-    empty = {name: pl.DataFrame(schema=_schema(name)) for name in TABLE_NAMES if name not in HIDDEN_TABLES}
+    empty = {name: pl.DataFrame(schema=TABLES[name].types) for name in TABLE_NAMES if name not in HIDDEN_TABLES}
     return Store(**empty | {name: table.drop(ROW) for name, table in tables.items()})
-
-
-def _schema(table: str) -> dict[str, Any]:
-    return TABLES[table].types
 
 
 def _read_table(own: OwnFiles, file: MappedTableFile) -> pl.DataFrame:
     """Return a table with all its columns and the number of each row in its file."""
-    schema = _schema(file.table)
+    schema = TABLES[file.table].types
     identities = own.identities(file)
     cells = {ours: own.cells(file, name, ours) for ours, name in file.columns.items() if ours not in KINDS}
     kinds = {**schema, **KINDS_OF_NO_STORE}
@@ -268,7 +264,7 @@ def _with_named_rows(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFra
         if name not in found and of_table in found:
             ids = found[of_table].select(ROW, column).drop_nulls().unique(column, keep="first", maintain_order=True)
             same = {column, "customer_unique_id"}
-            columns = {n: pl.col(column) if n in same else pl.lit(None, kind) for n, kind in _schema(name).items()}
+            columns = {n: pl.col(column) if n in same else pl.lit(None, kind) for n, kind in TABLES[name].types.items()}
             found[name] = ids.select(ROW, **columns)
     return found
 

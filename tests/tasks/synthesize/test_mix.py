@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from schemas.errors import InputError
 from schemas.tasks import TASK_NAMES
-from tasks.synthesize.mix import read_mix, split_count
+from tasks.synthesize.stage import read_mix, split_count
 from tests.cases import cases_of
 
 CASES = cases_of(__file__)
