@@ -4,7 +4,7 @@ Excel in Brazil writes `;`, the code page cp1252 and decimal commas; other progr
 delimiter is tried on the whole file instead of guessed from a sample, as `csv.Sniffer` does, whose wrong guess would
 shift columns without a word. No message repeats a cell: where a row is shifted, a person's words are in any column.
 
-A sheet that is written again keeps its dialect, and its cells are none that a spreadsheet computes.
+A sheet that is written for people has no cells that a spreadsheet computes.
 """
 
 import csv
@@ -206,24 +206,6 @@ _CHANGED: Final = re.compile(
 # Categories of characters that show nothing by themselves, and those of other categories that are empty.
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cn", "Me", "Mn", "Zl", "Zp", "Zs"})
 _FILLERS: Final = frozenset("\u115f\u1160\u2800")
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a file was written, by which it is written again."""
-
-    delimiter: str
-    encoding: str
-    """`utf-8`, `utf-8-sig` (with a byte order mark) or `cp1252`."""
-    line_end: str
-
-
-def dialect_of(source: DelimitedText, delimiter: str) -> Dialect:
-    """Return a file's dialect with a delimiter; its line ends are that of its first row."""
-    lines = io.StringIO(source.text, newline="")
-    next(csv.reader(lines, delimiter=delimiter), None)
-    end = re.search(r"(?:\r\n|\r|\n)\Z", source.text[: lines.tell()])
-    return Dialect(delimiter, source.encoding, end[0] if end else "\r\n")
 
 
 def header_of(source: DelimitedText, known: Sequence[str]) -> tuple[str, tuple[str, ...]]:
