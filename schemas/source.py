@@ -62,11 +62,7 @@ def source_digest(*entry_modules: str) -> str:
 
 
 def source_files(*entry_modules: str) -> dict[str, str]:
-    """Return the sha256 of each module and data file that the modules depend on, sorted by their names.
-
-    A module goes by its dotted name, and its digest is of its code alone; a data file by its path in the repository.
-    ValueError where one is missing, or a module cannot be read.
-    """
+    """Return the sha256 of each module's code, by its dotted name, and of each data file that the modules depend on."""
     with _ONE_AT_A_TIME:
         return dict(_closure(REPOSITORY, tuple(sorted(set(entry_modules)))))
 

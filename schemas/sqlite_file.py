@@ -1,7 +1,4 @@
-"""SQLite files: one place that opens them, and says whether one is missing, in use, closed to us, damaged or foreign.
-
-A library that opens such a file by itself, as MLflow does, has its errors translated by `SqliteFile.failure`.
-"""
+"""SQLite files: one place that opens them, and says whether one is missing, in use, closed, damaged or foreign."""
 
 import re
 import sqlite3

@@ -1,7 +1,4 @@
-"""Configuration of a pipeline run, by stage.
-
-Importing this module pulls in neither torch nor any other heavy library.
-"""
+"""Configuration of a pipeline run, by stage; its import pulls in no heavy library."""
 
 import math
 from pathlib import Path

@@ -108,11 +108,7 @@ class CostConfig(Section):
 
     @property
     def break_even(self) -> float | None:
-        """Analyses a day at which the API costs as much as the machine; None where the API costs nothing.
-
-        The source project's 100 a day does not follow from the same prices of an analysis: a GPU at 0.50 dollars an
-        hour breaks even at 1,200. Whether the machine can answer so many is for the caller to say.
-        """
+        """Analyses a day at which the API costs as much as the machine; None where the API costs nothing."""
         return self.price_per_day / self.api_price_per_analysis if self.api_price_per_analysis else None
 
 

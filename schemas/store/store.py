@@ -1,7 +1,4 @@
-"""Store of the shop: Olist's tables by name, with a simulated store's hidden truth, its files, and a person's rows.
-
-Imports nothing heavy.
-"""
+"""Store of the shop: Olist's tables by name, with a simulated store's hidden truth, its files, and a person's rows."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -30,10 +27,7 @@ HIDDEN_TABLES: Final = ("review_causes", "customer_hazards")
 
 @dataclass(frozen=True)
 class Store:
-    """The tables of one store, with the columns that `schemas/store/tables.py` declares.
-
-    Timestamps are `pl.Datetime`; missing values are null.
-    """
+    """The tables of one store, with the columns that `schemas/store/tables.py` declares; missing values are null."""
 
     orders: "DataFrame"
     """One row per order: its status, and when it was bought, approved, shipped, delivered and promised."""
