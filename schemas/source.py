@@ -134,11 +134,6 @@ def module_file(repository: Path, name: str) -> Path | None:
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
 
-@cache
-def _is_folder(repository: Path, name: str) -> bool:
-    return repository.joinpath(*name.split(".")).is_dir()
-
-
 def _running_statements(tree: ast.Module) -> Iterator[ast.stmt]:
     """Yield every statement but those that are there for type checkers alone, those inside of others too."""
     waiting = list(tree.body)
@@ -161,9 +156,8 @@ def _imports(repository: Path, statements: Iterable[ast.stmt], package: str) -> 
             above = package.split(".")[: -statement.level + 1 or None] if statement.level else []
             module = ".".join([*above, *([statement.module] if statement.module else [])])
             yield module
-            if _is_folder(repository, module):
-                names = (f"{module}.{alias.name}" for alias in statement.names)
-                yield from (name for name in names if module_file(repository, name) is not None)
+            names = (f"{module}.{alias.name}" for alias in statement.names)
+            yield from (name for name in names if module_file(repository, name) is not None)
 
 
 def _modules_like(repository: Path, module: str, pattern: str) -> list[str]:

@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from schemas.config.evaluate import EvaluateConfig, PromoteConfig
-from schemas.config.monitor import MonitorConfig
 from schemas.config.section import Language, ReportConfig, Section, language_of
-from schemas.config.serve import ServeConfig
+from schemas.config.serve import MonitorConfig, ServeConfig
 from schemas.config.train import TrainConfig
 from schemas.config.train_sections import PolicyConfig, WarmStartConfig
 from schemas.config.workers import WorkersConfig

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.errors import InputError
 from schemas.progress import Progress, silent
 from schemas.tables.production_logs import LogFiles
