@@ -115,7 +115,7 @@ def test_an_export_is_read_without_a_question(tmp_path: Path, system: str) -> No
     assert store.items["price"].sum() == 20 * len(statuses)
 
 
-def test_what_init_does_not_read_a_run_refuses_with_its_row(tmp_path: Path) -> None:
+def test_a_run_refuses_by_its_row_a_cell_that_init_did_not_see(tmp_path: Path) -> None:
     right = [f"#{n},a{n}@b.com,paid,,fulfilled,,1.00,2025-01-{n % 28 + 1:02},1,Caneca {n},1.00,," for n in range(80)]
     row = "#80,a@b.com,paid,,fulfilled,,1.00,31/02/2025,1,Caneca,1.00,,"
     ended = in_this_process("init", shopify(tmp_path, *right, row), "--out", tmp_path / "loja")
@@ -140,7 +140,7 @@ def mapped(column_map: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_what_init_maps_of_an_export_synthesize_reads(tmp_path: Path, name: str) -> None:
+def test_synthesize_reads_each_column_that_init_maps(tmp_path: Path, name: str) -> None:
     ended = in_this_process("init", write_export(tmp_path, name), "--out", tmp_path / "loja", "--json")
     assert (ended.returncode, CPF in ended.text) == (0, False), ended.text
     assert mapped(tmp_path / "loja" / "columns.toml") == MAPPED[name]

@@ -84,13 +84,3 @@ def test_a_parquet_file_holds_the_same_as_json_lines(tmp_path: Path) -> None:
     )
     read = read_production_logs(parquet(tmp_path / "log.parquet", few))
     assert read.equals(table.with_columns(pl.lit(None, pl.String).alias("prompt_id")))
-
-
-def test_the_first_bytes_of_a_log_are_read_as_far_as_they_go(tmp_path: Path) -> None:
-    path = write(tmp_path / "log.jsonl", line(1), line(2), line(3))
-    size = len(path.read_bytes().splitlines(keepends=True)[0])
-    assert read_production_logs(path, size)["request_id"].to_list() == ["r1"]
-    broken = write(path, line(1, task="poesia"), line(2))
-    size = len(path.read_bytes().splitlines(keepends=True)[0])
-    with pytest.raises(InputError, match=f"^production log {path}: line 1: task"):
-        read_production_logs(broken, size)

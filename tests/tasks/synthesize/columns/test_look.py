@@ -47,18 +47,6 @@ def test_a_workbook_is_read_as_it_is_shown(tmp_path: Path) -> None:
             look_at(write_workbook(path, sheets))
 
 
-def test_other_files_and_empty_folders_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "leia.md").write_text("x", encoding="utf-8")
-    (tmp_path / "vazia").mkdir()
-    for name, sentence in (
-        ("nada.csv", r"nada\.csv does not exist; give files or folders of \.csv"),
-        ("leia.md", r"leia\.md is none of \.csv, .*; export it as one of them"),
-        ("vazia", r"folder .*vazia has no files of \.csv"),
-    ):
-        with pytest.raises(InputError, match=sentence):
-            find_files([tmp_path / name])
-
-
 @pytest.mark.parametrize(
     ("kind", "like", "unlike"),
     CASES["cells_are_of_their_kind_only"],
