@@ -6,7 +6,7 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from schemas.config.section import EndpointSection, Section
+from schemas.config.section import EndpointSection, Section, parts_are_whole
 from schemas.references import Share
 from schemas.tasks import TaskName
 
@@ -80,13 +80,7 @@ class ReferenceTuningConfig(Section):
     max_epochs: int = Field(default=3, ge=1)
     """Most times that it reads an answer."""
 
-    @model_validator(mode="after")
-    def _parts_are_whole(self) -> Self:
-        if self.batch_size % self.accumulation:
-            raise ValueError(
-                f"accumulation {self.accumulation} does not divide batch_size {self.batch_size}; set one that does"
-            )
-        return self
+    _parts = model_validator(mode="after")(parts_are_whole)
 
     def steps(self, sampled: int, prompts: int) -> int:
         """Return the optimizer steps: as many answers as the training samples completions, up to `max_epochs`."""

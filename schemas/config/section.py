@@ -27,6 +27,15 @@ class Section(BaseModel):
         return _without_paths(self.model_dump(), self.model_dump(mode="json"))
 
 
+def parts_are_whole(section: Any) -> Any:
+    """Refuse an `accumulation` that does not divide the `batch_size`."""
+    if section.batch_size % section.accumulation:
+        raise ValueError(
+            f"accumulation {section.accumulation} does not divide batch_size {section.batch_size}; set one that does"
+        )
+    return section
+
+
 def _without_paths(values: Mapping[str, Any], as_json: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: _without_paths(value, as_json[name]) if isinstance(value, Mapping) else as_json[name]

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from schemas.config.section import Section
+from schemas.config.section import Section, parts_are_whole
 
 AlarmName = Literal["entropy_collapse", "ceiling", "zero_variance", "reward_hacking", "one_answer", "non_finite"]
 WRITTEN_BY_THE_RENDERER = {"messages", "add_generation_prompt", "tools", "documents"}
@@ -71,13 +71,7 @@ class WarmStartConfig(Section):
     load_in_4bit: bool = False
     """Quantize the model while the adapter learns (QLoRA, 2305.14314)."""
 
-    @model_validator(mode="after")
-    def _parts_are_whole(self) -> "WarmStartConfig":
-        if self.batch_size % self.accumulation:
-            raise ValueError(
-                f"accumulation {self.accumulation} does not divide batch_size {self.batch_size}; set one that does"
-            )
-        return self
+    _parts = model_validator(mode="after")(parts_are_whole)
 
 
 class OptimizerSection(Section):

@@ -95,14 +95,8 @@ def log_files(path: Path) -> LogFiles:
 
 def require_rows(found: LogFiles) -> None:
     """Refuse logs without any row."""
-    if found.has_rows:
-        return
-    count = found.empty + len(found.files)
-    if not found.path.is_dir():
-        raise InputError(f"the log {found.path} is empty; give another")
-    if not count:
-        raise InputError(f"the folder of logs {found.path} holds no {' and no '.join(KINDS)} file; give another")
-    raise InputError(f"all {count} files of the folder of logs {found.path} are empty; give another")
+    if not found.has_rows:
+        raise InputError(f"{found.path} holds no {' and no '.join(KINDS)} file with an answer in it; give another")
 
 
 def files_of_folder(folder: Path) -> LogFiles:
