@@ -49,7 +49,7 @@ def test_a_review_is_the_same_under_any_instruction_and_task(one: str, other: st
     assert pairs(first, second) == ([(0, 1)] if same else [])
 
 
-def test_what_simulated_shoppers_said_is_split_so_that_the_proof_finds_no_review_twice(tmp_path: Path) -> None:
+def test_reviews_of_simulated_shoppers_are_split_so_that_the_proof_finds_none_twice(tmp_path: Path) -> None:
     store, output = simulate_store(700, random.Random(1)), tmp_path / "dataset"
     output.mkdir()
     rows = [
