@@ -20,7 +20,6 @@ from typing import Final, Literal
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.tables.table_check import FIRST_ROW
 
 DELIMITERS: Final = {";": "semicolons", ",": "commas", "\t": "tabs"}
 MOST_BYTES: Final = 256 * 2**20
@@ -254,13 +253,7 @@ def _number_pattern(decimal: str) -> str:
     return rf"^-?(?:\d+|[1-9]\d{{0,2}}(?:{grouped}\d{{3}})+)(?:{point}\d+)?$"
 
 
-def _row_name(number: int) -> str:
-    return f"row {number + FIRST_ROW}"
-
-
-def read_numbers(
-    column: pl.Series, what: str, decimals: Decimals | None = None, row: Callable[[int], str] = _row_name
-) -> pl.Series:
+def read_numbers(column: pl.Series, what: str, decimals: Decimals | None, row: Callable[[int], str]) -> pl.Series:
     """Return a column of texts, perhaps with `R$`, as numbers; null stays null. A refusal names `what` and the row.
 
     All have a decimal comma (dots between thousands) or all a decimal point (commas between thousands). Where

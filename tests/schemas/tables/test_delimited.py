@@ -110,7 +110,7 @@ def test_unreadable_content_is_refused_by_line(tmp_path: Path, content: bytes, s
 
 
 def numbers_of(*texts: str | None) -> list[float | None]:
-    return read_numbers(pl.Series("preço", texts, pl.String), "loja.csv: column 3").to_list()
+    return read_numbers(pl.Series(texts, dtype=pl.String), "loja.csv: column 3", None, "row {}".format).to_list()
 
 
 @given(cents=st.lists(st.integers(-(10**9), 10**9), min_size=1), mark=st.sampled_from(",."), grouped=st.booleans())
@@ -140,11 +140,11 @@ def test_one_number_tells_how_the_others_are_written(
 @pytest.mark.parametrize(
     ("texts", "fault"),
     [
-        (("10", "1.234"), "row 3 is thousands or a decimal, and no other row tells which; say decimals = "),
-        (("1.234", "1,234"), "row 2 is thousands or a decimal"),
-        (("12,5", "12.5"), "row 2 has a decimal comma and row 3 a decimal point; write all in one way"),
-        (("12,5", "muito"), "row 3 is no number; correct it, or leave it empty"),
-        (("1e5",), "row 2 is no number"),
+        (("10", "1.234"), "row 1 is thousands or a decimal, and no other row tells which; say decimals = "),
+        (("1.234", "1,234"), "row 0 is thousands or a decimal"),
+        (("12,5", "12.5"), "row 0 has a decimal comma and row 1 a decimal point; write all in one way"),
+        (("12,5", "muito"), "row 1 is no number; correct it, or leave it empty"),
+        (("1e5",), "row 0 is no number"),
     ],
 )
 def test_ambiguous_numbers_are_refused_by_row(texts: tuple[str, ...], fault: str) -> None:
