@@ -57,7 +57,8 @@ def is_of_full_disk(error: BaseException) -> bool:
 
 def full_disk_error(folder: Path, error: BaseException | None = None) -> InputError:
     """Return the sentence for a full disk: of the folder that was worked in, or else of a file that the error names."""
-    named = [Path(name).parent for cause in causes_of(error) if (name := _file_of(cause))] if error else []
+    files = [getattr(cause, "filename", None) for cause in causes_of(error)] if error else []
+    named = [Path(file).parent for file in files if isinstance(file, str)]
     nearest = next(path for path in (folder, *folder.parents) if path.is_dir())
     others = [path for path in (*named, Path(tempfile.gettempdir())) if path.is_dir()]
     full = next((path for path in (nearest, *others) if _free(path) < BYTES_OF_A_FULL_DISK), nearest)
@@ -65,11 +66,6 @@ def full_disk_error(folder: Path, error: BaseException | None = None) -> InputEr
         f"the disk of {full} ran full ({_free(full) / 1e6:.0f} MB free now); free some space and run the same command "
         "again: what was finished is kept"
     )
-
-
-def _file_of(cause: BaseException) -> str | None:
-    name = cause.filename if isinstance(cause, OSError) else None
-    return name if isinstance(name, str) else None
 
 
 def _free(folder: Path) -> int:

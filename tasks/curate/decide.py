@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from schemas.config.config import CurateConfig
 from schemas.tables.prompts import KNOWN_TO_BASE
-from tasks.curate.fingerprint import FINGERPRINT, words_of
 from tasks.curate.kinship import SOURCES, with_kin
 from tasks.curate.leakage import find_leaks, ranks
+from tasks.curate.likeness import FINGERPRINT, words_of
 from tasks.curate.near_duplicates import KEPT, find_copies
 from tasks.curate.quarantine import DUPLICATE, HELD_OUT, LEAKAGE, NEAR_DUPLICATE, TOO_LONG
 from tasks.curate.reviews import REVIEW_COLUMNS, QuotedReviews, same_reviews

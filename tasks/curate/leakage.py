@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tasks.curate.fingerprint import words_of
 from tasks.curate.kinship import SOURCES, asked_by_reference
-from tasks.curate.likeness import PromptFingerprints, alike
+from tasks.curate.likeness import PromptFingerprints, alike, words_of
 from tasks.curate.words import Hashes, Words, mixed
 
 _BASE: Final = np.uint64(0x9E3779B97F4A7C15)

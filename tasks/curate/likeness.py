@@ -1,4 +1,4 @@
-"""Near-duplicate rule: the one definition, for every search that proposes pairs.
+"""Near-duplicate rule: the one definition, for every search that proposes pairs, and the fingerprints that it reads.
 
 Two prompts of a task with the same numbers in the same order are near-duplicates if, apart from case, accents and
 punctuation, at most one word was replaced, added or left out, and no value that both references know differs: a
@@ -18,11 +18,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from schemas.references import ExtractionFields
+from schemas.tasks import TASK_NAMES
 from tasks.curate.kinship import SOURCES
-from tasks.curate.words import Words
+from tasks.curate.words import Words, hashed, spoken, with_words
 
 FEWEST_WORDS_IN_LINE: Final = 6
 """For different sources: the words that a line must have for one of them to make no difference."""
+NAMES: Final = ("prompt_id", "parent_id", "customer_id", "order_id", "review_id")
+FINGERPRINT: Final = ("task", *NAMES, "reference", "words_hash", "numbers_hash", "reference_hash", "known", "complete")
+"""The columns of a fingerprint, without the words and lines."""
 SAID: Final = (*SOURCES, "reference")
 """The columns of a fingerprint that the definition reads."""
 
@@ -116,3 +120,44 @@ def _leaves(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
             yield from _leaves(part, (*place, key))
     else:
         yield place, value
+
+
+def fingerprint(table: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per prompt that fits its schema, in the table's order.
+
+    Returns:
+        `task`, the columns of `NAMES`, `reference`, and: `words_hash`, `numbers_hash` and `reference_hash`, 64-bit
+        hashes of the words, of the numbers among them and of the reference; `known` and `complete`, the number of
+        values that the reference knows and whether that is all; `words`, lists of 64-bit hashes, and `lines`, the
+        number of them in each line.
+    """
+    marked = with_words(table)
+    words = Words.of(marked)
+    is_number = pl.element().str.contains(r"\d")
+    known = [count_known(*row) for row in table.select("task", "reference").iter_rows()]
+    numbers = pl.col("words").list.eval(pl.element().filter(is_number)).list.join(" ")
+    hashes = marked.select(
+        words_hash=spoken(), numbers_hash=hashed(numbers), reference_hash=hashed(pl.col("reference"))
+    )
+    return pl.DataFrame(
+        [
+            table["task"].cast(pl.Enum(TASK_NAMES)),
+            *(table[name] for name in (*NAMES, "reference")),
+            *hashes,
+            pl.Series("known", [count for count, _ in known], pl.UInt32),
+            pl.Series("complete", [complete for _, complete in known], pl.Boolean),
+            _lists("words", words),
+            marked["lines"],
+        ]
+    )
+
+
+def words_of(index: pl.DataFrame) -> Words:
+    """Return the words of fingerprinted prompts."""
+    return Words.from_lists(index["words"].explode(), index["words"].list.len(), index["lines"])
+
+
+def _lists(name: str, words: Words) -> pl.Series:
+    rows = np.repeat(np.arange(len(words.counts)), words.counts)
+    grouped = pl.DataFrame({"row": rows, name: words.hashes}).group_by("row", maintain_order=True).agg(name)
+    return grouped[name]

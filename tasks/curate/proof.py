@@ -9,9 +9,9 @@ import polars as pl
 from schemas.tables.prompts import DATASET, SPLITS
 from schemas.tables.table_check import table_faults
 from tasks.curate.files import split_file
-from tasks.curate.fingerprint import fingerprint
 from tasks.curate.kinship import SOURCES
 from tasks.curate.leakage import LeakageError, prove_apart
+from tasks.curate.likeness import fingerprint
 from tasks.curate.processes import MapShards
 from tasks.curate.reviews import QuotedReviews, review_words, same_reviews
 

@@ -12,7 +12,7 @@ from polars.exceptions import PolarsError
 
 from schemas.errors import InputError
 from schemas.tables.prompts import COLUMNS
-from tasks.curate.fingerprint import fingerprint, words_of
+from tasks.curate.likeness import fingerprint, words_of
 from tasks.curate.quarantine import (
     drop_blank,
     drop_keys_given_twice,

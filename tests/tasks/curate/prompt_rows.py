@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from schemas.tables.prompts import PromptRow, content_id
 from schemas.tasks import TASK_NAMES, TaskName
-from tasks.curate.fingerprint import fingerprint, words_of
+from tasks.curate.likeness import fingerprint, words_of
 from tasks.curate.words import Words, bands
 from tests.prompt_tables import prompt_table
 

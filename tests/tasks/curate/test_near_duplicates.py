@@ -5,8 +5,8 @@ import pytest
 
 from schemas.tables.prompts import PromptRow
 from tasks.curate import near_duplicates as module
-from tasks.curate.fingerprint import fingerprint, words_of
 from tasks.curate.leakage import near
+from tasks.curate.likeness import fingerprint, words_of
 from tasks.curate.near_duplicates import near_duplicates
 from tasks.curate.words import with_words
 from tests.prompt_tables import prompt_table

@@ -9,7 +9,7 @@ from schemas.config.train_sections import PolicyConfig
 from schemas.progress import silent
 from tasks.commerce.example_makers import EXAMPLE_MAKERS
 from tasks.curate import stage
-from tasks.curate.fingerprint import fingerprint
+from tasks.curate.likeness import fingerprint
 from tasks.curate.processes import in_processes
 from tasks.curate.reviews import REVIEW, QuotedReviews, review_words, same_reviews
 from tasks.synthesize.simulated import simulate_store
