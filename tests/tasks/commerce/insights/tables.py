@@ -7,26 +7,20 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from tasks.commerce.insights.prompts import cells_of
-from tasks.commerce.insights.table import read_table
+from tasks.commerce.insights.scorer import STRONGEST
+from tasks.commerce.insights.table import FigureTable, read_table
+from tasks.commerce.insights.truth import Known, read_cells
 
-FORMS = {
-    "Receita": "R$ {:,.0f}",
-    "Pedidos": "{:,.0f}",
-    "Número de vendas": "{:,.0f}",
-    "Atrasos": "{:.1f}%",
-    "Nota média": "{:.1f}",
-    "Ticket médio": "R$ {:,.0f}",
-    "Frete médio": "R$ {:,.0f}",
+COLUMNS = {
+    "Receita": ("R$ {:,.0f}", 0, 4_000),
+    "Pedidos": ("{:,.0f}", 5, 90),
+    "Número de vendas": ("{:,.0f}", 5, 90),
+    "Atrasos": ("{:.1f}%", 0, 12),
+    "Nota média": ("{:.1f}", 1, 5),
+    "Ticket médio": ("R$ {:,.0f}", 20, 300),
+    "Frete médio": ("R$ {:,.0f}", 8, 30),
 }
-RANGES = {
-    "Receita": (0, 4_000),
-    "Pedidos": (5, 90),
-    "Número de vendas": (5, 90),
-    "Atrasos": (0, 12),
-    "Nota média": (1, 5),
-    "Ticket médio": (20, 300),
-    "Frete médio": (8, 30),
-}
+"""How a cell is printed, and from which figure up to which."""
 ROWS = {
     "Estado": ("SP", "BA", "RJ", "Mato Grosso", "Mato Grosso do Sul", "Sergipe"),
     "Estado do vendedor": ("SP", "PR", "Mato Grosso", "Mato Grosso do Sul"),
@@ -35,7 +29,6 @@ ROWS = {
     "Dia da compra": ("segunda-feira", "sábado", "domingo", "sexta-feira"),
     "Mês": ("dezembro/2017", "janeiro/2018", "fevereiro/2018", "maio/2018"),
 }
-FACTS = ("valor", "maior", "menor", "melhor", "pior", "acima", "abaixo", "razao", "subiu", "caiu")
 
 
 def prompt_of(kind: str, columns: list[str], rows: dict[str, list[str]]) -> str:
@@ -49,18 +42,34 @@ def answer_of(*findings: dict[str, Any]) -> str:
     return json.dumps({"achados": findings}, ensure_ascii=False, separators=(",", ":"))
 
 
+def finding(fact: str, value: str, row: str = "SP", column: str = "Receita", action: str = "") -> dict[str, str]:
+    return {"coluna": column, "fato": fact, "valor": value, "linha": row, "acao": action}
+
+
+def table_of(prompt: str) -> FigureTable:
+    table = read_table(prompt)
+    assert table is not None
+    return table
+
+
+def known_of(prompt: str) -> Known:
+    known = read_cells(cells_of(prompt))
+    assert known is not None
+    return known
+
+
 @st.composite
 def prompts(draw: st.DrawFn) -> str:
     """Draw a prompt on a table of known columns, with ties often."""
     kind = draw(st.sampled_from(sorted(ROWS)))
     rows = draw(st.lists(st.sampled_from(ROWS[kind]), min_size=1, max_size=4, unique=True))
-    columns = draw(st.lists(st.sampled_from(sorted(FORMS)), min_size=1, max_size=4, unique=True))
+    columns = draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4, unique=True))
     steps = draw(st.sampled_from((3, 10, 200)))
 
     def cell(column: str) -> str:
-        low, high = RANGES[column]
+        form, low, high = COLUMNS[column]
         value = low + (high - low) * draw(st.integers(0, steps)) / steps
-        return FORMS[column].format(value).translate(str.maketrans(",.", ".,"))
+        return form.format(value).translate(str.maketrans(",.", ".,"))
 
     prompt = prompt_of(kind, columns, {row: [cell(column) for column in columns] for row in rows})
     # By chance a row may be the sum of all others, and then there is no table.
@@ -92,19 +101,19 @@ ODD_ROWS = (
 @st.composite
 def broken_prompts(draw: st.DrawFn) -> str:
     """Draw a prompt on a table of odd cells, names and titles, of which little can be said."""
-    columns = draw(st.lists(st.sampled_from((*FORMS, "receita", "PEDIDOS", "Margem")), min_size=1, max_size=4))
+    columns = draw(st.lists(st.sampled_from((*COLUMNS, "receita", "PEDIDOS", "Margem")), min_size=1, max_size=4))
     rows = draw(st.lists(st.sampled_from((*ODD_ROWS, "BA", "RJ", "MG")), min_size=1, max_size=4))
     cells = st.lists(st.sampled_from(ODD_CELLS), min_size=len(columns), max_size=len(columns))
     return prompt_of(draw(st.sampled_from((*ROWS, "UF"))), columns, {row: draw(cells) for row in rows})
 
 
-def all_findings(prompt: str) -> list[dict[str, str]]:
+def claims_on(prompt: str) -> list[dict[str, str]]:
     """Return every finding that can be written about a prompt's cells, true and false ones."""
     cells = [cell.split(" | ") for cell in cells_of(prompt)]
     rows = list(dict.fromkeys(row for _, row, _, _ in cells))
     found = []
     for _, row, column, value in cells:
-        for fact in FACTS:
-            finding = {"coluna": column, "fato": fact, "valor": value, "linha": row, "acao": ""}
-            found += [finding | {"outra": other} for other in rows] if fact == "razao" else [finding]
+        for fact in STRONGEST:
+            claim = finding(fact, value, row, column)
+            found += [claim | {"outra": other} for other in rows] if fact == "razao" else [claim]
     return found

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +12,6 @@ import pytest
 
 from schemas.errors import InputError
 from schemas.source import REPOSITORY
-from tasks.commerce.push import phrases
 from tasks.commerce.push.phrases import VARIABLE, own_openers, use_own
 
 OWN: Final = '\n[[aberturas]]\ngrupo = "cozinha"\ntexto = "Cheirinho de bolo."\npor = "Ana"\n'
@@ -43,12 +41,10 @@ print(json.dumps({{
 
 
 @pytest.fixture(autouse=True)
-def _variable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _variable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the environment as it was."""
     monkeypatch.setenv(VARIABLE, "")
     os.environ.pop(VARIABLE)
-    yield
-    phrases._read_text.cache_clear()
 
 
 def child(file: Path | None) -> dict[str, Any]:
@@ -62,7 +58,6 @@ def child(file: Path | None) -> dict[str, Any]:
 def write(folder: Path, text: str) -> Path:
     file = folder / "frases.toml"
     file.write_text(text, encoding="utf-8")
-    phrases._read_text.cache_clear()
     return file
 
 
