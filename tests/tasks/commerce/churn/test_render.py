@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tasks.commerce.churn.profile import FIELDS, profile_of
 from tasks.commerce.churn.scorer import check, render, said_with
 from tests.cases import cases_of
-from tests.tasks.commerce.churn.profiles import FURIOUS, all_reasons, answer_of, profile_in, prompt_of, prompts, reason
+from tests.tasks.commerce.churn.profiles import all_reasons, answer_of, profile_in, prompt_of, prompts, reason
 
 CASES = cases_of(__file__)
 UNSUPPORTED = "nenhum motivo aponta para a decisão"
@@ -57,13 +57,6 @@ def test_an_answer_against_all_lines_says_so() -> None:
     silent = render(answer_of(against, risk=0.6), prompt_of(silent_days=200))
     assert not silent.checked
     assert silent.reason == UNSUPPORTED
-
-
-def test_nothing_is_said_without_a_profile_or_a_true_reason() -> None:
-    assert render(answer_of(reason("Pedidos", "1", "sai")), "Analise.").text is None
-    found = render(answer_of(reason("Pedidos", "1", "fica")), FURIOUS)
-    assert found.text is None
-    assert found.reason == f"motivo 1: o perfil não diz isso; {UNSUPPORTED}"
 
 
 @pytest.mark.parametrize(("field", "value", "clause"), CASES["a_clause_claims_no_more_than_its_line"])

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 import pytest
 
@@ -16,6 +15,8 @@ from tasks.commerce.insights.prompts import PAYMENTS, WEEKDAYS, cells_of, fact_t
 from tasks.commerce.text.portuguese import MONTHS, readable_category
 from tasks.synthesize.simulated import simulate_store
 from tests.schemas.olist_sample import SAMPLE, needs_sample
+
+NAMES = {"SE": "Sergipe"}
 
 
 class Records:
@@ -39,9 +40,9 @@ class Records:
             bought, category = order["order_purchase_timestamp"], categories[item["product_id"]]
             names = {
                 "Mês": f"{MONTHS[bought.month - 1]}/{bought.year}",
-                "Estado": _state(states[order["customer_id"]]),
+                "Estado": NAMES.get(state := states[order["customer_id"]], state),
                 "Categoria": category and readable_category(category),
-                "Estado do vendedor": _state(sellers[item["seller_id"]]),
+                "Estado do vendedor": NAMES.get(state := sellers[item["seller_id"]], state),
                 "Pagamento": PAYMENTS.get(paid[item["order_id"]][1]) if item["order_id"] in paid else None,
                 "Dia da compra": WEEKDAYS[bought.weekday()],
             }
@@ -52,25 +53,20 @@ class Records:
         sold = [item for month, item in self.lines[title, name] if first <= month <= last]
         orders = {item["order_id"] for item in sold}
         arrived = [self.orders[order] for order in orders if self.orders[order]["order_delivered_customer_date"]]
+        late = [
+            each["order_delivered_customer_date"].date() > each["order_estimated_delivery_date"].date()
+            for each in arrived
+        ]
         stars = [score for order in orders for score in self.stars[order]]
         revenue = sum(item["price"] for item in sold)
         return {
             "Receita": revenue,
-            "Atrasos": 100 * sum(map(_late, arrived)) / len(arrived),
+            "Atrasos": 100 * sum(late) / len(arrived),
             "Nota média": sum(stars) / len(stars),
             "Pedidos": len(orders),
             "Ticket médio": revenue / len(orders),
             "Frete médio": sum(item["freight_value"] for item in sold) / len(sold),
         }
-
-
-def _late(order: Mapping[str, Any]) -> bool:
-    delivered, promised = order["order_delivered_customer_date"], order["order_estimated_delivery_date"]
-    return bool(delivered.date() > promised.date())
-
-
-def _state(code: str) -> str:
-    return {"SE": "Sergipe"}.get(code, code)
 
 
 def check(store: Store) -> None:

@@ -6,16 +6,9 @@ from typing import Any
 from tasks.commerce.push.phrases import CampaignPhrases, suiting
 from tasks.commerce.push.prompts import push_prompt
 from tasks.commerce.push.scorer import PushCampaign, PushParts
+from tests.cases import cases_of
 
-OF_MANY_KINDS = (
-    PushCampaign("coleiras", "20% de desconto"),
-    PushCampaign("fones de ouvido", "15% de desconto até domingo"),
-    PushCampaign("panelas", "leve 3 e pague 2"),
-    PushCampaign("livros técnicos", "frete grátis acima de R$ 99"),
-    PushCampaign("drones", "até 10x sem juros"),
-    PushCampaign("caixas de som", "cupom de R$ 30"),
-    PushCampaign("Kit Viagem Luxo", "oferta da semana no app"),
-)
+OF_MANY_KINDS = tuple(map(PushCampaign._make, cases_of(__file__)["of_many_kinds"]))
 
 
 def prompt_of(campaign: PushCampaign) -> str:

@@ -125,10 +125,6 @@ def test_nothing_unchecked_is_shown(completion: str, prompt: str) -> None:
         assert len(completion) < 12 or completion not in shown.reason
 
 
-def test_a_push_is_shown_as_sent() -> None:
-    assert render(BARE, prompt_of(SOLD)) == ("Coleiras: 20% de desconto.", True, None, "Coleiras: 20% de desconto.")
-
-
 def test_a_prompt_with_two_campaigns_has_none() -> None:
     assert read_campaign(prompt_of(SOLD)) == SOLD
     assert read_campaign(f"{prompt_of(SOLD)}\n{prompt_of(SOLD)}") is None

@@ -10,15 +10,11 @@ from tasks.commerce.push.phrases import read_phrases
 from tasks.commerce.push.scorer import OF_GENERAL_OPENER, parts_of
 from tasks.commerce.registry import TASKS, score_rollout
 from tasks.commerce.shortcuts import effective_number
-from tests.tasks.commerce.push.campaigns import OF_MANY_KINDS, prompt_of, sayable
+from tests.tasks.commerce.push.campaigns import OF_MANY_KINDS, all_phrases, prompt_of, sayable
 from tests.tasks.commerce.scoring import rollouts, writes
 
 TASK = TASKS["push"]
-EVERY_CLOSER = " ".join(
-    word.strip(".!?")
-    for text in (*read_phrases().fechos.todas, *read_phrases().fechos.conhecidas)
-    for word in text.split()
-)
+EVERY_CLOSER = " ".join(all_phrases(read_phrases())[2])
 
 
 def test_right_answers_are_varied_and_careless_ones_suit_less(store: Store) -> None:
