@@ -18,8 +18,7 @@ DATA_FILES: Final = ("data/evidence/churn.toml",)
 _FIELDS: Final[Mapping[str, Any]] = {each["nome"]: each for each in read_data(DATA_FILES[0])["campos"]}
 RATED: Final = ("Última nota", "Nota média")
 COUNTED: Final = ("Pedidos", "Pedidos não entregues", "Entregas com atraso")
-COUNTS: Final = (1, 2, 3)
-MOST_STARS: Final = 5
+COUNTS, MOST_STARS = (1, 2, 3), 5
 
 
 def metric(rollouts: Sequence[Rollout], _: object) -> dict[str, float]:
@@ -120,10 +119,8 @@ def _contradict(orders: float | None, last: float | None, mean: float | None) ->
 
 def _number(line: str, profile: Mapping[str, str]) -> float | None:
     """Return the figure of a line: reais of what was spent, stars of a rating, and else a whole number."""
-    text = profile.get(line, "")
-    if line == "Total gasto":
-        text = text.removeprefix("R$ ")
-    found = re.fullmatch(NUMBER, text)
-    if found is None or (line in RATED and not (re.match("[1-5](,|$)", text) and value_of(text) <= MOST_STARS)):
+    text = profile.get(line, "").removeprefix("R$ " if line == "Total gasto" else "")
+    if not re.fullmatch(NUMBER, text) or ("," in text and line not in ("Total gasto", *RATED)):
         return None
-    return None if "," in text and line != "Total gasto" and line not in RATED else value_of(text)
+    is_beyond = line in RATED and not (re.match("[1-5](,|$)", text) and value_of(text) <= MOST_STARS)
+    return None if is_beyond else value_of(text)

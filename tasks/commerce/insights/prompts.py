@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import AfterValidator, Field
 
@@ -90,13 +90,8 @@ MEASURES: Final[Mapping[str, Measure]] = {
 """By the title of a column the place of the sum without which its figures are unknown, and how they are written."""
 
 
-class Ledger(NamedTuple):
-    """Monthly sums of a store's sales."""
-
-    months: Sequence[date]  # The first day of each month with sales, in order.
-    sums: Mapping[str, Mapping[str, Mapping[int, Sequence[int]]]]
-    """By the title of a grouping, the row and the place of the month; by month last."""
-    whole: range  # The places of the months that the store covers from their first day to their last.
+Sums = Mapping[str, Mapping[str, Mapping[int, Sequence[int]]]]
+"""Sums of sales by the title of a grouping, the row and the place of the month; the grouping by month is the last."""
 
 
 def examples(store: Store, generator: random.Random, count: int) -> Iterator[Example]:
@@ -132,32 +127,32 @@ def fact_tables(store: Store, generator: random.Random) -> Iterator[str]:
     Each has the number of orders, and one of months has successive whole months in their order: so that small samples
     show, and a rise is one since the month before.
     """
-    ledger, misses = _sum_up(store), 0
-    while ledger.months and misses < DRAWS:
-        if table := _draw(ledger, generator):
+    months, sums, whole = _sum_up(store)
+    misses = 0
+    while months and misses < DRAWS:
+        if table := _draw(months, sums, whole, generator):
             yield table
         misses = 0 if table else misses + 1
 
 
-def _draw(ledger: Ledger, generator: random.Random) -> str | None:
-    length = min(generator.choice(WINDOW_MONTHS), len(ledger.months))
-    start = generator.randrange(len(ledger.months) - length + 1)
-    title = generator.choice((*ledger.sums,))
+def _draw(months: Sequence[date], sums: Sums, whole: range, generator: random.Random) -> str | None:
+    length = min(generator.choice(WINDOW_MONTHS), len(months))
+    start = generator.randrange(len(months) - length + 1)
+    title = generator.choice((*sums,))
     window = range(start, start + length)
-    places = set(window).intersection(ledger.whole if title == BY_MONTH else window)
-    known = _added(row for months in ledger.sums[BY_MONTH].values() for row in months.values())
+    places = set(window).intersection(whole if title == BY_MONTH else window)
+    known = _added(row for monthly in sums[BY_MONTH].values() for row in monthly.values())
     needed = [place for place in (5, 7) if known[place]]
-    groups = ledger.sums[title].items()
-    spans = {name: _added(months[each] for each in months.keys() & places) for name, months in groups}
-    sums = {row: each for row, each in spans.items() if each[0] >= MIN_ORDERS and all(each[place] for place in needed)}
+    spans = {name: _added(monthly[each] for each in monthly.keys() & places) for name, monthly in sums[title].items()}
+    rows = {row: each for row, each in spans.items() if each[0] >= MIN_ORDERS and all(each[place] for place in needed)}
     count = generator.choice(ROWS)
-    if len(sums) < min(ROWS):
+    if len(rows) < min(ROWS):
         return None
     if title == BY_MONTH:
-        first = generator.randrange(max(1, len(sums) - count + 1))
-        names = list(sums)[first : first + count]
+        first = generator.randrange(max(1, len(rows) - count + 1))
+        names = list(rows)[first : first + count]
     else:
-        names = generator.sample(sorted(sums), min(count, len(sums)))
+        names = generator.sample(sorted(rows), min(count, len(rows)))
     # Each row's name has a word of its own, so that rows cannot be confused.
     words = [set(content_words(name)) for name in names]
     if not all(own - set().union(*(other for other in words if other is not own)) for own in words):
@@ -165,9 +160,9 @@ def _draw(ledger: Ledger, generator: random.Random) -> str | None:
     measures = [(column, *measure) for column, measure in MEASURES.items() if known[measure[0]]]
     drawn = {*generator.sample(range(len(measures)), COLUMNS)}
     measures = [each for place, each in enumerate(measures) if place in drawn or each[0] == "Pedidos"]
-    rows = ([name, *(write(value(sums[name])) for _, _, value, write in measures)] for name in names)
-    lines = [[title, *(measure[0] for measure in measures)], *rows]
-    first_month, last_month = (_month(ledger.months[place], 3) for place in (window[0], window[-1]))
+    lines = [[name, *(write(value(rows[name])) for _, _, value, write in measures)] for name in names]
+    lines = [[title, *(measure[0] for measure in measures)], *lines]
+    first_month, last_month = (_month(months[place], 3) for place in (window[0], window[-1]))
     return _figures_text(f"{first_month} a {last_month}", "\n".join(map(" | ".join, lines)))
 
 
@@ -184,7 +179,8 @@ def _month(day: date, letters: int | None = None) -> str:
     return f"{MONTHS[day.month - 1][:letters]}/{day.year}"
 
 
-def _sum_up(store: Store) -> Ledger:
+def _sum_up(store: Store) -> tuple[Sequence[date], Sums, range]:
+    """Return the first day of each month with sales, the sums, and the places of the months that are covered whole."""
     import polars as pl
 
     sales = _sales(store)
@@ -215,7 +211,7 @@ def _sum_up(store: Store) -> Ledger:
     if months and isinstance(first, datetime) and isinstance(last, datetime):
         is_cut_at_end = (last + timedelta(days=1)).month == last.month
         whole = range(int(first.date() > months[0]), len(months) - int(is_cut_at_end))
-    return Ledger(months, sums, whole)
+    return months, sums, whole
 
 
 def _sales(store: Store) -> "DataFrame":

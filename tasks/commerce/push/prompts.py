@@ -34,12 +34,7 @@ class PushInputs(TaskInputs):
 
     def prompt(self, instruction: str) -> str:
         """Return the prompt."""
-        return push_prompt(instruction, self.product, self.offer, self.segment)
-
-
-def push_prompt(instruction: str, product: str, offer: str, segment: str) -> str:
-    """Return the prompt for an offer; each text has one line."""
-    return f"{instruction}\nProduto: {product}\nOferta: {offer}\nPúblico: {segment}"
+        return f"{instruction}\nProduto: {self.product}\nOferta: {self.offer}\nPúblico: {self.segment}"
 
 
 def campaigns_of(store: Store) -> list[tuple[str, str]]:
@@ -108,6 +103,7 @@ def _examples(store: Store, generator: random.Random, count: int) -> Iterator[Ex
         rest, instruction = divmod(number, len(WORDING.instructions))
         segment, campaign = divmod(rest, len(campaigns))
         product, offer = campaigns[campaign]
-        prompt = push_prompt(WORDING.instructions[instruction], product, offer, segments[segment])
+        known = PushInputs.model_construct(product=product, offer=offer, segment=segments[segment])
+        prompt = known.prompt(WORDING.instructions[instruction])
         if not law_against(prompt.partition("\nProduto: ")[2]):
             yield Example("push", WORDING.system, prompt, {"product": product, "offer": offer})

@@ -44,7 +44,6 @@ def known_of(prompt: str) -> Known:
 
 @st.composite
 def prompts(draw: st.DrawFn) -> str:
-    """Draw a prompt on a table of known columns, with ties often."""
     kind = draw(st.sampled_from(sorted(ROWS)))
     rows = draw(st.lists(st.sampled_from(ROWS[kind]), min_size=1, max_size=4, unique=True))
     columns = draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4, unique=True))

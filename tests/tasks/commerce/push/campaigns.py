@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tasks.commerce.push.phrases import CampaignPhrases, suiting
-from tasks.commerce.push.prompts import push_prompt
+from tasks.commerce.push.prompts import PushInputs
 from tasks.commerce.push.scorer import PushCampaign, PushParts
 from tests.cases import cases_of
 
@@ -12,7 +12,7 @@ OF_MANY_KINDS = tuple(map(PushCampaign._make, cases_of(__file__)["of_many_kinds"
 
 
 def prompt_of(campaign: PushCampaign) -> str:
-    return push_prompt("Crie a notificação.", *campaign, "novos clientes")
+    return PushInputs.model_construct(segment="novos clientes", **campaign._asdict()).prompt("Crie a notificação.")
 
 
 def sayable(campaign: PushCampaign) -> Iterator[PushParts]:

@@ -19,12 +19,12 @@ PUSH: Final = "Cheirinho de bolo. {produto} com {oferta}. Toque e veja."
 CHILD: Final = f"""
 import json
 from tasks.commerce.push.scorer import PushCampaign, fault_of
-from tasks.commerce.push.prompts import push_prompt
+from tasks.commerce.push.prompts import PushInputs
 from tasks.commerce.push.truth import claims_kept
 from tasks.commerce.registry import TASKS, grammar_of, joint_version, reward_version
 from schemas.source import source_digest, source_files
 given = {{"product": "panelas", "offer": "20% de desconto"}}
-prompt = push_prompt("Crie.", *given.values(), "todos")
+prompt = PushInputs(**given, segment="todos").prompt("Crie.")
 print(json.dumps({{
     "sent": fault_of({PUSH!r}, PushCampaign(*given.values())) is None,
     "other product": fault_of({PUSH!r}, PushCampaign("tablets", "20% de desconto")) is None,
