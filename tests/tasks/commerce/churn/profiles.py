@@ -44,7 +44,6 @@ def answer_of(*reasons: object, risk: float = 0.8, **others: Any) -> str:
 
 
 def all_reasons(prompt: str) -> list[dict[str, str]]:
-    """Return every reason that can be given of a prompt's profile, true and false ones."""
     lines = lines_of(prompt)
     return [reason(name, lines[name], way) for name, way in product(FIELDS, WAYS) if name in lines]
 
@@ -60,7 +59,6 @@ def profile_in(prompt: str) -> CustomerProfile:
 
 @st.composite
 def prompts(draw: st.DrawFn) -> str:
-    """Draw any profile that a shop can give."""
     ratings = st.none() | st.integers(10, 50).map(lambda tenths: tenths / 10)
     orders = draw(st.integers(1, 6))
     return prompt_of(

@@ -62,7 +62,6 @@ def prompts(draw: st.DrawFn) -> str:
 
 @st.composite
 def broken_prompts(draw: st.DrawFn) -> str:
-    """Draw a prompt on a table of odd cells, names and titles, of which little can be said."""
     columns = draw(st.lists(st.sampled_from((*COLUMNS, "receita", "PEDIDOS", "Margem")), min_size=1, max_size=4))
     rows = draw(st.lists(st.sampled_from((*CASES["odd_rows"], "BA", "RJ", "MG")), min_size=1, max_size=4))
     cells = st.lists(st.sampled_from(CASES["odd_cells"]), min_size=len(columns), max_size=len(columns))

@@ -25,7 +25,6 @@ def sayable(campaign: PushCampaign) -> Iterator[PushParts]:
 
 
 def all_phrases(phrases: Any) -> tuple[list[str], list[str], list[str]]:
-    """Return the openers, cores and closers of the file."""
     return (
         [text for group in phrases.grupos.values() for text in group.aberturas],
         [core.texto for core in phrases.nucleos],

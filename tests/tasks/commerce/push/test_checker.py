@@ -33,25 +33,18 @@ def is_right(template: str, campaign: PushCampaign) -> bool:
     return all(claims_kept(template, {"product": campaign.product, "offer": campaign.offer}).values())
 
 
-@pytest.mark.parametrize("campaign", OF_MANY_KINDS, ids=" ".join)
-def test_the_checker_agrees_with_the_truth_on_all_that_the_phrases_of_a_campaign_say(campaign: PushCampaign) -> None:
-    pushes = list(sayable(campaign))
-    pushes = random.Random(1).sample(pushes, min(300, len(pushes)))
-    checked = [fault_of(parts.template, campaign) is None for parts in pushes]
-    assert checked == [is_right(parts.template, campaign) for parts in pushes]
-    assert sum(checked) > 0
-
-
-def test_the_checker_agrees_with_the_truth_on_any_phrases_and_campaigns() -> None:
+def test_the_checker_agrees_with_the_truth_on_any_phrases_and_on_those_of_a_campaign() -> None:
     generator = random.Random(2)
     openers, cores, closers = all_phrases(read_phrases())
+    own = {campaign: list(sayable(campaign)) for campaign in OF_MANY_KINDS}
     faults: set[str | None] = set()
     for _ in range(3_000):
         campaign = generator.choice(OF_MANY_KINDS)
-        parts = PushParts(generator.choice(["", *openers]), generator.choice(cores), generator.choice(["", *closers]))
-        fault = fault_of(parts.template, campaign)
-        assert (fault is None) == is_right(parts.template, campaign), (parts, campaign)
-        faults.add(fault)
+        strange = PushParts(generator.choice(["", *openers]), generator.choice(cores), generator.choice(["", *closers]))
+        for parts in (strange, generator.choice(own[campaign])):
+            fault = fault_of(parts.template, campaign)
+            assert (fault is None) == is_right(parts.template, campaign), (parts, campaign)
+            faults.add(fault)
     assert faults >= {None, PushFault.UNFIT, PushFault.REPEATED}
 
 

@@ -42,7 +42,6 @@ print(json.dumps({{
 
 @pytest.fixture(autouse=True)
 def _variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the environment as it was."""
     monkeypatch.setenv(VARIABLE, "")
     os.environ.pop(VARIABLE)
 
