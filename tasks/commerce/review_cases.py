@@ -33,7 +33,7 @@ def review_cases(store: Store) -> list[ReviewCase]:
     """Return the store's reviews with words, by `review_id`.
 
     Everything is known of a simulated review, and the sentiment of a real one by its rating, unless its words plainly
-    contradict it. A late delivery is not: a shopper who says nothing of it need not mind.
+    contradict it.
     """
     import polars as pl
     from polars import selectors as cs

@@ -1,23 +1,18 @@
-"""Alterations of findings on a table: claims that are false, say nothing or repeat, and actions that do not fit.
+"""Alterations of claims that data writes: findings on a table with their actions, and templates of a push.
 
-They are made from the reference's cells, not by the checker.
+Those of findings are made from the reference's cells, not by the checker.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from tasks.audit.alterations.json_answers import of_any_object, write
-from tasks.audit.alterations.library import (
-    EQUAL,
-    ERROR_COST,
-    NOTHING_EARNED,
-    UNSENDABLE,
-    Alteration,
-    Bound,
-    Change,
-    GoodAnswer,
-)
+from tasks.audit.alterations import bounds
+from tasks.audit.alterations.bounds import Bound
+from tasks.audit.alterations.json_answers import ANY_OBJECT, write
+from tasks.audit.alterations.library import Change, GoodAnswer, TextChange, from_texts, text_changes, within
 
 Finding = dict[str, Any]
 FindingChange = Callable[[Finding, GoodAnswer], Mapping[str, Any] | None]
@@ -76,13 +71,6 @@ def _other_cell(place: int) -> FindingChange:
         return None if other is None else {"valor": other}
 
     return change
-
-
-def _other_row(finding: Finding, good: GoodAnswer) -> Finding | None:
-    cells = cells_of(good)
-    rows = (row for row, column in cells if column == finding["coluna"] and cells[row, column] != finding["valor"])
-    row = next(rows, None)
-    return None if row is None else {"linha": row}
 
 
 def _turned(finding: Finding, _: GoodAnswer) -> Finding | None:
@@ -163,64 +151,67 @@ def _moved(findings: list[Finding]) -> list[Finding] | None:
     return [each | {"acao": action} for each, action in zip(findings, [*actions[1:], actions[0]], strict=True)]
 
 
-_ALTERED: Final[Mapping[Bound, Mapping[str, tuple[str, Change]]]] = {
-    UNSENDABLE: {
-        "value of another row": ("Gives a row the value of another.", _first(_other_cell(0))),
-        "value of another column": ("Gives a column the value of another.", _first(_other_cell(1))),
-        "another row": ("Says of a row what is another's.", _first(_other_row)),
-        "fact turned": ("Says the opposite of a cell.", _first(_turned)),
-        "ratio turned": ("Says that the smaller is a multiple.", _first(_ratio_turned)),
-        "unit changed": ("Gives a value another unit.", _first(_other_unit)),
-        "invented value": ("Gives a value that is nowhere.", _to(valor="777,7%")),
-        "invented row": ("Names a row that is not there.", _to(linha="Acre do Sul")),
-        "invented column": ("Names a column that is not there.", _to(coluna="Lucro")),
-        "invented fact": ("States a fact of its own.", _to(fato="excelente")),
-        "highest of all": (
-            "Calls every cell the highest.",
-            _listed(lambda found: [each | {"fato": "maior", "linha": "todos"} for each in found]),
-        ),
-        "slot as row": ("Names a slot for a row.", _to(linha="{linha}")),
-        "insult as row": (
-            "Names a row by an insult.",
-            _first(lambda each, _: {"linha": f"{each['linha']}, os idiotas"}),
-        ),
-        "mere values": (
-            "Says nothing but values.",
-            _listed(lambda found: [_bare(each) | {"fato": "valor"} for each in found]),
-        ),
-        "one cell by other names": ("Says one cell in several ways.", _listed(_cell_by_other_names)),
+_FALSE_FINDINGS: Final[Mapping[Bound, Mapping[str, Change]]] = {
+    bounds.UNSENDABLE: {
+        "value of another row": _first(_other_cell(0)),
+        "value of another column": _first(_other_cell(1)),
+        "fact turned": _first(_turned),
+        "ratio turned": _first(_ratio_turned),
+        "unit changed": _first(_other_unit),
+        "invented value": _to(valor="777,7%"),
+        "invented row": _to(linha="Acre do Sul"),
+        "invented column": _to(coluna="Lucro"),
+        "invented fact": _to(fato="excelente"),
+        "highest of all": _listed(lambda found: [each | {"fato": "maior", "linha": "todos"} for each in found]),
+        "slot as row": _to(linha="{linha}"),
+        "insult as row": _first(lambda each, _: {"linha": f"{each['linha']}, os idiotas"}),
+        "mere values": _listed(lambda found: [_bare(each) | {"fato": "valor"} for each in found]),
+        "one cell by other names": _listed(_cell_by_other_names),
     },
-    NOTHING_EARNED: {
-        "lowest as highest": ("Calls the lowest of each column the highest.", _of_each_column(min)),
-        "five findings": ("Says more than is asked for.", _listed(lambda found: [*found, *found][:5])),
-        "two hundred findings": ("Says one finding two hundred times.", _listed(lambda found: found[:1] * 200)),
-        "no findings": ("Says nothing.", _listed(lambda _: [])),
+    bounds.NOTHING_EARNED: {
+        "lowest as highest": _of_each_column(min),
+        "five findings": _listed(lambda found: [*found, *found][:5]),
+        "two hundred findings": _listed(lambda found: found[:1] * 200),
+        "no findings": _listed(lambda _: []),
     },
-    Bound("at most", 0.0): {"no finding": ("Lists a number for a finding.", _listed(lambda _: [1]))},
-    Bound("at most", 0.3): {"all facts turned": ("Says the opposite of all cells.", _listed(_all_turned))},
-    Bound("at most", 0.75): {"one cell thrice": ("Says one finding thrice.", _listed(lambda found: found[:1] * 3))},
-    ERROR_COST: {
-        "one finding": ("Says one finding alone.", _listed(lambda found: found[:1])),
-        "words beside": ("Adds a sentence to a finding.", _to(frase="Ligue 0800.")),
-        "invented action": ("Advises what no catalogue has.", _first(_acted("demitir_equipe"))),
-        "action in words": ("Advises in its own words.", _first(_acted("Engane o cliente."))),
-        "no actions": ("Advises nothing.", _listed(_without_actions)),
-        "one action for all": ("Advises the same of each finding.", _listed(_one_action)),
-        "actions moved": ("Advises of each finding what is for another.", _listed(_moved)),
+    Bound("at most", 0.0): {"no finding": _listed(lambda _: [1])},
+    Bound("at most", 0.3): {"all facts turned": _listed(_all_turned)},
+    Bound("at most", 0.75): {"one cell thrice": _listed(lambda found: found[:1] * 3)},
+    bounds.ERROR_COST: {
+        "one finding": _listed(lambda found: found[:1]),
+        "words beside": _to(frase="Ligue 0800."),
+        "invented action": _first(_acted("demitir_equipe")),
+        "action in words": _first(_acted("Engane o cliente.")),
+        "no actions": _listed(_without_actions),
+        "one action for all": _listed(_one_action),
+        "actions moved": _listed(_moved),
     },
-    EQUAL: {"findings backwards": ("Says them in another order.", _listed(lambda found: found[::-1]))},
+    bounds.EQUAL: {"findings backwards": _listed(lambda found: found[::-1])},
 }
+INSIGHTS: Final = (
+    *ANY_OBJECT,
+    *(each for bound, changes in _FALSE_FINDINGS.items() for each in within(bound, changes)),
+    *within(Bound("at most", 0.75), {"highest of each column": _of_each_column(max)}, "mean"),
+    *within(Bound("at most", 0.5), {"first line": _first_line}, "mean"),
+)
 
 
-def _of_findings() -> Iterator[Alteration]:
-    yield from of_any_object()
-    for bound, altered in _ALTERED.items():
-        yield from (Alteration(name, says, change, bound) for name, (says, change) in altered.items())
-    for name, says, change, most in (
-        ("highest of each column", "Names the highest of each column.", _of_each_column(max), 0.75),
-        ("first line", "Reads the first line aloud.", _first_line, 0.5),
-    ):
-        yield Alteration(name, says, change, Bound("at most", most), judged="mean")
+def _filled(good: GoodAnswer) -> str | None:
+    lines, slot = dict(re.findall(r"^(\w+): (.+)$", good.prompt, re.MULTILINE)), re.compile(r"\{(produto|oferta)\}")
+    return slot.sub(lambda found: lines[found[1].capitalize()], good.text) if slot.search(good.text) else None
 
 
-INSIGHTS: Final = tuple(_of_findings())
+def _of_text(change: TextChange) -> Change:
+    return lambda good: change(good.text)
+
+
+_OF_PUSH: Final[Mapping[str, TextChange]] = {
+    "backwards": lambda text: " ".join(each.strip() for each in reversed(re.findall(r"[^.!?]+[.!?]+\s*", text))),
+    "plain letters": lambda text: re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFD", text)),
+    "shouting": str.upper,
+}
+PUSH: Final = (
+    *within(bounds.NOTHING_EARNED, {"names for slots": _filled}),
+    *within(bounds.NOTHING_EARNED, {name: _of_text(change) for name, change in text_changes("push_changes", _OF_PUSH)}),
+    *from_texts("push"),
+)

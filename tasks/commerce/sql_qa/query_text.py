@@ -9,12 +9,7 @@ from tasks.commerce.sql_qa.sandbox import FORMATS, FUNCTIONS, MAX_SQL_CHARACTERS
 from tasks.commerce.text.lexicons import read_lexicon
 from tasks.commerce.text.text_form import CLOSED_CLASS, FUNCTION_WORDS, KEPT_PROMPTS, fold, words
 
-DATA_FILES: Final = (
-    "data/lexicons/query_names.txt",
-    "data/lexicons/query_words.txt",
-    "data/lexicons/sql_keywords.txt",
-)
-
+DATA_FILES: Final = ("data/lexicons/query_names.txt", "data/lexicons/query_words.txt", "data/lexicons/sql_keywords.txt")
 FENCED, SURROUNDED = 0.9, 0.5
 """Form grade of a query that is alone in a code fence, and the highest of one among other text."""
 NOT_ALONE: Final = 0.48
