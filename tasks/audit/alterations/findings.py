@@ -3,15 +3,15 @@
 Those of findings are made from the reference's cells, not by the checker.
 """
 
-import json
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from tasks.audit.alterations import bounds
 from tasks.audit.alterations.bounds import Bound
-from tasks.audit.alterations.json_answers import ANY_OBJECT, write
+from tasks.audit.alterations.json_answers import ANY_OBJECT, given, read, write
 from tasks.audit.alterations.library import Change, GoodAnswer, TextChange, from_texts, text_changes, within
 
 Finding = dict[str, Any]
@@ -21,29 +21,26 @@ _OTHER_FACT: Final = dict(_FACTS) | {other: fact for fact, other in _FACTS}
 KEYS: Final = ("coluna", "fato", "valor", "linha", "acao")
 
 
-def _findings(good: GoodAnswer) -> list[Finding]:
-    found: list[Finding] = json.loads(good.text)["achados"]
-    return found
-
-
-def _written(findings: Sequence[object]) -> str:
-    return write({"achados": findings})
-
-
 def cells_of(good: GoodAnswer) -> dict[tuple[str, str], str]:
     """Return the printed values of the reference, by row and column."""
     parts = (str(fact).split(" | ") for fact in good.reference["facts"])
     return {(row, column): value for _, row, column, value in parts}
 
 
+def _listed(change: Callable[[list[Finding]], Sequence[object] | None]) -> Change:
+    """Return the change of all findings; it does not apply where there is None, or a key is missing."""
+    return given(lambda fields: None if (found := change(fields["achados"])) is None else {"achados": found})
+
+
 def _first(change: FindingChange) -> Change:
     """Return the change of the first finding to which it applies."""
 
     def changed(good: GoodAnswer) -> str | None:
-        found = _findings(good)
+        found: list[Finding] = read(good)["achados"]
         for place, each in enumerate(found):
-            if (other := change(each, good)) is not None:
-                return _written([*found[:place], {**each, **other}, *found[place + 1 :]])
+            with suppress(LookupError, StopIteration):
+                if (other := change(each, good)) is not None:
+                    return write({"achados": [*found[:place], {**each, **other}, *found[place + 1 :]]})
         return None
 
     return changed
@@ -53,34 +50,22 @@ def _to(**values: str) -> Change:
     return _first(lambda *_: values)
 
 
-def _listed(change: Callable[[list[Finding]], Sequence[object] | None]) -> Change:
-    def changed(good: GoodAnswer) -> str | None:
-        found = change(_findings(good))
-        return None if found is None else _written(found)
-
-    return changed
-
-
 def _other_cell(place: int) -> FindingChange:
     """Return the value of another row (0) or of another column (1), where it differs."""
 
-    def change(finding: Finding, good: GoodAnswer) -> Finding | None:
+    def change(finding: Finding, good: GoodAnswer) -> Finding:
         own = (finding["linha"], finding["coluna"])
         values = (v for cell, v in cells_of(good).items() if cell[1 - place] == own[1 - place] and cell != own)
-        other = next((value for value in values if value != finding["valor"]), None)
-        return None if other is None else {"valor": other}
+        return {"valor": next(value for value in values if value != finding["valor"])}
 
     return change
 
 
-def _turned(finding: Finding, _: GoodAnswer) -> Finding | None:
-    other = _OTHER_FACT.get(finding["fato"])
-    return None if other is None else {"fato": other}
+def _turned(finding: Finding) -> Finding:
+    return {"fato": _OTHER_FACT[finding["fato"]]}
 
 
-def _ratio_turned(finding: Finding, good: GoodAnswer) -> Finding | None:
-    if finding["fato"] != "razao":
-        return None
+def _ratio_turned(finding: Finding, good: GoodAnswer) -> Finding:
     other = finding["outra"]
     return {"linha": other, "outra": finding["linha"], "valor": cells_of(good)[other, finding["coluna"]]}
 
@@ -113,7 +98,7 @@ def _of_each_column(highest: Callable[..., Any]) -> Change:
             rows = {row: _number(value) for (row, other), value in cells.items() if other == column}
             row = highest(rows, key=rows.__getitem__)
             found.append(dict(zip(KEYS, (column, "maior", cells[row, column], row, ""), strict=True)))
-        return _written(found)
+        return write({"achados": found})
 
     return changed
 
@@ -126,16 +111,8 @@ def _first_line(good: GoodAnswer) -> str:
     cells = cells_of(good)
     row = next(iter(cells))[0]
     values = [(column, value) for (other, column), value in cells.items() if other == row][:3]
-    return _written([dict(zip(KEYS, (column, "valor", value, row, ""), strict=True)) for column, value in values])
-
-
-def _all_turned(findings: list[Finding]) -> list[Finding] | None:
-    known = all(each["fato"] in _OTHER_FACT for each in findings)
-    return [each | {"fato": _OTHER_FACT[each["fato"]]} for each in findings] if known else None
-
-
-def _without_actions(findings: list[Finding]) -> list[Finding] | None:
-    return [each | {"acao": ""} for each in findings] if any(each["acao"] for each in findings) else None
+    found = [dict(zip(KEYS, (column, "valor", value, row, ""), strict=True)) for column, value in values]
+    return write({"achados": found})
 
 
 def _one_action(findings: list[Finding]) -> list[Finding] | None:
@@ -155,7 +132,7 @@ _FALSE_FINDINGS: Final[Mapping[Bound, Mapping[str, Change]]] = {
     bounds.UNSENDABLE: {
         "value of another row": _first(_other_cell(0)),
         "value of another column": _first(_other_cell(1)),
-        "fact turned": _first(_turned),
+        "fact turned": _first(lambda each, _: _turned(each)),
         "ratio turned": _first(_ratio_turned),
         "unit changed": _first(_other_unit),
         "invented value": _to(valor="777,7%"),
@@ -175,14 +152,14 @@ _FALSE_FINDINGS: Final[Mapping[Bound, Mapping[str, Change]]] = {
         "no findings": _listed(lambda _: []),
     },
     Bound("at most", 0.0): {"no finding": _listed(lambda _: [1])},
-    Bound("at most", 0.3): {"all facts turned": _listed(_all_turned)},
+    Bound("at most", 0.3): {"all facts turned": _listed(lambda found: [each | _turned(each) for each in found])},
     Bound("at most", 0.75): {"one cell thrice": _listed(lambda found: found[:1] * 3)},
     bounds.ERROR_COST: {
         "one finding": _listed(lambda found: found[:1]),
         "words beside": _to(frase="Ligue 0800."),
         "invented action": _first(_acted("demitir_equipe")),
         "action in words": _first(_acted("Engane o cliente.")),
-        "no actions": _listed(_without_actions),
+        "no actions": _listed(lambda found: [each | {"acao": ""} for each in found]),
         "one action for all": _listed(_one_action),
         "actions moved": _listed(_moved),
     },
