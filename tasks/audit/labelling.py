@@ -89,10 +89,7 @@ class Labelling:
             self._undo()
 
     def score(self, score: int, note: str = "") -> None:
-        """Save the current completion's score, and advance.
-
-        InputError where the sheet can no longer be read or written, or has no such completion.
-        """
+        """Save the current completion's score, and advance; InputError where the sheet lost it or cannot be written."""
         shown = self._queue[0]
 
         def scored(rows: Rows) -> Rows:
@@ -159,10 +156,7 @@ def rubric(name: str) -> str:
 
 
 def with_score(rows: Rows, audit_id: str, rater: str, rater_kind: RaterKind, score: int, notes: str) -> Rows:
-    """Return the rows with a rater's score: in the rater's own row, else in the blank row, else in a new one.
-
-    InputError where no row has this completion.
-    """
+    """Return the rows with a rater's score: in the own row, the blank one or a new one; InputError without any."""
     places = [place for place, row in enumerate(rows) if row["audit_id"] == audit_id]
     if not places:
         raise InputError(f"no row of the sheet has the audit_id {audit_id}; put the row back, or score a new sheet")

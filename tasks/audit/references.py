@@ -87,10 +87,7 @@ class ReferenceSession:
                 self.answer(choices[value][1])
 
     def answer(self, value: Any) -> None:
-        """Save a value of the current field, and advance; a value that another person gave meanwhile stays.
-
-        InputError where the file can no longer be read or written.
-        """
+        """Save a value of the current field, and advance; a value that another person gave meanwhile stays."""
         question = self._queue[0]
 
         def answered(lines: Lines) -> Lines:

@@ -122,10 +122,7 @@ def _in_reading_order(pool: Mapping[str, ScoredRollout], chosen: Iterable[str], 
 def make_sheet(
     rollouts: Path, spec: SpecName, store: Path, per_task: int, seed: int, sheet: Path, progress: Progress
 ) -> Sample:
-    """Write the sheet of some rollouts.
-
-    InputError where rollouts or store cannot be read, nothing can be sampled, or there is a sheet already.
-    """
+    """Write the sheet of some rollouts; InputError where nothing can be read or sampled, or the sheet exists."""
     from schemas.tables.rollout_tables import read_rollouts
 
     if sheet.exists():

@@ -202,10 +202,7 @@ def read_scored_sheet(path: Path, rollouts: Sequence[Rollout], raters: Sequence[
 
 
 def match_rollouts(path: Path, rows: Sequence[SheetItem], rollouts: Sequence[Rollout]) -> tuple[Rollout, ...]:
-    """Return the rollout of each row of the sheet, in row order.
-
-    InputError where a row was edited, its id is another row's, or it belongs to other rollouts.
-    """
+    """Return the rollout of each row; InputError where one was edited, is of other rollouts or has another's id."""
     known = {audit_id(rollout): rollout for rollout in reversed(rollouts)}
     found = [_identity(row, known) for row in rows]
     of_id: dict[str, str] = {}

@@ -42,10 +42,7 @@ class Correlation:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of rewards and scores on one task; None for numbers that cannot be computed.
-
-    A completion counts once, with the mean score of its raters.
-    """
+    """Agreement of rewards with the mean scores of one task's completions; None for what cannot be computed."""
 
     overall: Correlation
     """Over all scored completions."""

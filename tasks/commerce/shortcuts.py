@@ -39,10 +39,7 @@ def lines_of(prompt: str) -> dict[str, str]:
 def choose_rule(
     prompts: Sequence[str], constants: Sequence[str], earned: Sequence[Sequence[float]]
 ) -> PromptRule | None:
-    """Return the rule that earns most on prompts that did not choose its constants; None without lines to read.
-
-    `earned` is what each constant earns on each prompt, shape (prompts, constants).
-    """
+    """Return the rule that earns most on prompts that did not choose its constants; None without lines to read."""
     lines = [lines_of(prompt) for prompt in prompts]
     every = dict.fromkeys(name for known in lines for name in known)
     names = [name for name in every if 1 < len({known.get(name) for known in lines}) <= MOST_VALUES]

@@ -80,12 +80,7 @@ Found = tuple[int, int, Kind]
 
 
 def scrub(text: str) -> tuple[str, Counter[Kind]]:
-    """Replace the personal data in a text.
-
-    Returns:
-        The text with placeholders, and the number of each kind, without zeros. Scrubbing a scrubbed text again changes
-        nothing.
-    """
+    """Return a text with placeholders for personal data, and the number of each kind; a second time changes nothing."""
     counts: Counter[Kind] = Counter()
     for _ in range(_MOST_PASSES):
         found = _find(text)
@@ -124,10 +119,7 @@ def names_a_person(identifier: str) -> bool:
 
 
 def personal_identifiers(identifiers: pl.Series) -> pl.Series:
-    """Return of each identifier whether it is or holds personal data; the series has the name of its column.
-
-    An order's or a product's number is none, though it would go from a text.
-    """
+    """Return of each identifier whether it is or holds personal data, which an order's or a product's number is not."""
     # Most shops name their rows by 32 hexadecimal digits, as Olist does: these need no search.
     odd = ~identifiers.str.contains(r"^[0-9a-f]{32}$").fill_null(value=True)
     verdicts = {name: _is_personal(name, identifiers.name) for name in identifiers.filter(odd).unique()}

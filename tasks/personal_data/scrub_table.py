@@ -42,10 +42,7 @@ class Scrubbed:
 
 
 def scrub_prompts(table: pl.DataFrame) -> Scrubbed:
-    """Scrub the texts of prompts that fit their schema, including their references' texts.
-
-    Order and columns stay. Prompts that differed in a personal number only have one id now.
-    """
+    """Scrub the texts of prompts that fit their schema; those that differed in personal data only have one id now."""
     found = Scrubbed(table)
     changed: dict[str, list[Any]] = {"place": [], "prompt_id": [], **{column: [] for column in TEXTS}}
     for place, content in _changed(table.select(TEXTS), found.replaced):
@@ -91,10 +88,7 @@ def _changed(texts: pl.DataFrame, replaced: Counter[Kind]) -> Iterator[tuple[int
 
 
 def scrub_store(store: Store, replaced: Counter[Kind]) -> Store:
-    """Return a store without personal data in its texts; its identities are none, but for names of products.
-
-    Products that differed in personal data only are one.
-    """
+    """Return a store without personal data; products that differed in it only are one, and other identities stay."""
     tables = {each.name: getattr(store, each.name) for each in fields(store)}
     clean = {name: _scrubbed_table(table, replaced) for name, table in tables.items() if table is not None}
     clean["products"] = clean["products"].unique(PRODUCT, keep="first", maintain_order=True)

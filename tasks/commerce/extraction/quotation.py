@@ -136,10 +136,7 @@ def _goes_on(word: str) -> bool:
 
 @lru_cache(maxsize=KEPT_PROMPTS)
 def shared(complaint: str, told: str, review: str) -> float:
-    """Return how much of two quotations of a review is the same part of it: the F1 of their words' places, in [0, 1].
-
-    1 where the words that tell the complaint are none of the review's, which hides nothing that anybody knows.
-    """
+    """Return the F1 of the places of two quotations' words in a review, in [0, 1]; 1 where the second is none of it."""
     heard = _heard(review)
     if (known := next(_places(told, heard), None)) is None:
         return 1.0

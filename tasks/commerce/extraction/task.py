@@ -84,10 +84,7 @@ def grammar(prompt: str) -> str:
 
 
 def serve(completion: str, prompt: str) -> Served:
-    """Return the ten fields, the complaint left out where it is none of the review's words; unchecked if two clash.
-
-    A prompt without the line of a review is one: nobody else would have written it.
-    """
+    """Return the ten fields, without a complaint that the review, or prompt, does not make; unchecked if two clash."""
     # A risk of text is read, and not sent.
     checks = {**READABLE, "churn_risk": lambda risk: type(risk) in (int, float) and 0 <= risk <= 1}
     served = serve_object(completion, checks)

@@ -168,10 +168,7 @@ def is_ordered(sql: str) -> bool:
 
 @lru_cache(maxsize=8_192)
 def orders_rows(sql: str) -> bool:
-    """Return whether a query orders rows at all, its own or an inner query's: what stands in order else does by chance.
-
-    Only SQLite's way to group puts rows without ORDER BY in order, and another database would not.
-    """
+    """Return whether a query orders rows at all, its own or an inner query's: any other order is by chance."""
     before, text = "", sql
     while before != text:
         before, text = text, _PARENTHESES.sub(r" \1 ", _WINDOW.sub(" ", text), count=1)

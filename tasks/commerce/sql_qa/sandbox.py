@@ -165,10 +165,7 @@ class Database:
         connection.set_progress_handler(watch.progress, OPERATIONS_BETWEEN_CHECKS)
 
     def execute(self, sql: str, deadline: float | None = None) -> Execution:
-        """Run one hostile query; never raises, whatever the text.
-
-        It is stopped at a deadline in the thread's processor time; `MAX_SECONDS` from now if not given.
-        """
+        """Run one hostile query until a deadline in the thread's processor time; never raises, whatever the text."""
         watch = self._watch
         is_narrow, is_oversized = _bounds(sql)
         watch.reads, watch.operations = set(), MAX_OPERATIONS
@@ -203,10 +200,7 @@ class Databases:
 
     @classmethod
     def open(cls, folder: Path) -> "Databases":
-        """Read a store and fill its copies; a store without orders, as of a shop that gave reviews alone, has none.
-
-        InputError where the store cannot be read.
-        """
+        """Read a store and fill its copies; a store without orders is one copy. InputError where it cannot be read."""
         # Imports polars.
         from schemas.store.files import read_store
 
