@@ -22,11 +22,9 @@ COUNT = 12
 @pytest.mark.parametrize("name", TASK_NAMES)
 def test_examples_are_as_many_as_asked_different_and_repeatable(name: TaskName, store: Store) -> None:
     made = list(EXAMPLE_MAKERS[name](store, random.Random(3), 30))
-    assert len(made) == 30
-    assert len({example.prompt for example in made}) == 30
+    assert len(made) == len({example.prompt for example in made}) == 30
     assert made == list(EXAMPLE_MAKERS[name](store, random.Random(3), 30))
     assert made != list(EXAMPLE_MAKERS[name](store, random.Random(4), 30))
-    assert {(example.task, example.system) for example in made} == {(name, TASKS[name].system)}
     assert list(EXAMPLE_MAKERS[name](store, random.Random(3), 0)) == []
 
 
