@@ -30,8 +30,6 @@ OPERATIONS_EVENT: Final = "tucano.operations"
 """Event of new alarms of the service: late, dear or no answers; an automation of infra/automations notifies people."""
 HELD_EVENT: Final = "tucano.held"
 """Event of a version that the gate holds; an automation of infra/automations notifies people."""
-SWITCH_EVENT: Final = "tucano.serving"
-"""Beginning of the events of a new version in serving: `.switched` and `.refused`."""
 
 
 @contextmanager
@@ -175,9 +173,3 @@ def emit_held(decision: Mapping[str, Any]) -> None:
     model = f"{decision['model']} version {decision['version']}"
     resource = {"prefect.resource.id": f"tucano.promotion.{decision['version']}", "prefect.resource.name": model}
     emit_event(HELD_EVENT, resource=resource, payload={"reason": "; ".join(decision["reasons"])})
-
-
-def emit_switch(model: str, version: str, outcome: str, sentence: str) -> None:
-    """Emit the event of a version that took over in serving, or that was refused."""
-    resource = {"prefect.resource.id": f"tucano.serving.{model}", "tucano.version": version}
-    emit_event(f"{SWITCH_EVENT}.{outcome}", resource=resource, payload={"reason": sentence})

@@ -13,7 +13,7 @@ from typing import Any, Final
 from flows.runtime.console import warn
 from flows.stages.child_pool import do_all
 from flows.stages.inputs import tuned_on_references
-from flows.stages.remote import run_with_weights
+from flows.stages.remote import placed
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
@@ -106,7 +106,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
     folder = _batches_folder(session, stage)
     given = {"base": who.base, **inputs, **stage.order_only_inputs}
     call = {"name": who.name, "guided": who.guided, "general": who.general}
-    result = run_with_weights(stage, session, "answer", given, **call)
+    result = run_stage(placed(stage, session, "answer", given, **call), session)
     _remove_batches(stage, session)
     return result
 

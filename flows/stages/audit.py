@@ -16,7 +16,7 @@ from typing import Any, Final
 from flows.runtime.console import say
 from flows.runtime.runs import linked_to_mlflow, show_markdown, stage_flow, wait_for_scores
 from flows.runtime.session import open_store
-from flows.stages.remote import run_with_weights
+from flows.stages.remote import placed
 from flows.stages.runner import Session, Stage, StageResult, begin_work, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
@@ -171,7 +171,7 @@ def sheet(
         summary=rows_to_score,
         reports=("sheet.csv",),
     )
-    return run_with_weights(stage, session, "sheet", stage.inputs, tasks=list(tasks))
+    return run_stage(placed(stage, session, "sheet", stage.inputs, tasks=list(tasks)), session)
 
 
 def drawn_sheets(config: Config, files: AuditFiles) -> dict[str, ArtifactRecord]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 import signal
 import socket
 from contextlib import suppress
@@ -17,7 +16,7 @@ import uvicorn
 import uvloop
 
 from flows.runtime.console import say, warn
-from flows.runtime.session import existing_store, open_registry, private_files, read_no_settings_here, served_logs
+from flows.runtime.session import existing_store, open_registry, private_files, served_logs
 from flows.runtime.signals import ENDING
 from flows.stages.registered_version import answers_of, find_served_model, verified_record
 from schemas.config.config import Config
@@ -171,16 +170,8 @@ async def _follow(config: Config, number: str | None, answering: AnswerService, 
         champion = open_registry(config).holder(names.model_name, names.alias)
         return None if champion is None else champion.version
 
-    def report(outcome: str, version: str, sentence: str) -> None:
-        if "PREFECT_API_URL" not in os.environ:
-            return
-        read_no_settings_here()
-        from flows.runtime.prefect_client import emit_switch  # noqa: PLC0415 - Prefect takes seconds to import
-
-        emit_switch(names.model_name, version, outcome, sentence)
-
     serving, deploy = answering.deployment.model.number, partial(_deploy, config)
-    await follow(answering, serving, find, deploy, report, metrics, seconds=config.serve.follow_seconds)
+    await follow(answering, serving, find, deploy, metrics, seconds=config.serve.follow_seconds)
 
 
 def _scrubbed(text: str) -> str:

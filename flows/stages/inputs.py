@@ -15,7 +15,7 @@ from typing import Any, Final
 from flows.runtime.console import warn
 from flows.runtime.runs import stage_flow
 from flows.runtime.session import own_files
-from flows.stages.remote import run_with_weights
+from flows.stages.remote import placed
 from flows.stages.runner import Session, Stage, StageResult, Work, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config, SynthesizeConfig
@@ -261,7 +261,7 @@ def make_model(name: str, session: Session, dataset: StageResult, *, further: St
         work=work,
         summary=_base_figures,
     )
-    return run_with_weights(stage, session, "model", read, name=name)
+    return run_stage(placed(stage, session, "model", read, name=name), session)
 
 
 def merge(
@@ -289,7 +289,8 @@ def merge(
         work=work,
         summary=lambda folder: read_check(folder).model_dump(),
     )
-    return run_with_weights(stage, session, "merge", {**stage.inputs, "dataset": dataset.record}, name=name)
+    given = {**stage.inputs, "dataset": dataset.record}
+    return run_stage(placed(stage, session, "merge", given, name=name), session)
 
 
 def _base_figures(folder: Path) -> Mapping[str, Any]:
