@@ -157,18 +157,12 @@ def verified_record(store: ArtifactStore, sha256: str, what: str) -> ArtifactRec
         ) from None
 
 
-def answers_of(store: ArtifactStore, evaluation: ArtifactRecord, version: PolicyVersion) -> ArtifactRecord:
-    """Return a version's own answers to the test split, among those that its evaluation compared."""
-    for role, sha256 in evaluation.inputs.items():
-        if role.startswith("answers-") and (record := store.record(sha256)).inputs.get("policy") == version.policy:
-            return record
-    raise ArtifactDamaged(f"evaluation {evaluation.sha256} names no answers of the policy {version.policy}")
-
-
-def find_served_model(config: Config, number: str | None, *, base: bool, answer_all: bool) -> tuple[ServedModel, Path]:
-    """Return the model of a version, with the decoding that it was evaluated with, and the folder of its dataset."""
+def find_served_model(
+    config: Config, number: str | None, *, base: bool, answer_all: bool
+) -> tuple[ServedModel, "VersionParts"]:
+    """Return the model of a version, with the decoding that it was evaluated with, and what the version is made of."""
     store = existing_store(config, "no model is there that could answer")
-    parts = version_parts(config, store, number, instead="ask one that is registered with --version {}")
+    parts = version_parts(config, store, number, instead="ask one that is registered with --version {}, or ")
     merged = None if base else parts.merged
     weights = merged or parts.policy.inputs["base"]
     verified_record(store, weights, parts.what)
@@ -193,7 +187,7 @@ def find_served_model(config: Config, number: str | None, *, base: bool, answer_
         unlearned={task: why for task, why in unlearned.items() if task not in evaluations},
         bags={task: read_bags(store.path(record.sha256))[task] for task, record in evaluations.items()},
     )
-    return served, parts.dataset
+    return served, parts
 
 
 @dataclass(frozen=True)
@@ -212,9 +206,17 @@ class VersionParts:
     spec: SpecName
     evaluation: ArtifactRecord
 
+    def answers(self, store: ArtifactStore) -> ArtifactRecord:
+        """Return the version's own answers to the test split, among those that its evaluation compared."""
+        evaluation, policy = self.evaluation, self.policy.sha256
+        for role, sha256 in evaluation.inputs.items():
+            if role.startswith("answers-") and (record := store.record(sha256)).inputs.get("policy") == policy:
+                return record
+        raise ArtifactDamaged(f"evaluation {evaluation.sha256} names no answers of the policy {policy}")
 
-def version_parts(config: Config, store: ArtifactStore, number: str | None, *, instead: str) -> VersionParts:
-    """Find what a version is made of."""
+
+def version_parts(config: Config, store: ArtifactStore, number: str | None, *, instead: str = "") -> VersionParts:
+    """Find what a version is made of, the champion if no number is given; `instead` is a remedy where none is it."""
     names, registry = config.promote, open_registry(config)
     version = (
         registry.holder(names.model_name, names.alias) if number is None else registry.version(names.model_name, number)
@@ -223,7 +225,7 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         newest = registry.version(names.model_name, None)
         raise InputError(
             f"no version of {names.model_name} is `{names.alias}` yet: the gate held what was trained; "
-            f"{instead.format(newest.version)}, or promote one with `tucano promote VERSION`"
+            f"{instead.format(newest.version)}promote one with `tucano promote VERSION`"
         )
     what = f"version {version.version} of {names.model_name}"
     evaluation, policy = (verified_record(store, sha256, what) for sha256 in (version.evaluation, version.policy))
@@ -251,7 +253,7 @@ def export_version(
 ) -> dict[str, Any]:
     """Write a version to a folder, and prove it."""
     store = existing_store(config, "no model is there that could be exported")
-    parts = version_parts(config, store, number, instead="export one that is registered with `tucano export {}`")
+    parts = version_parts(config, store, number, instead="export one that is registered with `tucano export {}`, or ")
     adapters = _adapters(store, parts, kind)
     verified_record(store, parts.policy.inputs["dataset"], parts.what)
     with _work(config) as work:

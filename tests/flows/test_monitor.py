@@ -191,7 +191,7 @@ def test_silence_is_an_alarm_of_the_same_logs_and_of_none(
 
 def test_missing_inputs_are_named(world: World, tmp_path: Path) -> None:
     logs = write_log(tmp_path / "log.jsonl", lines(range(1)))
-    with pytest.raises(InputError, match="no version of another is `champion`"):
+    with pytest.raises(InputError, match="no version of another is registered"):
         run(world, logs, world.config("promote.model_name=another"))
     broken = write_log(tmp_path / "broken.jsonl", [answer(), {"task": "push"}])
     before = {record.sha256 for record in ArtifactStore(world.root / "artifacts").records("monitoring")}
