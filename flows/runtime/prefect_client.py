@@ -1,6 +1,5 @@
 """Client of a Prefect server: refusals in a sentence, begin and end of a session, and events for automations."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -51,18 +50,16 @@ def refusal(error: Exception, address: str, *, read_before: bool = False) -> str
     if not isinstance(error, httpx.HTTPStatusError):
         what = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return f"{where} cannot be talked to ({what}); correct PREFECT_API_URL, or try again"
-    code = error.response.status_code
+    code, said = error.response.status_code, error.response.text[:MOST_SHOWN]
     if read_before and code in {httpx.codes.NOT_FOUND, httpx.codes.CONFLICT}:
-        return f"{where} was changed by somebody else meanwhile ({code}: {error.response.text[:MOST_SHOWN]})"
+        return f"{where} was changed by somebody else meanwhile ({code}: {said})"
     if code == httpx.codes.UNAUTHORIZED:
-        given = [name for name in ("PREFECT_API_AUTH_STRING", "PREFECT_API_KEY") if name in os.environ]
-        why = f"does not take what {' and '.join(given)} says" if given else "asks for a key, and none is set"
-        return f"{where} {why} ({code}); set {KEYS}"
+        return f"{where} asks for a key, and takes none that is set ({code}); set {KEYS}"
     if code == httpx.codes.FORBIDDEN:
-        return f"{where} forbids it ({code}: {error.response.text[:MOST_SHOWN]}); a key that may is set by {KEYS}"
+        return f"{where} forbids it ({code}: {said}); a key that may is set by {KEYS}"
     if code == httpx.codes.NOT_FOUND:
         return f"{where} is none, or too old ({code} for {error.request.url.path}); correct PREFECT_API_URL"
-    return f"{where} answers {code}: {error.response.text[:MOST_SHOWN]}"
+    return f"{where} answers {code}: {said}"
 
 
 def has_worker(client: SyncPrefectClient, pool: WorkPool) -> bool:

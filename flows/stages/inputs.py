@@ -85,12 +85,7 @@ def _synthesize_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFi
 
 def _prompts_figures(folder: Path) -> Mapping[str, Any]:
     summary = PromptsSummary.read(folder)
-    figures: dict[str, Any] = {f"prompts {task}": n for task, n in summary.made.items() if summary.asked[task]}
-    if summary.source == "files":
-        figures |= {f"{task} from {source}": n for task, by in summary.origins.items() for source, n in by.items()}
-    if summary.served is not None:
-        figures |= {f"served prompts {task}": count for task, count in summary.served.items()}
-    return figures | {f"warning {number}": text for number, text in enumerate(summary.warnings, start=1)}
+    return {f"prompts {task}": count for task, count in summary.made.items() if summary.asked[task]}
 
 
 def served_prompts(session: Session) -> Path | None:
@@ -182,11 +177,7 @@ def _tokenizer(policy: PolicyConfig) -> object:
 
 def _dataset_figures(folder: Path) -> Mapping[str, Any]:
     summary = DatasetSummary.read(folder)
-    figures = {**summary.rows, "quarantined": summary.quarantined}
-    for reason, tasks in summary.reasons.items():
-        figures |= {f"{reason}: {task}": count for task, count in tasks.items()}
-    figures |= {f"references by people: {task}": by["test"] for task, by in summary.references_by_people.items()}
-    return figures | {f"replaced: {kind}": count for kind, count in summary.scrubbed.items() if count}
+    return {**summary.rows, "quarantined": summary.quarantined}
 
 
 MERGE = "merge"

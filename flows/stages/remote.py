@@ -25,7 +25,6 @@ from prefect.states import Cancelling
 from pydantic import BaseModel, ConfigDict
 
 from flows.runtime.console import say, warn
-from flows.runtime.prefect_client import has_worker
 from flows.runtime.runs import absolute_address, absolute_config
 from flows.runtime.session import mirror_address, mlflow_store, open_store
 from flows.stages.runner import Records, Session, Stage, StageResult
@@ -154,24 +153,29 @@ def placed(
 
 def run_deployment_of(config: Config, deployment: str, request: RemoteRequest) -> None:
     """Run a deployment until it has done its work, or attach to its run for the same work."""
-    _require_workers(deployment, request)
     tag = f"{request.what}-{request.name[:16]}"
-    say(f"{request.stage}: runs on {deployment}")
+    say(f"{request.stage}: runs on {deployment} once a worker takes it")
     with get_client(sync_client=True) as client:
         earlier = client.read_flow_runs(
             flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=[tag])), sort=FlowRunSort.EXPECTED_START_TIME_DESC
         )
-    started = next((each for each in earlier if not has_ended(each)), None) or run_deployment(
-        deployment,
-        parameters={
-            "config": _remote_config(config).model_dump(mode="json"),
-            "request": request.model_dump(mode="json"),
-        },
-        # Two that request it at once get one run; after an ended run, a request is another attempt.
-        idempotency_key=f"{request.name}-{earlier[0].id if earlier else 'first'}",
-        timeout=0,
-        tags=[tag],
-    )
+    try:
+        started = next((each for each in earlier if not has_ended(each)), None) or run_deployment(
+            deployment,
+            parameters={
+                "config": _remote_config(config).model_dump(mode="json"),
+                "request": request.model_dump(mode="json"),
+            },
+            # Two that request it at once get one run; after an ended run, a request is another attempt.
+            idempotency_key=f"{request.name}-{earlier[0].id if earlier else 'first'}",
+            timeout=0,
+            tags=[tag],
+        )
+    except ObjectNotFound:
+        raise InputError(
+            f"Prefect has no deployment {deployment}, which workers.{request.what} names; make it with `tucano infra "
+            "apply`, or leave workers.training and workers.inference out to do all of it here"
+        ) from None
     ended = wait_for(cast("FlowRun", started).id, request)
     if ended.state is None or not ended.state.is_completed():
         message = ended.state.message if ended.state is not None else "it has no state"
@@ -189,17 +193,13 @@ def wait_for(run_id: UUID, request: RemoteRequest) -> FlowRun:
             try:
                 with get_client(sync_client=True) as client:
                     found = client.read_flow_run(run_id)
-            except ObjectNotFound:
-                raise InputError(
-                    f"the {request.what}'s run {run_id} was deleted on Prefect's server; run the same command again to "
-                    "start another"
-                ) from None
             # The last is raised for a page of a proxy in place of JSON.
             except (httpx.HTTPError, PrefectException, ValueError) as error:
                 if time.monotonic() - answered > SECONDS_OF_SILENCE:
                     raise Interrupted(
-                        f"Prefect's server does not answer ({type(error).__name__}) while the {request.what} is waited "
-                        f"for; start it, and run the same command again: the {request.what} is attached to"
+                        f"Prefect's server says nothing of the {request.what} that is waited for "
+                        f"({type(error).__name__}); see that it runs, and run the same command again: the "
+                        f"{request.what} is attached to, or started again if somebody deleted it"
                     ) from None
             else:
                 answered = time.monotonic()
@@ -236,18 +236,3 @@ def _remote_config(config: Config) -> Config:
             "workers": absolute.workers.model_copy(update={"training": None, "inference": None}),
         }
     )
-
-
-def _require_workers(deployment: str, request: RemoteRequest) -> None:
-    """Refuse a deployment that is not there, and warn of one whose runs no worker takes now."""
-    with get_client(sync_client=True) as client:
-        try:
-            pool = client.read_work_pool(str(client.read_deployment_by_name(deployment).work_pool_name))
-        except ObjectNotFound:
-            raise InputError(
-                f"Prefect has no deployment {deployment} with a work pool, which workers.{request.what} names; make it "
-                "with `tucano infra apply`, or leave workers.training and workers.inference out to do all of it here"
-            ) from None
-        if pool.is_paused or not has_worker(client, pool):
-            why = "is paused" if pool.is_paused else "has no worker online"
-            warn(f"the work pool {pool.name} {why}; the {request.what} waits until a worker serves it", request.stage)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from flows.runtime.console import say, warn
-from flows.runtime.runs import log, run_log, stage_flow
+from flows.runtime.runs import log, stage_flow
 from flows.runtime.session import mirror_address
 from flows.stages.child_pool import ChildPool, this_worker
 from flows.stages.remote import placed
@@ -167,17 +167,16 @@ def step_log(run: StageRun, training: str) -> Iterator[Metrics]:
     except BaseException as error:
         try:
             run.log_steps(waiting)
-        except Exception as second:  # noqa: BLE001 - the caller must see the error that ended the training
-            error.add_note(f"MLflow could not record the last metrics of {training}: {second}")
+        except Exception as second:
+            raise error from second
         raise
     run.log_steps(waiting)
 
 
 def show_alarm(training: str, name: str, step: int, text: str) -> None:
-    """Show an alarm in the terminal and in the logs of the training and of the chain."""
+    """Show an alarm in the terminal and in the log of the chain."""
     found = f"alarm {name} at step {step}: {text}"
     warn(found, training)
-    run_log().warning(f"{training}: {found}")
     log(f"{training}: {found}")
 
 
@@ -228,11 +227,11 @@ def _child_folder(session: Session, request: TrainRequest, mlflow_run: StageRun,
 
     try:
         yield folder
-    except BaseException:
+    except BaseException as error:
         try:
             keep()
-        except Exception as error:  # noqa: BLE001 - the caller must see the error that ended the training
-            warn(f"what the training said of itself could not be kept: {error}", "train")
+        except Exception as second:
+            raise error from second
         raise
     keep()
     shutil.rmtree(folder)
