@@ -13,7 +13,6 @@ from flows.runtime.runs import linked_to_mlflow, show_markdown
 from flows.stages.registered_version import verified_record, version_parts
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord
-from schemas.config.config import Config
 from schemas.errors import Interrupted
 from schemas.progress import Progress
 from schemas.tables.production_logs import LogFiles, require_rows
@@ -24,7 +23,7 @@ from tasks.monitor import stage as monitor_stage
 from tasks.monitor.drift import shown_by
 from tasks.monitor.operations import OperationsAlarm, silence_alarm
 from tasks.monitor.report import REPORT_PAGE, alarm_sentences
-from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, NothingScored, ServingChampion, last_days, read_monitoring
+from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, ServingChampion, last_days, read_monitoring
 from tasks.personal_data.scrub import scrub_column
 from tasks.report.language import spoken
 
@@ -37,27 +36,22 @@ class Monitored:
 
     champion: ServingChampion
     stage: StageResult
-    """The monitoring that was found last, if nobody was answered since."""
     found: Mapping[str, Any]
     silence: OperationsAlarm | None
     """That nobody is answered any more, which is of the present and not of the logs: no artifact has it."""
-    is_new: bool = True
 
     @property
     def reasons(self) -> list[str]:
         """Return a sentence for each alarm."""
         silence = [self.silence.reason] if self.silence else []
-        return [*silence, *alarm_sentences(self.found)] if self.is_new else silence
+        return [*silence, *alarm_sentences(self.found)]
 
 
 def monitor_logs(session: Session, files: LogFiles) -> Monitored:
     """Score the logs and look for drift, or reuse what was found in the same logs; show it on the run's page."""
     config = session.config
     champion, inputs, order_only = _champion(session)
-    if not files.has_rows:
-        if silent := _last_found(session, champion, None):
-            return silent
-        require_rows(files)
+    require_rows(files)
     digests = files.digests()
 
     @spoken(config.language, config.workers.reais_per_dollar)
@@ -80,38 +74,13 @@ def monitor_logs(session: Session, files: LogFiles) -> Monitored:
         summary=_figures,
         reports=(REPORT_PAGE, REPORT_TEXT, DRIFT_FILE),
     )
-    try:
-        result = run_stage(stage, session)
-    except NothingScored as error:
-        if silent := _last_found(session, champion, error.last):
-            return silent
-        raise
+    result = run_stage(stage, session)
     text = linked_to_mlflow((result.path / REPORT_TEXT).read_text(encoding="utf-8"), result.record, config)
     show_markdown(key="monitoring", markdown=text, description="Does the champion keep its promise?")
     found = read_monitoring(result.path)
-    silence = _silence(datetime.fromisoformat(found["logs"]["last"]), config)
-    return Monitored(champion, result, found, silence)
-
-
-def _silence(last: datetime, config: Config) -> OperationsAlarm | None:
     with spoken(config.language):
-        return silence_alarm(last, datetime.now(UTC), config.monitor)
-
-
-def _last_found(session: Session, champion: ServingChampion, newest: datetime | None) -> Monitored | None:
-    """Return the last monitoring with the alarm that nobody has been answered since."""
-    store = session.store
-    monitored = [(record, read_monitoring(store.path(record.sha256))) for record in store.records("monitoring")]
-    # A version before kept no such time.
-    known = [each for each in monitored if each[1]["champion"]["model"] == champion.model and "last" in each[1]["logs"]]
-    if not known:
-        return None
-    record, found = max(known, key=lambda each: datetime.fromisoformat(each[1]["logs"]["last"]))
-    last = datetime.fromisoformat(found["logs"]["last"])
-    silence = _silence(max(last, newest or last), session.config)
-    if silence is None:
-        return None
-    return Monitored(champion, session.result(record), found, silence, is_new=False)
+        silence = silence_alarm(datetime.fromisoformat(found["logs"]["last"]), datetime.now(UTC), config.monitor)
+    return Monitored(champion, result, found, silence)
 
 
 def _champion(session: Session) -> tuple[ServingChampion, dict[str, ArtifactRecord], dict[str, ArtifactRecord]]:

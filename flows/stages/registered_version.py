@@ -64,9 +64,11 @@ def promote_registered(config: Config, number: str | None, reason: str | None) -
     names, store = config.promote, open_store(config)
     with interruptible(UNFINISHED), state_folder(config, bytes_needed=0):
         registry = open_registry(config)
-        version = registry.version(names.model_name, number)
+        parts = version_parts(config, store, registry.version(names.model_name, number).version)
         champion = registry.holder(names.model_name, names.alias)
-        records = _records(store, version)
+        records = {"evaluation": parts.evaluation, "policy": parts.policy}
+        records |= {role: verified_record(store, parts.policy.inputs[role], parts.what) for role in ("base", "dataset")}
+    version = parts.version
     gate = read_report(store.path(version.evaluation))["gate"]
     reasons = [] if gate["verdict"] == "promote" else list(gate["reasons"])
     if champion is not None and champion.policy not in {version.policy, records["evaluation"].inputs.get("champion")}:
@@ -132,17 +134,6 @@ def _run(config: Config, version: PolicyVersion, records: Mapping[str, ArtifactR
             result = promote(of_run, parts, by_hand=True, forced=reason)
     say(f"model card: {result.path / CARD_FILE}")
     return str(result.path)
-
-
-def _records(store: ArtifactStore, version: PolicyVersion) -> dict[str, ArtifactRecord]:
-    records = {
-        "evaluation": verified_record(store, version.evaluation, f"the evaluation of version {version.version}"),
-        "policy": verified_record(store, version.policy, f"the policy of version {version.version}"),
-    }
-    for role in ("base", "dataset"):
-        sha256 = records["policy"].inputs[role]
-        records[role] = verified_record(store, sha256, f"the {role} of version {version.version}")
-    return records
 
 
 def verified_record(store: ArtifactStore, sha256: str, what: str) -> ArtifactRecord:
