@@ -111,9 +111,13 @@ def pool_of(config: Config) -> ChildPool | None:
     return ChildPool(workers.concurrent_children)
 
 
-def do_all(pool: ChildPool | None, works: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
+def do_all(
+    pool: ChildPool | None, works: Mapping[str, Callable[[], Result]], *, first_decides: bool = False
+) -> dict[str, Result]:
     """Do each work, at once in a pool, or one after the other in this thread."""
-    return pool.map(works) if pool is not None else {name: work() for name, work in works.items()}
+    if pool is None:
+        return {name: work() for name, work in works.items()}
+    return pool.map(works, first_decides=first_decides)
 
 
 def _results(futures: Mapping[str, "Future[Result]"]) -> dict[str, Result]:

@@ -67,7 +67,8 @@ def promote_registered(config: Config, number: str | None, reason: str | None) -
         parts = version_parts(config, store, registry.version(names.model_name, number).version)
         champion = registry.holder(names.model_name, names.alias)
         records = {"evaluation": parts.evaluation, "policy": parts.policy}
-        records |= {role: verified_record(store, parts.policy.inputs[role], parts.what) for role in ("base", "dataset")}
+        for role in ("base", "dataset"):
+            records[role] = verified_record(store, parts.policy.inputs[role], f"the {role} of {parts.what}")
     version = parts.version
     gate = read_report(store.path(version.evaluation))["gate"]
     reasons = [] if gate["verdict"] == "promote" else list(gate["reasons"])
@@ -219,7 +220,8 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
             f"{instead.format(newest.version)}promote one with `tucano promote VERSION`"
         )
     what = f"version {version.version} of {names.model_name}"
-    evaluation, policy = (verified_record(store, sha256, what) for sha256 in (version.evaluation, version.policy))
+    evaluation = verified_record(store, version.evaluation, f"the evaluation of {what}")
+    policy = verified_record(store, version.policy, f"the policy of {what}")
     shop = evaluation.inputs.get("prompts")
     known = evaluation.config or config.model_dump(mode="json")  # A record of long ago has none.
     wanted = {"base": policy.inputs["base"], "policy": policy.sha256}

@@ -179,6 +179,6 @@ def test_a_version_whose_parts_are_lost_or_altered_is_not_promoted(shop: Shop, p
         shutil.rmtree(home, ignore_errors=True)
         aside.rename(home)
     assert ended.returncode == 2
-    assert f"the {part} of version 1 is lost or damaged: " in last(ended)
+    assert f"the {part} of version 1 of tucano2-commerce is lost or damaged: " in last(ended)
     assert "make it again with `tucano retrain`" in last(ended)
     assert shop.aliases == {}

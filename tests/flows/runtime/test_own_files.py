@@ -1,13 +1,11 @@
 """Own files get pseudonyms, by which lineage finds a person; logs to monitor are the gateway's, or those named."""
 
-import json
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from flows.runtime.session import logs_to_monitor, own_files
-from flows.stages.inputs import _synthesize_inputs
 from schemas.config.config import SynthesizeConfig
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
@@ -59,20 +57,6 @@ def test_plain_ids_need_no_key(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     stage.run(config, 1, tmp_path / "out", silent, own=own_files(config, tmp_path / "state"))
     assert not (tmp_path / "state" / KEY_FILE).exists()
-
-
-def test_files_and_map_decide_and_their_folder_does_not(tmp_path: Path) -> None:
-    def decides(name: str, second: str) -> str:
-        config = config_of(tmp_path / name, second)
-        return json.dumps(_synthesize_inputs(config, None, own_files(config, tmp_path / "state")), sort_keys=True)
-
-    one, same, other = decides("one", "a"), decides("same", "a"), decides("other", "b")
-    assert one == same != other
-    (tmp_path / "same" / "notas.csv").rename(tmp_path / "same" / "avaliacoes.csv")
-    renamed = MAP.replace("notas.csv", "avaliacoes.csv")
-    (tmp_path / "same" / "mapa.toml").write_text(renamed, encoding="utf-8")
-    config = SynthesizeConfig(source="files", files=tmp_path / "same" / "mapa.toml", counts={"sentiment": 5})
-    assert json.dumps(_synthesize_inputs(config, None, own_files(config, tmp_path)), sort_keys=True) != one
 
 
 def test_the_gateways_logs_are_read_where_no_others_are_named(tmp_path: Path) -> None:
