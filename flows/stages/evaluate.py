@@ -156,10 +156,8 @@ def evaluate(session: Session, given: Results, policies: Policies, for_rungs: Ma
         run_evaluation(evaluation, progress)
 
     but: dict[str, Any] = {"against_champion": True, "rivals": {"__all__": set(HOW_IT_IS_REACHED)}}
-    settings, prices = (
-        config.evaluate.model_dump(mode="json", exclude=but),
-        config.workers.model_dump(include={"prices"}),
-    )
+    settings = config.evaluate.model_dump(mode="json", exclude=but)
+    prices = config.workers.model_dump(include={"prices"})
     shown = (config.language, config.workers.reais_per_dollar, config.promote.over_rungs, prices)
     stage = Stage(
         name=STAGE,

@@ -66,7 +66,7 @@ def prompts_stage(config: Config, served: Path | None, own: OwnFiles | None, oth
         config_digest=config_digest(config.seed, _synthesize_inputs(config.synthesize, served, own)),
         inputs={},
         work=otherwise or work,
-        summary=_prompts_figures,
+        summary=lambda folder: {f"prompts {task}": count for task, count in PromptsSummary.read(folder).made.items()},
         reports=(SUMMARY_FILE,),
     )
 
@@ -81,11 +81,6 @@ def _synthesize_inputs(config: SynthesizeConfig, served: Path | None, own: OwnFi
     if config.olist_dir is not None:
         values["olist_files"] = file_digests(sorted(config.olist_dir.glob("*.csv")))
     return values
-
-
-def _prompts_figures(folder: Path) -> Mapping[str, Any]:
-    summary = PromptsSummary.read(folder)
-    return {f"prompts {task}": count for task, count in summary.made.items() if summary.asked[task]}
 
 
 def served_prompts(session: Session) -> Path | None:
@@ -147,19 +142,16 @@ def dataset_stage(config: Config, prompts: StageResult) -> Stage:
         config_digest=config_digest(_curate_inputs(config)),
         inputs={"prompts": prompts.record},
         work=work,
-        summary=_dataset_figures,
+        summary=lambda folder: DatasetSummary.read(folder).rows,
         reports=("README.md", SUMMARY_FILE),
     )
 
 
 def _curate_inputs(config: Config) -> dict[str, Any]:
     """Return the settings that decide the dataset: files by content; workers not at all."""
-    workers = {"workers", "shard_rows"}
-    values = config.curate.model_dump(mode="json", exclude={*workers, "general", "known_to_base", "references"})
-    if config.curate.known_to_base is not None:
-        values["known_to_base"] = file_digests([config.curate.known_to_base])
-    if config.curate.references is not None:
-        values["references"] = file_digests([config.curate.references])
+    files = {"known_to_base": config.curate.known_to_base, "references": config.curate.references}
+    values = config.curate.model_dump(mode="json", exclude={"workers", "shard_rows", "general", *files})
+    values |= {name: file_digests([file]) for name, file in files.items() if file is not None}
     if config.curate.general is not None:
         values["general"] = config.curate.general.model_dump(mode="json", exclude={"path"})
         values["general_file"] = file_digests([config.curate.general.file])
@@ -173,11 +165,6 @@ def _tokenizer(policy: PolicyConfig) -> object:
     files = [file for file in sorted(Path(policy.name).glob("*")) if file.suffix in TOKENIZER_FILES]
     where: object = file_digests(files) if files else [policy.name, policy.revision]
     return [where, given_template(policy), policy.chat_template_kwargs]
-
-
-def _dataset_figures(folder: Path) -> Mapping[str, Any]:
-    summary = DatasetSummary.read(folder)
-    return {**summary.rows, "quarantined": summary.quarantined}
 
 
 MERGE = "merge"
