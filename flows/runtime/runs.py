@@ -250,16 +250,14 @@ def wait_for_scores(sheet: Path, unscored: int, days: float) -> None:
     create_markdown_artifact(
         key=SHEET_ARTIFACT,
         markdown=f"""\
-**{unscored} completions wait for people's scores**, 1 to 5. The sheet, on the machine that works on this run:
+**{unscored} completions wait for people's scores**, 1 to 5, as `{RUBRICS_FOLDER}` says. The sheet, on the machine that
+works on this run:
 
 ```
 {sheet}
 ```
 
-What each score means is written in `{RUBRICS_FOLDER}`. There are two ways to score:
-
-- open the sheet in a spreadsheet, fill in `human_score`, `rater` (a pseudonym) and `rater_kind` (`human`), save as CSV;
-- in the browser, a key a score.
+Score in a spreadsheet (`human_score`, `rater`: a pseudonym, `rater_kind`: `human`; saved as CSV), or in the browser:
 
 ```
 {label}
