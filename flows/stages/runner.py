@@ -42,7 +42,8 @@ Policies = Mapping[int, "StageResult"]  # By training seed.
 
 WORK_SECONDS: Final = "work_seconds"
 """MLflow's metric of the time of a stage's own work; the rest of a run is orchestration."""
-PERCENT_BETWEEN_LINES: Final = 5.0
+LINES_OF_A_STAGE: Final = 20
+"""Most lines of a stage's progress in the run's log."""
 FRESH_FOLDER: Final = "fresh"
 """Folder of the state that lists the stages a run has made again, for that run when it resumes."""
 _ONLY_REUSE: Final = ContextVar("only_reuse", default=False)
@@ -217,20 +218,18 @@ def _produce(key: str, stage: Stage, session: Session) -> dict[str, str]:
 
 @contextmanager
 def watched(name: str) -> Iterator[Progress]:
-    """Show a stage's progress in the terminal and in the run's log, there in steps of some percent."""
-    logged = 0.0
+    """Show a stage's progress in the terminal and, more rarely, in the run's log."""
+    logged = 0
     with stage_progress(name) as terminal:
 
         def report(done: int, total: int, text: str) -> None:
             nonlocal logged
             terminal(done, total, text)
-            percent = 100.0 * done / total if total else 0.0
-            if percent < logged:
-                # Another part of the work, with a count of its own: first the preflight's checks, then the steps.
-                logged = 0.0
-            if percent - logged >= PERCENT_BETWEEN_LINES:
-                logged = percent
+            # It falls where another part of the work has a count of its own: first the preflight's checks, then steps.
+            share = LINES_OF_A_STAGE * done // total if total else 0
+            if share not in {0, logged}:
                 log(f"{name}: {done}/{total} {text}")
+            logged = share
 
         log(f"{name}: begins")
         yield report
@@ -261,10 +260,10 @@ def run_stage(stage: Stage, session: Session, *, again: bool = False) -> StageRe
     record, path = session.store.record(reference["sha256"]), session.store.path(reference["sha256"])
     result = StageResult(record, path, time.monotonic() - started, reused)
     where = "" if stage.elsewhere is None else f" on {record.machine}"
-    text = f"{stage.name}: {record.kind} {record.sha256[:12]} in {result.seconds:.1f} s{where}"
+    artifact, how = f"{record.kind} {record.sha256[:12]}", "has the same code, configuration and inputs"
+    text = f"{stage.name}: {artifact} in {result.seconds:.1f} s{where}"
     if reused:
-        artifact = f"{record.kind} {record.sha256[:12]} of {record.created_at:%Y-%m-%d %H:%M}"
-        text = f"{stage.name}: skipped, {artifact} has the same code, configuration and inputs"
+        text = f"{stage.name}: skipped, {artifact} of {record.created_at:%Y-%m-%d %H:%M} {how}"
         if session.run:
             session.recorder.note_reuse(session.run, stage.name, record)
     say(text)

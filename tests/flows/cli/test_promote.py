@@ -94,6 +94,8 @@ def test_a_registered_version_is_promoted_and_a_held_one_by_force_and_that_is_ta
     )
     assert shop.aliases == {"champion": "2", "previous": "1"}
     assert shop.world.registry.version("tucano2-commerce", "2").forced == "a loja aceita o risco"
+    card = Path(json.loads(forced.stdout)["path"]) / "README.md"
+    assert "a loja aceita o risco" in card.read_text(encoding="utf-8")
     assert len(shop.runs(forced="a loja aceita o risco")) == 2
 
     back = shop.tucano("--rollback", "--json")

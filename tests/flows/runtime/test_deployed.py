@@ -200,26 +200,15 @@ def test_no_path_of_the_configuration_depends_on_where_a_worker_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    overrides = [
-        "state.root=state",
-        "state.mirror=mirror",
-        "state.artifacts=gs://bucket/prefix",
-        "state.mlflow=sqlite:///mlflow.db",
-        "audit.sheet=sheet.csv",
-        "audit.rollouts=rollouts.jsonl",
-        "monitor.logs=logs",
-        "policy.stand_in=false",
-        "policy.name=models/base",
-    ]
     (tmp_path / "models" / "base").mkdir(parents=True)
-    config = absolute_config(load_config("local", overrides))
-    assert config.state.root == tmp_path / "state"
-    assert config.state.mirror == str(tmp_path / "mirror")
-    assert config.state.artifacts == "gs://bucket/prefix"
-    assert config.state.mlflow == f"sqlite:///{tmp_path / 'mlflow.db'}"
-    assert (config.audit.sheet, config.audit.rollouts) == (tmp_path / "sheet.csv", tmp_path / "rollouts.jsonl")
-    assert config.monitor.logs == tmp_path / "logs"
-    assert config.policy.name == str(tmp_path / "models" / "base")
-    assert absolute_config(config) == config
+
+    def overrides(folder: str) -> list[str]:
+        paths = {"state.root": "state", "state.mirror": "mirror", "monitor.logs": "logs", "policy.name": "models/base"}
+        named = [f"{name}={folder}{path}" for name, path in paths.items()]
+        address = ["state.artifacts=gs://bucket/prefix", f"state.mlflow=sqlite:///{folder}mlflow.db"]
+        return [*named, *address, "policy.stand_in=false"]
+
+    config = absolute_config(load_config("local", overrides("")))
+    assert config == absolute_config(config) == load_config("local", overrides(f"{tmp_path}/"))
     # A name of the hub stays as it is.
     assert absolute_config(load_config("l4")).policy.name == "Polygl0t/Tucano2-qwen-0.5B-Instruct"

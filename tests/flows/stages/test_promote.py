@@ -242,23 +242,6 @@ def test_a_kill_or_a_refused_merge_leaves_the_champion_and_the_same_command_fini
     assert len(model.client.search_model_versions(f"name = '{model.name}'")) == 2
 
 
-def test_a_forced_promotion_keeps_its_reason_on_the_version_the_run_and_the_card(
-    world: Promotable, model: Model, policy: ArtifactRecord
-) -> None:
-    evaluation = world.evaluation("hold")
-    model.promote(policy, evaluation)
-    result = model.promote(policy, evaluation, by_hand=True, forced="a loja aceita o risco")
-    assert model.aliases == {"champion": "1"}
-    assert world.registry.version(model.name, "1").forced == "a loja aceita o risco"
-    run = model.client.get_run(result.record.mlflow_run_id)
-    assert run.data.tags["forced"] == "a loja aceita o risco"
-    assert flow.read_decision(result.path)["verdict"] == "hold"
-    assert "a loja aceita o risco" in (result.path / "README.md").read_text(encoding="utf-8")
-    # The run that held it says the same as before, and takes nothing back.
-    model.promote(policy, evaluation)
-    assert model.aliases == {"champion": "1"}
-
-
 def test_a_model_whose_merged_weights_answered_the_test_is_served_as_those(
     world: Promotable, model: Model, policy: ArtifactRecord, children: Children
 ) -> None:
