@@ -276,6 +276,5 @@ def _base_figures(folder: Path) -> Mapping[str, Any]:
     if not file.exists():
         return {"model": "as published"}
     summary = json.loads(file.read_text(encoding="utf-8"))
-    losses = [entry["loss"] for entry in summary["log"]]
     known = {name: summary[name] for name in ("parameters", "demonstrations", "general")}
-    return {**known, "first loss": losses[0], "last loss": losses[-1]}
+    return {**known, "first loss": summary["log"][0]["loss"], "last loss": summary["log"][-1]["loss"]}

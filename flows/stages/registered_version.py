@@ -238,9 +238,6 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
     )
 
 
-MERGED: Final = "merged"
-
-
 def export_version(
     config: Config, number: str | None, kind: ExportFormat, draft: Path, goal: Path, progress: Progress
 ) -> dict[str, Any]:
@@ -309,7 +306,7 @@ def _weights(
     if kind == "peft":
         return base
     adapter = store.path(parts.policy.sha256) / ADAPTER_FOLDER
-    request = MergeRequest(base=base, adapter=adapter, dataset=parts.dataset, output=work / MERGED)
+    request = MergeRequest(base=base, adapter=adapter, dataset=parts.dataset, output=work / "merged")
     run_child("tasks.policy.merge", request, work, interpreter=config.train.interpreter, progress=progress)
     return request.output
 
