@@ -154,7 +154,7 @@ def _golden(config: Config, parts: VersionParts) -> list[GoldenPrompt]:
     first: dict[str, Rollout] = {}
     for rollout in stream_json_lines(store.path(answers.sha256) / ROLLOUTS_FILE, Rollout, "answers"):
         first.setdefault(rollout.prompt_id, rollout)
-    return chosen(read_prompts(parts.dataset / TEST_FILE), first, config.serve.golden_prompts)
+    return chosen(read_prompts(store.path(parts.dataset) / TEST_FILE), first, config.serve.golden_prompts)
 
 
 async def _follow(config: Config, number: str | None, answering: AnswerService, metrics: Metrics) -> None:

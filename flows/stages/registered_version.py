@@ -191,7 +191,8 @@ class VersionParts:
     policy: ArtifactRecord
     merged: str | None
     """The sha256 of the policy merged into its base, not verified; None where each task has an adapter of its own."""
-    dataset: Path
+    dataset: str
+    """The sha256 of its dataset, not verified."""
     store: Path | None
     """Folder of the store that its prompts are about; None where it is gone."""
     decoding: Decoding
@@ -230,7 +231,7 @@ def version_parts(config: Config, store: ArtifactStore, number: str | None, *, i
         what=what,
         policy=policy,
         merged=next((each.sha256 for each in store.records("merged") if wanted.items() <= each.inputs.items()), None),
-        dataset=store.path(policy.inputs["dataset"]),
+        dataset=policy.inputs["dataset"],
         store=store.path(shop) / "store" if shop is not None and store.is_whole(shop) else None,
         decoding=evaluated_decoding(known),
         spec=known["rewards"]["spec"],
@@ -245,7 +246,7 @@ def export_version(
     store = existing_store(config, "no model is there that could be exported")
     parts = version_parts(config, store, number, instead="export one that is registered with `tucano export {}`, or ")
     adapters = _adapters(store, parts, kind)
-    verified_record(store, parts.policy.inputs["dataset"], parts.what)
+    verified_record(store, parts.dataset, parts.what)
     with _work(config) as work:
         weights = _weights(config, store, parts, kind, work, progress)
         published = published_base(weights) if kind == "peft" else None
@@ -255,7 +256,7 @@ def export_version(
             weights=weights,
             adapters=adapters if kind == "peft" else {},
             base_on_hub=published is not None,
-            dataset=parts.dataset,
+            dataset=store.path(parts.dataset),
             store=parts.store,
             decoding=parts.decoding,
             output=draft,
@@ -306,7 +307,7 @@ def _weights(
     if kind == "peft":
         return base
     adapter = store.path(parts.policy.sha256) / ADAPTER_FOLDER
-    request = MergeRequest(base=base, adapter=adapter, dataset=parts.dataset, output=work / "merged")
+    request = MergeRequest(base=base, adapter=adapter, dataset=store.path(parts.dataset), output=work / "merged")
     run_child("tasks.policy.merge", request, work, interpreter=config.train.interpreter, progress=progress)
     return request.output
 
