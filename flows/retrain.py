@@ -120,10 +120,13 @@ def _recorded(config: Config) -> Iterator[str]:
     }
     if (profile := profile_of_run()) is not None:
         tags["profile"] = profile
-    # What is left of `state` without its paths are addresses of this machine's stores.
-    known = {name: section for name, section in config.without_paths().items() if name != "state"}
-    with recorder.pipeline(_run_name(), tags, config=known) as run:
+    with recorder.pipeline(_run_name(), tags, config=compared_settings(config)) as run:
         yield run
+
+
+def compared_settings(config: Config) -> dict[str, Any]:
+    """Return the settings by which MLflow compares retrainings: no path and no address of this machine."""
+    return {name: section for name, section in config.without_paths().items() if name != "state"}
 
 
 def _given_to_training(session: Session) -> dict[str, StageResult]:
