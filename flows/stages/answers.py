@@ -107,7 +107,7 @@ def answer(session: Session, dataset: StageResult, plan: StageResult, who: Answe
     )
     folder = _batches_folder(session, stage)
     given = {"base": who.base, **inputs, **stage.order_only_inputs}
-    call = {"name": who.name, "guided": who.guided, "general": who.general}
+    call: dict[str, Any] = {"name": who.name, "guided": who.guided, "general": who.general}
     return run_stage(placed(stage, session, "answer", given, **call), session)
 
 

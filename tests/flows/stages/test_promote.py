@@ -1,6 +1,5 @@
 """The promote flow: who becomes the champion, when that is cached, taken back, lost or killed between."""
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,8 @@ from schemas.errors import GateRefused, Interrupted
 from schemas.tasks import TASK_NAMES
 from tasks.lineage.mlflow.recorder import Recorder
 from tasks.lineage.mlflow.registry import PolicyVersion, Registry
-from tasks.policy.child import Channel
-from tasks.policy.merge import MergeRequest, main
-from tasks.serve import package
-from tasks.serve.package import PackageRequest
+from tasks.policy.merge import MergeRequest
+from tests.flows.children import run_here
 from tests.flows.prefect_state import prefect_state
 from tests.flows.promotable import WHY_HELD, Promotable, make_promotable, store_of
 
@@ -36,7 +33,7 @@ def world(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 class Children:
-    """Runs the child's work in this process, which has torch already, and counts how often."""
+    """Runs the merge in this process, which has torch already, and counts how often."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -47,24 +44,14 @@ class Children:
         self.runs += 1
         if self.error is not None:
             raise self.error
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / "merge.request.json"
-        file.write_text(request.model_dump_json(), encoding="utf-8")
-        main(file, Channel(io.StringIO()))
-
-    def run_package(self, module: str, request: PackageRequest, folder: Path, **_: object) -> None:
-        assert module == "tasks.serve.package"
-        folder.mkdir(parents=True)
-        file = folder / "package.request.json"
-        file.write_text(request.model_dump_json(), encoding="utf-8")
-        package.main(file, Channel(io.StringIO()))
+        run_here(module, request, folder)
 
 
 @pytest.fixture(autouse=True)
 def children(monkeypatch: pytest.MonkeyPatch) -> Children:
     made = Children()
     monkeypatch.setattr(child_pool, "run_child", made.run_merge)
-    monkeypatch.setattr(flow, "run_child", made.run_package)
+    monkeypatch.setattr(flow, "run_child", run_here)
     return made
 
 
