@@ -207,9 +207,9 @@ def wait_for(run_id: UUID, request: RemoteRequest) -> FlowRun:
                     return found
             time.sleep(SECONDS_BETWEEN_LOOKS)
     except TerminationSignal:
-        # An interrupted run attaches to it again.
+        # An interrupted run attaches to it again. People cancel the chain, of whose stage this is the run.
         with get_client(sync_client=True) as client:
-            ours = client.read_flow_run(flow_run.id).state
+            ours = client.read_flow_run(flow_run.root_flow_run_id).state
             if ours is not None and (ours.is_cancelling() or ours.is_cancelled()):
                 client.set_flow_run_state(run_id, Cancelling(message="the run that waits for it was cancelled"))
         raise

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from prefect import flow
+from prefect import flow, task
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.objects import State
@@ -157,6 +157,11 @@ def empty() -> None:
     """Do nothing."""
 
 
+@task
+def step() -> None:
+    """Do nothing."""
+
+
 @pytest.mark.usefixtures("config")
 @pytest.mark.parametrize("cancelled", [True, False])
 def test_cancelling_a_retraining_cancels_its_training_and_an_interruption_does_not(
@@ -167,9 +172,11 @@ def test_cancelling_a_retraining_cancels_its_training_and_an_interruption_does_n
 
     monkeypatch.setattr("flows.stages.remote.time.sleep", terminate)
     with get_client(sync_client=True) as client:
-        waiting, trains = (client.create_flow_run(empty, state=Running()).id for _ in range(2))
+        chain, trains = (client.create_flow_run(empty, state=Running()).id for _ in range(2))
+        stage = client.create_task_run(step, chain, "train-0")
+        waiting = client.create_flow_run(empty, parent_task_run_id=stage.id, state=Running()).id
         if cancelled:
-            client.set_flow_run_state(waiting, Cancelling(), force=True)
+            client.set_flow_run_state(chain, Cancelling(), force=True)
         monkeypatch.setenv("PREFECT__FLOW_RUN_ID", str(waiting))
         with pytest.raises(TerminationSignal):
             wait_for(trains, request_of("a"))
