@@ -30,7 +30,7 @@ from schemas.progress import silent
 from schemas.tables.prompts import PromptRow, content_id, read_prompts, write_prompt_table
 from schemas.tasks import TASK_NAMES
 from tasks.synthesize import stage as synthesize
-from tasks.synthesize.mix import read_mix, split_count
+from tasks.synthesize.stage import read_mix, split_count
 
 FOLDER: Final = Path(".tucano") / "benchmark-curate"
 MIX: Final = "extraction=40,sql_qa=40,insights=10,push=10"

@@ -17,7 +17,7 @@ HELD_OUT_SHARE: Final = 0.05
 def curate(prompts: Path, output: Path, workers: int) -> None:
     """Curate prompts in that many processes."""
     from schemas.config.config import CurateConfig
-    from schemas.config.policy import PolicyConfig
+    from schemas.config.train_sections import PolicyConfig
     from schemas.progress import silent
     from tasks.curate import stage
     from tasks.curate.processes import in_processes

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.tasks import TASK_NAMES, TaskName
 from tasks.monitor.drift import SHARE_BESIDE, Compared, Measure, find_drift
 from tasks.monitor.measures import LEAST

@@ -17,7 +17,7 @@ import httpx
 import psutil
 
 from benchmarks.serve.attacks import PLANTED, Attack
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.documents import LoggedAnswer
 from schemas.json_lines import stream_json_lines
 from schemas.tables.production_logs import log_files

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 
 from benchmarks.training.trainers import named, policy_trainer, stock_trainer
 from schemas.config.config import Config
-from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.config.train import TrainConfig
+from schemas.config.train_sections import PolicyConfig, WarmStartConfig
 from schemas.progress import silent
 from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
 from schemas.tasks import TaskName

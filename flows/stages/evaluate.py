@@ -15,8 +15,8 @@ from flows.stages.inputs import merge, published
 from flows.stages.runner import Policies, Results, Session, Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
-from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import EvaluateConfig
+from schemas.config.section import HOW_IT_IS_REACHED
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from schemas.progress import Progress

@@ -1,7 +1,7 @@
 """Reference page of the configuration, made of the fields' docstrings: `python -m schemas.config.page`."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from schemas.config.config import Config
@@ -40,8 +40,12 @@ def config_page() -> str:
             continue
         shown[id(section)] = name
         description = " ".join(section["description"].split()) if name else ""
-        listed = f"\n{_listed(fields, section.get('required', ()))}" if fields else ""
-        parts.append(f"{heading}{description}\n{listed}".lstrip("\n"))
+        listed = "".join(
+            f"- `{field}` ({_value(described, required=field in section.get('required', ()))}): "
+            f"{' '.join(described['description'].split())}\n"
+            for field, described in fields.items()
+        )
+        parts.append(f"{heading}{description}\n{listed and chr(10)}{listed}".lstrip("\n"))
     return "\n".join(parts)
 
 
@@ -64,13 +68,6 @@ def _section_of(described: Schema, schema: Schema) -> tuple[Schema, str] | None:
             if "properties" in section:
                 return section, repeated
     return None
-
-
-def _listed(fields: Mapping[str, Schema], required: Collection[str]) -> str:
-    return "".join(
-        f"- `{field}` ({_value(described, required=field in required)}): {' '.join(described['description'].split())}\n"
-        for field, described in fields.items()
-    )
 
 
 def _value(described: Schema, *, required: bool) -> str:

@@ -185,16 +185,15 @@ def without_score(rows: Rows, audit_id: str, rater: str) -> Rows:
 def change_rows(sheet: Path, change: Callable[[Rows], Rows]) -> Rows:
     """Read a sheet, change its rows and write them under a lock; return the new rows.
 
-    An unchanged sheet is not written; another keeps the dialect of the spreadsheet that saved it. InputError where the
-    sheet cannot be read or written.
+    An unchanged sheet is not written. InputError where the sheet cannot be read or written.
     """
     if not sheet.is_file():
         raise InputError(f"there is no sheet {sheet}; give the path of one")
     with held(sheet, "sheet"):
-        rows, dialect = read_with_dialect(sheet)
+        rows = read_rows(sheet)
         changed = change(rows)
         if changed != rows:
-            write_rows(sheet, changed, dialect)
+            write_rows(sheet, changed)
         return changed
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from schemas.config.config import AUDIT_FOLDER, AuditConfig
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.documents import AUDIT_RECORD_FILE, AuditedTask, AuditRecord
 from schemas.errors import InputError, Interrupted
 from schemas.progress import Progress, silent

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from schemas.disk import scratch_folder
 from schemas.errors import InputError
-from schemas.scratch import scratch_folder
 from schemas.source import REPOSITORY, module_file, source_files
 
 PROJECT: Final = REPOSITORY / "packages" / "benchmark"

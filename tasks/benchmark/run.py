@@ -10,7 +10,7 @@ from typing import IO, Final, Self
 
 import orjson
 
-from schemas.config.endpoint import EndpointSection
+from schemas.config.section import EndpointSection
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.tasks import Guided

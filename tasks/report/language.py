@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-from schemas.config.report import Language
+from schemas.config.section import Language
 
 CODES: Final[Mapping[Language, str]] = {"en": "en", "pt": "pt-BR"}
 """Of each language the code that a page states."""

@@ -6,7 +6,7 @@ import torch
 from trl.models.utils import disable_gradient_checkpointing
 
 from schemas.config.train_sections import PreflightSection
-from schemas.scratch import scratch_folder
+from schemas.disk import scratch_folder
 from tasks.train.preflight.check import LORA, Check, checked
 from tasks.train.resume.adapter_files import (
     adapter_config,

@@ -5,7 +5,7 @@ import pytest
 from schemas.tables.prompts import PromptRow
 from tasks.curate import near_duplicates as module
 from tasks.curate.near_duplicates import near_duplicates
-from tests.tasks.curate.prompt_rows import indexed, prompt_row
+from tests.tasks.curate.prompt_rows import indexed, one_apart, prompt_row
 
 REVIEW = (
     "Classifique a avaliação abaixo e diga se o cliente gostou: o produto chegou antes do prazo e veio bem embalado"
@@ -62,14 +62,6 @@ def test_the_search_finds_the_pairs_of_a_full_comparison() -> None:
     texts = {tuple(generator.choices(vocabulary, k=generator.randint(3, 5))) for _ in range(300)}
     rows = [asked(" ".join([*start, *text])) for text in sorted(texts)]
     bodies = sorted(texts)
-
-    def one_apart(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-        if len(one) == len(other):
-            return sum(a != b for a, b in zip(one, other, strict=True)) == 1
-        short, long = sorted((one, other), key=len)
-        return len(long) == len(short) + 1 and any(
-            long[:place] + long[place + 1 :] == short for place in range(len(long))
-        )
 
     true = {(i, j) for j in range(len(rows)) for i in range(j) if one_apart(bodies[i], bodies[j])}
     found = set(pairs(*rows))

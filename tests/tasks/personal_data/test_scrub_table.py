@@ -10,7 +10,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, content_id, id_fits
+from schemas.tables.prompts import COLUMNS, PromptRow, canonical_json, content_id, ids_that_fit
 from schemas.tasks import TASK_NAMES
 from tasks.curate.quarantine import SCHEMA, quarantined
 from tasks.personal_data.scrub import LEAST_PERSONAL, Kind, personal_identifiers, scrub

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from tasks.commerce.registry import TASKS
 from tasks.policy.published import CARD_FILE
 from tasks.stand_in.__main__ import main, make

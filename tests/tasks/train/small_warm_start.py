@@ -7,9 +7,8 @@ from typing import Any
 import polars as pl
 from safetensors.torch import load_file
 
-from schemas.config.policy import PolicyConfig, WarmStartConfig
-from schemas.tables.instructions import COLUMNS, GENERAL_FILE
-from schemas.tables.prompts import PromptRow
+from schemas.config.train_sections import PolicyConfig, WarmStartConfig
+from schemas.tables.prompts import GENERAL_FILE, INSTRUCTION_COLUMNS, PromptRow
 from tasks.policy.child import Channel
 from tasks.policy.published import given_template
 from tasks.train.sft import warm_start
@@ -34,7 +33,7 @@ def write_dataset(folder: Path, rows: list[PromptRow], general: list[dict[str, s
     (folder / "data").mkdir()
     prompt_table(rows).write_parquet(folder / "data" / "train.parquet")
     if general:
-        pl.DataFrame(general, COLUMNS).write_parquet(folder / GENERAL_FILE)
+        pl.DataFrame(general, INSTRUCTION_COLUMNS).write_parquet(folder / GENERAL_FILE)
 
 
 def make_base(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
-from schemas.config.policy import PolicyConfig, WarmStartConfig
+from schemas.config.train_sections import PolicyConfig, WarmStartConfig
 from schemas.errors import InputError
 from tasks.commerce.registry import TASKS
 from tasks.train.sft import warm_start
