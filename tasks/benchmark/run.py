@@ -69,22 +69,22 @@ def run_endpoint(
     """Ask a model at an endpoint what has no answer yet."""
     source = f"{config.model}, temperature {temperature:g}, {max_tokens} tokens, seed {seed}"
     kept = KeptAnswers(output, source)
-    with Endpoint(
+    endpoint = Endpoint(
         config,
         purpose="benchmark's",
         section="benchmark",
         otherwise="give a folder with --model",
         temperature=temperature,
         max_tokens=max_tokens,
-    ) as endpoint:
-        missing = (item for item in items if item.id not in kept.ids)
-        questions = [EndpointQuestion(item.id, item.system, item.prompt, seed) for item in missing]
+    )
+    missing = (item for item in items if item.id not in kept.ids)
+    questions = [EndpointQuestion(item.id, item.system, item.prompt, seed) for item in missing]
 
-        def keep(key: str, reply: Reply) -> None:
-            kept.add(BenchmarkAnswer.model_validate({**asdict(reply), "id": key, "completion": reply.text}))
-            progress(len(kept.ids), len(items), "answers")
+    def keep(key: str, reply: Reply) -> None:
+        kept.add(BenchmarkAnswer.model_validate({**asdict(reply), "id": key, "completion": reply.text}))
+        progress(len(kept.ids), len(items), "answers")
 
-        failure = endpoint.ask_all(questions, keep)
+    failure = endpoint.ask_all(questions, keep)
     if failure is not None:
         raise EndpointError(
             f"{failure}; {len(kept.ids)} of {len(items)} answers are in {output}, and none is asked again"

@@ -61,8 +61,6 @@ class Mirror:
         self.root = f"{prefix}{training}/"
         self._catalog = Catalog(store, self.root, training)
         self._damaged: set[str] = set()
-        self.bytes_sent = 0
-        """Bytes of files published here that the mirror did not have intact."""
 
     def publish(self, folder: Path, *, before_manifest: Callable[[], object] | None = None) -> Manifest:
         """Mirror a checkpoint; on return it can be restored. Only bytes that are missing or damaged there are sent."""
@@ -85,9 +83,7 @@ class Mirror:
                 before_manifest()
             self._put_manifest(manifest)
             at_risk = self._at_risk(manifest, entries, used)
-            again = list(pool.map(lambda digest: self._put(*files[digest], used[digest]), at_risk))
-        sent = [*again, *(blob for digest, blob in used.items() if digest not in usable)]
-        self.bytes_sent += sum(blob.size for blob in sent)
+            list(pool.map(lambda digest: self._put(*files[digest], used[digest]), at_risk))
         return manifest
 
     def manifests(self) -> list[Manifest]:
@@ -103,10 +99,6 @@ class Mirror:
         segments = begun(self.store, self.root)
         return entries.live(segments), entries.live_damaged(segments)
 
-    def newest(self, base: str | None = None) -> Manifest | None:
-        """Return the newest checkpoint whose every byte verifies; one that does not is skipped with a warning."""
-        return self._newest(self.verify, base)
-
     def restore_newest(
         self,
         folder_of: Callable[[Manifest], Path],
@@ -120,11 +112,18 @@ class Mirror:
         Only one of this base policy, if any is given, and with a step and fencing number after `newer_than`. Each that
         does not verify is passed over with the reason.
         """
-
-        def restore(manifest: Manifest) -> None:
-            self.restore(manifest, folder_of(manifest))
-
-        return self._newest(restore, base, newer_than, passed_over)
+        for manifest in self.manifests():
+            if newer_than is not None and manifest.place <= newer_than:
+                break
+            if base is not None:
+                self._require_base(manifest, base)
+            try:
+                self.restore(manifest, folder_of(manifest))
+            except CheckpointDamaged as error:
+                passed_over(manifest, str(error))
+            else:
+                return manifest
+        return None
 
     def verify(self, manifest: Manifest) -> None:
         """Read and hash every file of a checkpoint, through this machine's temporary folder.
@@ -222,26 +221,6 @@ class Mirror:
                     raise self._another(manifest)
                 return other
         return manifest
-
-    def _newest(
-        self,
-        attempt: Callable[[Manifest], None],
-        base: str | None,
-        newer_than: tuple[int, int] | None = None,
-        passed_over: Callable[[Manifest, str], None] = warn,
-    ) -> Manifest | None:
-        for manifest in self.manifests():
-            if newer_than is not None and manifest.place <= newer_than:
-                break
-            if base is not None:
-                self._require_base(manifest, base)
-            try:
-                attempt(manifest)
-            except CheckpointDamaged as error:
-                passed_over(manifest, str(error))
-            else:
-                return manifest
-        return None
 
     def _require_base(self, manifest: Manifest, base: str) -> None:
         if manifest.base != base:

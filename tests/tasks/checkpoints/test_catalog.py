@@ -101,7 +101,7 @@ def test_bytes_that_a_pruning_may_be_about_to_remove_are_sent_again(minutes: int
     mirror.publish(sealed_folder(20, {"weights": b"shared"}), before_manifest=pruning)
     (blob,) = memory.list("train-1/blobs/")
     assert (blob.created_at == clock.now) is sent
-    assert mirror.bytes_sent == len(b"shared") * (1 + sent)
+    assert memory.sent == len(b"shared") * (1 + sent)
 
 
 def test_branches_that_the_training_went_on_without_go_unless_pinned() -> None:

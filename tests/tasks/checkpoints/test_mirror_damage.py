@@ -17,6 +17,7 @@ from tests.tasks.checkpoints.checkpoint_folders import (
     OLD,
     blob_key,
     files_of,
+    newest,
     publish,
     restored,
     sealed_folder,
@@ -53,15 +54,15 @@ def test_a_damaged_checkpoint_is_passed_over_and_mended_by_publishing_it_again(
     damaged = damage(memory.objects.pop(victim), data)
     if damaged is not None:
         memory.objects[victim] = damaged
-    newest = mirror.newest()
+    whole = newest(mirror)
     if victim not in of_old:
-        assert restored(mirror, newest) == OLD
-    elif newest is not None:
-        assert restored(mirror, newest) == NEW
+        assert restored(mirror, whole) == OLD
+    elif whole is not None:
+        assert restored(mirror, whole) == NEW
     else:
         assert victim == shared
     publish(mirror, 20, NEW)
-    assert restored(mirror, mirror.newest()) == NEW
+    assert restored(mirror, newest(mirror)) == NEW
 
 
 def unwanted(manifest: Manifest) -> Path:
@@ -114,7 +115,6 @@ def test_a_damaged_manifest_is_inspected_like_the_others_of_its_branch(mirror: M
 def refusals(mirror: Mirror) -> list[Callable[[], object]]:
     return [
         mirror.manifests,
-        mirror.newest,
         mirror.inspect,
         lambda: mirror.restore_newest(unwanted),
         lambda: mirror.prune(1),
@@ -137,7 +137,6 @@ def test_a_mirror_of_another_base_model_is_refused_and_nothing_deleted(mirror: M
     publish(mirror, 10, OLD)
     before = memory.list("")
     of_another_base: list[Callable[[], object]] = [
-        lambda: mirror.newest("c" * 64),
         lambda: mirror.restore_newest(unwanted, base="c" * 64),
         lambda: mirror.publish(sealed_folder(20, NEW, base="c" * 64)),
     ]

@@ -49,8 +49,7 @@ def ask(url: str, **values: object) -> str:
 
 
 def reply_to(url: str, **values: object) -> Reply:
-    with open_endpoint(config(url, **values)) as endpoint:
-        return answered(endpoint, "Crie a notificação.")
+    return answered(open_endpoint(config(url, **values)), "Crie a notificação.")
 
 
 def answered(endpoint: Endpoint, text: str) -> Reply:
@@ -144,10 +143,10 @@ def test_the_key_goes_to_the_endpoint_and_nowhere_else(
     settings = {"key_variable": "SHOP_KEY"}
     with serve(in_turn([refusal])) as server:
         configured = config(server.url, **settings)
-        with open_endpoint(configured) as endpoint:
-            with pytest.raises(EndpointError) as caught:
-                answered(endpoint, "Crie.")
-            reported = [str(caught.value), repr(caught.value), repr(endpoint), repr(vars(endpoint)), repr(configured)]
-            reported += [configured.model_dump_json(), repr(caught.value.__cause__), repr(caught.value.__context__)]
+        endpoint = open_endpoint(configured)
+        with pytest.raises(EndpointError) as caught:
+            answered(endpoint, "Crie.")
+        reported = [str(caught.value), repr(caught.value), repr(endpoint), repr(vars(endpoint)), repr(configured)]
+        reported += [configured.model_dump_json(), repr(caught.value.__cause__), repr(caught.value.__context__)]
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
     assert [text for text in [*reported, caplog.text] if "very-secret" in text] == []

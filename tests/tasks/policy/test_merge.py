@@ -95,16 +95,14 @@ def test_the_compared_tokens_are_those_that_base_and_adapter_answer_greedily_one
     import torch
     from peft import PeftModel
 
-    from tasks.policy.load import load_tokenizer, reset_generation_config
+    from tasks.policy.load import load_tokenizer
 
     monkeypatch.setattr(merge, "engine_draws", lambda _: ours)
     base = _write_base(tmp_path / "base")
     adapter = _write_adapter(tmp_path / "adapter", base, spread=0.5)
     tokenizer = load_tokenizer(base)
     tokenizer.padding_side = "right"
-    plain = merge._load_exact(base, "")
-    reset_generation_config(plain)
-    model = PeftModel.from_pretrained(plain, adapter).eval()
+    model = PeftModel.from_pretrained(merge._load_exact(base), adapter).eval()
     answers = merge._answer(model, tokenizer, PROMPTS)
     chosen = merge._logits(model, answers).argmax(dim=-1).tolist()
     assert chosen == [token for _, own in answers for token in own]

@@ -4,7 +4,7 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from tasks.train.backend import requirements
+from tasks.train.backend import trainable
 
 
 def install(monkeypatch: pytest.MonkeyPatch, versions: dict[str, str]) -> None:
@@ -15,4 +15,4 @@ def install(monkeypatch: pytest.MonkeyPatch, versions: dict[str, str]) -> None:
             raise PackageNotFoundError(name)
         return versions[name]
 
-    monkeypatch.setattr(requirements, "version", version)
+    monkeypatch.setattr(trainable, "version", version)

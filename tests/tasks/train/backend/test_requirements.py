@@ -7,7 +7,7 @@ import torch
 
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
-from tasks.train.backend.requirements import refuse_small_card, refuse_unfit_machine, require_pinned
+from tasks.train.backend.trainable import refuse_small_card, refuse_unfit_machine, require_pinned
 from tests.tasks.train.installed import install
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.config.train import TrainConfig
-from tasks.train.backend import requirements, trainable
+from tasks.train.backend import trainable
 from tasks.train.backend.trainable import (
     load_trainable,
     lora_config,
@@ -34,7 +34,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.delitem(sys.modules, "tasks.train.grpo.trainer", raising=False)
-    monkeypatch.setattr(requirements, "version", lambda _: "2026.10.7")
+    monkeypatch.setattr(trainable, "version", lambda _: "2026.10.7")
     for name in (*trainable.UNSLOTH_SETTINGS, "UNSLOTH_COMPILE_LOCATION"):
         # Set and unset, so that what the backend sets is taken back.
         monkeypatch.setenv(name, "")
