@@ -1,7 +1,7 @@
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -34,21 +34,6 @@ def test_a_live_holder_is_waited_for_by_name_and_for_a_time_that_ends(store: Obj
     assert "training training" in sentence
     assert 900 < left <= 1000
     assert "at most 1000 s" in sentence or "at most 9" in sentence
-
-
-@pytest.mark.parametrize("wrong_by", [timedelta(hours=-1), timedelta(0), timedelta(hours=1)])
-def test_a_lease_expires_by_the_clock_of_the_store_alone(wrong_by: timedelta) -> None:
-    store = SteeredStore()
-    store.now = datetime.now(UTC) + wrong_by
-    first = acquire(store, seconds=60)
-    store.now += timedelta(seconds=59)
-    with pytest.raises(Busy):
-        acquire(store, seconds=5)
-    first.require_held()
-    store.now += timedelta(seconds=2)
-    assert acquire(store).fencing == 2
-    with pytest.raises(LeaseLost):
-        first.require_held()
 
 
 def test_a_zombie_learns_who_took_over_and_touches_nothing_of_its_successor() -> None:

@@ -42,15 +42,6 @@ def test_a_checkpoint_comes_back_from_any_store(store: ObjectStore, prefix: str)
     assert restored(mirror, newest(mirror)) == NEW
 
 
-def test_without_the_proof_no_checkpoint_appears(mirror: Mirror) -> None:
-    def lost() -> None:
-        raise InputError("the lease was taken over")
-
-    with pytest.raises(InputError, match="taken over"):
-        mirror.publish(sealed_folder(10, OLD), before_manifest=lost)
-    assert mirror.manifests() == []
-
-
 @pytest.mark.parametrize("after", [False, True])
 def test_a_death_at_any_call_of_a_publication_leaves_the_old_or_the_new_checkpoint(after: bool) -> None:
     def with_old_checkpoint() -> MemoryStore:

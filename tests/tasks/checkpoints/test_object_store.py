@@ -25,15 +25,6 @@ def _checksum(content: bytes) -> str:
     return base64.b64encode(google_crc32c.value(content).to_bytes(4, "big")).decode()
 
 
-def test_an_object_is_never_overwritten(store: ObjectStore, tmp_path: Path) -> None:
-    (tmp_path / "other").write_bytes(b"other")
-    first = _put(store, "manifests/1", b"first")
-    assert store.put_new("manifests/1", b"second") is None
-    assert store.put_new("manifests/1", tmp_path / "other") is None
-    assert store.read("manifests/1") == b"first"
-    assert store.list("") == [first]
-
-
 def test_a_large_file_is_put_whole_and_never_overwritten(store: ObjectStore, tmp_path: Path) -> None:
     # Google's client sends what is larger than 8 MiB in another way, and this in two parts.
     large = os.urandom(40 << 20)
