@@ -49,13 +49,9 @@ def _run(do: str, folder: Path, **named: Any) -> list[tuple[int, int, str]]:
 def test_progress_metrics_and_alarms_arrive_and_prints_go_to_the_log(tmp_path: Path) -> None:
     metrics: list[tuple[int, dict[str, float]]] = []
     alarms: list[tuple[str, int, str]] = []
-    seen: list[tuple[int, int, str]] = []
-    run_child(
-        MODULE,
-        Request(do="work"),
+    seen = _run(
+        "work",
         tmp_path,
-        interpreter=None,
-        progress=lambda done, total, text: seen.append((done, total, text)),
         metrics=lambda step, values: metrics.append((step, values)),
         alarm=lambda name, step, text: alarms.append((name, step, text)),
     )

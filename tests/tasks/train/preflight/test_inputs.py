@@ -17,7 +17,7 @@ from tasks.train.preflight.inputs import (
     check_tokenizer,
     read_fit_tokenizer,
 )
-from tests.tasks.train.small_training import RECIPE, prompt_rows
+from tests.tasks.train.small_training import RECIPE, prompt_rows, tiny_policy
 
 AGREES = AuditedTask(n=30, rho=0.8, rho_low=0.6, verdict="passed")
 RECORD = AuditRecord(
@@ -32,6 +32,12 @@ RECORD = AuditRecord(
     thresholds={},
     tasks={"push": AGREES, "sentiment": AGREES},
 )
+
+
+@pytest.fixture
+def tokenizer() -> Any:
+    """Return a tokenizer that a test may spoil."""
+    return tiny_policy()[1]
 
 
 def _without_accents(tokenizer: Any) -> None:

@@ -1,9 +1,11 @@
 """The warm start: what is shown, general instructions at their share, and a model by name that learns and is merged."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,12 +13,63 @@ from safetensors.torch import load_file
 
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.errors import InputError
+from schemas.tables.instructions import COLUMNS, GENERAL_FILE
+from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import TASKS
+from tasks.policy.child import Channel
+from tasks.policy.published import given_template
 from tasks.train.sft import warm_start
+from tasks.train.sft.warm_start import WarmStartRequest
+from tests.prompt_tables import prompt_table
+from tests.tasks.curate.prompt_rows import prompt_row
 from tests.tasks.train.small_training import tiny_policy
-from tests.tasks.train.small_warm_start import GENERAL, ROWS, make_base, weights_of, write_dataset
 
 pytestmark = pytest.mark.slow
+
+TAUGHT = {"steps": 12, "batch_size": 4, "learning_rate": 2e-2, "lora": {"rank": 2, "alpha": 4}}
+
+ROWS = [prompt_row("sentiment", f"Avaliação {number}") for number in range(9)]
+GENERAL = [{"system": "", "prompt": f"Geral {number}", "completion": f"paralelepípedo {number}"} for number in range(3)]
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    """A model by name: a folder as `save_pretrained` writes it."""
+    folder = tmp_path / "published"
+    model, tokenizer = tiny_policy()
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def write_dataset(folder: Path, rows: list[PromptRow], general: list[dict[str, str]]) -> None:
+    (folder / "data").mkdir()
+    prompt_table(rows).write_parquet(folder / "data" / "train.parquet")
+    if general:
+        pl.DataFrame(general, COLUMNS).write_parquet(folder / GENERAL_FILE)
+
+
+def make_base(
+    folder: Path,
+    policy: PolicyConfig,
+    config: WarmStartConfig,
+) -> Path:
+    """Make the base of the dataset in the folder, and return where it is."""
+    request = WarmStartRequest(
+        policy=policy,
+        chat_template=given_template(policy),
+        warm_start=config,
+        seed=1,
+        dataset=folder,
+        output=folder / "output",
+    )
+    (folder / "request.json").write_text(request.model_dump_json(), encoding="utf-8")
+    warm_start.main(folder / "request.json", Channel(io.StringIO()))
+    return request.output
+
+
+def weights_of(folder: Path) -> dict[str, Any]:
+    return dict(load_file(folder / "model.safetensors"))
 
 
 def _shown(general: list[dict[str, str]], steps: int, batch_size: int, seed: int = 1) -> list[dict[str, Any]]:
@@ -55,10 +108,7 @@ def test_a_model_by_name_learns_the_reference_answers_and_is_merged(
 
     monkeypatch.setattr(warm_start, "demonstration", noted)
     write_dataset(tmp_path, ROWS, GENERAL)
-    config = WarmStartConfig.model_validate(
-        {"steps": 12, "batch_size": 4, "learning_rate": 2e-2, "lora": {"rank": 2, "alpha": 4}}
-    )
-    output = make_base(tmp_path, PolicyConfig(name=str(published)), config)
+    output = make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig.model_validate(TAUGHT))
     assert seen == texts
     before, after = weights_of(published), weights_of(output)
     assert before.keys() == after.keys()
@@ -93,21 +143,6 @@ def test_a_model_that_is_not_whole_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
-TAUGHT = {"steps": 2, "batch_size": 4, "learning_rate": 2e-2, "lora": {"rank": 2, "alpha": 4}}
-
-
-def _taught(published: Path, folder: Path, **settings: Any) -> Path:
-    folder.mkdir()
-    write_dataset(folder, ROWS, GENERAL)
-    checkpointing = settings.pop("gradient_checkpointing", False)
-    return make_base(
-        folder,
-        PolicyConfig(name=str(published)),
-        WarmStartConfig.model_validate(TAUGHT | settings),
-        gradient_checkpointing=checkpointing,
-    )
-
-
 def test_an_adapter_learnt_beside_nf4_is_merged_into_the_published_weights(tmp_path: Path) -> None:
     """Merged into the quantized ones, every weight would be one of NF4's sixteen; in float32, twice as large."""
     import torch
@@ -115,7 +150,10 @@ def test_an_adapter_learnt_beside_nf4_is_merged_into_the_published_weights(tmp_p
     model, tokenizer = tiny_policy()
     model.to(torch.bfloat16).save_pretrained(tmp_path / "published")
     tokenizer.save_pretrained(tmp_path / "published")
-    output = _taught(tmp_path / "published", tmp_path / "run", load_in_4bit=True, accumulation=2)
+    (tmp_path / "run").mkdir()
+    write_dataset(tmp_path / "run", ROWS, GENERAL)
+    config = WarmStartConfig.model_validate({**TAUGHT, "steps": 2, "load_in_4bit": True, "accumulation": 2})
+    output = make_base(tmp_path / "run", PolicyConfig(name=str(tmp_path / "published")), config)
     adapter = load_file(tmp_path / "run" / "warm_start" / "adapter" / "adapter_model.safetensors")
     before, after = weights_of(tmp_path / "published"), weights_of(output)
     assert before.keys() == after.keys()

@@ -1,5 +1,6 @@
-"""Checkpoints of a real, small training: from any of them it ends as if nothing had happened."""
+"""A real, small training with its callbacks: metrics, alarms, and checkpoints from which it ends the same."""
 
+import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from transformers import TrainerCallback
 
-from schemas.errors import InputError
+from schemas.errors import GateRefused, InputError
 from tasks.train.grpo import rollout_log
 from tasks.train.resume.state_files import write_state
 from tests.tasks.train.kept_training import Collecting, KeptTraining
@@ -125,6 +126,52 @@ def test_a_full_disk_ends_the_training_with_one_sentence_and_leaves_no_half_chec
     again = KeptTraining(tmp_path, save_every=1)
     again.train()
     assert again.held.step == 1
+
+
+WATCHED = {
+    *("loss", "reward", "zero_variance", "entropy", "grad_norm", "step_time", "cost_usd"),
+    *("clip_ratio/region_mean", "clip_ratio/low_mean", "clip_ratio/high_mean", "sampling/tokens_per_second"),
+    *("completions/mean_length", "completions/clipped_ratio"),
+    *("seconds/generation", "seconds/reward", "seconds/update"),
+}
+
+
+def test_every_step_reports_all_that_somebody_watches(tmp_path: Path) -> None:
+    training = KeptTraining(tmp_path)
+    training.train()
+    steps = dict(training.reported("metrics"))
+    assert list(steps) == [1, 2, 3, 4]
+    for values in steps.values():
+        assert values.keys() >= WATCHED
+        tasks = {name.removeprefix("reward/") for name in values if name.startswith("reward/")}
+        assert tasks
+        for task in tasks:
+            assert f"zero_variance/{task}" in values
+            assert any(name.startswith(f"rewards/{task}.") and name.endswith("/mean") for name in values)
+        # Every task has a weight, also one that the step has no prompt of.
+        assert {"task_share/push", "task_share/sentiment"} <= values.keys()
+    assert training.reported("progress")[-1][:2] == [4, 4]
+
+
+def test_weights_that_are_no_numbers_stop_the_training(tmp_path: Path) -> None:
+    training = KeptTraining(tmp_path, save_every=1)
+    compute = training.trainer._compute_loss
+
+    def break_at_the_second(*arguments: Any) -> Any:
+        loss = compute(*arguments)
+        return loss * (math.nan if training.trainer.state.global_step == 1 else 1.0)
+
+    training.trainer._compute_loss = break_at_the_second
+    training.train()
+    assert [(name, step) for name, step, _ in training.reported("alarm")] == [("non_finite", 2)]
+    assert training.trainer.state.global_step == 2
+    # What a machine that is taken away would mirror at last.
+    assert training.keeper.last is not None
+    assert training.keeper.last.step == 1
+    assert training.mirrored() == [1]
+    assert training.on_disk() == ["checkpoint-00000001-00000001"]
+    with pytest.raises(GateRefused, match=r"the newest of step 1: the loss of step 2 was nan"):
+        training.alarms.require_none_stopped(training.held.keeper.newest_step)
 
 
 class WaitForMirror(TrainerCallback):  # type: ignore[misc]
