@@ -66,7 +66,7 @@ class Mirror:
         """Mirror a checkpoint; on return it can be restored. Only bytes that are missing or damaged there are sent."""
         manifest = read_sealed(folder)
         # Listed before the manifests are read, as a concurrent pruning relies on; see `Catalog.prune`.
-        stored = {name_of(blob): blob for blob in self._catalog.blobs()}
+        stored = {name_of(blob): blob for blob in self._catalog.listed(BLOBS)}
         entries = self._catalog.read()
         manifest = self._accept(folder, manifest, entries)
         # The largest first, so that no thread is left alone with it at the end.
@@ -168,7 +168,7 @@ class Mirror:
         pinned = f"{self.root}{PINS}{name}/{manifest.name}"
         self.store.put_new(pinned, b"")
         pins = {pin.key: pin for pin in self.store.list(f"{self.root}{PINS}{name}/")}
-        if manifest.name not in {name_of(stored) for stored in self._catalog.listed()}:
+        if manifest.name not in {name_of(stored) for stored in self._catalog.listed(MANIFESTS)}:
             if pinned in pins:
                 self.store.delete(pins[pinned])
             raise InputError(
@@ -181,7 +181,7 @@ class Mirror:
 
     def pins(self) -> dict[str, str]:
         """Return the name of each pin's checkpoint, by the pin's name."""
-        pins = sorted(self._catalog.pins(), key=lambda pin: (_fencing(pin), pin.created_at, pin.generation))
+        pins = sorted(self._catalog.listed(PINS), key=lambda pin: (_fencing(pin), pin.created_at, pin.generation))
         return {PurePosixPath(pin.key).parent.name: name_of(pin) for pin in pins}
 
     def prune(self, keep_last: int) -> Pruned:
@@ -194,8 +194,8 @@ class Mirror:
 
     def clear(self) -> None:
         """Remove every checkpoint and pin, the manifests first; leases and the record of the segments stay."""
-        for objects in (self._catalog.listed(), self._catalog.pins(), self._catalog.blobs()):
-            delete_all(self.store, objects)
+        for folder in (MANIFESTS, PINS, BLOBS):
+            delete_all(self.store, self._catalog.listed(folder))
 
     def read(self, manifest: Manifest, name: str) -> bytes:
         """Return a small file of a checkpoint; raises `CheckpointDamaged` where it is missing."""
@@ -285,7 +285,7 @@ class Mirror:
         A pruning that did not see the new manifest still spares blobs named by an earlier manifest that still exists,
         and blobs younger than the grace time when the new one was written.
         """
-        after = {stored.key: stored for stored in self._catalog.listed()}
+        after = {stored.key: stored for stored in self._catalog.listed(MANIFESTS)}
         written = after.get(f"{self.root}{MANIFESTS}{manifest.name}.json")
         if written is None:
             # Another process has removed the whole checkpoint already.

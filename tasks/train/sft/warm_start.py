@@ -142,7 +142,7 @@ def sft_trainer(
     from trl import SFTConfig, SFTTrainer
 
     from tasks.train.backend.cpu import keep_adapter_in_float32
-    from tasks.train.sft.packed_head import add_packed_head
+    from tasks.train.backend.fused_head import add_fused_head
 
     four_bit = request.warm_start.load_in_4bit
     model = read_weights(request.policy, **loading_arguments(four_bit=four_bit))
@@ -159,7 +159,7 @@ def sft_trainer(
     )
     keep_adapter_in_float32(trainer.model)
     if not on_gpu:
-        add_packed_head(trainer.model.get_base_model(), tokenizer.eos_token_id)
+        add_fused_head(trainer.model.get_base_model(), tokenizer.eos_token_id)
     return trainer
 
 
