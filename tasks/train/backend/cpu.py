@@ -97,16 +97,10 @@ def token_scores(
     compute_entropy: bool = False,
     learn_entropy: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the log-probability of each token, and the entropy of its distribution if wanted.
+    """Return the log-probability of each token, (...), and the entropy of its distribution if wanted.
 
-    Args:
-        logits: Of each token's distribution, (..., vocabulary).
-        tokens: The tokens, (...).
-        temperature: Temperature of the distribution.
-        forbidden: Tokens without a probability, (..., vocabulary).
-        compute_entropy: Whether entropies are wanted.
-        learn_entropy: Whether the entropy has a gradient; one that is only logged needs none, which would be most of
-            its work.
+    Logits and forbidden tokens are (..., vocabulary). An entropy that is only logged needs no gradient, which would be
+    most of its work.
     """
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     if temperature != 1:

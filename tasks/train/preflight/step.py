@@ -65,14 +65,11 @@ def check_step(
 
 
 def dry_run_step(trainer: Any, learning_rate: float, longest: PromptRow | None = None) -> DryStep:
-    """Take one optimizer step on the trainer's next batches, and restore everything.
+    """Take one step of a separate optimizer on the trainer's next batches, and restore everything.
 
-    Args:
-        trainer: A TRL trainer that has not begun to train.
-        learning_rate: Of a separate optimizer: the first step of a warm-up would move nothing.
-        longest: The longest prompt. If given, the step takes as much memory as any can: each of its prompts is this
-            one, and each completion has the recipe's maximum length. DPO, which has its completions already, takes its
-            longest pairs.
+    With the longest prompt the step takes as much memory as any can: each of its prompts is this one, and each
+    completion has the recipe's maximum length. DPO, which has its completions already, takes its longest pairs. The
+    learning rate is the recipe's highest: the first step of a warm-up would move nothing.
     """
     on_gpu = torch.cuda.is_available()
     passes, model = trainer.args.gradient_accumulation_steps, trainer.model

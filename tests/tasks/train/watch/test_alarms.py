@@ -106,14 +106,8 @@ def test_only_a_named_alarm_stops_and_the_refusal_tells_why_what_is_kept_and_wha
     restored = Alarms(AlarmsSection(patience=1, stop_on=("zero_variance",)))
     restored.load_state_dict(read_state(tmp_path, "alarms"))
     for stopped in (alarms, restored):
-        with pytest.raises(GateRefused) as refused:
+        with pytest.raises(GateRefused, match=r"zero_variance stopped .*newest of step 10: .*of step 12.*stop_on$"):
             stopped.require_none_stopped(10)
-        assert str(refused.value) == (
-            "alarm zero_variance stopped the training, and its checkpoints are kept, the newest of step 10: in 100% of "
-            "the groups of step 12 all completions earned the same (limit 90%, patience 1), and nothing is learnt from "
-            "them; raise train.dynamic_sampling.extra_groups or train.temperature, or to continue as it is take "
-            "zero_variance out of train.alarms.stop_on"
-        )
 
 
 METRICS = st.fixed_dictionaries(
