@@ -63,7 +63,6 @@ class Catalog:
     """Manifests and pins of one training; each manifest is read once."""
 
     def __init__(self, store: ObjectStore, root: str, training: str) -> None:
-        """Read the part of a store whose keys start with `root`."""
         self._store = store
         self._root = root
         self._training = training
@@ -92,7 +91,11 @@ class Catalog:
         return self._store.list(f"{self._root}{folder}")
 
     def prune(self, keep_last: int) -> Pruned:
-        """Remove everything neither pinned nor among the newest, as documented in `Mirror.prune`."""
+        """Remove the checkpoints that are neither pinned nor among the newest, and bytes that none has had for an hour.
+
+        Checkpoints that the training discarded are removed too. If a kept manifest cannot be read, all bytes are kept,
+        since it may reference any. Leftovers of clock requests are removed with the bytes.
+        """
         if keep_last < 1:
             raise ValueError(f"keep_last is {keep_last}; a mirror keeps at least its newest checkpoint")
         # Concurrent publishers rely on this order. Bytes stored after this listing are of another generation and stay.

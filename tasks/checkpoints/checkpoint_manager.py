@@ -46,7 +46,6 @@ class LatestJobWorker(Generic[Job]):
     """Thread that runs one job at a time; a newer pending job replaces an older one of its kind."""
 
     def __init__(self, name: str, work: Callable[[Job], None]) -> None:
-        """Start the thread."""
         self._work = work
         self._changed = threading.Condition()
         self._waiting: dict[str, Job] = {}
@@ -111,7 +110,6 @@ class CheckpointManager:
     def __init__(
         self, local: LocalCheckpoints, mirror: Mirror, lease: Lease, keep_last: int, trouble: Callable[[int, str], None]
     ) -> None:
-        """Start without checkpoints."""
         self._local = local
         self._mirror = mirror
         self._lease = lease

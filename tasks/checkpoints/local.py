@@ -48,7 +48,6 @@ class LocalCheckpoints:
     """Checkpoints of one training in a local folder, written by one process at a time."""
 
     def __init__(self, root: Path, training: str, base: str) -> None:
-        """Use a folder; it is created with the first checkpoint."""
         self._root = root
         self._training = training
         self._base = base

@@ -55,7 +55,6 @@ class Mirror:
     """
 
     def __init__(self, store: ObjectStore, prefix: str, training: str) -> None:
-        """Use the part of a store that belongs to one training."""
         self.store = store
         self.training = training
         self.root = f"{prefix}{training}/"
@@ -185,11 +184,7 @@ class Mirror:
         return {PurePosixPath(pin.key).parent.name: name_of(pin) for pin in pins}
 
     def prune(self, keep_last: int) -> Pruned:
-        """Remove the checkpoints that are neither pinned nor among the newest, and bytes that none has had for an hour.
-
-        Checkpoints that the training discarded are removed too. If a kept manifest cannot be read, all bytes are kept,
-        since it may reference any. Leftovers of clock requests are removed with the bytes.
-        """
+        """Remove what `Catalog.prune` does."""
         return self._catalog.prune(keep_last)
 
     def clear(self) -> None:
