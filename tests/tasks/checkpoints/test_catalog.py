@@ -54,9 +54,7 @@ def blobs_of(memory: MemoryStore) -> set[bytes]:
 
 @settings(max_examples=40, deadline=None)
 @given(steps=st.sets(st.integers(0, 99), min_size=1, max_size=8), keep=st.integers(1, 4), data=st.data())
-def test_the_newest_and_the_pinned_are_kept_whole_and_nothing_else(
-    steps: set[int], keep: int, data: st.DataObject
-) -> None:
+def test_the_newest_and_the_pinned_are_kept_and_nothing_else(steps: set[int], keep: int, data: st.DataObject) -> None:
     memory, clock = aging_store()
     mirror = Mirror(memory, "", "train-1")
     manifests = {step: publish(mirror, step, content_of(step)) for step in sorted(steps)}

@@ -79,9 +79,7 @@ def test_releasing_again_changes_nothing_and_never_gives_back_a_successors_lease
         acquire(store)
 
 
-def test_a_store_that_stays_away_for_longer_than_the_lease_lives_loses_nothing_that_nobody_took(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_an_outage_longer_than_the_lease_loses_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """An outage of some minutes must not end a training of a day: who cannot reach the store, takes nothing over."""
     store = SteeredStore()
     lease = acquire(store, seconds=0.3)

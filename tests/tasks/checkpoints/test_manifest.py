@@ -57,8 +57,6 @@ def test_a_file_outside_the_checkpoints_folder_or_in_the_manifests_place_is_refu
         (160, 3, {1: 200, 2: 150, 3: 145}, True),
     ],
 )
-def test_a_checkpoint_is_dead_where_a_later_segment_began_before_it(
-    step: int, fencing: int, begun: dict[int, int], live: bool
-) -> None:
+def test_a_later_segment_discards_a_checkpoint(step: int, fencing: int, begun: dict[int, int], live: bool) -> None:
     assert is_live(step, fencing, begun) is live
     assert manifest(step=step, fencing=fencing).is_live(begun) is live

@@ -42,9 +42,7 @@ def cut(content: bytes, data: st.DataObject) -> bytes:
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), damage=st.sampled_from([lose, flip, cut]))
-def test_a_damaged_checkpoint_is_passed_over_and_mended_by_publishing_it_again(
-    data: st.DataObject, damage: Callable[[bytes, st.DataObject], bytes | None]
-) -> None:
+def test_publishing_mends_damage(data: st.DataObject, damage: Callable[[bytes, st.DataObject], bytes | None]) -> None:
     memory = MemoryStore()
     mirror = Mirror(memory, "", "train-1")
     shared = blob_key(publish(mirror, 10, OLD), "tokenizer.json")
@@ -69,9 +67,7 @@ def unwanted(manifest: Manifest) -> Path:
     raise AssertionError(f"{manifest.name} is restored")
 
 
-def test_the_newest_that_verifies_is_restored_and_each_one_passed_over_is_reported(
-    mirror: Mirror, memory: MemoryStore, tmp_path: Path
-) -> None:
+def test_the_newest_that_verifies_is_restored(mirror: Mirror, memory: MemoryStore, tmp_path: Path) -> None:
     for step, files in ((10, OLD), (20, NEW), (30, {**NEW, "state.json": b"30"})):
         publish(mirror, step, files)
     for step in (20, 30):

@@ -101,9 +101,7 @@ def test_a_bucket_with_versions_keeps_no_generation_of_what_is_erased(service: S
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
-def test_a_folder_that_cannot_be_written_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
+def test_an_unwritable_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     def refuse(descriptor: int) -> None:
         raise OSError(number, os.strerror(number))
 
@@ -117,9 +115,7 @@ def test_a_folder_that_cannot_be_written_is_reported(
     assert store.put_new("a", b"x")
 
 
-def test_an_object_that_is_put_while_a_deletion_waits_for_its_turn_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_object_put_while_a_deletion_waits_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, lock = FolderStore(tmp_path), fcntl.flock
     stale = store.put_new("a", b"old")
     assert stale is not None

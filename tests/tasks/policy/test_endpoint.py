@@ -123,9 +123,7 @@ def test_a_refusal_is_not_tried_again(status: int, remedy: str) -> None:
     assert len(server.requests) == 1
 
 
-def test_the_key_goes_to_the_endpoint_and_nowhere_else(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_key_goes_to_the_endpoint_alone(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setenv("SHOP_KEY", f" {KEY}\n")
     caplog.set_level(logging.DEBUG)
     refusal = chat_server.Reply(f"bad key {KEY}".encode(), 401)

@@ -126,9 +126,7 @@ def adapter_of(folder: Path, **shape: int) -> Path:
         ({"num_hidden_layers": 2}, "their layers differ, such as at base_model.model.model.layers.1."),
     ],
 )
-def test_an_adapter_of_another_base_is_refused_by_what_differs(
-    base: Path, tmp_path: Path, shape: dict[str, int], difference: str
-) -> None:
+def test_another_bases_adapter_is_refused(base: Path, tmp_path: Path, shape: dict[str, int], difference: str) -> None:
     with pytest.raises(InputError, match="is of another base than") as refused:
         load_policy(base, adapter_of(tmp_path / "adapter", **shape), four_bit=False)
     assert difference in one_sentence(refused)

@@ -88,9 +88,7 @@ def test_the_merged_model_answers_as_base_and_adapter(tmp_path: Path, dtype: str
 
 
 @pytest.mark.parametrize("ours", [True, False])
-def test_the_compared_tokens_are_those_that_base_and_adapter_answer_greedily(
-    *, ours: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_compared_tokens_are_greedy(*, ours: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All prompts are answered at once, by transformers padded; the padding must not be answered to."""
     from peft import PeftModel
 
@@ -113,9 +111,7 @@ def test_the_compared_tokens_are_those_that_base_and_adapter_answer_greedily(
 @pytest.mark.parametrize(
     ("spread", "reported"), [(0.05, "standard deviations of a logit, limit 1e-03"), (0.5, "answers with other words")]
 )
-def test_a_merge_that_went_wrong_is_not_passed_off_as_the_policy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spread: float, reported: str
-) -> None:
+def test_a_bad_merge_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spread: float, reported: str) -> None:
     """Unloading without merging gives the base back, and a report that praises it."""
     from peft import PeftModel
 

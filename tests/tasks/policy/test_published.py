@@ -148,9 +148,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         (404, "RevisionNotFound", "policy.revision 'v9' is no commit, tag or branch of policy.name 'nobody/none'"),
     ],
 )
-def test_a_name_that_the_hub_refuses_is_reported_in_one_line_with_what_to_do(
-    status: int, code: str, said: str, hub: Hub
-) -> None:
+def test_a_name_that_the_hub_refuses_is_reported(status: int, code: str, said: str, hub: Hub) -> None:
     hub(lambda request: httpx.Response(status, headers={"X-Error-Code": code}, request=request))
     with pytest.raises(InputError) as refused:
         read_tokenizer(PolicyConfig(name="nobody/none", revision="v9"))

@@ -48,9 +48,7 @@ def test_a_failed_download_is_one_sentence(tmp_path: Path, monkeypatch: pytest.M
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_machine_of_two_gigabytes_is_refused_before_a_download(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_small_machine_is_refused_before_a_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "host_memory", lambda: 2_000_000_000)
     with pytest.raises(InputError, match=r"has 2\.0 GB of memory, and training .* takes \d; use a larger machine"):
         make_model(tmp_path / "real")

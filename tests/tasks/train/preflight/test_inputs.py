@@ -86,9 +86,7 @@ def _failed(tokenizer: Any) -> dict[str, str]:
         (_without_accents, "qwen3", "round_trip: .* tokens came back changed; use a byte-level"),
     ],
 )
-def test_a_folder_that_no_training_could_use_is_refused_before_the_base_stage(
-    tokenizer: Any, spoil: Any, kind: str, said: str, tmp_path: Path
-) -> None:
+def test_an_unusable_folder_is_refused_first(tokenizer: Any, spoil: Any, kind: str, said: str, tmp_path: Path) -> None:
     spoil(tokenizer)
     tokenizer.save_pretrained(tmp_path)
     (tmp_path / "config.json").write_text(f'{{"model_type": "{kind}"}}', encoding="utf-8")

@@ -156,9 +156,7 @@ def _reloaded(flight: Flight) -> Check:
 
 
 @pytest.mark.filterwarnings("ignore:Found missing adapter keys")
-def test_an_adapter_that_is_saved_under_other_names_stops_a_training(
-    flight: Flight, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_adapter_saved_under_other_names_stops_a_training(flight: Flight, monkeypatch: pytest.MonkeyPatch) -> None:
     """PEFT only warns of names that it does not know, and goes on with an adapter that does nothing."""
 
     def renamed(folder: Path, weights: dict[str, Any], config: dict[str, Any]) -> None:

@@ -110,9 +110,7 @@ def test_fresh_starts_again_once_a_run_and_removes_what_there_was(here: Place, e
     ],
     ids=str,
 )
-def test_a_segment_says_why_it_ended_and_lets_another_go_on(
-    error: BaseException, announced: bool, ended: str, here: Place
-) -> None:
+def test_a_segment_says_why_it_ended(error: BaseException, announced: bool, ended: str, here: Place) -> None:
     preemption = Preemption(25)
     preemption.announced = announced
     with pytest.raises(type(error)), here.hold(preemption) as held:

@@ -92,9 +92,7 @@ def test_general_instructions_have_their_share_in_every_prefix(steps: int, batch
 
 
 @pytest.mark.integration
-def test_a_model_by_name_learns_the_reference_answers_and_is_merged(
-    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_named_model_learns_and_is_merged(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The linear layers alone move, by a change of the adapter's rank."""
     import torch
 
@@ -131,9 +129,7 @@ def test_a_model_by_name_learns_the_reference_answers_and_is_merged(
         (("tokenizer.json", "tokenizer_config.json"), "has no tokenizer; add its files"),
     ],
 )
-def test_a_model_that_is_not_whole_is_refused_in_one_line(
-    removed: tuple[str, ...], complaint: str, published: Path, tmp_path: Path
-) -> None:
+def test_a_partial_model_is_refused(removed: tuple[str, ...], complaint: str, published: Path, tmp_path: Path) -> None:
     for name in removed:
         (published / name).unlink()
     write_dataset(tmp_path, ROWS, [])

@@ -45,7 +45,7 @@ def _validation(step: int, reward: float, truth: dict[str, float], task: str = "
         ("zero_variance", {"zero_variance": 1.0}, {"zero_variance": 0.89}),
     ],
 )
-def test_an_alarm_begins_after_its_patience_and_is_reported_once_an_episode(
+def test_an_alarm_is_raised_once_after_its_patience(
     name: str, wrong: dict[str, float], limit: dict[str, float]
 ) -> None:
     steps = [wrong] * 2 + [limit] + [wrong] * 5 + [limit] + [wrong] * 3
@@ -122,9 +122,7 @@ METRICS = st.fixed_dictionaries(
 
 
 @given(steps=st.lists(METRICS, max_size=12), cut=st.integers(0, 12), patience=st.integers(1, 3))
-def test_a_resumed_run_raises_the_alarms_of_an_uninterrupted_one(
-    steps: list[dict[str, Any]], cut: int, patience: int
-) -> None:
+def test_a_resumed_run_raises_the_same_alarms(steps: list[dict[str, Any]], cut: int, patience: int) -> None:
     section = AlarmsSection(patience=patience, stop_on=("zero_variance", "non_finite"))
     whole, before, after = Alarms(section, 2), Alarms(section, 2), Alarms(section, 2)
     wanted = _walk(whole, steps)

@@ -102,9 +102,7 @@ def test_every_nth_and_every_better_step_is_mirrored(tmp_path: Path) -> None:
     ]
 
 
-def test_a_full_disk_ends_the_training_with_one_sentence_and_leaves_no_half_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_ends_training_without_half_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     training = KeptTraining(tmp_path, save_every=1)
 
     def fill_the_disk(folder: Path, name: str, state: Any) -> None:
