@@ -8,15 +8,7 @@ from hypothesis import strategies as st
 from schemas.errors import InputError
 from tasks.checkpoints.mirror import Mirror
 from tasks.checkpoints.object_store import ObjectStore
-from tests.tasks.checkpoints.checkpoint_folders import (
-    BASE,
-    NEW,
-    OLD,
-    newest,
-    publish,
-    restored,
-    sealed_folder,
-)
+from tests.tasks.checkpoints.checkpoint_folders import BASE, NEW, OLD, newest, publish, restored, sealed_folder
 from tests.tasks.checkpoints.conftest import MemoryStore, keys
 from tests.tasks.checkpoints.dying_store import DyingError, DyingStore, calls_of
 

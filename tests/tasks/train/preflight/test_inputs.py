@@ -11,11 +11,7 @@ from schemas.config.train import TrainConfig
 from schemas.documents import AuditedTask, AuditRecord
 from schemas.errors import InputError
 from tasks.commerce.registry import joint_version, reward_versions
-from tasks.train.preflight.inputs import (
-    check_prompt_budget,
-    check_tokenizer,
-    read_fit_tokenizer,
-)
+from tasks.train.preflight.inputs import check_prompt_budget, check_tokenizer, read_fit_tokenizer
 from tests.tasks.train.small_training import RECIPE, prompt_rows, tiny_policy
 
 AGREES = AuditedTask(n=30, rho=0.8, rho_low=0.6, verdict="passed")
