@@ -79,8 +79,7 @@ def watched_trainer(
         selection,
         keeper,
         Preemption(recipe.preemption.seconds),
-        save_every=recipe.save_every,
-        snapshot_share=recipe.preemption.snapshot_share,
+        recipe,
     )
     trainer.generation_config.min_new_tokens = inputs.shortest
     return trainer, checkpointer
