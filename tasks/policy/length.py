@@ -31,18 +31,26 @@ class PromptLengths:
 
     def too_long(self, table: pl.DataFrame, most_tokens: int) -> pl.Series:
         """Return, for each row, whether its prompt takes more tokens than allowed."""
-        return self.tokens(table) > most_tokens
+        _, template_bytes = _measure(self.policy)
+        if template_bytes is None:
+            return self.tokens(table) > most_tokens
+        # Most prompts are short enough unread.
+        most = pl.sum_horizontal(pl.col("system", "prompt").str.len_bytes()) + template_bytes
+        found = table.select(too_long=most > most_tokens).to_series()
+        rows = found.arg_true()
+        return found.scatter(rows, self.tokens(table[rows]) > most_tokens) if len(rows) else found
 
     def tokens(self, table: pl.DataFrame) -> pl.Series:
         """Return, for each row, its prompt's tokens."""
-        measure, counts = _measure(self.policy), list[int]()
+        (measure, _), counts = _measure(self.policy), list[int]()
         for part in table.select("system", "prompt").iter_slices(ROWS_AT_ONCE):
             counts += measure([as_messages(system, prompt) for system, prompt in part.rows()])
         return pl.Series("tokens", counts, pl.UInt32)
 
 
 @lru_cache(maxsize=2)
-def _measure(policy: str) -> Measure:
+def _measure(policy: str) -> tuple[Measure, int | None]:
+    """Return the measure of a policy, and the bytes that its template adds where no prompt has more tokens than bytes."""
     config = PolicyConfig.model_validate_json(policy)
     if config.stand_in:
         return _of_stand_in()
@@ -55,10 +63,10 @@ def _measure(policy: str) -> Measure:
         encoded = tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)
         return map(len, encoded["input_ids"])
 
-    return measure
+    return measure, None
 
 
-def _of_stand_in() -> Measure:
+def _of_stand_in() -> tuple[Measure, int]:
     """Read the stand-in's files by what transformers reads them with: itself it would load torch, for seconds."""
     from tokenizers import Tokenizer
 
@@ -70,4 +78,6 @@ def _of_stand_in() -> Measure:
         texts = [template.render(messages=each, add_generation_prompt=True) for each in conversations]
         return map(len, tokenizer.encode_batch_fast(texts, add_special_tokens=False))
 
-    return measure
+    # Each of its tokens stands for at least one byte of UTF-8.
+    empty = template.render(messages=as_messages("", ""), add_generation_prompt=True)
+    return measure, len(empty.encode())
