@@ -50,7 +50,7 @@ class PromptLengths:
 
 @lru_cache(maxsize=2)
 def _measure(policy: str) -> tuple[Measure, int | None]:
-    """Return the measure of a policy, and the bytes that its template adds where no prompt has more tokens than bytes."""
+    """Return the measure of a policy, and its template's bytes where no prompt has more tokens than bytes."""
     config = PolicyConfig.model_validate_json(policy)
     if config.stand_in:
         return _of_stand_in()
