@@ -15,7 +15,7 @@ from torch import Tensor
 from trl.trainer.utils import FusedCausalLMOutput
 
 from tasks.train.backend.cpu import IGNORED_LABEL
-from tasks.train.grpo.packed import ANY_MASK, PackedRow, Parts, takes_packed_rows
+from tasks.train.backend.packed import ANY_MASK, PackedRow, Parts, takes_packed_rows
 
 
 def add_fused_head(model: torch.nn.Module, end: int | None = None) -> None:

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tasks.train.backend.cpu import CpuGRPOTrainer
-from tasks.train.grpo.packed import PackedUpdate, log_plain_update
+from tasks.train.backend.packed import PackedUpdate, log_plain_update
 from tests.tasks.train.small_training import small_trainer
 
 VOCABULARY = 64
