@@ -130,12 +130,7 @@ class Rendered:
     guide: Guide
 
 
-def draw_by_engine(
-    model: "PreTrainedModel",
-    tokenizer: "PreTrainedTokenizerBase",
-    asked: Rendered,
-    batches: Sequence[Sequence[int]],
-) -> Drawn:
+def draw_by_engine(model: Any, tokenizer: Any, asked: Rendered, batches: Sequence[Sequence[int]]) -> Drawn:
     """Draw by our own engine, on a CPU."""
     from tasks.policy.engine import Engine
     from tasks.policy.guidance import Sampled, keys_of
@@ -153,12 +148,7 @@ def draw_by_engine(
             yield number, batch, drawn[number * len(batch) : (number + 1) * len(batch)]
 
 
-def draw_by_transformers(
-    model: "PreTrainedModel",
-    tokenizer: "PreTrainedTokenizerBase",
-    asked: Rendered,
-    batches: Sequence[Sequence[int]],
-) -> Drawn:
+def draw_by_transformers(model: Any, tokenizer: Any, asked: Rendered, batches: Sequence[Sequence[int]]) -> Drawn:
     """Draw by transformers' `generate`."""
     import torch
     from transformers import GenerationConfig, LogitsProcessorList
