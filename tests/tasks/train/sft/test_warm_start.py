@@ -14,10 +14,8 @@ from safetensors.torch import load_file
 from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.errors import InputError
 from schemas.tables.instructions import COLUMNS, GENERAL_FILE
-from schemas.tables.prompts import PromptRow
 from tasks.commerce.registry import TASKS
 from tasks.policy.child import Channel
-from tasks.policy.published import given_template
 from tasks.train.sft import warm_start
 from tasks.train.sft.warm_start import WarmStartRequest
 from tests.prompt_tables import prompt_table
@@ -42,27 +40,13 @@ def published(tmp_path: Path) -> Path:
     return folder
 
 
-def write_dataset(folder: Path, rows: list[PromptRow], general: list[dict[str, str]]) -> None:
-    (folder / "data").mkdir()
-    prompt_table(rows).write_parquet(folder / "data" / "train.parquet")
-    if general:
-        pl.DataFrame(general, COLUMNS).write_parquet(folder / GENERAL_FILE)
-
-
-def make_base(
-    folder: Path,
-    policy: PolicyConfig,
-    config: WarmStartConfig,
-) -> Path:
-    """Make the base of the dataset in the folder, and return where it is."""
-    request = WarmStartRequest(
-        policy=policy,
-        chat_template=given_template(policy),
-        warm_start=config,
-        seed=1,
-        dataset=folder,
-        output=folder / "output",
-    )
+def make_base(folder: Path, name: Path, **config: Any) -> Path:
+    """Make the base from a model and a dataset in the folder, and return where it is."""
+    (folder / "data").mkdir(parents=True)
+    prompt_table(ROWS).write_parquet(folder / "data" / "train.parquet")
+    pl.DataFrame(GENERAL, COLUMNS).write_parquet(folder / GENERAL_FILE)
+    policy, taught = PolicyConfig(name=str(name)), WarmStartConfig.model_validate(TAUGHT | config)
+    request = WarmStartRequest(policy=policy, warm_start=taught, seed=1, dataset=folder, output=folder / "output")
     (folder / "request.json").write_text(request.model_dump_json(), encoding="utf-8")
     warm_start.main(folder / "request.json", Channel(io.StringIO()))
     return request.output
@@ -72,23 +56,16 @@ def weights_of(folder: Path) -> dict[str, Any]:
     return dict(load_file(folder / "model.safetensors"))
 
 
-def _shown(general: list[dict[str, str]], steps: int, batch_size: int, seed: int = 1) -> list[dict[str, Any]]:
-    config = WarmStartConfig(steps=steps, batch_size=batch_size)
-    return list(warm_start._with_general(ROWS, general, config, seed))
-
-
-def _is_general(demonstration: dict[str, Any]) -> bool:
-    return bool(demonstration["prompt"][1]["content"].startswith("Geral"))
-
-
 @given(steps=st.integers(1, 40), batch_size=st.integers(1, 8), count=st.integers(1, 9))
 def test_general_instructions_have_their_share_in_every_prefix(steps: int, batch_size: int, count: int) -> None:
     general = [{"system": "", "prompt": f"Geral {number}", "completion": "Sim."} for number in range(count)]
-    shown = _shown(general, steps, batch_size)
+    config = WarmStartConfig(steps=steps, batch_size=batch_size)
+    shown = list(warm_start._with_general(ROWS, general, config, 1))
+    is_general = [each["prompt"][1]["content"].startswith("Geral") for each in shown]
     share = count / (count + len(ROWS))
     assert len(shown) == steps * batch_size
     for length in range(1, len(shown) + 1):
-        assert abs(sum(map(_is_general, shown[:length])) - share * length) <= 1.5
+        assert abs(sum(is_general[:length]) - share * length) <= 1.5
 
 
 @pytest.mark.integration
@@ -105,8 +82,7 @@ def test_a_named_model_learns_and_is_merged(published: Path, tmp_path: Path, mon
         return shown(system, prompt, completion)
 
     monkeypatch.setattr(warm_start, "demonstration", noted)
-    write_dataset(tmp_path, ROWS, GENERAL)
-    output = make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig.model_validate(TAUGHT))
+    output = make_base(tmp_path, published)
     assert seen == texts
     before, after = weights_of(published), weights_of(output)
     assert before.keys() == after.keys()
@@ -132,9 +108,8 @@ def test_a_named_model_learns_and_is_merged(published: Path, tmp_path: Path, mon
 def test_a_partial_model_is_refused(removed: tuple[str, ...], complaint: str, published: Path, tmp_path: Path) -> None:
     for name in removed:
         (published / name).unlink()
-    write_dataset(tmp_path, ROWS, [])
     with pytest.raises(InputError, match=complaint) as refused:
-        make_base(tmp_path, PolicyConfig(name=str(published)), WarmStartConfig(steps=0))
+        make_base(tmp_path, published, steps=0)
     assert str(published) in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -146,10 +121,7 @@ def test_an_adapter_learnt_beside_nf4_is_merged_into_the_published_weights(tmp_p
     model, tokenizer = tiny_policy()
     model.to(torch.bfloat16).save_pretrained(tmp_path / "published")
     tokenizer.save_pretrained(tmp_path / "published")
-    (tmp_path / "run").mkdir()
-    write_dataset(tmp_path / "run", ROWS, GENERAL)
-    config = WarmStartConfig.model_validate({**TAUGHT, "steps": 2, "load_in_4bit": True, "accumulation": 2})
-    output = make_base(tmp_path / "run", PolicyConfig(name=str(tmp_path / "published")), config)
+    output = make_base(tmp_path / "run", tmp_path / "published", steps=2, load_in_4bit=True, accumulation=2)
     adapter = load_file(tmp_path / "run" / "warm_start" / "adapter" / "adapter_model.safetensors")
     before, after = weights_of(tmp_path / "published"), weights_of(output)
     assert before.keys() == after.keys()
