@@ -19,7 +19,7 @@ PROMPTS = [as_messages("Responda em português.", "o pedido chegou atrasado " * 
 
 
 def _written(folder: Path, *, spread: float = 0.05, dtype: str = "float32") -> tuple[Path, Path]:
-    """Save a base, and an adapter that matters: LoRA's B is zero until it is trained, and any merge would look right."""
+    """Save a base, and an adapter that matters: LoRA's B is zero at first, and any merge would look right."""
     import torch
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM
