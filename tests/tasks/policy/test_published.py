@@ -67,13 +67,6 @@ def test_a_base_gets_chatml_and_ends_its_turns_with_it(tmp_path: Path) -> None:
     assert tokenizer.pad_token == "<|endoftext|>"
 
 
-def test_a_template_whose_end_of_turn_is_no_token_is_refused(tmp_path: Path) -> None:
-    folder = _save(tmp_path / "base", template=None, special=())
-    policy = PolicyConfig(name=str(folder), chat_template="chatml")
-    with pytest.raises(InputError, match=r"ends a turn with '<\|im_end\|>', which is no token .* '<\|endoftext\|>'"):
-        end_turns_with_eos(read_tokenizer(policy, given_template(policy)), policy)
-
-
 def test_a_template_that_thinks_is_refused_and_may_be_set_not_to(tmp_path: Path) -> None:
     folder = _save(tmp_path / "base", template=THINKS)
     with pytest.raises(InputError, match=r"opens a thought .*enable_thinking=false .*policy\.chat_template='chatml'"):
