@@ -17,7 +17,7 @@ from schemas.documents import RaterKind
 from schemas.errors import InputError
 from schemas.shown_text import as_shown
 from schemas.tasks import TaskName
-from tasks.audit.sheet import MOST_CHARACTERS, Row, as_kept, is_scored, read_rows, read_with_dialect, write_rows
+from tasks.audit.sheet import MOST_CHARACTERS, Row, as_kept, is_scored, read_rows, write_rows
 
 Rows = tuple[Row, ...]
 SCALE: Final = {

@@ -102,7 +102,7 @@ def test_a_broken_row_keeps_its_id_where_it_is_that_of_what_stays(given_rows: li
     for row, kept in zip(given_rows, scrubbed.table.to_dicts(), strict=True):
         left = {name: left_of(name, text) for name, text in row.items()}
         assert {name: kept[name] for name in TEXT_COLUMNS} == {name: left[name] for name in TEXT_COLUMNS}
-        is_kept = left == row and id_fits(row)
+        is_kept = left == row and ids_that_fit(pl.DataFrame([row], schema=COLUMNS)).item()
         assert (kept["prompt_id"] == row["prompt_id"]) is is_kept
         assert is_kept or re.fullmatch(r"[0-9a-f]{64}", kept["prompt_id"])
     known = {row["prompt_id"]: kept for row, kept in zip(given_rows, scrubbed.table["prompt_id"], strict=True)}

@@ -13,8 +13,7 @@ from tasks.evaluate.report.sentences import PHRASES
 from tasks.monitor.drift import FALLEN
 from tasks.monitor.logs import EARLIER, HALF_WRITTEN, OF_OTHERS, TOO_OLD, TWICE
 from tasks.monitor.scoring import STORE_IS_GONE
-from tasks.report.language import spoken
-from tasks.report.wording import catalogue, counted, worded
+from tasks.report.wording import catalogue, counted, spoken, worded
 
 ROOMS: Final = [
     REPOSITORY / "tasks" / name
