@@ -36,7 +36,6 @@ from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.next_steps.steps import read_trained
 from tasks.personal_data.scrub import scrub_column
 from tasks.policy.endpoint import EndpointError
-from tasks.report.number_format import interval, signed
 from tasks.report.wording import spoken
 from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, read_summary
