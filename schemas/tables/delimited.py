@@ -20,7 +20,6 @@ from typing import Final, Literal
 import polars as pl
 
 from schemas.errors import InputError
-from schemas.tables.table_check import FIRST_ROW
 
 DELIMITERS: Final = {";": "semicolons", ",": "commas", "\t": "tabs"}
 MOST_BYTES: Final = 256 * 2**20
@@ -39,8 +38,6 @@ class DelimitedText:
     """Text of a file whose delimiter is not decided yet."""
 
     text: str
-    encoding: str
-    """`utf-8`, `utf-8-sig` (with a byte order mark) or `cp1252`."""
     first_line: int
     named_delimiter: str | None
     """The delimiter of a line `sep=;` at the top, if there is one."""
@@ -106,24 +103,21 @@ def read_text(path: Path) -> DelimitedText:
     if b"\0" in content:
         line = _line(content, content.index(b"\0"))
         raise InputError(f"{path}: line {line} has a NUL byte: it is a workbook, UTF-16 or no text; {_SAVE}")
-    text, encoding = _decoded(path, content)
+    text = _decoded(path, content)
     named = _NAMED_DELIMITER.match(text)
-    if named is None:
-        return DelimitedText(text, encoding, 1, None)
-    return DelimitedText(text[named.end() :], encoding, 2, named[1])
+    return DelimitedText(text[named.end() :], 2, named[1]) if named else DelimitedText(text, 1, None)
 
 
-def _decoded(path: Path, content: bytes) -> tuple[str, str]:
-    encoding = "utf-8-sig" if content.startswith(b"\xef\xbb\xbf") else "utf-8"
+def _decoded(path: Path, content: bytes) -> str:
     try:
-        return content.decode(encoding), encoding
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # The decoder counts after the byte order mark.
         line = _line(error.object, error.start)
-        if encoding == "utf-8-sig" or _UTF8_LETTER.search(content):
+        if content.startswith(b"\xef\xbb\xbf") or _UTF8_LETTER.search(content):
             raise InputError(f"{path}: line {line} is not UTF-8 as the rest of it is; {_SAVE} again") from None
     try:
-        return content.decode("cp1252"), "cp1252"
+        return content.decode("cp1252")
     except UnicodeDecodeError as error:
         line = _line(content, error.start)
         raise InputError(f"{path}: line {line} is neither UTF-8 nor cp1252; {_SAVE}") from None
@@ -259,13 +253,7 @@ def _number_pattern(decimal: str) -> str:
     return rf"^-?(?:\d+|[1-9]\d{{0,2}}(?:{grouped}\d{{3}})+)(?:{point}\d+)?$"
 
 
-def _row_name(number: int) -> str:
-    return f"row {number + FIRST_ROW}"
-
-
-def read_numbers(
-    column: pl.Series, what: str, decimals: Decimals | None = None, row: Callable[[int], str] = _row_name
-) -> pl.Series:
+def read_numbers(column: pl.Series, what: str, decimals: Decimals | None, row: Callable[[int], str]) -> pl.Series:
     """Return a column of texts, perhaps with `R$`, as numbers; null stays null. A refusal names `what` and the row.
 
     All have a decimal comma (dots between thousands) or all a decimal point (commas between thousands). Where

@@ -1,8 +1,10 @@
 """Files on the disk: whole or as they were, read from any editor, and scratch folders that are gone."""
 
 import codecs
+import errno
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -17,7 +19,7 @@ from schemas import disk
 from schemas.config.profiles import load_config
 from schemas.config.train_sections import PolicyConfig
 from schemas.disk import locked, replace_whole, scratch_folder, write_whole
-from schemas.errors import InputError, Interrupted
+from schemas.errors import InputError, Interrupted, is_of_full_disk
 from schemas.store.column_map import read_column_map
 from tasks.policy.published import given_template
 
@@ -133,3 +135,22 @@ def test_folders_of_killed_processes_go_and_those_of_living_ones_stay(tmp_path: 
         with scratch_folder(tmp_path):
             assert not left.exists()
             assert (kept / "socket").exists()
+
+
+def _caused(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+        sqlite3.OperationalError("database or disk is full"),
+        RuntimeError("PytorchStreamWriter failed writing file: No space left on device"),
+        _caused(ValueError("the server said 500"), sqlite3.OperationalError("database or disk is full")),
+    ],
+)
+def test_a_full_disk_is_known_by_its_error_or_its_cause(error: Exception) -> None:
+    assert is_of_full_disk(error)
