@@ -29,7 +29,6 @@ from tests.flows.promotable import Promotable, commit, make_promotable
 
 GATEWAY_LOG: Final = "gateway.log"
 SECONDS_TO_START: Final = 240
-SECONDS_TO_END: Final = 20
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def gateway(
             time.sleep(0.2)
         yield f"http://127.0.0.1:{port}/v1", process
     finally:
-        end_group(process, SECONDS_TO_END)
+        end_group(process, 20)
 
 
 def load(url: str, bodies: Sequence[dict[str, Any]], *, clients: int, seconds: float) -> Load:
