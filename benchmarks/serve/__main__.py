@@ -105,7 +105,7 @@ def _load(report: Report, folder: Path, options: Namespace) -> None:
     report.table("Load on the laptop's own engine", columns, rows)
 
 
-def _kills(report: Report, folder: Path, _: Namespace) -> None:
+def _kills(report: Report, folder: Path, __: Namespace) -> None:
     """Kill the gateway five times while one client asks."""
     body = {key: value for key, value in _bodies()[0].items() if key in {"model", "messages"}}
     state, seconds = folder / "state", []
