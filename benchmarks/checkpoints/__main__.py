@@ -5,30 +5,34 @@ broken and late answers), and workers that are killed, frozen until their succes
 of the successors on another machine; between lives the store damages or loses an object, and its clock leaps. The
 workers' records and the store's content at each moment decide what must be found. Limit: no promise is broken.
 
+Exact: trainings of the CPU recipe, each killed one to three times at random moments with all that its process had
+started; a third of the kills take the folder too. Limit: each ends with the same adapter, metrics, rollouts, optimizer
+and states as an uninterrupted one. `tests/e2e/test_trainings.py` kills within a save, an upload and an evaluation.
+
 Notice: an adapter of 42 MB, a storage service that takes 20 MB/s; SIGTERM or the metadata server's notice in a step
 that outlasts the notice, and in one that does not. Limits: exit code 4 within 25 s, the last finished step in the
 mirror and whole, the lease released, and the segment's end recorded.
 
 Resume: in an empty folder, to the beginning of the first step. Limit: 15 s in addition to the download, each time.
-
-That a killed training ends with the bytes of an uninterrupted one is asserted by `tests/e2e/test_trainings.py`.
 """
 
 import faulthandler
 import os
+import random
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
 from benchmarks.checkpoints.checks import Verdict, check
 from benchmarks.checkpoints.course import run_courses
 from benchmarks.checkpoints.notice import report_notices, resumes
-from benchmarks.checkpoints.trainings import make_request
-from benchmarks.harness import Report, add_overrides, run_benchmark
+from benchmarks.checkpoints.trainings import Life, Moment, Run, Strike, make_request, run
+from benchmarks.harness import Report, add_overrides, progress, run_benchmark
 from tasks.train.request import TrainRequest
 from tests.storage_server import StorageServer, storage_server
 
@@ -41,6 +45,11 @@ RATE: Final = 0.04
 SECONDS_OF_DELAY: Final = 3.0
 PATIENCE_SECONDS: Final = 1200
 """Seconds after which the trainings with faults count as deadlocked, and print their stacks."""
+AT_ONCE: Final = 2
+MAX_KILLS: Final = 3
+SHARE_EMPTIED: Final = 1 / 3
+UPLOAD_RATE: Final = 500_000.0
+"""Bytes a second that the bucket accepts while trainings are killed: an upload takes as long as some steps."""
 SECONDS_TO_RESUME: Final = 15.0
 
 
@@ -48,6 +57,7 @@ def arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), help="these parts")
     parser.add_argument("--faults", type=int, default=FAULTS, help="at least so many")
+    parser.add_argument("--runs", type=int, default=12, help="trainings that are killed")
     add_overrides(parser)
 
 
@@ -81,6 +91,41 @@ def _faults(report: Report, work: Path, options: Namespace) -> None:
     report.limit(faults.total() >= options.faults, f"{faults.total()} faults, and {options.faults} are wanted")
 
 
+def _exact(report: Report, work: Path, options: Namespace) -> None:
+    with storage_server() as server:
+        server.upload_rate = UPLOAD_RATE
+        request = _request(work, server, options).model_copy(update={"mirror": f"gs://{server.bucket}"})
+
+        def trained(name: str, strikes: Callable[[Sequence[Life]], Strike | None]) -> Run:
+            return run(request.model_copy(update={"training": name}), work / name, strikes)
+
+        calm = trained("calm", lambda _: None)
+        if calm.result is None:
+            raise SystemExit(f"the uninterrupted training failed: {calm.lives[0].sentence}")
+
+        def killed(number: int) -> Run:
+            generator = random.Random(f"{SEED} {number}")
+            kills = generator.randint(1, MAX_KILLS)
+
+            def strikes(lives: Sequence[Life]) -> Strike | None:
+                moment = Moment(generator.uniform(0, 0.9 * calm.lives[0].seconds))
+                return Strike(moment, generator.random() < SHARE_EMPTIED) if len(lives) < kills else None
+
+            return trained(f"run-{number:02d}", strikes)
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            runs = list(progress(pool.map(killed, range(options.runs)), "killed", options.runs))
+    for number, each in enumerate(runs):
+        changed = [each.lives[-1].sentence] if each.result is None else each.result.differences(calm.result)
+        report.limit(not changed and len(each.lives) > 1, f"run {number}: {', '.join(changed) or 'not killed'}")
+    equal, kills = sum(each.result == calm.result for each in runs), sum(len(each.lives) - 1 for each in runs)
+    lost = [steps for each in runs for steps in each.lost()]
+    report.line(
+        f"{equal} of {len(runs)} trainings, killed {kills} times, equal the uninterrupted one; with a save every "
+        f"{request.config.save_every} at most {max(lost, default=0)} steps were lost at a kill.\n"
+    )
+
+
 def _notice(report: Report, work: Path, options: Namespace) -> None:
     with storage_server() as server:
         report_notices(report, _request(work, server, options), work / "notice", server)
@@ -104,6 +149,7 @@ def _request(work: Path, server: StorageServer, options: Namespace) -> TrainRequ
 
 PARTS: Final[Mapping[str, Callable[[Report, Path, Namespace], None]]] = {
     "faults": _faults,
+    "exact": _exact,
     "notice": _notice,
     "resume": _resume,
 }

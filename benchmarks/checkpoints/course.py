@@ -54,10 +54,9 @@ _STARTING: Final = threading.Lock()
 
 @dataclass
 class Course:
-    """Everything that happened in one training."""
+    """Everything that happened in one training; the first has files that are sent in several parts."""
 
     number: int
-    """The first has files that are sent in several parts."""
     events: list[Event] = field(default_factory=list)
     """Events of the workers and of the store, by time; each has `at`, `life` and `event`."""
     faults: dict[str, int] = field(default_factory=dict)

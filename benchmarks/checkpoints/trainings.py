@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -194,6 +195,14 @@ class Run:
     lives: Sequence[Life]
     result: Result | None
     """None where it did not end by itself."""
+
+    def lost(self) -> list[int]:
+        """Return the steps that were repeated after each kill, where a step had been finished."""
+        return [
+            life.finished - after.resumed_from
+            for life, after in pairwise(self.lives)
+            if life.finished is not None and after.resumed_from is not None
+        ]
 
 
 def run(request: TrainRequest, folder: Path, strikes: Callable[[Sequence[Life]], Strike | None]) -> Run:

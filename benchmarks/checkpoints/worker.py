@@ -186,7 +186,8 @@ class _Witnessed(Mirror):
 
 def _work(order: Order, ledger: _Ledger) -> None:
     settings = {"keep_checkpoints": KEPT, "preemption": {"lease_seconds": LEASE_SECONDS}}
-    request = request_of(TrainConfig.model_validate(settings), order.folder, order.folder, mirror="gs://checkpoints")
+    request = request_of(TrainConfig.model_validate(settings), order.folder, order.folder)
+    request = request.model_copy(update={"mirror": "gs://checkpoints"})
     generator = random.Random(f"{order.seed} {order.life}")
     order.folder.mkdir(parents=True, exist_ok=True)
     channel = Channel(cast("IO[str]", ledger))

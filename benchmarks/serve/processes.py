@@ -1,4 +1,4 @@
-"""Processes and a champion to serve: an engine on a port, `tucano serve` before it, and clients."""
+"""A champion, `tucano serve` of it, and clients."""
 
 import asyncio
 import json
@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -29,8 +29,6 @@ from tests.flows.promotable import Promotable, commit, make_promotable
 
 GATEWAY_LOG: Final = "gateway.log"
 SECONDS_TO_START: Final = 240
-SECONDS_TO_END: Final = 20
-VLLM_ON_A_CPU: Final = ("--dtype=float32", "--enforce-eager", "--block-size=32")
 
 
 @dataclass(frozen=True)
@@ -53,26 +51,27 @@ def free_port() -> int:
 
 
 @contextmanager
-def vllm_engine(folder: Path, interpreter: Path) -> Iterator[str]:
-    """Run vLLM with the stand-in, and yield its base URL."""
-    port = free_port()
-    command = [str(interpreter), "-m", "vllm.entrypoints.openai.api_server", "--model", str(shipped())]
-    command += ["--served-model-name", "champion", "--host", "127.0.0.1", "--port", str(port), *VLLM_ON_A_CPU]
-    environment = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
-    with _running(command, folder / "vllm.log", f"http://127.0.0.1:{port}/health", environment):
-        yield f"http://127.0.0.1:{port}/v1"
-
-
-@contextmanager
 def gateway(
-    folder: Path, state: Path, *settings: str, variables: dict[str, str] | None = None
+    folder: Path, state: Path, *settings: str, variables: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
     """Run `tucano serve` on a state folder, and yield its base URL and its process."""
     port = free_port()
     given = (f"state.root={state}", f"serve.port={port}", "serve.golden_prompts=0", "serve.answer_all=true", *settings)
     command = [sys.executable, "-m", "flows", "serve", *(part for each in given for part in ("--set", each))]
-    with _running(command, folder / GATEWAY_LOG, f"http://127.0.0.1:{port}/readyz", variables) as process:
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), **(variables or {})}
+    with (folder / GATEWAY_LOG).open("ab") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, start_new_session=True
+        )
+    try:
+        deadline = time.monotonic() + SECONDS_TO_START
+        while not _is_healthy(f"http://127.0.0.1:{port}/readyz"):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise InputError(f"tucano serve did not start; its log is {folder / GATEWAY_LOG}")
+            time.sleep(0.2)
         yield f"http://127.0.0.1:{port}/v1", process
+    finally:
+        end_group(process, 20)
 
 
 def load(url: str, bodies: Sequence[dict[str, Any]], *, clients: int, seconds: float) -> Load:
@@ -113,31 +112,6 @@ async def _load(url: str, bodies: Sequence[dict[str, Any]], clients: int, second
         tokens_a_second=tokens / whole,
         milliseconds=(percentiles[49], percentiles[94], percentiles[98]),
     )
-
-
-@contextmanager
-def _running(
-    command: Sequence[str], log_file: Path, health: str, environment: dict[str, str] | None = None
-) -> Iterator["subprocess.Popen[bytes]"]:
-    with log_file.open("ab") as log:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            cwd=REPOSITORY,
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY), **(environment or {})},
-            start_new_session=True,
-        )
-    try:
-        deadline = time.monotonic() + SECONDS_TO_START
-        while not _is_healthy(health):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise InputError(f"{' '.join(command[:4])} did not start; its log is {log_file}")
-            time.sleep(0.2)
-        yield process
-    finally:
-        end_group(process, SECONDS_TO_END)
 
 
 def _is_healthy(url: str) -> bool:

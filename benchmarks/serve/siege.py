@@ -83,9 +83,10 @@ async def _send(port: int, sent: bytes, received: bytearray) -> None:
     try:
         writer.write(sent)
         with suppress(TimeoutError):
-            # Until the first answer the caller's patience counts.
-            while piece := await asyncio.wait_for(reader.read(1 << 16), _STATUS.search(received) and SECONDS_QUIET):
+            patience = None
+            while piece := await asyncio.wait_for(reader.read(1 << 16), patience):
                 received += piece
+                patience = SECONDS_QUIET if _STATUS.search(received) else None
     finally:
         writer.transport.abort()
 
