@@ -91,15 +91,19 @@ def _kind_of(kind: str, row: str) -> str:
     return kind if kind in FRAMES.linhas and known.get(kind, True) else OTHER
 
 
-def forms_of(kind: str, row: str) -> dict[str, str]:
-    """Return the forms of a row's name: in it, of it, towards it, and as a subject where it has one."""
+def forms_of(kind: str, row: str, column: str = "") -> dict[str, str]:
+    """Return the forms of a row's name: in it, of it, towards it, and as a subject, or empty where it has none.
+
+    Beside a column a kind may have some of its own.
+    """
     month, _, year = row.partition("/")
     articles = (_ARTICLES[key] for key, names in FRAMES.artigos.items() if STATES.get(fold(row), row) in names)
     words = dict(zip(("no", "do", "art"), next(articles, ("", "", "")), strict=True))
     words |= dict(zip(("dia_em", "dia_de"), FRAMES.dias.get(row, ("", "")), strict=True))
     templates = {"ser": "é", "ficar": "fica"} | FRAMES.linhas[_kind_of(kind, row)]
     words |= {"nome": row, "mes": f"{month} de {year}"}
-    return {key: " ".join(text.format(**words).split()) for key, text in templates.items()} | {"nome": row}
+    forms = {key: " ".join(text.format(**words).split()) for key, text in templates.items()} | {"nome": row}
+    return forms | {key: forms.get(f"{key}_{column}", forms.get(key, "")) for key in ("em", "de", "o")}
 
 
 class FigureTable:
