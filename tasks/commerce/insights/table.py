@@ -47,7 +47,6 @@ SMALL_SAMPLE, DOUBTED = 30, 10  # Orders below which a mean may be chance, and a
 FEW_PARTS, LEAST_SUM = (2, 3), 1_000  # Rows whose sum is no chance: in all of several columns, or in one of so much.
 MAX_ROWS: Final = 31  # A row for each state, or for each day of a month.
 KEPT_TABLES, MOST_MONTHS = 256, 36
-_YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
 
 
 @cache
@@ -59,7 +58,8 @@ def actions_on(kind: str, column: str) -> tuple[Any, ...]:
 def _month_of(row: str) -> int | None:
     """Return the place of a row's month in the count of all months; None where it is no month of a year."""
     name, _, year = row.partition("/")
-    return 12 * int(year) + FRAMES.meses.index(name) if name in FRAMES.meses and _YEAR.fullmatch(year) else None
+    is_month = name in FRAMES.meses and re.fullmatch("(?:19|20)[0-9]{2}", year)
+    return 12 * int(year) + FRAMES.meses.index(name) if is_month else None
 
 
 def _period_of(prompt: str, months: Iterable[int]) -> tuple[str, str] | None:
@@ -263,9 +263,8 @@ class FigureTable:
         return (
             any(row not in read and row.lower() in kinds for row in self.compared)
             or any(re.fullmatch(sums, fold(row)) for row in self.compared)
-            or not all(
-                re.fullmatch(FRAMES.nomes, row) and not (law and law[1].recusa) for row, law in self.laws.items()
-            )
+            or not all(re.fullmatch(FRAMES.nomes, row) for row in self.rows)
+            or any(law and law[1].recusa for law in self.laws.values())
             or any(map(self._sums_up, self.compared))
         )
 
