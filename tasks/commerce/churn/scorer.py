@@ -32,7 +32,7 @@ MISLED: Final = 0.1  # Share of their worth that the reasons of a wrong decision
 AGAINST: Final = 0.2  # The same of reasons that are all against the decision.
 MAX_CHARACTERS: Final = 2_000
 EVEN: Final = 0.5
-_KEYS: Final = frozenset(("risk_score", "churn", "reasons"))
+TEXTS: Final = PHRASES.texto
 
 
 class ReasonFault(StrEnum):
@@ -66,7 +66,7 @@ class ChurnAnswer(NamedTuple):
 
 def read_answer(completion: str) -> ChurnAnswer | None:
     """Return an answer, its reasons unchecked; None where it cannot be used or contradicts itself."""
-    read = read_evidence(completion, _KEYS, "reasons", MAX_CHARACTERS)
+    read = read_evidence(completion, {"risk_score", "churn", "reasons"}, "reasons", MAX_CHARACTERS)
     if read is None:
         return None
     risk, churn, reasons = answer = ChurnAnswer(read["risk_score"], read["churn"], read["reasons"])
@@ -124,23 +124,18 @@ def _risk(risk: float, churned: bool) -> float:
 REWARD: Final = Reward(WEIGHTS, score)
 
 PLURAL: Final = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")  # The word for 1 and the one for other numbers.
-NO_PROFILE: Final = (
-    "o pedido não traz perfil com linhas conhecidas, e nada pôde ser conferido: escreva uma instrução e, abaixo dela, "
-    "linhas como `Pedidos: 3`"
-)
-NO_REASONS: Final = f"a resposta não é só um objeto JSON de risco, decisão coerente e 1 a {MOST} motivos"
 
 
 def render(completion: str, prompt: str) -> Served:
     """Check an answer to a prompt and write what holds of it, in words of the data and the profile."""
     profile, answer = read_profile(prompt), read_answer(completion)
     if profile is None or answer is None:
-        return Served(None, False, NO_PROFILE if profile is None else NO_REASONS)
+        return Served(None, False, TEXTS.sem_perfil if profile is None else TEXTS.sem_motivos)
     checked = check(profile, answer.reasons)
     left_out = [f"motivo {place}: {fault}" for place, (_, fault) in enumerate(checked, 1) if fault]
     said = [reason for reason, fault in checked if reason and fault is None]
     if profile.pointing[answer.direction] and all(reason.aponta != answer.direction for reason in said):
-        left_out.append("nenhum motivo aponta para a decisão")
+        left_out.append(TEXTS.sem_apoio)
     text = _reasoning(profile, answer, said) if said else None
     return Served(text, not left_out, "; ".join(left_out) or None, {"reasons": [each._asdict() for each in said]})
 
@@ -156,7 +151,7 @@ def serve(completion: str, prompt: str) -> Served:
 
 def _reasoning(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[CitedReason]) -> str:
     # Of several phrases the profile decides: its answers stay alike, and neighbours read differently.
-    number, texts = sum(map(ord, "".join(profile.texts.values()))), PHRASES.texto
+    number = sum(map(ord, "".join(profile.texts.values())))
     clauses: dict[bool, list[str]] = {True: [], False: []}
     for each in said:
         choice = profile.bands[each.campo].frases
@@ -165,10 +160,10 @@ def _reasoning(profile: CustomerProfile, answer: ChurnAnswer, said: Sequence[Cit
     # Without a reason of its own a decision is the least certain one.
     certainty = max(answer.risk, 1 - answer.risk) if own else EVEN
     choice = next(each for each in PHRASES.conclusoes if certainty >= each.de)[answer.direction]
-    first: str = (texts.motivos if own else texts.contra_os_dados).format(
+    first: str = (TEXTS.motivos if own else TEXTS.contra_os_dados).format(
         conclusao=choice[number // 2 % len(choice)], motivos=own or against
     )
-    return f"{first} {texts.ressalva.format(motivos=against)}" if own and against else first
+    return f"{first} {TEXTS.ressalva.format(motivos=against)}" if own and against else first
 
 
 def said_with(phrase: str, value: str) -> str:
@@ -187,7 +182,7 @@ def v42_score(completion: str, prompt: str, _reference: Reference | None, _: obj
         return Score(dict.fromkeys(REPORT_WEIGHTS, 0.0))
     text = render(completion, prompt).text
     fields = {"risk_score": answer.risk, "churn": answer.churn} | ({"reasoning": text} if text else {})
-    there = len(fields) / len(_KEYS)
+    there = len(fields) / 3
     return Score({"json": 1.0, "schema": there, "types": there}, fields)
 
 

@@ -193,7 +193,7 @@ def _sum_up(store: Store) -> tuple[Sequence[date], Sums, range]:
         ("Dia da compra", "weekday"): lambda day: WEEKDAYS[day - 1],
         (BY_MONTH, "month"): _month,
     }
-    sums: dict[str, dict[str, dict[int, Sequence[int]]]] = {}
+    sums: dict[str, dict[str, dict[int, Sequence[int]]]] = {title: {} for title, _ in names}
     for (title, column), name_of in names.items():
         # An order is late once, and rated once, however many items of the group it has.
         orders = sales.group_by(pl.col(column).alias("group"), "month", "order_id").agg(
@@ -202,10 +202,9 @@ def _sum_up(store: Store) -> tuple[Sequence[date], Sums, range]:
         summed = pl.sum("items", "cents", "freight_cents", "late", "stars", "rated")
         table = orders.group_by("group", "month").agg(summed, orders=pl.len(), delivered=pl.col("late").count())
         table = table.drop_nulls("group").sort("group", "month").select("group", "month", *SUMMED)
-        rows = sums[title] = {}
         for group, month, *row in table.rows():
             if (name := name_of(group)) is not None:
-                rows.setdefault(name, {})[months.index(month)] = row
+                sums[title].setdefault(name, {})[months.index(month)] = row
     bought = store.orders["order_purchase_timestamp"]
     first, last, whole = bought.min(), bought.max(), range(0)
     if months and isinstance(first, datetime) and isinstance(last, datetime):

@@ -265,7 +265,7 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
     """Return every sentence that says a true finding, one or more."""
     row, title, fact, value = finding.linha, finding.coluna, finding.fato, finding.valor
     column, before = table.columns[title], table.before.get(row, row)
-    forms = _forms_beside(column, table.kind, row)
+    forms = forms_of(table.kind, row, column.como)
     degree = (column.graus or {}).get(fact, fact)
     said = forms | {
         "valor": value,
@@ -288,7 +288,7 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
         ratio = table.figures[row, title] / table.figures[finding.outra, title]
         times = round(ratio, 1 if ratio < TIMES_IN_WHOLE else 0)
         said["vezes"] = f"{'' if times == ratio else 'cerca de '}{decimal(times).removesuffix(',0')} vezes"
-        said["de_outra"] = _forms_beside(column, table.kind, finding.outra)["de"]
+        said["de_outra"] = forms_of(table.kind, finding.outra, column.como)["de"]
         said["valor_outra"] = table.texts[finding.outra, title]
     said |= {key.capitalize(): text[:1].upper() + text[1:] for key, text in said.items()}
     return [
@@ -298,12 +298,6 @@ def sentences(table: FigureTable, finding: CitedFinding) -> list[str]:
         and (not frame.colunas or column.como in frame.colunas)
         and (forms["o"] or "_linha}" not in frame.texto)
     ]
-
-
-def _forms_beside(column: Any, kind: str, row: str) -> dict[str, str]:
-    """Return the forms of a row's name beside a column, of which a kind may have some of its own."""
-    forms = forms_of(kind, row)
-    return forms | {key: forms.get(f"{key}_{column.como}", forms.get(key, "")) for key in ("em", "de", "o")}
 
 
 V42_WEIGHTS: Final = {"actions": 0.40, "length": 0.30, "structure": 0.20, "domain": 0.10}

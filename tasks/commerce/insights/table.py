@@ -47,16 +47,6 @@ SMALL_SAMPLE, DOUBTED = 30, 10  # Orders below which a mean may be chance, and a
 FEW_PARTS, LEAST_SUM = (2, 3), 1_000  # Rows whose sum is no chance: in all of several columns, or in one of so much.
 MAX_ROWS: Final = 31  # A row for each state, or for each day of a month.
 KEPT_TABLES, MOST_MONTHS = 256, 36
-_LATIN: Final = "A-Za-zÀ-ÖØ-öø-ſ0-9"
-_NAME: Final = re.compile(
-    r"(?!.*(?://|\.\w|\w\w\. +[A-ZÀ-Þ]|\d(?:[ ().,/-]*\d){7}))"
-    rf"[{_LATIN}](?:[{_LATIN}ªº%_ ,.&+/()'-]{{0,38}}[{_LATIN}ªº%)])?"
-)
-"""Names of rows: Latin letters and plain signs, no sentences, and nothing that a program would make a link of."""
-_MONTH: Final = "(?:jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez)/(?:19|20)[0-9]{2}"
-_PERIOD: Final = re.compile(f"^Período: ({_MONTH}) a ({_MONTH})$", re.MULTILINE)
-_YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
-_ARTICLES: Final = {"nenhum": ("em", "de", ""), "o": ("no", "do", "o"), "a": ("na", "da", "a")}
 
 
 @cache
@@ -68,12 +58,13 @@ def actions_on(kind: str, column: str) -> tuple[Any, ...]:
 def _month_of(row: str) -> int | None:
     """Return the place of a row's month in the count of all months; None where it is no month of a year."""
     name, _, year = row.partition("/")
-    return 12 * int(year) + FRAMES.meses.index(name) if name in FRAMES.meses and _YEAR.fullmatch(year) else None
+    is_month = name in FRAMES.meses and re.fullmatch("(?:19|20)[0-9]{2}", year)
+    return 12 * int(year) + FRAMES.meses.index(name) if is_month else None
 
 
 def _period_of(prompt: str, months: Iterable[int]) -> tuple[str, str] | None:
     """Return the first and the last month of a prompt's period; None where it is no such, or leaves a row's out."""
-    periods, short = _PERIOD.findall(prompt), [month[:3] for month in FRAMES.meses]
+    periods, short = re.findall(FRAMES.periodo, prompt, re.MULTILINE), [month[:3] for month in FRAMES.meses]
     ends = [12 * int(each[4:]) + short.index(each[:3]) for each in chain.from_iterable(periods)]
     span = range(ends[0], ends[1] + 1) if len(periods) == 1 else ()
     return periods[0] if 0 < len(span) <= MOST_MONTHS and all(month in span for month in months) else None
@@ -91,15 +82,19 @@ def _kind_of(kind: str, row: str) -> str:
     return kind if kind in FRAMES.linhas and known.get(kind, True) else OTHER
 
 
-def forms_of(kind: str, row: str) -> dict[str, str]:
-    """Return the forms of a row's name: in it, of it, towards it, and as a subject where it has one."""
+def forms_of(kind: str, row: str, column: str = "") -> dict[str, str]:
+    """Return the forms of a row's name: in it, of it, towards it, and as a subject, or empty where it has none.
+
+    Beside a column a kind may have some of its own.
+    """
     month, _, year = row.partition("/")
-    articles = (_ARTICLES[key] for key, names in FRAMES.artigos.items() if STATES.get(fold(row), row) in names)
-    words = dict(zip(("no", "do", "art"), next(articles, ("", "", "")), strict=True))
+    articles = (each for each in FRAMES.artigos if STATES.get(fold(row), row) in each.estados)
+    words = {"no": "", "do": "", "art": ""} | next(articles, {})
     words |= dict(zip(("dia_em", "dia_de"), FRAMES.dias.get(row, ("", "")), strict=True))
     templates = {"ser": "é", "ficar": "fica"} | FRAMES.linhas[_kind_of(kind, row)]
     words |= {"nome": row, "mes": f"{month} de {year}"}
-    return {key: " ".join(text.format(**words).split()) for key, text in templates.items()} | {"nome": row}
+    forms = {key: " ".join(text.format(**words).split()) for key, text in templates.items()} | {"nome": row}
+    return forms | {key: forms.get(f"{key}_{column}", forms.get(key, "")) for key in ("em", "de", "o")}
 
 
 class FigureTable:
@@ -268,7 +263,8 @@ class FigureTable:
         return (
             any(row not in read and row.lower() in kinds for row in self.compared)
             or any(re.fullmatch(sums, fold(row)) for row in self.compared)
-            or not all(_NAME.fullmatch(row) and not (law and law[1].recusa) for row, law in self.laws.items())
+            or not all(re.fullmatch(FRAMES.nomes, row) for row in self.rows)
+            or any(law and law[1].recusa for law in self.laws.values())
             or any(map(self._sums_up, self.compared))
         )
 
