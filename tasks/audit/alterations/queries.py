@@ -36,9 +36,9 @@ def bare(good: GoodAnswer) -> str:
     return good.text.rstrip().removesuffix(";")
 
 
-def around_query(query: str, columns: str = "*") -> str:
+def around_query(query: str) -> str:
     """Return a query around another; on lines of their own, so that a comment hides no bracket."""
-    return f"SELECT {columns} FROM (\n{query}\n)"
+    return f"SELECT * FROM (\n{query}\n)"
 
 
 def _query(change: TextChange) -> Change:
@@ -134,19 +134,12 @@ def _number_plus(cents: float) -> Change:
     return changed
 
 
-_NO_ROW: Final = _query(lambda sql: f"{around_query(sql)} WHERE 0")
 _OTHER_ROWS: Final[Mapping[Bound, Mapping[str, Change]]] = {
     bounds.NOTHING_EARNED: {
         "misspelt": _query(replaced(" FROM ", " FORM ", 1)),
         "unknown table": _query(replaced(r" FROM (\w+)", r" FROM \g<1>_2018", 1)),
     },
-    bounds.WRONG: {"no row": _NO_ROW},
-    bounds.COSTLY: {"each row twice": _query(lambda sql: f"{around_query(sql, 't.*')} t, (VALUES (1), (2))")},
-    Bound("at most", 0.4): {
-        "a second query": _query(lambda sql: f"{around_query(sql)} UNION {around_query(sql)}"),
-    },
     bounds.ERROR_COST: {
-        "a column more": _query(lambda sql: around_query(sql, "*, 1")),
         **{f"right on copy {number}": _for_copy(number) for number in range(3)},
         "rows in another order": _other_order,
         "a cent more": _number_plus(0.0072),
@@ -168,8 +161,11 @@ def _of_sql() -> Iterator[Alteration]:
     yield from from_texts("sql_qa")
     some = _checked(lambda _: "SELECT * FROM orders LIMIT 100", same=False)
     yield Alteration("all rows", some, bounds.UNSENDABLE, judged="most")
-    chatter = around("Claro! Segue a consulta:\n@\n\nEspero ter ajudado!")
-    yield Alteration("no row, below chatter", _NO_ROW, Bound("costs", 0.0), chatter)
+    none, chatter = (
+        around("SELECT * FROM (\n@\n) WHERE 0"),
+        around("Claro! Segue a consulta:\n@\n\nEspero ter ajudado!"),
+    )
+    yield Alteration("no row, below chatter", none, Bound("costs", 0.0), chatter)
     for bound, found in _OTHER_ROWS.items():
         yield from within(bound, found)
 
