@@ -57,13 +57,8 @@ def test_a_batch_is_split_where_memory_is_too_small(policy: tuple[Any, Any], mon
     assert parts == [3, 4, 5]
 
 
-@pytest.fixture(scope="module")
-def model(base: Path) -> Any:
-    return load_policy(base, None, four_bit=False)
-
-
-def test_a_sequence_takes_the_keys_and_values_that_the_model_keeps_of_it(model: Any) -> None:
-    prompt, new = 20, 12
+def test_a_sequence_takes_the_keys_and_values_that_the_model_keeps_of_it(policy: tuple[Any, Any]) -> None:
+    model, prompt, new = policy[0], 20, 12
     cache = model(torch.ones(1, prompt + new, dtype=torch.long), use_cache=True).past_key_values
     kept = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
     taken = sequence_bytes(model, prompt, new)
@@ -73,7 +68,8 @@ def test_a_sequence_takes_the_keys_and_values_that_the_model_keeps_of_it(model: 
     assert sequence_bytes(model, 2 * prompt, new) > taken
 
 
-def test_as_many_are_generated_at_once_as_fit(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_many_are_generated_at_once_as_fit(policy: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    model, _ = policy
     weights = sum(weight.nbytes for weight in model.parameters())
     each = sequence_bytes(model, 100, 100)
     for sequences, most, at_once in ((10.5, 64, 10), (10.5, 4, 4), (0.5, 64, 1), (-3.0, 64, 1)):
