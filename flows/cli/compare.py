@@ -23,7 +23,7 @@ from tasks.evaluate.report.page import REPORT_PAGE, draw, write_report_files
 from tasks.evaluate.report.sentences import headline
 from tasks.evaluate.stats.pairing import read_scores
 from tasks.lineage.store.artifacts import RECORD_FILE
-from tasks.report.language import spoken
+from tasks.report.wording import spoken
 
 
 def score(

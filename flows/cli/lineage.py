@@ -28,7 +28,7 @@ from tasks.lineage.graph.walk import Lineage, Registered, Walker
 from tasks.lineage.mlflow.registry import local_aliases
 from tasks.lineage.store.inventory import Inventory, read_inventory
 from tasks.lineage.store.inventory import verify as verify_artifacts
-from tasks.report.language import spoken
+from tasks.report.wording import spoken
 
 Result = tuple[dict[str, Any], Sequence[str | Table]]
 

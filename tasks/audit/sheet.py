@@ -74,7 +74,8 @@ class ScoredSheet:
     @property
     def tasks(self) -> tuple[TaskName, ...]:
         """Return the tasks of the sheet, in the project's order."""
-        return tuple(task for task in TASK_NAMES if any(item.rollout.task == task for item in self.items))
+        there = {item.rollout.task for item in self.items}
+        return tuple(task for task in TASK_NAMES if task in there)
 
     def of_tasks(self, tasks: Collection[TaskName]) -> "ScoredSheet":
         """Return the completions of some tasks."""
@@ -181,10 +182,7 @@ def read_scored_sheet(path: Path, rollouts: Sequence[Rollout], raters: Sequence[
 
 
 def match_rollouts(path: Path, rows: Sequence[SheetItem], rollouts: Sequence[Rollout]) -> tuple[Rollout, ...]:
-    """Return the rollout of each row of the sheet, in row order.
-
-    InputError where a row was edited, its id is another row's, or it belongs to other rollouts.
-    """
+    """Return the rollout of each row; InputError where one was edited, is of other rollouts or has another's id."""
     known = {audit_id(rollout): rollout for rollout in reversed(rollouts)}
     found = [_identity(row, known) for row in rows]
     of_id: dict[str, str] = {}
@@ -293,10 +291,12 @@ def _by_completion(path: Path, rows: Sequence[SheetRow], rollouts: Sequence[Roll
         grouped.setdefault(audit_id(rollout), []).append((number, row, rollout))
     faults = []
     for scored in grouped.values():
-        first: dict[str, SheetRow] = {}
-        for number, row, _ in scored:
-            if first.setdefault(row.rater, row).human_score != row.human_score:
-                faults.append(f"row {number}: its rater gave the same completion another score in an earlier row")
+        first: dict[str, int] = {}
+        faults += [
+            f"row {number}: its rater gave the same completion another score in an earlier row"
+            for number, row, _ in scored
+            if first.setdefault(row.rater, row.human_score) != row.human_score
+        ]
     if faults:
         raise InputError(f"sheet {path}: {first_few(faults)}; leave one of them")
     return tuple(

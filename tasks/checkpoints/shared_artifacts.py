@@ -26,8 +26,6 @@ from tasks.checkpoints.object_store import REQUESTS, ObjectMissing, StoredObject
 
 _RECORDS: Final = "records/"
 _NOTES: Final = "notes/"
-
-
 KEPT_FOR: Final = timedelta(days=30)
 """Retention of an artifact: longer than any training that waits for its machine."""
 RENEWED_AFTER: Final = KEPT_FOR / 2
@@ -52,7 +50,6 @@ class SharedArtifacts:
     """Store through which machines exchange artifacts."""
 
     def __init__(self, address: str) -> None:
-        """Use a store."""
         self._address = address
         self._store, self._prefix = open_store(address)
 

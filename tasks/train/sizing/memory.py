@@ -37,7 +37,8 @@ FRAGMENTATION: Final = 0.05  # Share that torch's allocator reserves beyond its 
 REMEDIES: Final = {
     "training": "raise train.accumulation, set train.gradient_checkpointing='torch' ('unsloth' with that backend) or "
     "train.load_in_4bit=true, lower train.max_completion_tokens or train.vllm.memory_share",
-    "SFT": "raise warm_start.accumulation, set train.gradient_checkpointing='torch' or warm_start.load_in_4bit=true",
+    "SFT": "raise warm_start.accumulation, set train.gradient_checkpointing='torch' or warm_start.load_in_4bit=true, "
+    "or lower warm_start.batch_size",
     "answering": "lower train.max_completion_tokens or curate.max_prompt_tokens",
     "merging": "lower curate.max_prompt_tokens",
 }

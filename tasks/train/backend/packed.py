@@ -106,13 +106,7 @@ Parts = tuple[tuple[int, ...], tuple[int, ...]]  # Tokens of a prompt and of its
 
 
 def parts_of(ids: Tensor, mask: Tensor, completion_tokens: int) -> list[Parts]:
-    """Return the parts of each completion without their padding.
-
-    Args:
-        ids: Prompts, padded on the left, and completions, padded on the right, (completions, tokens).
-        mask: 1 for tokens, 0 for padding.
-        completion_tokens: Tokens of the completions' part.
-    """
+    """Return the parts of each completion without padding, which is left of prompts and right of completions."""
     prompt, own = slice(None, -completion_tokens), slice(-completion_tokens, None)
 
     def kept(tokens: Sequence[int], keep: Sequence[int]) -> tuple[int, ...]:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from tasks.train.backend.cpu import IGNORED_LABEL, add_plain_head
-from tasks.train.sft.packed_head import add_packed_head
+from tasks.train.backend.cpu import IGNORED_LABEL
+from tasks.train.backend.fused_head import add_fused_head
 
 END = 2
 SYSTEM, OTHER = [7, 8, 9, 10, END], [7, 8, END]
@@ -57,8 +57,8 @@ def _figures(model: Any, add_head: Callable[[Any], None]) -> tuple[Any, dict[str
 
 
 def test_figures_and_gradients_are_those_of_the_padded_batch(model: Any) -> None:
-    wanted, gradients = _figures(model, add_plain_head)
-    found, packed_gradients = _figures(model, lambda each: add_packed_head(each, END))
+    wanted, gradients = _figures(model, add_fused_head)
+    found, packed_gradients = _figures(model, lambda each: add_fused_head(each, END))
     assert found.label_mask.equal(wanted.label_mask)
     assert found.label_mask.sum() == sum(len(answer) for _, answer in DEMONSTRATIONS)
     assert found.is_top1.equal(wanted.is_top1)

@@ -3,6 +3,7 @@
 import logging
 import random
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 import torch
 
 from tasks.train.backend.cpu import CpuGRPOTrainer
-from tasks.train.grpo.packed import PackedUpdate, log_plain_update
+from tasks.train.backend.packed import PackedUpdate, log_plain_update
+from tests.tasks.train.small_training import small_trainer
 
 VOCABULARY = 64
 GENERATIONS = 4
@@ -22,7 +24,6 @@ SHAPE: dict[str, Any] = {
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
 }
-FAMILIES = ("Qwen3", "Qwen2", "Llama")
 
 
 def model_of(family: str, **others: Any) -> Any:
@@ -33,15 +34,15 @@ def model_of(family: str, **others: Any) -> Any:
     return getattr(transformers, f"{family}ForCausalLM")(config)
 
 
-def batch(groups: int = 3, generations: int = GENERATIONS, shortest: int = 1) -> tuple[torch.Tensor, torch.Tensor, int]:
+def batch(shortest: int = 1) -> tuple[torch.Tensor, torch.Tensor, int]:
     """Return ids and mask of completions of several lengths, shuffled, and the longest one's tokens."""
     draw = random.Random(1)
 
     def tokens(least: int, most: int) -> list[int]:
         return [draw.randrange(3, VOCABULARY) for _ in range(draw.randrange(least, most))]
 
-    prompts = [tokens(2, 30) for _ in range(groups)]
-    rows = [(prompt, tokens(shortest, 17)) for prompt in prompts for _ in range(generations)]
+    prompts = [tokens(2, 30) for _ in range(3)]
+    rows = [(prompt, tokens(shortest, 17)) for prompt in prompts for _ in range(GENERATIONS)]
     draw.shuffle(rows)
     before, after = (max(map(len, part)) for part in zip(*rows, strict=True))
     ids = [[0] * (before - len(prompt)) + prompt + own + [0] * (after - len(own)) for prompt, own in rows]
@@ -49,38 +50,32 @@ def batch(groups: int = 3, generations: int = GENERATIONS, shortest: int = 1) ->
     return torch.tensor(ids), torch.tensor(mask), after
 
 
-def trainer_of(model: Any, *, learns_entropy: bool = True) -> Any:
+def trainer_of(model: Any) -> Any:
     return SimpleNamespace(
         model=model,
         ref_model=None,
         num_generations=GENERATIONS,
         temperature=0.7,
-        _entropy_bonus_enabled=learns_entropy,
+        _entropy_bonus_enabled=True,
         accelerator=SimpleNamespace(autocast=nullcontext, device=torch.device("cpu")),
     )
 
 
-def scores(model: Any, given: tuple[torch.Tensor, torch.Tensor, int], *, packed: bool, **named: Any) -> Any:
+def scores(model: Any, given: tuple[torch.Tensor, torch.Tensor, int], *, packed: bool) -> Any:
     trainer = trainer_of(model)
     if not packed:
-        return plain_scores(trainer, model, given, **named)
+        return CpuGRPOTrainer._by_whole_logits(trainer, model, *given, compute_entropy=True)
     update = PackedUpdate(trainer, wanted=True)
     assert update.is_on
-    return packed_scores(update, model, given, **named)
+    return update.scores(model, *given, compute_entropy=True)
 
 
-def plain_scores(trainer: Any, model: Any, given: tuple[torch.Tensor, torch.Tensor, int], **named: Any) -> Any:
-    return CpuGRPOTrainer._by_whole_logits(trainer, model, *given, compute_entropy=True, **named)
-
-
-def packed_scores(update: PackedUpdate, model: Any, given: tuple[torch.Tensor, torch.Tensor, int], **named: Any) -> Any:
-    return update.scores(model, *given, compute_entropy=True, **named)
-
-
-def learned(model: Any, given: tuple[torch.Tensor, torch.Tensor, int], **named: Any) -> tuple[Any, Any, dict[str, Any]]:
+def learned(
+    model: Any, given: tuple[torch.Tensor, torch.Tensor, int], *, packed: bool
+) -> tuple[Any, Any, dict[str, Any]]:
     """Return log-probabilities, entropies and gradients of a sum of both, with random weights."""
     model.zero_grad()
-    found, entropies, _ = scores(model, given, **named)
+    found, entropies, _ = scores(model, given, packed=packed)
     mask = given[1][:, -given[2] :]
     weights = torch.randn(mask.shape, generator=torch.Generator().manual_seed(2)) * mask
     ((found + 0.3 * entropies) * weights).sum().backward()
@@ -97,7 +92,7 @@ def assert_equal(one: Any, other: Any) -> None:
         assert (gradient - other[2][name]).norm() <= 1e-5 * gradient.norm(), name
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["Qwen3", "Qwen2", "Llama"])
 def test_log_probabilities_entropies_and_gradients_are_those_of_the_plain_update(family: str) -> None:
     model, given = model_of(family), batch()
     plain = learned(model, given, packed=False)
@@ -138,7 +133,7 @@ def test_a_model_that_is_not_known_is_updated_plainly_and_says_so_once(
     attention = model.config._attn_implementation
     with caplog.at_level(logging.WARNING):
         updates = [PackedUpdate(trainer_of(model), wanted=True) for _ in range(2)]
-    assert [packed_scores(update, model, batch()) for update in updates] == [None, None]
+    assert [update.scores(model, *batch()) for update in updates] == [None, None]
     assert model.config._attn_implementation == attention
     assert len([line for line in caplog.messages if reason in line]) == 1
 
@@ -155,3 +150,30 @@ def test_no_completion_sees_another_one_nor_another_prompt() -> None:
             assert torch.equal(before[others], after[others])
             assert before[row, 0] == after[row, 0]
             assert not torch.equal(before[row, 1:], after[row, 1:])
+
+
+LEARNS: dict[str, Any] = {"guided_correction": {"share": 1.0}, "max_completion_tokens": 96}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        {"entropy": {"coefficient": 0.01}, "guided": "forms"},
+        {"beta": 0.05, "iterations": 2, "max_steps": 2, "load_in_4bit": True, "accumulation": 4},
+        {"gradient_checkpointing": "torch"},
+    ],
+    ids=lambda recipe: next(iter(recipe)),
+)
+def test_a_step_has_the_loss_and_the_gradient_of_the_stock_update(tmp_path: Path, recipe: dict[str, Any]) -> None:
+    figures = []
+    for stock in (False, True):
+        trainer = small_trainer(tmp_path / str(stock), **{**LEARNS, "max_steps": 1, **recipe}, stock_update=stock)
+        assert trainer._packed.is_on is not stock
+        trainer.train()
+        entries = [entry for entry in trainer.state.log_history if "grad_norm" in entry]
+        figures.append([[entry[name] for entry in entries] for name in ("loss", "grad_norm", "entropy")])
+    ours, stock_figures = figures
+    assert ours[1][0] > 0
+    for one, other in zip(ours, stock_figures, strict=True):
+        assert one == pytest.approx(other, rel=1e-4, abs=1e-6)
