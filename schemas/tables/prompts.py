@@ -160,8 +160,8 @@ def _reference_fits(task: str | None, text: str | None) -> bool:
 def ids_that_fit(table: pl.DataFrame) -> pl.Series:
     """Return for each row whether its `prompt_id` is the `content_id` of its content."""
     known = table.select("prompt_id", "task", "system", "prompt", "reference").iter_rows()
-    found = ((row[0], row[1:4], _reference(row[4])) for row in known)
-    fits = (read is not None and identity == content_id(*texts, read) for identity, texts, read in found)
+    found = ((row, _reference(row[4])) for row in known)
+    fits = (read is not None and row[0] == content_id(row[1], row[2], row[3], read) for row, read in found)
     return pl.Series(fits, dtype=pl.Boolean)
 
 

@@ -44,7 +44,7 @@ def one_apart(one: Sequence[str], other: Sequence[str]) -> bool:
     short, long = sorted((one, other), key=len)
     if len(long) == len(short):
         return sum(a != b for a, b in zip(one, other, strict=True)) <= 1
-    return len(long) == len(short) + 1 and any(long[:p] + long[p + 1 :] == short for p in range(len(long)))
+    return len(long) == len(short) + 1 and any([*long[:p], *long[p + 1 :]] == [*short] for p in range(len(long)))
 
 
 def independent_rows(**counts: int) -> Iterator[PromptRow]:
