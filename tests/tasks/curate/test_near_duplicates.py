@@ -31,7 +31,6 @@ def asked(text: str, **reference: object) -> PromptRow:
     [
         REVIEW.replace("prazo", "dia"),
         REVIEW.replace("Classifique", "Analise"),
-        REVIEW.replace("embalado", "acondicionado"),
         REVIEW.replace("bem ", ""),
         REVIEW + " mesmo",
         "Agora " + REVIEW,
