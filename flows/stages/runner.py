@@ -29,6 +29,7 @@ from schemas.config.config import Config
 from schemas.errors import InputError
 from schemas.progress import Progress
 from schemas.source import source_digest, source_files
+from schemas.sqlite_file import InUse
 from tasks.lineage.mlflow.recorder import Recorder, StageRun
 from tasks.lineage.mlflow.registry import Registry
 from tasks.lineage.store.artifacts import ArtifactDamaged, ArtifactStore
@@ -178,41 +179,48 @@ def config_digest(*parts: Any) -> str:
 def _produce(key: str, stage: Stage, session: Session) -> dict[str, str]:
     prove_space(session.config.state.root, BYTES_FOR_A_STAGE, f"the stage {stage.name}")
     if stage.elsewhere is not None:
-        record = stage.elsewhere()
+        made = stage.elsewhere()
         if session.run:
             # Its stage is noted on the run that first requested it, which may have been another.
-            session.recorder.note_reuse(session.run, stage.name, record)
-        return {"sha256": record.sha256}
+            session.recorder.note_reuse(session.run, stage.name, made)
+        return {"sha256": made.sha256}
     store, tags = session.store, {"code_version": stage.code_version, "config_digest": stage.config_digest}
     inputs = {**stage.inputs, **stage.order_only_inputs}
-    with (
-        store.draft() as draft,
-        session.recorder.stage(session.run, stage.name, inputs, {**tags, "stage_key": key}) as mlflow_run,
-        watched(stage.name) as progress,
-    ):
-        began = time.monotonic()
-        origin = stage.work(draft, progress, mlflow_run) or Origin()
-        # A signal in the middle of a query of the sandbox gives a wrong answer, and no exception.
-        refuse_if_interrupted()
-        seconds = time.monotonic() - began
-        record = store.commit(
-            draft,
-            kind=stage.kind,
-            stage=stage.name,
-            code_version=stage.code_version,
-            config_digest=stage.config_digest,
-            inputs={role: record.sha256 for role, record in inputs.items()},
-            prefect_run_id=flow_run.get_id(),
-            mlflow_run_id=mlflow_run.run_id,
-            sources=source_files(*stage.sources),
-            config=session.config.model_dump(mode="json", exclude={"state"}),
-            segments=origin.segments,
-            worker=origin.worker,
-        )
-        mlflow_run.log_figures({WORK_SECONDS: seconds})
-        path = store.path(record.sha256)
-        mlflow_run.log_output(record, [path / name for name in stage.reports])
-        mlflow_run.log_figures(stage.summary(path))
+    record = None
+    try:
+        with (
+            store.draft() as draft,
+            session.recorder.stage(session.run, stage.name, inputs, {**tags, "stage_key": key}) as mlflow_run,
+            watched(stage.name) as progress,
+        ):
+            began = time.monotonic()
+            origin = stage.work(draft, progress, mlflow_run) or Origin()
+            # A signal in the middle of a query of the sandbox gives a wrong answer, and no exception.
+            refuse_if_interrupted()
+            seconds = time.monotonic() - began
+            record = store.commit(
+                draft,
+                kind=stage.kind,
+                stage=stage.name,
+                code_version=stage.code_version,
+                config_digest=stage.config_digest,
+                inputs={role: record.sha256 for role, record in inputs.items()},
+                prefect_run_id=flow_run.get_id(),
+                mlflow_run_id=mlflow_run.run_id,
+                sources=source_files(*stage.sources),
+                config=session.config.model_dump(mode="json", exclude={"state"}),
+                segments=origin.segments,
+                worker=origin.worker,
+            )
+            mlflow_run.log_figures({WORK_SECONDS: seconds})
+            path = store.path(record.sha256)
+            mlflow_run.log_output(record, [path / name for name in stage.reports])
+            mlflow_run.log_figures(stage.summary(path))
+    except InUse:
+        if record is None:
+            raise
+        # The next stage waits for the store again, and may end the run; what was made here is not made twice.
+        warn("another process holds MLflow's store, so the stage's page there stays without its results", stage.name)
     return {"sha256": record.sha256}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from flows.stages.runner import Session, Stage, WorkDue, only_reuse, run_stage
 from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
+from schemas.sqlite_file import InUse
 from tests.flows.prefect_state import prefect_state
 from tests.tasks.lineage.made import commit
 
@@ -87,6 +89,24 @@ def test_a_stage_for_which_the_disk_has_no_room_does_not_begin(
     assert not config.state.root.joinpath("artifacts").exists()
     sha256 = finish(stage, config, storage)
     assert run_stage(stage, Session(config)).record.sha256 == sha256
+
+
+def test_an_artifact_made_while_mlflows_store_is_held_is_not_made_twice(
+    stage: Stage, config: Config, storage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(output: Path, *_: Any) -> None:
+        (output / "plan.json").write_text("{}", encoding="utf-8")
+
+    def held(*_: Any) -> None:
+        raise InUse("MLflow's store is in use")
+
+    run = nullcontext(SimpleNamespace(run_id="1", log_figures=held, log_output=held))
+    monkeypatch.setattr(runner, "open_recorder", lambda _: SimpleNamespace(stage=lambda *_: run))
+    with pytest.raises(InUse):
+        run_stage(replace(stage, work=held), Session(config))
+    made = run_stage(replace(stage, work=work), Session(config))
+    again = run_stage(replace(stage, work=held), Session(config))
+    assert (again.record.sha256, again.reused) == (made.record.sha256, True)
 
 
 STAGES = ("plan", "draw", "weigh")
