@@ -17,7 +17,6 @@ from tasks.commerce.grammar import BOOLEAN, FAULTS, SHARE, literals, object_sche
 from tasks.commerce.reward import Reference
 from tasks.commerce.served import written
 
-LONGEST_REASONING: Final = 500
 Places = frozenset[int]
 _RISKS: Final = ((40, 0.9), (15, 0.8), (0, 0.7), (-inf, 0.6))
 """Risk of an outcome for which the profile's lines speak by so much more than against it."""
@@ -95,6 +94,6 @@ TASK: Final = CommerceTask(
     faults=spoil,
     answers_in_json=True,
     serve=lambda completion, prompt, _: serve(completion, prompt),
-    schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASONING, empty=True)}),
+    schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(500, empty=True)}),
     prompt_grammar=lambda prompt: reasons_grammar(known) if (known := read_profile(prompt)) else "",
 )
