@@ -37,7 +37,7 @@ def test_neither_a_false_nor_a_repeated_reason_raises_it(data: st.DataObject, pr
         assert reward(answer_of(*longer, risk=risk), prompt) <= reward(answer_of(*some, risk=risk), prompt) + 1e-9
 
 
-def test_a_reason_against_the_answer_counts_only_where_few_speak_for_it() -> None:
+def test_a_unknown_to_engine_the_answer_counts_only_where_few_speak_for_it() -> None:
     regular = prompt_of(silent_days=200)
     silent, spent = reason("Dias desde a última compra", "200", "sai"), reason("Total gasto", "R$ 640", "fica")
     conceded = answer_of(silent, spent, risk=0.8)
