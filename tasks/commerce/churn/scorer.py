@@ -30,8 +30,7 @@ WEIGHTS: Final = {"churn": 0.25, "risk": 0.25, "reasons": 0.30, "telling": 0.20}
 SURE: Final = (0.2, 0.8)  # Risks beyond which no surer one earns more or less.
 MISLED: Final = 0.1  # Share of their worth that the reasons of a wrong decision keep.
 AGAINST: Final = 0.2  # The same of reasons that are all against the decision.
-MAX_CHARACTERS: Final = 2_000
-EVEN: Final = 0.5
+MAX_CHARACTERS, EVEN = 2_000, 0.5
 TEXTS: Final = PHRASES.texto
 
 

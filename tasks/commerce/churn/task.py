@@ -17,7 +17,7 @@ from tasks.commerce.grammar import BOOLEAN, FAULTS, SHARE, literals, object_sche
 from tasks.commerce.reward import Reference
 from tasks.commerce.served import written
 
-LONGEST_REASONING: Final = 500
+Places = frozenset[int]
 _RISKS: Final = ((40, 0.9), (15, 0.8), (0, 0.7), (-inf, 0.6))
 """Risk of an outcome for which the profile's lines speak by so much more than against it."""
 
@@ -58,27 +58,28 @@ def reasons_grammar(profile: CustomerProfile) -> str:
     ways = [(name, band.aponta) for name, band in profile.bands.items() if band.aponta]
     cited = ways or list(product(profile.texts, OTHER))
 
-    def moves(said: str | frozenset[int]) -> Iterator[tuple[str, str | frozenset[int] | None]]:
-        if said == "start":
-            yield r'"{\"risk_score\":0." /[1-4]/ ",\"churn\":false,\"reasons\":["', "fica"
-            yield r'"{\"risk_score\":0." /[6-9]/ ",\"churn\":true,\"reasons\":["', "sai"
-        elif isinstance(said, str):
-            own = [place for place, (_, way) in enumerate(cited) if way == said]
-            yield from ((f"cited_{place}", frozenset((place,))) for place in own or range(len(cited)))
+    def moves(state: tuple[str, Places]) -> Iterator[tuple[str, tuple[str, Places] | None]]:
+        way, said = state
+        if way == "any":
+            yield r'"{\"risk_score\":0." /[1-4]/ ",\"churn\":false,\"reasons\":["', ("fica", Places())
+            yield r'"{\"risk_score\":0." /[6-9]/ ",\"churn\":true,\"reasons\":["', ("sai", Places())
+        elif way:
+            own = [place for place, (_, its) in enumerate(cited) if its == way]
+            yield from ((f"cited_{place}", ("", Places((place,)))) for place in own or range(len(cited)))
         else:
             yield '"]}"', None
             keys = {key for place in said for key in said_by(*cited[place])}
             free = [place for place, each in enumerate(cited) if said and keys.isdisjoint(said_by(*each))]
             # Nothing may follow the last one, as nothing was said.
             is_last = len(said) + 1 == MOST
-            yield from ((f'"," cited_{place}', frozenset() if is_last else said | {place}) for place in free)
+            yield from ((f'"," cited_{place}', ("", Places() if is_last else said | {place})) for place in free)
 
     reasons = [
         f'cited_{place}: "{{\\"campo\\":" {literals([name])} ",\\"valor\\":" {literals([profile.texts[name]])} '
         f'",\\"aponta\\":" {literals([way])} "}}"'
         for place, (name, way) in enumerate(cited)
     ]
-    return "\n".join([automaton("start", moves), *reasons])
+    return "\n".join([automaton(("any", Places()), moves), *reasons])
 
 
 TASK: Final = CommerceTask(
@@ -93,6 +94,6 @@ TASK: Final = CommerceTask(
     faults=spoil,
     answers_in_json=True,
     serve=lambda completion, prompt, _: serve(completion, prompt),
-    schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(LONGEST_REASONING, empty=True)}),
+    schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(500, empty=True)}),
     prompt_grammar=lambda prompt: reasons_grammar(known) if (known := read_profile(prompt)) else "",
 )

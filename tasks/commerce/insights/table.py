@@ -103,7 +103,7 @@ class FigureTable:
     def __init__(self, prompt: str, block: Sequence[Sequence[str]]) -> None:
         (head, *titles), *body = block
         self.kind = head.lower()
-        # By their titles those that the phrases know, of whose cells only some may hold a figure.
+        # Those that the phrases know, by their titles.
         self.columns = {title: known for title in titles if (known := COLUMNS.get(title.lower()))}
         pairs = ((row, title, cell) for row, *cells in body for title, cell in zip(titles, cells, strict=True))
         self.texts = {(row, title): cell for row, title, cell in pairs if title in self.columns}
@@ -113,7 +113,7 @@ class FigureTable:
         named = [row for row in self.compared if not re.fullmatch(FRAMES.restos, fold(row))]
         has_list = self.kind in FRAMES.linhas
         self.rows = tuple(row for row in named if not has_list or _kind_of(self.kind, row) == self.kind)
-        # Then nobody knows of which rows the median is.
+        # With such a row nobody knows of which rows the median is.
         self.doubted = len(self.rows) < len(named)
         self.figures: dict[Cell, float] = {}
         self.places = {title: self._read_figures(title) for title in self.columns}
@@ -139,12 +139,12 @@ class FigureTable:
         uncounted = {row for row in self.compared if not fewest.get(row) and (self.orders or others)}
         self.unsure = self.few | uncounted
         whole = [title for title in self.columns if all((row, title) in self.figures for row in self.compared)]
-        # Of the columns that can be compared.
+        # Medians of the columns that can be compared.
         self.medians = {
             title: round(median(self.figures[row, title] for row in self.compared), self.places[title] + 1)
             for title in whole
         }
-        # The one that says most first.
+        # All facts of each cell, the one that says most first.
         self.facts: dict[Cell, tuple[str, ...]] = {
             (row, title): ("valor",)
             for row, title in self.figures
@@ -238,9 +238,7 @@ class FigureTable:
 
     def times(self, row: str, other: str, title: str) -> bool:
         """Return whether a row has twice the other's figure, however both were rounded, neither by few orders."""
-        if row == other or {row, other} & self.unsure:
-            return False
-        if not self.columns[title].vezes or title not in self.medians:
+        if {row, other} & self.unsure or not self.columns[title].vezes or title not in self.medians:
             return False
         own, its, half = self.figures[row, title], self.figures[other, title], self.halves[title]
         return its > 0 and own <= MOST_TIMES * its and own - half >= round(RATIO * (its + half), 9)

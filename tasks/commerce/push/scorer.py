@@ -170,8 +170,8 @@ def _begun(name: str) -> str:
 
 
 def graphemes(text: str) -> int:
-    """Count the graphemes of a text, as a phone shows them: a family of emoji is one."""
-    return len(regex.findall(r"\X", text))
+    """Count the graphemes of a line, as a phone shows them: a family of emoji is one, and so is each Latin letter."""
+    return len(text) if max(text, default="") < "\u0300" else len(regex.findall(r"\X", text))
 
 
 WEIGHTS: Final = {"fit": 0.4, "variety": 0.4, "length": 0.2}

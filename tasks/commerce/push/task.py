@@ -74,7 +74,7 @@ def push_grammar(phrases: CampaignPhrases) -> str:
             yield "", None
             yield from ((_literal(f" {text}"), None) for text in phrases.closers if text in said)
 
-    return automaton(("opener", frozenset()), moves)
+    return automaton(("opener", Said()), moves)
 
 
 def _literal(text: str) -> str:

@@ -52,7 +52,7 @@ def prompts(draw: st.DrawFn) -> str:
     def cell(column: str) -> str:
         form, low, high = COLUMNS[column]
         value = low + (high - low) * draw(st.integers(0, steps)) / steps
-        return form.format(value).translate(str.maketrans(",.", ".,"))
+        return str(form.format(value)).translate(str.maketrans(",.", ".,"))
 
     prompt = prompt_of(kind, columns, {row: [cell(column) for column in columns] for row in rows})
     # By chance a row may be the sum of all others, and then there is no table.

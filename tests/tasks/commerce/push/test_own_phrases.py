@@ -47,7 +47,6 @@ def _variable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def child(file: Path | None) -> dict[str, Any]:
-    """Return what a process sees that is started after `use_own`."""
     use_own(file)
     ended = subprocess.run([sys.executable, "-c", CHILD], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(ended.stdout)
