@@ -89,4 +89,3 @@ _IN_CODE: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {"scored as p
 _DATA: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 HISTORIC: Final = tuple(Bug(**{**each, "tasks": tuple(each["tasks"])}) for each in _DATA["historic"])
 HOLE: Final = Bug(**{**_DATA["hole"], "tasks": tuple(_DATA["hole"]["tasks"])})
-"""A bug that the attack finds."""
