@@ -31,10 +31,9 @@ def one_of(values: Iterable[str]) -> Field:
     return {"enum": list(values)}
 
 
-def text(longest: int, *, empty: bool = False) -> Field:
-    """Return a text's field: prose that begins with a letter or digit, of so many characters at most."""
-    words = f"[{_LETTER}0-9]{_PROSE}*"
-    return {"type": "string", "pattern": f"^({words})?$" if empty else f"^{words}$", "maxLength": longest}
+def text(longest: int) -> Field:
+    """Return a text's field: none, or prose that begins with a letter or digit, of so many characters at most."""
+    return {"type": "string", "pattern": f"^([{_LETTER}0-9]{_PROSE}*)?$", "maxLength": longest}
 
 
 def json_grammar(fields: Mapping[str, Field]) -> str:

@@ -152,12 +152,11 @@ _OTHER_ROWS: Final[Mapping[Bound, Mapping[str, Change]]] = {
 
 
 def _of_sql() -> Iterator[Alteration]:
-    for section, bound, judged, same in (
-        ("other_query", bounds.COSTLY, "most", False),
-        ("same_query", Bound("equal", 0.04), "worst", True),
-    ):
-        changes = text_changes(section, _BY_CODE)
-        yield from within(bound, {name: _checked(change, same=same) for name, change in changes}, judged)
+    def checked(section: str, *, same: bool) -> dict[str, Change]:
+        return {name: _checked(change, same=same) for name, change in text_changes(section, _BY_CODE)}
+
+    yield from within(bounds.COSTLY, checked("other_query", same=False), "most")
+    yield from within(Bound("equal", 0.04), checked("same_query", same=True))
     yield from from_texts("sql_qa")
     some = _checked(lambda _: "SELECT * FROM orders LIMIT 100", same=False)
     yield Alteration("all rows", some, bounds.UNSENDABLE, judged="most")

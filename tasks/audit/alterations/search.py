@@ -131,9 +131,10 @@ class AttackedReward:
 
     def truth(self, good: GoodAnswer, text: str) -> float:
         """Return the ground truth of one text, in [0, 1]: the least of the metrics of one answer."""
-        known = {"prompt_id": "-", "task": self.task, "prompt": good.prompt, "reference": {**good.reference}}
+        task, known = self.task, dict(good.reference)
         # Not every text that a search makes is valid UTF-8.
-        metrics = self._task.metric([Rollout.model_construct(**known, completion=text)], self._databases)
+        asked = Rollout.model_construct(prompt_id="-", task=task, prompt=good.prompt, completion=text, reference=known)
+        metrics = self._task.metric([asked], self._databases)
         return min((metrics[name] for name in self._task.answer_metrics if name in metrics), default=1.0)
 
     def measure(self, candidate: Program, prompts: Sequence[GoodAnswer]) -> list[AlteredAnswer]:

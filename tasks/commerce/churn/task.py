@@ -94,6 +94,6 @@ TASK: Final = CommerceTask(
     faults=spoil,
     answers_in_json=True,
     serve=lambda completion, prompt, _: serve(completion, prompt),
-    schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(500, empty=True)}),
+    schema=object_schema({"risk_score": SHARE, "churn": BOOLEAN, "reasoning": text(500)}),
     prompt_grammar=lambda prompt: reasons_grammar(known) if (known := read_profile(prompt)) else "",
 )

@@ -88,19 +88,18 @@ def _spoken_words(text: str) -> str:
 
 @cache
 def _signs() -> tuple[_Sign, ...]:
-    return tuple(_sign(*line.split(": ")) for line in read_lexicon("complaint_signs"))
-
-
-def _sign(category: str, complaint: str, phrases: str) -> _Sign:
-    # Longer phrases first: they say more of the complaint.
-    ordered = sorted(phrases.split(", "), key=len, reverse=True)
-    denying, stating = (
-        "|".join(_phrase(each) for each in ordered if (each.split()[0] in _WORDS.negations) is denies)
-        for denies in (True, False)
-    )
-    denied = re.compile(rf"\b(?:{denying})\b") if denying else None
-    stated = re.compile(rf"{_DENIAL}\b(?:{stating})\b") if stating else None
-    return _Sign(category, complaint.strip("-"), denied, stated)
+    found = []
+    for category, complaint, phrases in (line.split(": ") for line in read_lexicon("complaint_signs")):
+        # Longer phrases first: they say more of the complaint.
+        ordered = sorted(phrases.split(", "), key=len, reverse=True)
+        denying, stating = (
+            "|".join(_phrase(each) for each in ordered if (each.split()[0] in _WORDS.negations) is denies)
+            for denies in (True, False)
+        )
+        denied = re.compile(rf"\b(?:{denying})\b") if denying else None
+        stated = re.compile(rf"{_DENIAL}\b(?:{stating})\b") if stating else None
+        found.append(_Sign(category, complaint.strip("-"), denied, stated))
+    return tuple(found)
 
 
 @cache

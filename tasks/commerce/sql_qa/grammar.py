@@ -12,9 +12,8 @@ in its own ORDER BY, and set operations but of single columns of a table.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import combinations, product
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from schemas.errors import InputError
 from tasks.commerce.sql_qa.sandbox import KEYS, TABLES
@@ -41,7 +40,7 @@ _LAST: Final = "windowed"
 _INNER: Final = "_n"  # Beginning of the suffixes of inner queries: over what they give is no window.
 _OF_ONE_TABLE: Final = frozenset(("plain", "mean"))
 _WITHOUT_TABLE: Final = {"said": "counted", "measure": "counted", "window": 'RANK " OVER ()"'}
-
+_RULES: Final = read_data("grammars/sql_qa.toml")
 Kinds = Mapping[str, Sequence[str]]
 Tables = Mapping[str, Sequence[str]]
 
@@ -56,15 +55,14 @@ class _Source(NamedTuple):
 
 def sql_grammar(system: str) -> str:
     """Return the grammar of a query on the tables that a system prompt names; InputError where it names none."""
-    rules = _read_rules()
     shown = re.findall(r"\b(\w+)\(([\w, ]+)\)", system)
     tables = {name: columns.split(", ") for name, columns in shown if name in TABLES}
     if not tables:
         raise InputError(f"a SQL grammar needs a prompt with tables, as in {TABLES[0]}(order_id), and found none")
     aliases = _aliases(tables)
     kinds = {f"_{aliases[name]}": _kinds(columns) for name, columns in tables.items()}
-    lines = [rules["query"], f"NAME: /{_name_of({name for columns in tables.values() for name in columns})}"]
-    lines += [rules["one"].replace("{x}", f"_{aliases[name]}").replace("{table}", name) for name in tables]
+    lines = [_RULES["query"], f"NAME: /{_name_of({name for columns in tables.values() for name in columns})}"]
+    lines += [_RULES["one"].replace("{x}", f"_{aliases[name]}").replace("{table}", name) for name in tables]
     lines.append(f"one: {' | '.join(f'one{suffix}' for suffix in kinds)}")
     joined, aliased = list(_joined(tables, aliases)), list(_aliased(tables, aliases))
     pairs = sorted({pair for source in joined for pair in combinations(sorted(source.rows), 2)})
@@ -75,21 +73,16 @@ def sql_grammar(system: str) -> str:
         suffix = f"{_INNER}{number}"
         kinds[suffix] = _kinds(names)
         given.append(_Source(suffix, frozenset((suffix,)), f'"(SELECT " ({" | ".join(starts)}) ")" (" t" | " AS t")?'))
-    lines.append(f"inner: {' | '.join(chains.add(start, steps) for start, steps in rules['counted'].items())}")
+    lines.append(f"inner: {' | '.join(chains.add(start, steps) for start, steps in _RULES['counted'].items())}")
     kinds |= {f"_q{aliases[name]}": _kinds(columns, f"{aliases[name]}.") for name, columns in tables.items()}
     sources = [*joined, *aliased, *given]
     outer = _Chains(sources, pairs, MOST_READ)
-    items, *grouped = (outer.add(start, steps) for start, steps in rules["chains"].items())
+    items, *grouped = (outer.add(start, steps) for start, steps in _RULES["chains"].items())
     lines.append(f'query: "DISTINCT "? {items} | {" | ".join(grouped)} | "*" {outer.end(["rows_end"], frozenset())}')
     lines += [*chains.rules(), *outer.rules()]
     lines += [_rules_of_table(suffix, columns) for suffix, columns in kinds.items()]
     lines += [_rules_of_source(source) for source in sources]
     return "\n".join(lines)
-
-
-@cache
-def _read_rules() -> dict[str, Any]:
-    return read_data("grammars/sql_qa.toml")
 
 
 def _given(chains: "_Chains", kinds: Mapping[str, Kinds]) -> Iterator[tuple[Sequence[str], list[str]]]:
@@ -98,7 +91,7 @@ def _given(chains: "_Chains", kinds: Mapping[str, Kinds]) -> Iterator[tuple[Sequ
     for suffix, columns in kinds.items():
         for column in columns.get("number", ())[:MOST_MEANS]:
             readers.setdefault(column, []).append(suffix)
-    for number, inner in enumerate(_read_rules()["inner"]):
+    for number, inner in enumerate(_RULES["inner"]):
         yield inner["names"], [chains.add(f"given{number}_{place}", each) for place, each in enumerate(inner["chains"])]
     for column, suffixes in readers.items():
         ends = {suffix: chains.end(["source"], frozenset((suffix,))) for suffix in suffixes}
@@ -173,11 +166,10 @@ def _kinds(columns: Iterable[str], before: str = "") -> dict[str, list[str]]:
 
 
 def _rules_of_table(suffix: str, kinds: Kinds) -> str:
-    known = _read_rules()
     counts = bool(kinds.keys() & _COUNTED)
     found = {"result": ["NUMBER", "LABEL"], "flag": ["null{x}"], "test": ["flag{x}"], "column": list[str]()}
     for kind in (*kinds, "counted") if counts else kinds:
-        for rule, text in known["kind"][kind].items():
+        for rule, text in _RULES["kind"][kind].items():
             found.setdefault(rule, []).append(" ".join(text.split()))
     for kind, columns in kinds.items():
         found[f"{kind}_column"] = [f"/({'|'.join(columns)})/".replace(".", "\\.")]
@@ -186,23 +178,22 @@ def _rules_of_table(suffix: str, kinds: Kinds) -> str:
         if "." not in column:
             found[f"mean_{column}"] = [f'"{column}, " AGGREGATE "{column})" (" OVER ()" | over{{x}})']
     rules = (f"{rule}{{x}}: {' | '.join(texts)}" for rule, texts in found.items())
-    text = "\n".join((*rules, known["table"], known["time"] if "time" in kinds else ""))
-    return text.replace("{gap}", known["gap"] if counts else "").replace("{x}", suffix)
+    text = "\n".join((*rules, _RULES["table"], _RULES["time"] if "time" in kinds else ""))
+    return text.replace("{gap}", _RULES["gap"] if counts else "").replace("{x}", suffix)
 
 
 def _rules_of_pair(one: str, other: str, kinds: Mapping[str, Kinds]) -> str:
-    known = _read_rules()
-    text: str = known["both"]
-    for rule, of_pair in known["pair"].items():
+    text: str = _RULES["both"]
+    for rule, of_pair in _RULES["pair"].items():
         turned = of_pair.replace("{x}", "{w}").replace("{y}", "{x}").replace("{w}", "{y}")
         text = text.replace(f"{{{rule}}}", " ".join(f"{of_pair} | {turned}".split()))
     counts = (row for row in (one, other) if kinds[row].keys() & _COUNTED)
-    gaps = (known["gap"].replace("number{x}", f"number{row}").replace("{x}", "{z}") for row in counts)
+    gaps = (_RULES["gap"].replace("number{x}", f"number{row}").replace("{x}", "{z}") for row in counts)
     return text.replace("{gap}", "".join(gaps)).replace("{x}", one).replace("{y}", other).replace("{z}", one + other)
 
 
 def _rules_of_source(source: _Source) -> str:
-    text = f"{_read_rules()['source']}from{{s}}: {source.text}"
+    text = f"{_RULES['source']}from{{s}}: {source.text}"
     for rule in ("column", "plain", "rounded", "test"):
         text = text.replace(f"{{{rule}}}", " | ".join(f"{rule}{row}" for row in sorted(source.rows)))
     return text.replace("{s}", source.suffix)

@@ -225,7 +225,7 @@ def _delivered_otherwise(orders: "DataFrame", given: "DataFrame", generator: ran
     donors = given[_donors(given["order_status"].to_list(), orders.height, generator)].to_dicts()
     bought = orders["order_purchase_timestamp"].to_list()
     keys = orders.select("order_id", "customer_id").to_dicts()
-    rows = [_moved(*each, generator) | own for *each, own in zip(donors, bought, keys, strict=True)]
+    rows = [_moved(donor, day, generator) | own for donor, day, own in zip(donors, bought, keys, strict=True)]
     return pl.DataFrame(rows, schema=orders.schema)
 
 

@@ -82,6 +82,9 @@ def test_texts_within_references_and_their_keys_are_scrubbed() -> None:
     assert scrubbed.table["reference"].to_list() == [canonical_json(left)]
     assert scrubbed.table["prompt_id"].to_list() == [content_id("churn", "Responda.", "Vai voltar?", left)]
     assert scrubbed.replaced == {"CPF": 3}
+    escaped = pl.lit(r'{"x":"529.982.247\u002d25"}')
+    table = prompt_table([prompt_row("churn", "Fica?")]).with_columns(reference=escaped)
+    assert scrub_prompts(table).table["reference"].to_list() == ['{"x":"[CPF]"}']
 
 
 def broken(*given_rows: dict[str, str | None]) -> pl.DataFrame:

@@ -47,7 +47,8 @@ class Bug:
                 for owner, name, value in self.attributes:
                     new = frozenset(value) if isinstance(value, list) else value
                     patch.setattr(resolve_name(PACKAGE + owner), name, new)
-                _IN_CODE.get(self.name, lambda _: None)(patch)
+                if self.name in _IN_CODE:
+                    _IN_CODE[self.name](patch)
                 forget()
                 yield
         finally:
@@ -55,7 +56,7 @@ class Bug:
 
 
 def _edit(patch: pytest.MonkeyPatch, name: str, whole: str, broken: str) -> None:
-    found = resolve_name(f"{PACKAGE}{name}")
+    found: Any = resolve_name(f"{PACKAGE}{name}")
     function: Any = inspect.unwrap(found.fget if isinstance(found, property) else found)
     source = textwrap.dedent(inspect.getsource(function))
     if source.count(whole) != 1:
@@ -81,11 +82,10 @@ def _insights_as_push(patch: pytest.MonkeyPatch) -> None:
         found = push.score(completion, prompt, reference, databases)
         return Score(dict(zip(whole.weights, found.components.values(), strict=False)))
 
-    patch.setitem(TASKS["insights"].rewards, "grounded", replace(whole, score=score))  # type: ignore[arg-type]
+    patch.setitem(TASKS["insights"].rewards, "grounded", replace(whole, score=score))
 
 
 _IN_CODE: Final[dict[str, Callable[[pytest.MonkeyPatch], None]]] = {"scored as push": _insights_as_push}
 _DATA: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 HISTORIC: Final = tuple(Bug(**{**each, "tasks": tuple(each["tasks"])}) for each in _DATA["historic"])
 HOLE: Final = Bug(**{**_DATA["hole"], "tasks": tuple(_DATA["hole"]["tasks"])})
-"""A bug that the attack finds."""

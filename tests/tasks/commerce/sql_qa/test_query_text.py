@@ -37,11 +37,6 @@ def test_a_query_is_ordered_by_its_own_clause_only(sql: str, ordered: bool) -> N
     assert is_ordered(sql) is ordered
 
 
-def test_a_completion_that_begins_with_a_write_has_no_query() -> None:
-    for start in ("DELETE FROM orders; ", "```sql\nDROP TABLE orders;\n", "-- x\n/* y */ PRAGMA x; "):
-        assert candidates(f"{start}{SQL}") == []
-
-
 @pytest.mark.parametrize(
     "piece", ["/**/", "/*", "--\n", "```", "```sql\n", "(", "SELECT ", "SELECT '", "\n", "\n ", "a b\n"]
 )
