@@ -244,7 +244,7 @@ def monitored_parts(monitored: "Monitored", config: "Config") -> Iterator[str | 
     """Yield each task's last day, what was left out, and the alarms, in the report's language."""
     from tasks.monitor.report import finding_sentences, promise_sentence  # noqa: PLC0415 - as above
     from tasks.monitor.stage import last_days  # noqa: PLC0415
-    from tasks.report.language import spoken  # noqa: PLC0415
+    from tasks.report.wording import spoken  # noqa: PLC0415
 
     found = monitored.found
     champion = found["champion"]

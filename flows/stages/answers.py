@@ -17,8 +17,8 @@ from flows.stages.remote import placed
 from flows.stages.runner import Session, Stage, StageResult, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config
-from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import RivalConfig, Rung
+from schemas.config.section import HOW_IT_IS_REACHED
 from schemas.errors import Interrupted, TucanoError
 from schemas.progress import Progress
 from schemas.tables.prompts import TEST_FILE, read_prompts

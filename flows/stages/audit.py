@@ -35,7 +35,7 @@ from tasks.audit.stage import REPORT_FILE, SHEET_FILE, STORE_FOLDER, AuditFiles,
 from tasks.commerce.registry import joint_version, reward_version, reward_versions
 from tasks.lineage.mlflow.recorder import StageRun
 from tasks.lineage.store.artifacts import ArtifactDamaged, file_digests
-from tasks.report.language import spoken
+from tasks.report.wording import spoken
 
 DRAWN_FROM_FILE: Final = "drawn_from.txt"
 """Beside a sheet that people score: the sha256 of each artifact that its rows are a copy of, a line each."""

@@ -15,8 +15,8 @@ from flows.stages.inputs import merge, published
 from flows.stages.runner import Policies, Results, Session, Stage, StageResult, config_digest, run_stage
 from flows.stages.train import best_seed
 from schemas.artifact import ArtifactRecord
-from schemas.config.endpoint import HOW_IT_IS_REACHED
 from schemas.config.evaluate import EvaluateConfig
+from schemas.config.section import HOW_IT_IS_REACHED
 from schemas.config.train import TrainConfig
 from schemas.errors import InputError
 from schemas.progress import Progress
@@ -36,7 +36,7 @@ from tasks.lineage.store.artifacts import ArtifactDamaged
 from tasks.next_steps.steps import read_trained
 from tasks.personal_data.scrub import scrub_column
 from tasks.policy.endpoint import EndpointError
-from tasks.report.language import spoken
+from tasks.report.wording import spoken
 from tasks.train.grpo.rollout_log import ROLLOUTS_FOLDER
 from tasks.train.summaries import SUMMARY_FILE, TASKS_FOLDER, read_summary
 from tasks.train.watch.alarms import past_alarms

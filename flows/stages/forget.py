@@ -27,12 +27,12 @@ from flows.stages.remote import open_shared
 from flows.stages.runner import Session, StageResult, run_stage
 from schemas.artifact import ArtifactKind
 from schemas.config.config import Config
+from schemas.disk import scratch_folder
 from schemas.errors import InputError, Interrupted, TucanoError
 from schemas.progress import Progress, silent
-from schemas.scratch import scratch_folder
 from schemas.store.column_map import read_column_map
 from schemas.store.files import finish_replacement, read_store, replace_store
-from schemas.tables.person import Person
+from schemas.store.store import Person
 from schemas.tables.production_logs import FEEDBACK_FOLDER
 from schemas.tables.prompts import SPLITS, TRAIN_FILE, read_prompt_table
 from schemas.tables.summaries import PromptsSummary

@@ -19,10 +19,9 @@ from flows.stages.remote import placed
 from flows.stages.runner import Session, Stage, StageResult, Work, config_digest, run_stage
 from schemas.artifact import ArtifactRecord, Origin
 from schemas.config.config import Config, SynthesizeConfig
-from schemas.config.policy import PolicyConfig, WarmStartConfig
+from schemas.config.train_sections import PolicyConfig, WarmStartConfig
 from schemas.progress import Progress
-from schemas.tables.instructions import GENERAL_FILE
-from schemas.tables.prompts import TRAIN_FILE, read_prompt_table
+from schemas.tables.prompts import GENERAL_FILE, TRAIN_FILE, read_prompt_table
 from schemas.tables.summaries import SUMMARY_FILE, DatasetSummary, PromptsSummary
 from tasks.curate import stage as curate_stage
 from tasks.curate.processes import in_processes

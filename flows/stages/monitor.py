@@ -25,7 +25,7 @@ from tasks.monitor.operations import OperationsAlarm, silence_alarm
 from tasks.monitor.report import REPORT_PAGE, alarm_sentences
 from tasks.monitor.stage import DRIFT_FILE, REPORT_TEXT, ServingChampion, last_days, read_monitoring
 from tasks.personal_data.scrub import scrub_column
-from tasks.report.language import spoken
+from tasks.report.wording import spoken
 
 STAGE: Final = "monitor"
 

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.errors import InputError
 from schemas.progress import Progress, silent
-from schemas.tables.parquet import open_parquet
 from schemas.tables.production_logs import LogFiles
+from schemas.tables.prompts import open_parquet
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_versions
 from tasks.monitor.drift import Compared, Drift, Measure, find_drift

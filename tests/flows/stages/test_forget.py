@@ -18,7 +18,7 @@ from schemas.config.config import Config
 from schemas.config.profiles import load_config
 from schemas.errors import InputError
 from schemas.store.files import read_store, write_store
-from schemas.tables.person import Person
+from schemas.store.store import Person
 from tasks.audit.sheet import COLUMNS, read_rows, write_rows
 from tasks.audit.stage import files_of
 from tasks.checkpoints.address import open_mirror
