@@ -10,7 +10,7 @@ from flows.cli.result import Table, new_folder, show
 from flows.cli.tucano import UNDONE, Json, group
 from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
-from schemas.config.endpoint import EndpointSection
+from schemas.config.section import EndpointSection
 from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.tasks import Guided, SpecName

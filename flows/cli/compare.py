@@ -11,7 +11,7 @@ from flows.cli.tucano import UNDONE, Json, ReportLanguage
 from flows.runtime.console import stage_progress
 from flows.runtime.signals import interruptible
 from schemas.config.evaluate import BASELINES, TRUTH_LOSS
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.errors import InputError
 from schemas.tasks import SpecName
 from tasks.commerce.score_file import score_file

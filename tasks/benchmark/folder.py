@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines

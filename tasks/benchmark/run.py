@@ -12,7 +12,7 @@ from typing import Final
 
 import orjson
 
-from schemas.config.endpoint import EndpointSection
+from schemas.config.section import EndpointSection
 from schemas.errors import InputError
 from schemas.json_lines import read_json_lines
 from schemas.progress import Progress

@@ -16,8 +16,8 @@ from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from schemas.disk import scratch_folder
 from schemas.errors import InputError
-from schemas.scratch import scratch_folder
 from tasks.checkpoints.catalog import BLOBS, MANIFESTS, PINS, Catalog, Entries, Pruned, delete_all, name_of
 from tasks.checkpoints.local import describe, put_in_place, read_sealed
 from tasks.checkpoints.manifest import Manifest, ManifestFile, blobs_of, parse_name

@@ -18,7 +18,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from schemas.artifact import ArtifactRecord
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.errors import InputError
 from tasks.checkpoints.address import open_store
 from tasks.checkpoints.catalog import BLOBS

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final
 import httpx
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from schemas.config.endpoint import EndpointSection
+from schemas.config.section import EndpointSection
 from schemas.errors import InputError
 from tasks.policy.generate import as_messages
 

@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 from jinja2 import Template
 
-from schemas.config.policy import PolicyConfig
+from schemas.config.train_sections import PolicyConfig
 from tasks.policy.generate import Message, as_messages
 from tasks.policy.published import TEMPLATE_FILE, TOKENIZER_FILE, given_template, read_tokenizer, shipped
 

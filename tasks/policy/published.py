@@ -8,11 +8,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from schemas.config.policy import PolicyConfig
-from schemas.digests import file_sha256
+from schemas.config.train_sections import PolicyConfig
+from schemas.disk import file_sha256, read_text_file
 from schemas.errors import InputError, causes_of
 from schemas.source import REPOSITORY
-from schemas.text_file import read_text_file
 from tasks.policy.control_tokens import opens_a_thought, with_plain_messages
 from tasks.policy.generate import Message, as_messages
 

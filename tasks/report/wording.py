@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from schemas.config.report import Language
+from schemas.config.section import Language
 
 DATA_FILES: Final = ("data/languages/pt",)
 CODES: Final[Mapping[Language, str]] = {"en": "en", "pt": "pt-BR"}

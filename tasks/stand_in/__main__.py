@@ -16,11 +16,11 @@ import torch
 from pydantic import ValidationError
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.errors import InputError
 from schemas.faults import first_fault
 from schemas.source import source_digest
-from tasks.curate.known_prompts import read_known, words_hashes, write_known
+from tasks.curate.incoming import read_known, words_hashes, write_known
 from tasks.policy.published import CARD_FILE, KNOWN_FILE, STAND_IN_FOLDER
 from tasks.stand_in.lessons import Recipe, lessons
 from tasks.stand_in.model import build_model, build_tokenizer

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
-from schemas.config.train_sections import PreflightSection
+from schemas.config.train_sections import PolicyConfig, PreflightSection
 from schemas.documents import AuditRecord, read_audit_record
 from schemas.errors import GateRefused, InputError
 from schemas.tables.prompts import PromptRow

@@ -13,8 +13,8 @@ import torch
 from trl.models.utils import disable_gradient_checkpointing
 
 from schemas.config.train_sections import PreflightSection
+from schemas.disk import scratch_folder
 from schemas.progress import Progress
-from schemas.scratch import scratch_folder
 from schemas.tables.prompts import PromptRow
 from tasks.policy.generate import as_messages
 from tasks.train.grpo.rewards import ComponentRewards

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from schemas.config.policy import PolicyConfig, WarmStartConfig
 from schemas.config.train import TrainConfig
+from schemas.config.train_sections import PolicyConfig, WarmStartConfig
 from schemas.errors import InputError
 from schemas.references import knows_anything
-from schemas.tables.instructions import COLUMNS, GENERAL_FILE
-from schemas.tables.prompts import TRAIN_FILE, PromptRow, read_prompts
+from schemas.tables.prompts import GENERAL_FILE, INSTRUCTION_COLUMNS, TRAIN_FILE, PromptRow, read_prompts
 from tasks.commerce.registry import TASKS
 from tasks.policy.child import Channel, as_child
 from tasks.policy.load import ADAPTER_FOLDER, keep_weights_trainable, loading_arguments
@@ -204,7 +203,7 @@ def demonstrations_for(request: WarmStartRequest) -> tuple[list[dict[str, Any]],
             "([prompts.reference] of the column map), or set warm_start.steps=0"
         )
     file = request.dataset / GENERAL_FILE
-    general = pl.read_parquet(file, columns=list(COLUMNS)).to_dicts() if file.exists() else []
+    general = pl.read_parquet(file, columns=list(INSTRUCTION_COLUMNS)).to_dicts() if file.exists() else []
     shown = list(_with_general(rows, general, request.warm_start, request.seed))
     return shown, _general_wanted(rows, general, len(shown))
 

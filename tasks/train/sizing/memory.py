@@ -12,8 +12,8 @@ from schemas.errors import InputError
 
 if TYPE_CHECKING:
     from schemas.config.config import Config
-    from schemas.config.policy import PolicyConfig
     from schemas.config.train import GradientCheckpointing
+    from schemas.config.train_sections import PolicyConfig
 
 Kind = Literal["llama", "qwen2", "qwen3"]
 GIGABYTE: Final = 1e9

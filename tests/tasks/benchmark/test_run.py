@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from schemas.config.endpoint import EndpointSection
+from schemas.config.section import EndpointSection
 from schemas.errors import InputError
 from schemas.progress import silent
 from tasks.benchmark.answers import read_answers

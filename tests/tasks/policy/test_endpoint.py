@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from schemas.config.endpoint import EndpointSection
+from schemas.config.section import EndpointSection
 from tasks.policy import endpoint as endpoint_module
 from tasks.policy.endpoint import Endpoint, EndpointError, EndpointQuestion, Reply
 from tests import chat_server

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.config.policy import PolicyConfig
+from schemas.config.train_sections import PolicyConfig
 from tasks.policy import batch
 from tasks.policy.batch import sequence_bytes, sequences_at_once
 from tasks.policy.generate import Completion, as_messages, generate

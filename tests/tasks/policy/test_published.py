@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from schemas.config.policy import PolicyConfig
+from schemas.config.train_sections import PolicyConfig
 from schemas.errors import InputError
 from tasks.policy.generate import as_messages
 from tasks.policy.load import load_tokenizer
@@ -79,7 +79,7 @@ def test_a_template_that_thinks_is_refused_and_may_be_set_not_to(tmp_path: Path)
     ("written", "variables", "complaint"),
     [
         (None, {}, r"policy\.chat_template .*own\.jinja does not exist; give a Jinja file, or 'chatml'"),
-        (b"\xff\xfe\x00", {}, r"own\.jinja is UTF-16, .*; save it as UTF-8"),
+        (b"\xff\xfe\x00", {}, r"own\.jinja has a NUL byte, as UTF-16 does; save it as UTF-8"),
         (b"{% for", {}, r"cannot render a system text and a prompt \(TemplateSyntaxError\)"),
         (b"{{ messages }}", {"enable_thinkin": False}, r"chat_template_kwargs\.enable_thinkin is no variable of"),
     ],

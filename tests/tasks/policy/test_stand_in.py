@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.config.policy import PolicyConfig
+from schemas.config.train_sections import PolicyConfig
 from schemas.errors import InputError
 from tasks.policy import published
 from tasks.policy.published import CARD_FILE, STAND_IN_FOLDER, read_tokenizer

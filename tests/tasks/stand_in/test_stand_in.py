@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.digests import file_sha256
+from schemas.disk import file_sha256
 from schemas.documents import Rollout
 from schemas.tasks import TaskName
 from tasks.commerce.example_makers import EXAMPLE_MAKERS

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from schemas.config.policy import PolicyConfig
 from schemas.config.train import TrainConfig
+from schemas.config.train_sections import PolicyConfig
 from schemas.documents import AuditedTask, AuditRecord
 from schemas.errors import InputError
 from tasks.commerce.registry import joint_version, reward_versions

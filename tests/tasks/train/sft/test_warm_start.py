@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
-from schemas.config.policy import PolicyConfig, WarmStartConfig
+from schemas.config.train_sections import PolicyConfig, WarmStartConfig
 from schemas.errors import InputError
-from schemas.tables.instructions import COLUMNS, GENERAL_FILE
+from schemas.tables.prompts import GENERAL_FILE, INSTRUCTION_COLUMNS
 from tasks.commerce.registry import TASKS
 from tasks.policy.child import Channel
 from tasks.train.sft import warm_start
@@ -44,7 +44,7 @@ def make_base(folder: Path, name: Path, **config: Any) -> Path:
     """Make the base from a model and a dataset in the folder, and return where it is."""
     (folder / "data").mkdir(parents=True)
     prompt_table(ROWS).write_parquet(folder / "data" / "train.parquet")
-    pl.DataFrame(GENERAL, COLUMNS).write_parquet(folder / GENERAL_FILE)
+    pl.DataFrame(GENERAL, INSTRUCTION_COLUMNS).write_parquet(folder / GENERAL_FILE)
     policy, taught = PolicyConfig(name=str(name)), WarmStartConfig.model_validate(TAUGHT | config)
     request = WarmStartRequest(policy=policy, warm_start=taught, seed=1, dataset=folder, output=folder / "output")
     (folder / "request.json").write_text(request.model_dump_json(), encoding="utf-8")

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from schemas.config.config import Config
-from schemas.config.policy import PolicyConfig
 from schemas.config.profiles import load_config
+from schemas.config.train_sections import PolicyConfig
 from schemas.errors import InputError
 from tasks.train.sizing.memory import (
     CONTEXT_BYTES,
