@@ -150,15 +150,8 @@ def _ours(config: Config, folder: Path, channel: Channel, inputs: Inputs, keeper
     # Every training has a best adapter, except at its very beginning.
     weights = adapter_weights(trainer.model)
     selection.load_state_dict({"history": [], "best": None, "best_weights": weights, "since_best": 0})
-    checkpointer = Checkpointer(
-        trainer,
-        {"selection": selection, "alarms": alarms, "sampling": trainer, ROLLOUTS_FOLDER: rollouts},
-        selection,
-        keeper,
-        Preemption(recipe.preemption.seconds),
-        save_every=recipe.save_every,
-        snapshot_share=recipe.preemption.snapshot_share,
-    )
+    parts = {"selection": selection, "alarms": alarms, "sampling": trainer, ROLLOUTS_FOLDER: rollouts}
+    checkpointer = Checkpointer(trainer, parts, selection, keeper, Preemption(recipe.preemption.seconds), recipe)
     trainer.add_callback(checkpointer)
     return trainer
 

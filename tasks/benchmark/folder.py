@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from schemas.disk import file_sha256
 from schemas.documents import Rollout
 from schemas.errors import InputError
-from schemas.json_lines import read_json_lines
 from schemas.tasks import TaskName
 from tasks.commerce.sql_qa.sandbox import TABLES, Database, Databases, FilledTable, Tables
 
@@ -42,15 +41,6 @@ class BenchmarkItem(BaseModel):
         return Rollout(
             prompt_id=self.id, task=self.task, prompt=self.prompt, completion=completion, reference=self.reference
         )
-
-
-def read_items(folder: Path) -> tuple[BenchmarkItem, ...]:
-    """Read the items of a benchmark."""
-    path = folder / ITEMS_FILE
-    items = read_json_lines(path, BenchmarkItem, "benchmark")
-    if len({item.id for item in items}) < len(items):
-        raise InputError(f"benchmark {path}: two items have one id; write the benchmark again")
-    return items
 
 
 def read_databases(folder: Path) -> Databases:

@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from schemas.errors import InputError
+from schemas.json_lines import read_json_lines
 from schemas.tasks import SpecName
-from tasks.benchmark.folder import BenchmarkItem, read_databases, read_items
+from tasks.benchmark.folder import ITEMS_FILE, BenchmarkItem, read_databases
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
 from tasks.evaluate.ground_truth import truth_of
-
-_NO_STORE: Final = Databases(())
-"""For the tasks whose answers are not executed."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,11 @@ class Benchmark:
     def __init__(self, folder: Path | str) -> None:
         """Read the items; the store is read when the first answer in SQL is scored."""
         self._folder = Path(folder)
-        self.items: Final = {item.id: item for item in read_items(self._folder)}
+        path = self._folder / ITEMS_FILE
+        items = read_json_lines(path, BenchmarkItem, "benchmark")
+        self.items: Final = {item.id: item for item in items}
+        if len(self.items) < len(items):
+            raise InputError(f"benchmark {path}: two items have one id; write the benchmark again")
         self._local = threading.local()
 
     def score(self, item: BenchmarkItem | str, completion: str, spec: SpecName = "grounded") -> BenchmarkScore:
@@ -52,7 +54,7 @@ class Benchmark:
         if known is None:
             raise InputError(f"the benchmark {self._folder} has no item {item!r}; use the ids of its test.jsonl")
         rollout = known.answered(completion)
-        databases = self._databases() if known.task == "sql_qa" else _NO_STORE
+        databases = self._databases() if known.task == "sql_qa" else Databases(())
         scored = score_rollout(rollout, databases, spec)
         return BenchmarkScore(scored.reward, scored.components, truth_of(rollout, databases))
 

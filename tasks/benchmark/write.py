@@ -5,6 +5,7 @@ draws from `benchmark:N:store` and `benchmark:N:TASK`, which no number reaches: 
 """
 
 import random
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -41,17 +42,7 @@ def write_benchmark(seed: int, per_task: int, orders: int, output: Path, progres
             raise InputError(
                 f"a store of {orders:,} orders gives {len(rows)} items of {task}, not {per_task}; use more orders"
             )
-        items += [
-            BenchmarkItem(
-                id=row.prompt_id,
-                task=row.task,
-                system=row.system,
-                prompt=row.prompt,
-                reference=dict(row.reference),
-                canary=canary,
-            )
-            for row in rows
-        ]
+        items += [BenchmarkItem.model_validate({**asdict(row), "id": row.prompt_id, "canary": canary}) for row in rows]
         progress(number, len(TASK_NAMES), f"{task} items")
     card = {
         "name": NAME,

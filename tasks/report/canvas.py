@@ -25,7 +25,6 @@ DASHES: Final = (0, (4, 3))
 WIDTH: Final = 5.0
 """Inches of a figure that is as wide as a telephone's page and still readable there."""
 
-_FIGURES_FOLDER: Final = "figures"
 _STYLE: Final = {
     "svg.fonttype": "none",
     "svg.hashsalt": "tucano",
@@ -92,7 +91,7 @@ def _number_with_commas(figure: "Figure") -> None:
 
 def write_figures(drawn: Mapping[str, str], folder: Path) -> None:
     """Write every figure to `figures/NAME.svg` in a folder, which is created if missing."""
-    target = folder / _FIGURES_FOLDER
+    target = folder / "figures"
     target.mkdir(parents=True, exist_ok=True)
     for name, figure in drawn.items():
         (target / f"{name}.svg").write_text(figure, encoding="utf-8")

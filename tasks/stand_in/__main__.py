@@ -28,8 +28,6 @@ from tasks.stand_in.training import train
 
 TEXTS_OF_TOKENIZER: Final = 30_000
 """Lessons on which the tokenizer is trained: the first ones, or all."""
-WEIGHTS_FILE: Final = "model.safetensors"
-STEPS_BETWEEN_LINES: Final = 20
 
 
 def main() -> int:
@@ -37,7 +35,7 @@ def main() -> int:
     given = vars(_arguments())
     output, start = given.pop("output"), given.pop("start")
     try:
-        given["start_sha256"] = file_sha256(start / WEIGHTS_FILE) if start else None
+        given["start_sha256"] = file_sha256(start / "model.safetensors") if start else None
         make(Recipe.model_validate({name: value for name, value in given.items() if value is not None}), output, start)
     except ValidationError as error:
         sys.stderr.write(f"{first_fault(error)}; correct the option\n")
@@ -97,9 +95,8 @@ def make(recipe: Recipe, output: Path, start: Path | None = None) -> None:
 
 
 def _say(done: int, total: int, text: str) -> None:
-    if done % STEPS_BETWEEN_LINES == 0 or done == total:
-        sys.stdout.write(f"{done}/{total} {text}\n")
-        sys.stdout.flush()
+    sys.stdout.write(f"{done}/{total} {text}\n")
+    sys.stdout.flush()
 
 
 def _arguments() -> argparse.Namespace:

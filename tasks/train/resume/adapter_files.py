@@ -27,10 +27,7 @@ def adapter_weights(model: Any) -> dict[str, Any]:
 def adapter_config(model: Any) -> dict[str, Any]:
     """Return a PEFT model's configuration without run-dependent details: set order, local paths."""
     values: dict[str, Any] = json.loads(json.dumps(model.peft_config["default"].to_dict(), default=_as_json))
-    values |= {"base_model_name_or_path": None, "inference_mode": True}
-    if isinstance(values["target_modules"], list):
-        values["target_modules"].sort()
-    return values
+    return values | {"base_model_name_or_path": None, "inference_mode": True}
 
 
 def write_adapter(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """Stores to test against: one in memory, one in a folder, and a bucket of a service on loopback."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -16,7 +16,7 @@ from tests.storage_server import StorageServer, storage_server
 
 
 class MemoryStore:
-    """An object store that is as fast as a dictionary, whose clock a test can set and whose bytes it can spoil.
+    """An object store that is as fast as a dictionary, whose clock a test moves and whose bytes it can spoil.
 
     Bytes that are replaced in `objects` are silent corruption: the listing still says what was put.
     """
@@ -25,7 +25,7 @@ class MemoryStore:
         self.objects: dict[str, bytes] = {}
         self.sent = 0
         """Bytes of checkpoints' files that were put."""
-        self.clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
         self._stored: dict[str, StoredObject] = {}
         self._generation = 0
         self._lock = Lock()
@@ -36,7 +36,7 @@ class MemoryStore:
             if key in self.objects:
                 return None
             self._generation += 1
-            stored = StoredObject(key, self._generation, len(data), encoded(google_crc32c.value(data)), self.clock())
+            stored = StoredObject(key, self._generation, len(data), encoded(google_crc32c.value(data)), self.now)
             self.objects[key] = data
             self._stored[key] = stored
             self.sent += len(data) if "/blobs/" in key else 0

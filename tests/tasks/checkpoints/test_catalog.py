@@ -2,7 +2,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -23,22 +23,6 @@ LATER = timedelta(minutes=61)
 """After the grace time."""
 
 
-class Clock:
-    """A store's clock, which a test moves."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-def aging_store() -> tuple[MemoryStore, Clock]:
-    memory, clock = MemoryStore(), Clock()
-    memory.clock = clock
-    return memory, clock
-
-
 def content_of(step: int) -> dict[str, bytes]:
     return {"weights": f"weights {step // 30}".encode(), "state": str(step).encode(), "tokenizer": b"the same"}
 
@@ -55,13 +39,13 @@ def blobs_of(memory: MemoryStore) -> set[bytes]:
 @settings(max_examples=40, deadline=None)
 @given(steps=st.sets(st.integers(0, 99), min_size=1, max_size=8), keep=st.integers(1, 4), data=st.data())
 def test_the_newest_and_the_pinned_are_kept_and_nothing_else(steps: set[int], keep: int, data: st.DataObject) -> None:
-    memory, clock = aging_store()
+    memory = MemoryStore()
     mirror = Mirror(memory, "", "train-1")
     manifests = {step: publish(mirror, step, content_of(step)) for step in sorted(steps)}
     best, final = (data.draw(st.sampled_from(sorted(steps))) for _ in range(2))
     mirror.pin("best", manifests[best])
     mirror.pin("final", manifests[final])
-    clock.now += LATER
+    memory.now += LATER
     pruned = Mirror(memory, "", "train-1").prune(keep)
     kept = {best, final, *sorted(steps)[-keep:]}
     assert {step for step, _ in steps_of(memory)} == kept
@@ -74,36 +58,36 @@ def test_the_newest_and_the_pinned_are_kept_and_nothing_else(steps: set[int], ke
 
 
 def test_bytes_go_when_the_grace_time_is_over_by_the_stores_own_clock() -> None:
-    memory, clock = aging_store()
+    memory = MemoryStore()
     mirror = Mirror(memory, "", "train-1")
     for step in (10, 20):
         publish(mirror, step, {"state": str(step).encode()})
-    clock.now += timedelta(minutes=59)
+    memory.now += timedelta(minutes=59)
     assert (mirror.prune(1).manifests, blobs_of(memory)) == (1, {b"10", b"20"})
-    clock.now += timedelta(minutes=2)
+    memory.now += timedelta(minutes=2)
     assert (mirror.prune(1).blobs, blobs_of(memory)) == (1, {b"20"})
 
 
 @pytest.mark.parametrize(("minutes", "sent"), [(40, False), (50, True)])
 def test_bytes_that_a_pruning_may_be_about_to_remove_are_sent_again(minutes: int, sent: bool) -> None:
     """The pruning has removed the manifest that named them, and has not seen the one that names them now."""
-    memory, clock = aging_store()
+    memory = MemoryStore()
     mirror = Mirror(memory, "", "train-1")
     publish(mirror, 10, {"weights": b"shared"})
     (named,) = memory.list("train-1/manifests/")
-    clock.now += timedelta(minutes=minutes)
+    memory.now += timedelta(minutes=minutes)
 
     def pruning() -> None:
         assert memory.delete(named)
 
     mirror.publish(sealed_folder(20, {"weights": b"shared"}), before_manifest=pruning)
     (blob,) = memory.list("train-1/blobs/")
-    assert (blob.created_at == clock.now) is sent
+    assert (blob.created_at == memory.now) is sent
     assert memory.sent == len(b"shared") * (1 + sent)
 
 
 def test_branches_that_the_training_went_on_without_go_unless_pinned() -> None:
-    memory, _ = aging_store()
+    memory = MemoryStore()
     mirror = Mirror(memory, "", "train-1")
     segments.begin(memory, mirror.root, 1, 0)
     dead = [publish(mirror, step, content_of(step)) for step in (130, 140, 150, 160, 170)]
@@ -115,12 +99,12 @@ def test_branches_that_the_training_went_on_without_go_unless_pinned() -> None:
 
 
 def test_all_bytes_are_kept_while_a_manifest_that_is_kept_cannot_be_read(caplog: pytest.LogCaptureFixture) -> None:
-    memory, clock = aging_store()
+    memory = MemoryStore()
     mirror = Mirror(memory, "", "train-1")
     for step in (10, 20, 30):
         publish(mirror, step, {"state": str(step).encode()})
     memory.objects["train-1/manifests/00000020-00000001.json"] = b"{}"
-    clock.now += LATER
+    memory.now += LATER
     reader = Mirror(memory, "", "train-1")
     reader.prune(2)
     assert blobs_of(memory) == {b"10", b"20", b"30"}
@@ -131,9 +115,9 @@ def test_all_bytes_are_kept_while_a_manifest_that_is_kept_cannot_be_read(caplog:
     assert blobs_of(memory) == {b"30"}
 
 
-def many_checkpoints() -> tuple[MemoryStore, Clock]:
+def many_checkpoints() -> MemoryStore:
     """Return a mirror of old checkpoints, and of bytes that no checkpoint is made of."""
-    memory, clock = aging_store()
+    memory = MemoryStore()
     mirror = Mirror(memory, "", "train-1")
 
     def broken_off() -> None:
@@ -144,8 +128,8 @@ def many_checkpoints() -> tuple[MemoryStore, Clock]:
     for step in (10, 20, 30):
         publish(mirror, step, content_of(step))
     mirror.pin("best", publish(mirror, 25, content_of(25)))
-    clock.now += LATER
-    return memory, clock
+    memory.now += LATER
+    return memory
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -153,8 +137,8 @@ def test_a_death_at_any_call_of_a_pruning_loses_nothing_that_is_kept(after: bool
     def work(store: ObjectStore) -> object:
         return Mirror(store, "", "train-1").prune(1)
 
-    for call in range(1, calls_of(work, lambda: many_checkpoints()[0]) + 1):
-        memory, _ = many_checkpoints()
+    for call in range(1, calls_of(work, many_checkpoints) + 1):
+        memory = many_checkpoints()
         with pytest.raises(DyingError):
             work(DyingStore(memory, call, after=after))
         mirror = Mirror(memory, "", "train-1")
@@ -222,7 +206,7 @@ def interleave(
 
 def copied(memory: MemoryStore) -> MemoryStore:
     copy = MemoryStore()
-    copy.clock = memory.clock
+    copy.now = memory.now
     copy.objects = dict(memory.objects)
     copy._stored = dict(memory._stored)
     copy._generation = memory._generation
@@ -255,7 +239,7 @@ def require_whole(memory: MemoryStore, *wanted: int) -> None:
 
 
 def test_a_pruning_at_the_same_moment_takes_nothing_from_what_is_reported_as_saved() -> None:
-    start, _ = many_checkpoints()
+    start = many_checkpoints()
     processes = {"publish": publishing, "other": pruning}
     calls = {name: calls_of(work, lambda: copied(start)) for name, work in processes.items()}
     for one, two in (("publish", "other"), ("other", "publish")):

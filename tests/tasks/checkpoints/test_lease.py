@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -39,12 +39,10 @@ def under(store: ObjectStore, fencing: int) -> list[str]:
 
 
 class SteeredStore(MemoryStore):
-    """A store whose clock stands until the test moves it, and that does something of the test's before each answer."""
+    """A store that does something of the test's before each answer."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.now = datetime(2026, 1, 1, tzinfo=UTC)
-        self.clock = lambda: self.now
         self.before: Callable[[], None] = lambda: None
 
     def put_new(self, key: str, content: Path | bytes) -> StoredObject | None:

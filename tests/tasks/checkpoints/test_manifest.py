@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tasks.checkpoints.manifest import Manifest, ManifestTooNew, is_live, parse_name
@@ -29,6 +31,17 @@ def test_it_is_read_as_it_was_written_also_with_metrics_that_are_no_json_numbers
     written = manifest(metrics={"reward": 0.5, "kl": math.inf})
     assert Manifest.from_bytes(written.to_bytes()) == written
     assert parse_name(written.name) == (10, 3)
+
+
+@given(data=st.data())
+def test_a_flipped_bit_or_a_lost_end_is_damage_and_never_a_newer_version(data: st.DataObject) -> None:
+    content = bytearray(manifest().to_bytes())
+    position = data.draw(st.integers(0, len(content) - 1))
+    torn = bytes(content[:position])
+    content[position] ^= 1 << data.draw(st.integers(0, 7))
+    for damaged in (bytes(content), torn):
+        with pytest.raises(ValueError):
+            Manifest.from_bytes(damaged)
 
 
 def sealed(body: dict[str, Any]) -> bytes:

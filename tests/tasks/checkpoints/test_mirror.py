@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -102,7 +102,7 @@ def test_only_bytes_that_changed_are_sent(memory: MemoryStore) -> None:
     mirror = Mirror(memory, "", "train-1")
     publish(mirror, 10, OLD)
     assert memory.sent == sum(map(len, OLD.values()))
-    memory.clock = lambda: datetime.now(UTC) + timedelta(days=1)
+    memory.now += timedelta(days=1)
     publish(mirror, 20, NEW)
     whole = sum(map(len, {*OLD.values(), *NEW.values()}))
     publish(mirror, 20, NEW)
