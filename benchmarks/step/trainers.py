@@ -156,8 +156,7 @@ def _ours(config: Config, folder: Path, channel: Channel, inputs: Inputs, keeper
         selection,
         keeper,
         Preemption(recipe.preemption.seconds),
-        save_every=recipe.save_every,
-        snapshot_share=recipe.preemption.snapshot_share,
+        recipe,
     )
     trainer.add_callback(checkpointer)
     return trainer
