@@ -46,6 +46,7 @@ RUNS: Final = 3
 MAX_SECONDS: Final = 5.0
 MAX_PAIRS_SECONDS: Final = 3.0
 
+Rows = list[tuple[str | float, ...]]
 Key = TypeVar("Key")
 
 
@@ -69,7 +70,7 @@ def _null(report: Report, options: Namespace) -> None:
         for seeds, spread in ((1, 0.0), (3, 0.0), (3, 0.05))
     }
     columns = ("promoted", "promoted, wide", "overall better", "a task better")
-    rows = []
+    rows: Rows = []
     for (prompts, seeds, spread), found in _simulated("equally good models", wanted, options).items():
         name = f"{prompts}, {seeds}, {spread:g}"
         rows.append((name, *(found[column] for column in columns)))
@@ -105,7 +106,7 @@ def _coverage(report: Report, options: Namespace) -> None:
             not is_beyond(share, options.simulations, 0 if name == "all" else 2),
             f"{name}, {prompts} prompts: the interval holds the true mean in {share:.1%}, limits 93-97 %",
         )
-    rows = [(name, *(shares[name, prompts] for prompts in PROMPTS)) for name in (*COVERED, "all")]
+    rows: Rows = [(name, *(shares[name, prompts] for prompts in PROMPTS)) for name in (*COVERED, "all")]
     columns = {"scenario": "", **dict.fromkeys(map(str, PROMPTS), ".1%")}
     report.table("95 % intervals that hold the true mean", columns, rows)
     error = 100 * _error(0.95, options.simulations)
