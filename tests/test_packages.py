@@ -16,7 +16,6 @@ from schemas.source import PACKAGES, REPOSITORY
 from tasks.benchmark.distribution import PROJECT
 
 NOT_IMPORTED = {
-    "fastapi-swagger": "its files are served by their place in it",
     "sqlalchemy": "Prefect's server imports it; the bounds are ours",
 }
 

@@ -34,7 +34,6 @@ async def follow(
     Each switch and each refusal is reported and counted; the registry is looked at every so many seconds.
     """
     refused: str | None = None
-    unloaded: str | None = None
     is_away = False
     retiring: set[asyncio.Task[None]] = set()
 
@@ -68,9 +67,7 @@ async def follow(
                 await tell("refused", number, str(error))
                 continue
             except Exception as error:  # noqa: BLE001 - a full disk or a registry that went away may come back
-                if number != unloaded:
-                    _log.error("version %s cannot be loaded now (%r); version %s goes on", number, error, serving)
-                unloaded = number
+                _log.error("version %s cannot be loaded now (%r); version %s goes on", number, error, serving)
                 continue
             old, answering.deployment = answering.deployment, new
             _log.warning("version %s takes over from version %s", number, serving)

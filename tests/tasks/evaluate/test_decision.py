@@ -57,22 +57,22 @@ def test_gain_of_a_rung_holds_if_required(wanted: OverRungs, verdict: str) -> No
     assert [rung.name for rung in decision.ladder] == ["base-guided"]
 
 
-def test_the_best_rung_counts_and_not_the_mean_of_them() -> None:
-    gate = decide("require", {"base-guided": 0.3, "sft": 0.25}).comparison.gate
-    assert gate.verdict == "promote"
-    assert "`base-guided` has +0.100 of the gain of" in gate.speaks_for[-1]
-    assert decide("require", {"base-guided": 0.3, "sft": TUNED + 0.01}).comparison.gate.verdict == "hold"
-
-
-def test_a_score_that_rose_without_its_ground_truth_is_form_and_is_held() -> None:
-    assert decide("require", {"sft": 0.3}, truth=(0.5, 0.5)).comparison.gate.verdict == "hold"
-    assert decide("require", {"sft": 0.3}, truth=(0.5, 0.8)).comparison.gate.verdict == "promote"
-
-
-def test_nothing_is_promoted_where_a_rung_is_required_and_none_was_evaluated() -> None:
-    (reason,) = decide("require", {}).comparison.gate.speaks_against
-    assert "no rung that costs no more" in reason
-    assert decide("report", {}).comparison.gate.verdict == "promote"
+@pytest.mark.parametrize(
+    ("rungs", "truth", "verdict"),
+    [
+        ({"base-guided": 0.3, "sft": 0.25}, None, "promote"),
+        # The best rung counts, and not the mean of them.
+        ({"base-guided": 0.3, "sft": TUNED + 0.01}, None, "hold"),
+        # A score that rose without its ground truth is form.
+        ({"sft": 0.3}, (0.5, 0.5), "hold"),
+        ({"sft": 0.3}, (0.5, 0.8), "promote"),
+        ({}, None, "hold"),
+    ],
+)
+def test_required_rungs(rungs: Mapping[Rung, float], truth: tuple[float, float] | None, verdict: str) -> None:
+    gate = decide("require", rungs, truth).comparison.gate
+    assert gate.verdict == verdict
+    assert ("no rung that costs no more" in "".join(gate.speaks_against)) == (not rungs)
 
 
 @pytest.mark.parametrize(("chosen", "difference"), [(0, -0.1), (1, 0.1)])

@@ -10,6 +10,7 @@ import pytest
 
 from schemas.documents import Rollout
 from schemas.store.files import read_store
+from schemas.tables.rollout_tables import document_table, read_rollouts
 from schemas.tasks import TASK_NAMES
 from tasks.commerce.registry import score_rollout
 from tasks.commerce.sql_qa.sandbox import Databases
@@ -18,7 +19,6 @@ from tasks.monitor.scoring import (
     KnownParts,
     Rewards,
     baselines_of,
-    champion_answers,
     is_answer,
     known_parts,
     score_piece,
@@ -36,7 +36,7 @@ STORE = AUDIT / "store"
 
 @pytest.fixture(scope="module")
 def answers() -> pl.DataFrame:
-    return champion_answers(AUDIT / "rollouts.jsonl")
+    return document_table(read_rollouts(AUDIT / "rollouts.jsonl"), Rollout)
 
 
 def rewards(answers: pl.DataFrame, store: Path | None = STORE) -> Rewards:

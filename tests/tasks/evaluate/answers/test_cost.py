@@ -76,9 +76,9 @@ def test_an_endpoint_is_paid_by_its_tokens(tmp_path: Path) -> None:
     assert (uncounted.mean_tokens, uncounted.cost_per_analysis) == (None, None)
 
 
-@pytest.mark.parametrize(("seconds", "breaks_even"), [(1.0, True), (2.0, False)])
+@pytest.mark.parametrize(("seconds", "breaks_even"), [(1.39, True), (1.41, False)])
 def test_break_even_of_a_machine(tmp_path: Path, seconds: float, breaks_even: bool) -> None:
-    """A machine of 3.60 an hour makes two analyses in a batch of 1 or 2 seconds, each for .0005 or .001."""
+    """A machine of 3.60 an hour makes two analyses in a batch, of which each costs .0005 a second."""
     cost = machine(tmp_path, (seconds, seconds), price_per_hour=3.6, api_price_per_analysis=0.0007)
     assert cost.cost_per_analysis == pytest.approx(0.0005 * seconds)
     assert cost.break_even == (pytest.approx(24 * 3.6 / 0.0007) if breaks_even else None)
