@@ -14,12 +14,12 @@ from typing import Any, Final
 
 import polars as pl
 
-from schemas.config.monitor import MonitorConfig
+from schemas.config.serve import MonitorConfig
 from schemas.documents import Rollout
 from schemas.errors import InputError
 from schemas.progress import Progress, silent
-from schemas.tables.parquet import open_parquet
 from schemas.tables.production_logs import LogFiles
+from schemas.tables.prompts import open_parquet
 from schemas.tables.rollout_tables import document_table, read_rollouts
 from schemas.tasks import TASK_NAMES, SpecName, TaskName
 from tasks.commerce.registry import joint_version, reward_versions
@@ -82,15 +82,6 @@ class ServingChampion:
         return (f"{self.model}/{self.version}", f"{self.model}@{self.alias}")
 
 
-class NothingScored(InputError):
-    """The logs hold no answer that can be scored."""
-
-    def __init__(self, message: str, last: datetime) -> None:
-        super().__init__(message)
-        self.last = last
-        """Time of the newest row."""
-
-
 def run(
     files: LogFiles,
     digests: Mapping[str, str],
@@ -110,10 +101,9 @@ def run(
     left_out = {**logs.left_out, **lost}
     if not answers.height:
         reasons = "; ".join(f"{count:,} {why}" for why, count in left_out.items()) or "there is none"
-        raise NothingScored(
+        raise InputError(
             f"the logs {files.path} hold no answer that can be scored: {reasons}; the champion's own name it "
-            f"{' or '.join(champion.names)} in model_version, or name none",
-            logs.last,
+            f"{' or '.join(champion.names)} in model_version, or name none"
         )
     answered = set(answers["task"].unique())
     tested = _tested(champion, answers, scrub, map_chunks)

@@ -189,7 +189,7 @@ def test_dpo_trains_on_pairs_of_the_base_policys_own_completions(
 def test_a_training_killed_four_times_ends_with_the_same_bytes_as_an_uninterrupted_one(
     root: Path, finished: Ended, tmp_path: Path
 ) -> None:
-    """The kills that `benchmarks.checkpoints` repeats at random moments.
+    """The kills are within each part of a training.
 
     Whether a kill comes a moment before or after the end of a save is not decided here, and nothing depends on it.
     """

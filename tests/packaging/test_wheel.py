@@ -20,7 +20,7 @@ from tests.flows.test_stage_keys import DIGESTS, STAGES, digests
 pytestmark = pytest.mark.integration
 
 FOLDER: Final = "tucano2_commerce"
-WHOLE: Final = ("constraints", "data", "flows", "infra/profiles", "packages/benchmark", "schemas", "tasks")
+WHOLE: Final = ("constraints", "data", "flows", "infra/profiles", "schemas", "tasks")
 """Folders of the clone that the wheel has with every file."""
 WHERE: Final = "from importlib.util import find_spec\nfrom schemas.source import REPOSITORY\n"
 

@@ -18,17 +18,17 @@ CASES = cases_of(__file__)
 
 
 def test_a_map_and_a_profile_are_written_and_the_next_command_is_told(tmp_path: Path) -> None:
-    file, profile = write_export(tmp_path, "nps.csv"), tmp_path / "loja" / "shop.toml"
+    file, profile = write_export(tmp_path, "tickets.csv"), tmp_path / "loja" / "shop.toml"
     ended = in_this_process("init", file, "--out", tmp_path / "loja", "--json")
     assert ended.returncode == 0, ended.text
     assert load_config(str(profile)).synthesize.files == tmp_path / "loja" / "columns.toml"
     assert f"then: tucano retrain --profile {profile}" in ended.text
-    assert "not recognised: Respondido em" in ended.text
+    assert "not recognised: Ticket ID" in ended.text
     assert "a1@" not in ended.text + ended.stdout
     again = in_this_process("init", file, "--out", tmp_path / "loja")
     assert (again.returncode, "may have been corrected by hand" in again.text) == (2, True)
     assert in_this_process("init", file, "--out", tmp_path / "loja", "--force").returncode == 0
-    assert json.loads(ended.stdout)["tasks"]["sentiment"] == {"rows": 80, "count": 80, "missing": None}
+    assert json.loads(ended.stdout)["tasks"]["sentiment"] == {"rows": 107, "count": 107, "missing": None}
 
 
 ORDERS = (
@@ -115,7 +115,7 @@ def test_an_export_is_read_without_a_question(tmp_path: Path, system: str) -> No
     assert store.items["price"].sum() == 20 * len(statuses)
 
 
-def test_what_init_does_not_read_a_run_refuses_with_its_row(tmp_path: Path) -> None:
+def test_a_run_refuses_by_its_row_a_cell_that_init_did_not_see(tmp_path: Path) -> None:
     right = [f"#{n},a{n}@b.com,paid,,fulfilled,,1.00,2025-01-{n % 28 + 1:02},1,Caneca {n},1.00,," for n in range(80)]
     row = "#80,a@b.com,paid,,fulfilled,,1.00,31/02/2025,1,Caneca,1.00,,"
     ended = in_this_process("init", shopify(tmp_path, *right, row), "--out", tmp_path / "loja")
@@ -140,7 +140,7 @@ def mapped(column_map: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_what_init_maps_of_an_export_synthesize_reads(tmp_path: Path, name: str) -> None:
+def test_synthesize_reads_each_column_that_init_maps(tmp_path: Path, name: str) -> None:
     ended = in_this_process("init", write_export(tmp_path, name), "--out", tmp_path / "loja", "--json")
     assert (ended.returncode, CPF in ended.text) == (0, False), ended.text
     assert mapped(tmp_path / "loja" / "columns.toml") == MAPPED[name]
@@ -157,7 +157,7 @@ def test_what_init_maps_of_an_export_synthesize_reads(tmp_path: Path, name: str)
         assert store.orders["order_status"].to_list() == ["delivered", "shipped", "canceled", "canceled"] * 20
         assert (store.items.height, store.customers["customer_state"].unique().to_list()) == (2 * ROWS, ["SP"])
     elif rows:
-        # A complaint of one star or of five points, and a ticket that was rated well.
+        # A complaint of one star, and a ticket that was rated well.
         number, polarity = (0, "positive") if name == "tickets.csv" else (5, "negative")
         assert [row.reference["polarity"] for row in rows if opinion(number) in row.prompt] == [polarity]
     said = "70 of 80 reviews could be used for sentiment; 10 have no text"
@@ -179,16 +179,10 @@ def test_a_file_that_cannot_be_read_leaves_the_others(tmp_path: Path) -> None:
     assert (alone.returncode, (tmp_path / "nada").exists()) == (2, False)
 
 
-@pytest.mark.parametrize(
-    ("texts", "said"),
-    [
-        ([f"El producto {n} llegó roto y nadie responde, muy mal" for n in range(80)], "is hardly in Portuguese"),
-        ([f"O produto {n} chegou antes do prazo" for n in range(12)], "only 12 different texts, and 60 are the least"),
-    ],
-)
-def test_reviews_of_which_little_can_be_learned_say_so(tmp_path: Path, texts: list[str], said: str) -> None:
-    rows = [["Comentário", "Nota"], *([text, str(1 + n % 5)] for n, text in enumerate(texts))]
+def test_reviews_of_which_little_can_be_learned_say_so(tmp_path: Path) -> None:
+    rows = [["Comentário", "Nota"], *([f"O produto {n} chegou antes do prazo", str(1 + n % 5)] for n in range(12))]
     file = write_export(tmp_path, "avaliacoes.csv", rows)
     ended = in_this_process("init", file, "--out", tmp_path / "loja", "--task", "sentiment")
-    assert (ended.returncode, said in " ".join(ended.text.split())) == (0, True), ended.text
+    assert ended.returncode == 0, ended.text
+    assert "only 12 different texts, and 60 are the least" in " ".join(ended.text.split())
     assert "extraction" not in ended.text + (tmp_path / "loja" / "columns.toml").read_text(encoding="utf-8")

@@ -94,6 +94,8 @@ def test_a_registered_version_is_promoted_and_a_held_one_by_force_and_that_is_ta
     )
     assert shop.aliases == {"champion": "2", "previous": "1"}
     assert shop.world.registry.version("tucano2-commerce", "2").forced == "a loja aceita o risco"
+    card = Path(json.loads(forced.stdout)["path"]) / "README.md"
+    assert "a loja aceita o risco" in card.read_text(encoding="utf-8")
     assert len(shop.runs(forced="a loja aceita o risco")) == 2
 
     back = shop.tucano("--rollback", "--json")
@@ -179,6 +181,6 @@ def test_a_version_whose_parts_are_lost_or_altered_is_not_promoted(shop: Shop, p
         shutil.rmtree(home, ignore_errors=True)
         aside.rename(home)
     assert ended.returncode == 2
-    assert f"the {part} of version 1 is lost or damaged: " in last(ended)
+    assert f"the {part} of version 1 of tucano2-commerce is lost or damaged: " in last(ended)
     assert "make it again with `tucano retrain`" in last(ended)
     assert shop.aliases == {}

@@ -42,7 +42,7 @@ def test_hostile_json_is_a_clients_mistake(gateway: Gateway) -> None:
 def test_raising_task_is_an_error_500(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     ask = {"product": "panelas", "offer": "frete grátis", "segment": "todos"}
     with monkeypatch.context() as patch:
-        patch.setattr("tasks.commerce.push.task.serve", lambda *_: float("10.20.30"))
+        patch.setattr("tasks.commerce.push.scorer.serve", lambda *_: float("10.20.30"))
         response = gateway.http.post("/v1/tasks/push", json=ask)
     assert (response.status_code, response.json()["error"]["type"]) == (500, "server_error")
     assert "10.20" not in response.text and response.headers.get("connection") != "close"
