@@ -17,13 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 async def follow(
-    answering: AnswerService,
-    serving: str,
-    find: Find,
-    deploy: Deploy,
-    metrics: Metrics,
-    *,
-    seconds: float,
+    answering: AnswerService, serving: str, find: Find, deploy: Deploy, metrics: Metrics, *, seconds: float
 ) -> None:
     """Follow the registry until this is cancelled, from the version with the number `serving` on.
 
