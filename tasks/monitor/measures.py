@@ -23,7 +23,6 @@ from tasks.monitor.series import count_rewards
 
 LEAST: Final = 0.25
 """Share of the evaluation's variety that answers keep while nothing has collapsed."""
-_SEED: Final = 1
 
 
 def compared_variety(answers: pl.DataFrame, tested: pl.DataFrame) -> Compared | None:
@@ -47,7 +46,7 @@ def _pairs(answers: pl.DataFrame, within: Sequence[str]) -> pl.DataFrame:
     import polars_hash  # noqa: F401 - gives expressions their `nchash`
 
     said = pl.col("completion").str.to_lowercase().str.replace_all(FORM.pattern, " ").str.strip_chars()
-    order: pl.Expr = pl.col("prompt").nchash.xxh3_64(seed=_SEED)  # type: ignore[attr-defined]
+    order: pl.Expr = pl.col("prompt").nchash.xxh3_64(seed=1)  # type: ignore[attr-defined]
     one_each = answers.unique([*within, "prompt"], keep="first", maintain_order=True)
     numbered = one_each.sort([*within, order]).with_columns(
         said.alias("said"), (pl.int_range(pl.len()).over(list(within)) // 2).alias("prompt_id")

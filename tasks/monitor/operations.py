@@ -27,15 +27,14 @@ LATE_SHARE: Final = 0.05
 LATEST_DAYS: Final = timedelta(days=3)
 """Days before the newest day of which an alarm still is: an earlier one is how the service was."""
 
-OperationsKind = Literal["latency", "silence"]
-OPERATIONS: Final[tuple[OperationsKind, ...]] = ("latency", "silence")
+OPERATIONS: Final = ("latency", "silence")
 
 
 @dataclass(frozen=True)
 class OperationsAlarm:
     """Alarm of the service."""
 
-    kind: OperationsKind
+    kind: Literal["latency", "silence"]
     reason: str
     """In a sentence."""
 

@@ -55,8 +55,6 @@ COLUMNS: Final = (
     *("characters", "latency_ms", "cost"),
 )
 """Columns of the stored answers; times are in UTC."""
-_MAX_NAME_CHARACTERS: Final = 80
-"""Characters of a model's name in the report."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +186,7 @@ def _of_logs(
     names = pl.Series([name or "not logged" for name in logs.models], dtype=pl.String)
     models: Counter[str] = Counter()
     for name, count in zip(scrub(names), logs.models.values(), strict=True):
-        models[name[:_MAX_NAME_CHARACTERS]] += count
+        models[name[:80]] += count
     return {
         "files": logs.files,
         "empty_files": files.empty,

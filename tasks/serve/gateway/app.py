@@ -32,7 +32,7 @@ from tasks.serve.gateway.requests import (
     tasks_by_name,
     unknown_model,
 )
-from tasks.serve.questions import typed_row
+from tasks.serve.questions import asked_row
 
 DESCRIPTION: Final = """Answers of a shop's own model. Each task has a path that takes what a shop has and returns what
 holds of the answer; `/v1/chat/completions` is OpenAI's, for one question at a time."""
@@ -98,8 +98,8 @@ def build_app(
 
 def _task_endpoint(name: TaskName, answering: AnswerService, config: ServeConfig) -> Callable[..., Any]:
     async def answer(inputs: Any, guided: bool | None = None) -> TaskReply:
-        is_guided = config.guided if guided is None else guided
-        answered = await answering.answer(ShopQuestion(typed_row(name, inputs), is_guided))
+        row = asked_row(name, TASKS[name].system, inputs.prompt(TASKS[name].instruction))
+        answered = await answering.answer(ShopQuestion(row, config.guided if guided is None else guided))
         return TaskReply(
             request_id=answered.request_id,
             task=name,

@@ -63,9 +63,7 @@ def read_tokens(variable: str | None) -> tuple[bytes, ...]:
         return ()
     tokens = tuple(token.strip() for token in os.environb.get(variable.encode(), b"").split(b",") if token.strip())
     if not tokens:
-        raise InputError(
-            f"the environment variable {variable} holds no token; set it, as serve.token_variable names it"
-        )
+        raise InputError(f"the environment variable {variable} holds no token; set it, as serve.token_variable says")
     if any(len(token) < SHORTEST_TOKEN for token in tokens):
         raise InputError(
             f"the environment variable {variable} holds a token of less than {SHORTEST_TOKEN} characters; make longer "
