@@ -14,11 +14,7 @@ from tasks.evaluate.report.background import Background, Looks
 from tasks.evaluate.report.page import draw, escaped, markdown, markdown_template, render
 from tasks.evaluate.report.sentences import headline, warnings_of, when_margin_was_set
 from tests.page_elements import PageElements
-from tests.tasks.evaluate.small_comparison import (
-    HOSTILE,
-    background,
-    comparison,
-)
+from tests.tasks.evaluate.small_comparison import HOSTILE, background, comparison
 
 
 def page_of(compared: Comparison, around: Background) -> str:
