@@ -81,6 +81,13 @@ def test_the_chosen_seed_alone_meets_the_champion(chosen: int, difference: float
     assert champion.overall.mean_difference == pytest.approx(difference)
 
 
+def test_a_better_champion_holds() -> None:
+    scored = {"base": pairs(BASE), "tuned": spread(TUNED), "champion": pairs(TUNED + 0.2)}
+    gate = Evidence({"push": TaskClaim()}, 0).decide(scored, 0.05, against).comparison.gate
+    assert gate.verdict == "hold"
+    assert all(reason.startswith("against the champion") for reason in gate.speaks_against)
+
+
 def answer(prompt: str, *, known: bool) -> Rollout:
     reference = {"polarity": "positive", "score": 5} if known else None
     return Rollout(prompt_id=prompt, task="sentiment", prompt="Avaliação: bom", completion="{}", reference=reference)

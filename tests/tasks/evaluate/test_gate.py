@@ -102,6 +102,12 @@ def test_a_challenger_that_may_be_worse_than_the_champion_is_held(overall: Any, 
     assert hold_where_worse(HELD, CHAMPION, blocks, None, 0.05).reasons == ("undecided", *gate.reasons)
 
 
+def test_a_challenger_that_is_less_right_than_the_champion_is_held_though_its_rewards_are_higher() -> None:
+    gate = hold_where_worse(PROMOTED, CHAMPION, BETTER_PUSH, Blocks(WORSE, {"push": WORSE}, MARGINS), 0.05)
+    assert gate.verdict == "hold"
+    assert [reason.partition(" is worse")[0] for reason in gate.reasons] == [f"{CHAMPION}, the ground truth of push"]
+
+
 def test_one_of_six_equally_good_tasks_that_seems_worse_by_chance_holds_nothing_against_the_champion() -> None:
     unlucky = replace(UNDECIDED, p_harm=0.03, verdict="worse")
     tasks: dict[TaskName, PairedStats] = {**dict.fromkeys(TASK_NAMES, UNDECIDED), "push": unlucky}
